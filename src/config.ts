@@ -1,0 +1,146 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { config as readDotenv } from 'dotenv';
+import { ConfigError } from './errors.ts';
+import { Secret } from './secret.ts';
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** Where the warehouse is: an address, the `PG*` variables that libpq knows, or the embedded server. */
+export type WarehouseAddress =
+  | { readonly kind: 'url'; readonly url: Secret }
+  | { readonly kind: 'pg-environment' }
+  | { readonly kind: 'embedded' };
+
+/** The environment, read and checked once; nothing else in the program looks at `process.env`. */
+export interface Config {
+  readonly apiKey: Secret | undefined;
+  readonly baseUrl: string | undefined;
+  readonly warehouse: WarehouseAddress;
+  /** Absolute path of the folder that holds the embedded warehouse. */
+  readonly home: string;
+  readonly logLevel: LogLevel;
+  /** Seconds of silence after which a run's windows are free for others. */
+  readonly leaseSeconds: number;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads `.env` in `cwd` (the real environment wins) and the environment.
+ * @throws ConfigError where a variable cannot be meant as it is; never shows a key or an address with a password.
+ */
+export function readConfig(processEnvironment: Environment = process.env, cwd = process.cwd()): Config {
+  const env = { ...readDotenvFile(cwd), ...withoutEmpty(processEnvironment) };
+  return {
+    apiKey: readApiKey(env, cwd),
+    baseUrl: readBaseUrl(env.GMSI_BASE_URL),
+    warehouse: readWarehouse(env),
+    home: resolve(cwd, expandHome(env.GMSI_HOME ?? '.gmsi')),
+    logLevel: readLogLevel(env.LOG_LEVEL),
+    leaseSeconds: readLease(env.GMSI_LEASE_SECONDS),
+  };
+}
+
+function readDotenvFile(cwd: string): Environment {
+  const path = join(cwd, '.env');
+  if (!existsSync(path)) return {};
+  const values: Record<string, string> = {};
+  const { error } = readDotenv({ path, processEnv: values, quiet: true });
+  if (error) throw new ConfigError(`${path} cannot be read: ${error.message}`, { cause: error });
+  // pg reads PG* by itself, from the environment of the process only.
+  for (const [name, value] of Object.entries(values)) {
+    if (name.startsWith('PG')) process.env[name] ??= value;
+  }
+  return withoutEmpty(values);
+}
+
+/** A variable that is set to nothing counts as not set: compose files and CI write those. */
+function withoutEmpty(env: Environment): Environment {
+  return Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
+  );
+}
+
+function readApiKey(env: Environment, cwd: string): Secret | undefined {
+  if (env.GMSI_API_KEY && env.GMSI_API_KEY_FILE) {
+    throw new ConfigError('GMSI_API_KEY and GMSI_API_KEY_FILE are both set.', { hint: 'Unset one of them.' });
+  }
+  let key = env.GMSI_API_KEY?.trim();
+  if (env.GMSI_API_KEY_FILE) {
+    const path = resolve(cwd, expandHome(env.GMSI_API_KEY_FILE));
+    try {
+      key = readFileSync(path, 'utf8').trim();
+    } catch (cause) {
+      throw new ConfigError(`GMSI_API_KEY_FILE cannot be read: ${path}`, {
+        cause,
+        hint: 'It must name a file that holds nothing but the key.',
+      });
+    }
+    if (key === '') throw new ConfigError(`GMSI_API_KEY_FILE is empty: ${path}`);
+  }
+  if (key === undefined) return undefined;
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    throw new ConfigError(
+      'The API key holds a space, a line break or another character that no HTTP header can carry.',
+      {
+        hint: 'Copy the key again; it is one word.',
+      },
+    );
+  }
+  return new Secret(key);
+}
+
+function readBaseUrl(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  let url: URL;
+  try {
+    url = new URL(text.trim());
+  } catch {
+    throw new ConfigError('GMSI_BASE_URL is not an address.', {
+      hint: 'It looks like https://api.example.com (with or without /v1).',
+    });
+  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw new ConfigError(`GMSI_BASE_URL must begin with https:// (or http://), not ${url.protocol}//`);
+  }
+  if (url.username || url.password || url.search || url.hash) {
+    throw new ConfigError('GMSI_BASE_URL must hold neither a user, a password, a query nor a fragment.', {
+      hint: 'The key goes into GMSI_API_KEY.',
+    });
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}`;
+}
+
+function readWarehouse(env: Environment): WarehouseAddress {
+  const text = env.DATABASE_URL;
+  if (text === undefined) {
+    return env.PGHOST || env.PGSERVICE || env.PGDATABASE ? { kind: 'pg-environment' } : { kind: 'embedded' };
+  }
+  if (!/^postgres(ql)?:\/\//.test(text)) {
+    throw new ConfigError('DATABASE_URL is not the address of a PostgreSQL database.', {
+      hint: 'It looks like postgres://user:password@host:5432/database. Unset it to use the embedded warehouse.',
+    });
+  }
+  return { kind: 'url', url: new Secret(text.trim()) };
+}
+
+function readLogLevel(text = 'info'): LogLevel {
+  const level = logLevels.find((known) => known === text.trim().toLowerCase());
+  if (!level) throw new ConfigError(`LOG_LEVEL is "${text}"; it can be ${logLevels.join(', ')}.`);
+  return level;
+}
+
+function readLease(text = '30'): number {
+  const seconds = Number(text);
+  if (!(seconds >= 2 && seconds <= 3600)) {
+    throw new ConfigError(`GMSI_LEASE_SECONDS is "${text}"; it must be a number of seconds from 2 to 3600.`);
+  }
+  return seconds;
+}
+
+function expandHome(path: string): string {
+  return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path;
+}

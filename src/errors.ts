@@ -1,0 +1,30 @@
+/**
+ * What the rest of a run does about an error:
+ * - `retryable`: the same request may succeed later; retried in place, then the window fails and a rerun takes it up
+ * - `skippable`: this window (or record) cannot be had; the run goes on without it and says so
+ * - `fatal`: nothing else can succeed either; the run ends and must not be retried as it is
+ */
+export type ErrorKind = 'retryable' | 'skippable' | 'fatal';
+
+/** `hint` is the one line that tells a person what to do; `cause` keeps what was caught, for `--verbose`. */
+export interface ErrorDetails {
+  readonly hint?: string;
+  readonly cause?: unknown;
+}
+
+/** Every error that this program raises on purpose. Decisions look at `kind`, never at a message. */
+export abstract class GmsiError extends Error {
+  abstract readonly kind: ErrorKind;
+  readonly hint: string | undefined;
+
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = new.target.name;
+    this.hint = details.hint;
+  }
+}
+
+/** A setting, argument, job file or address that a person has to mend before anything can run. */
+export class ConfigError extends GmsiError {
+  override readonly kind = 'fatal';
+}
