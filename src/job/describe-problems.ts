@@ -1,0 +1,107 @@
+import type { z } from 'zod';
+import { nearest } from '../nearest.ts';
+import type { FieldPath } from './job.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/** A problem with a value of a job file, not yet placed in the file. */
+export interface Problem {
+  readonly field: FieldPath;
+  /** Whether the key is the problem, rather than its value. */
+  readonly atKey: boolean;
+  readonly message: string;
+}
+
+/** As much of JSON Schema as says which keys a map may have. */
+interface MapSchema {
+  readonly properties?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Turns what zod refuses into one problem per value or key, each told as "found …, expected …; did you mean …?".
+ * `file` is what was checked; `schema` is its JSON Schema, which knows the keys that would have been right.
+ */
+export function describeProblems(issues: readonly Issue[], file: unknown, schema: MapSchema): Problem[] {
+  return issues.flatMap(withoutUnions).flatMap((issue): Problem[] => {
+    const path = issue.path as FieldPath;
+    if (issue.code === 'unrecognized_keys') {
+      const known = keysAt(schema, path);
+      return issue.keys.map((key) => ({
+        field: [...path, key],
+        atKey: true,
+        message: unknownKey(key, known),
+      }));
+    }
+    const value = valueAt(file, path);
+    const found = value === undefined ? 'missing' : `found ${show(value)}`;
+    const meant = typeof value === 'string' ? nearest(value, candidatesOf(issue)) : undefined;
+    return [
+      { field: path, atKey: false, message: `${found}, expected ${issue.message}${didYouMean(meant)}` },
+    ];
+  });
+}
+
+/** What to say of a key or column that is none of `known`: the one that was meant, or else all there are. */
+export function unknownKey(key: string, known: readonly string[]): string {
+  const meant = nearest(key, known);
+  return meant === undefined ? `unknown, expected one of ${known.join(', ')}` : `unknown${didYouMean(meant)}`;
+}
+
+/** The end of a message that names the likely right value; empty where there is none. */
+export function didYouMean(meant: string | undefined): string {
+  return meant === undefined ? '' : `; did you mean ${show(meant)}?`;
+}
+
+/** A value in few words, as it would be written in a job file. */
+export function show(value: unknown): string {
+  if (value === null) return 'nothing';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
+  if (typeof value === 'object') return 'a map';
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
+
+/**
+ * "Either all or a list" fails as a whole, though only one item of the list may be wrong. Where all but one
+ * alternative are plainly not meant (another literal, another type), what is wrong with that one is what to tell.
+ */
+function withoutUnions(issue: Issue): Issue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const meant = issue.errors.filter((errors) => !errors.some(isOfAnotherKind));
+  const [only] = meant;
+  if (only === undefined || meant.length > 1) return [issue];
+  return only.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+}
+
+function isOfAnotherKind(issue: Issue): boolean {
+  return issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value');
+}
+
+/** What a value could have been, where the issue knows: literals, or what a check of ours names in its `params`. */
+function candidatesOf(issue: Issue): string[] {
+  switch (issue.code) {
+    case 'invalid_value':
+      return issue.values.map(String);
+    case 'invalid_union':
+      return issue.errors.flat().flatMap(candidatesOf);
+    case 'custom':
+      return (issue.params?.candidates as string[] | undefined) ?? [];
+    default:
+      return [];
+  }
+}
+
+function keysAt(schema: MapSchema, path: FieldPath): string[] {
+  const map = valueAt(
+    schema,
+    path.flatMap((key) => ['properties', key]),
+  ) as MapSchema | undefined;
+  return Object.keys(map?.properties ?? {});
+}
+
+function valueAt(root: unknown, path: FieldPath): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+    root,
+  );
+}

@@ -1,0 +1,79 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, dirname, extname, join, resolve } from 'node:path';
+import { ConfigError } from '../errors.ts';
+import { nearest } from '../nearest.ts';
+
+const endings = ['.yaml', '.yml'];
+
+/** A job file as found: its path as it is told to people, its text, and its name without folder and ending. */
+export interface JobFileText {
+  readonly path: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+/**
+ * Reads a job file given by its path, or by the name of a file in `jobs/` without its ending.
+ * Relative paths are relative to `cwd`. Fails with a `ConfigError` that names the nearest job file there is.
+ */
+export async function findJobFile(nameOrPath: string, cwd: string): Promise<JobFileText> {
+  const isPath = /[\\/]/.test(nameOrPath) || endings.includes(extname(nameOrPath));
+  const candidates = isPath ? [nameOrPath] : endings.map((ending) => join('jobs', nameOrPath + ending));
+  for (const path of candidates) {
+    const text = await readIfThere(resolve(cwd, path), path);
+    if (text !== undefined) return { path, name: jobName(path), text };
+  }
+  throw await notFound(nameOrPath, candidates, cwd);
+}
+
+function jobName(path: string): string {
+  return basename(path, extname(path));
+}
+
+async function readIfThere(absolute: string, path: string): Promise<string | undefined> {
+  try {
+    return await readFile(absolute, 'utf8');
+  } catch (cause) {
+    if (isSystemError(cause) && (cause.code === 'ENOENT' || cause.code === 'ENOTDIR')) return undefined;
+    const reason = isSystemError(cause) && cause.code === 'EISDIR' ? 'it is a folder' : String(cause);
+    throw new ConfigError(`The job file ${path} cannot be read: ${reason}`, { cause });
+  }
+}
+
+async function notFound(
+  nameOrPath: string,
+  candidates: readonly string[],
+  cwd: string,
+): Promise<ConfigError> {
+  const folders = new Set(['jobs', ...candidates.map((path) => dirname(path))]);
+  const present = (await Promise.all([...folders].map((folder) => jobFilesIn(folder, cwd)))).flat();
+  const wanted = jobName(nameOrPath);
+  const byName = new Map(present.map((path) => [jobName(path), path]));
+  const meant = byName.get(nearest(wanted, byName.keys()) ?? '');
+  const hint =
+    meant !== undefined
+      ? `Did you mean ${dirname(meant) === 'jobs' ? jobName(meant) : meant}?`
+      : present.length > 0
+        ? `Job files here: ${present.join(', ')}`
+        : 'A job is a path to a YAML file, or the name of one in jobs/.';
+  return new ConfigError(`There is no job file ${nameOrPath} (looked for ${candidates.join(' and ')}).`, {
+    hint,
+  });
+}
+
+async function jobFilesIn(folder: string, cwd: string): Promise<string[]> {
+  try {
+    const names = await readdir(resolve(cwd, folder));
+    return names
+      .filter((name) => endings.includes(extname(name)))
+      .toSorted()
+      .map((name) => join(folder, name));
+  } catch (error) {
+    if (isSystemError(error)) return [];
+    throw error;
+  }
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'code' in error;
+}

@@ -1,0 +1,79 @@
+import type { Temporal } from 'temporal-polyfill';
+import type { FieldAliases, ParameterNames } from '../feeds/feed.ts';
+
+/** Names or globs out of a lookup, or everything that the lookup lists. */
+export type Selection = 'all' | readonly string[];
+
+/** How the service reads `end_date`; not known, so `unknown` asks for windows that are right under both readings. */
+export type EndDateReading = 'unknown' | 'inclusive' | 'exclusive';
+
+/** What is only likely about the service (service-facts.md) and can therefore be set in a job file's `service`. */
+export interface ServiceSettings {
+  /** Requests a second, sustained; `Infinity` where the job says `unlimited`. */
+  readonly rate: number;
+  /** Requests that may go out at once after a pause. */
+  readonly burst: number;
+  /** Windows drained in parallel. */
+  readonly concurrency: number;
+  /** Records asked for per page, at most 1000 (service-document 8). */
+  readonly pageSize: number;
+  readonly endDate: EndDateReading;
+  /** Query parameters by another name than the feed's own. */
+  readonly parameters: Partial<ParameterNames>;
+  /** Time limits, in milliseconds. */
+  readonly connectTimeout: number;
+  readonly headersTimeout: number;
+  readonly bodyTimeout: number;
+  /** The largest body that is read, in bytes. */
+  readonly maxBodyBytes: number;
+  /** Tries of one request, the first included. */
+  readonly maxAttempts: number;
+}
+
+/** Requests a calendar month (UTC) per API key that this job may bring the key's total to. */
+export interface Budget {
+  readonly requestsPerMonth: number;
+  /** Requests of these that a backfill leaves for others. */
+  readonly reserve: number;
+}
+
+export interface Schedule {
+  /** Cron expressions in `timezone`. */
+  readonly sync?: string;
+  readonly backfill?: string;
+  readonly timezone: string;
+}
+
+/** Keys and list indices that lead to a place in a job file, such as `['countries', 2]`. */
+export type FieldPath = readonly (string | number)[];
+
+/** A place in a job file, both counted from 1. */
+export interface FilePosition {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A job file, read and checked, not yet resolved against the lookups. */
+export interface Job {
+  /** The file's name without its ending. */
+  readonly name: string;
+  /** As the user gave it, or `jobs/<name>.yaml`; relative to the working directory then. */
+  readonly path: string;
+  /** Where a field's value (or its key) stands in the file, so that what is refused after reading can be shown. */
+  readonly locate: (field: FieldPath, atKey?: boolean) => FilePosition;
+  readonly feed: string;
+  readonly countries: Selection;
+  readonly topics: Selection;
+  readonly matchType: string;
+  readonly startDate: Temporal.PlainDate;
+  /** The last day wanted, itself included. */
+  readonly endDate: Temporal.PlainDate | 'today';
+  /** The longest window, in days. */
+  readonly stepDays: number;
+  readonly order: 'newest-first' | 'oldest-first';
+  readonly lookbackDays: number;
+  readonly budget: Budget;
+  readonly schedule: Schedule | undefined;
+  readonly fields: FieldAliases;
+  readonly service: ServiceSettings;
+}

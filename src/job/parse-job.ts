@@ -1,0 +1,60 @@
+import { Temporal } from 'temporal-polyfill';
+import { describeProblems } from './describe-problems.ts';
+import type { JobFileText } from './find-job-file.ts';
+import type { Job } from './job.ts';
+import { JobFileError } from './job-file-error.ts';
+import { type ParsedYaml, parseYaml } from './parse-yaml.ts';
+import { type JobFile, jobFileJsonSchema, jobFileSchema } from './schema.ts';
+import { serviceSettings } from './service-settings.ts';
+
+/**
+ * Checks a job file's text and turns it into a job. `today` is the current day in UTC.
+ * Fails with a `JobFileError` that tells all that is wrong.
+ */
+export function parseJob({ path, name, text }: JobFileText, today: Temporal.PlainDate): Job {
+  const yaml = parseYaml(path, text);
+  const { locate } = yaml;
+  const file = checkJobFile(path, yaml);
+  refuseFutureStart(path, file, today, locate);
+  return {
+    name,
+    path,
+    locate,
+    feed: file.feed,
+    countries: file.countries,
+    topics: file.topics,
+    matchType: file.match_type,
+    startDate: file.start_date,
+    endDate: file.end_date,
+    stepDays: file.step,
+    order: file.order,
+    lookbackDays: file.lookback,
+    budget: { requestsPerMonth: file.budget.requests_per_month, reserve: file.budget.reserve },
+    schedule: file.schedule,
+    fields: file.fields,
+    service: serviceSettings(file.service),
+  };
+}
+
+function checkJobFile(path: string, { value, locate }: ParsedYaml): JobFile {
+  const checked = jobFileSchema.safeParse(value);
+  if (checked.success) return checked.data;
+  const problems = describeProblems(checked.error.issues, value, jobFileJsonSchema());
+  throw new JobFileError(
+    path,
+    problems.map(({ field, atKey, message }) => ({ position: locate(field, atKey), field, message })),
+  );
+}
+
+/** A year mistyped as 2106 would otherwise look like a job with nothing left to do. */
+function refuseFutureStart(
+  path: string,
+  { start_date }: JobFile,
+  today: Temporal.PlainDate,
+  locate: ParsedYaml['locate'],
+): void {
+  if (Temporal.PlainDate.compare(start_date, today) <= 0) return;
+  const field = ['start_date'];
+  const message = `found "${start_date}", expected a day no later than today, ${today}`;
+  throw new JobFileError(path, [{ position: locate(field), field, message }]);
+}

@@ -1,0 +1,172 @@
+import { Temporal } from 'temporal-polyfill';
+import { z } from 'zod';
+import { cronExpression, day, timeZone, wholeDays, wholeNumber } from './field-types.ts';
+import { serviceSection } from './service-schema.ts';
+
+/**
+ * The job file, as written. What it says is published as jobs/job.schema.json, and every default is visible there.
+ * Each `error` names what is expected; see describe-problems.ts for how a problem is told.
+ */
+
+/** The values of `match_type` that are likely (service-facts.md); `service.match_types` adds to them. */
+const likelyMatchTypes = ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'];
+
+const selection = (one: string, example: string) =>
+  z.union([z.literal('all'), z.array(selected(one)).min(1, { error: `all, or at least one ${one}` })], {
+    error: `all, or a list such as ${example}`,
+  });
+
+const selected = (one: string) =>
+  z
+    .string({ error: `a ${one}, as text` })
+    .min(1, { error: `a ${one}, as text` })
+    .refine((name) => name !== 'all', { error: `a ${one}; all stands alone, not in a list` });
+
+/** Requests a calendar month per key; only likely (service-facts.md, "Limits"). */
+export const likelyQuota = 250_000;
+
+const budget = z
+  .strictObject(
+    {
+      requests_per_month: wholeNumber(1)
+        .default(likelyQuota)
+        .describe(
+          'Requests per calendar month (UTC) that the API key may come to. The usual quota is 250000.',
+        ),
+      reserve: wholeNumber(0)
+        .default(0)
+        .describe('Requests of these that a backfill leaves for others, such as sync.'),
+    },
+    { error: 'a map such as { requests_per_month: 200000, reserve: 20000 }' },
+  )
+  .superRefine((value, context) => {
+    if (value.reserve < value.requests_per_month) return;
+    const message = 'a reserve smaller than requests_per_month: nothing would be left to run on';
+    context.addIssue({ code: 'custom', path: ['reserve'], input: value.reserve, message });
+  });
+
+const schedule = z.strictObject(
+  {
+    sync: cronExpression().exactOptional().describe('When `gmsi work` runs an incremental load.'),
+    backfill: cronExpression().exactOptional().describe('When `gmsi work` drains what is still missing.'),
+    timezone: timeZone().default('UTC').describe('The time zone of these expressions, by its IANA name.'),
+  },
+  { error: 'a map such as { sync: "15 * * * *", timezone: UTC }' },
+);
+
+const wireNames = 'the name of a field of the service, or a list of such names';
+
+const fields = z
+  .record(
+    z.string(),
+    z.union(
+      [
+        z.string().transform((name) => [name]),
+        z.array(z.string({ error: 'the name of a field of the service' })).min(1, { error: wireNames }),
+      ],
+      { error: wireNames },
+    ),
+    { error: 'a map of columns to names of fields of the service' },
+  )
+  .prefault({})
+  .describe(
+    'Names under which the service may send a column, tried before the built-in ones; a.b reaches into an object.',
+  );
+
+const lastDay = 'a calendar day such as 2025-12-31, or today';
+
+const jobFileKeys = z.strictObject(
+  {
+    feed: z
+      .enum(['gmsi-headlines'], { error: 'a feed: gmsi-headlines' })
+      .default('gmsi-headlines')
+      .describe('What to load.'),
+    countries: selection('country', '[US, GB, NO]').describe(
+      'ISO 3166 two-letter codes such as [US, GB, NO], or all. Checked against the countries that the service lists.',
+    ),
+    topics: selection('topic', '[Inflation-Food, "Labour Market-*"]').describe(
+      'Names exactly as the service lists them, globs such as Labour Market-*, or all.',
+    ),
+    match_type: z
+      .string({ error: 'a match type, as text' })
+      .default('COMBINED')
+      .describe('Which coverage: domestic, international, or both (COMBINED).')
+      .meta({ examples: likelyMatchTypes }),
+    start_date: day('a calendar day such as 2016-01-01').describe(
+      'The first day wanted, such as 2016-01-01.',
+    ),
+    end_date: z
+      .union([z.literal('today'), day(lastDay, ['today'])], {
+        error: lastDay,
+      })
+      .prefault('today')
+      .describe('The last day wanted, itself included: a day such as 2025-12-31, or today.'),
+    step: wholeDays({ example: 'P90D', least: 1, most: 90, because: 'the service takes no longer range' })
+      .prefault('P90D')
+      .describe(
+        'The longest window that is asked for at once, at most P90D. Shorter ones cost more requests.',
+      ),
+    order: z
+      .enum(['newest-first', 'oldest-first'], { error: 'newest-first or oldest-first' })
+      .default('newest-first')
+      .describe('Which missing days a backfill drains first.'),
+    lookback: wholeDays({
+      example: 'P3D',
+      least: 0,
+      most: 366,
+      because: 'every sync drains these days again',
+    })
+      .prefault('P3D')
+      .describe('Days before today that sync drains again, because they may still change.'),
+    budget: budget.prefault({}).describe('How many requests this job may spend.'),
+    schedule: schedule.optional().describe('When `gmsi work` runs this job; never, if left out.'),
+    fields,
+    service: serviceSection,
+  },
+  { error: 'a map of keys, such as countries and topics' },
+);
+
+/** A job file as parsed: with its defaults, dates as Temporal.PlainDate, durations in days or milliseconds. */
+export type JobFile = z.output<typeof jobFileKeys>;
+
+/**
+ * A job file as written. The checks across keys run beside other problems too, so that one reading tells them all;
+ * a key that did not parse is then not yet of its type.
+ */
+export const jobFileSchema = jobFileKeys
+  .superRefine(checkPeriod, { when: ({ value }) => isMap(value) })
+  .superRefine(checkMatchType, { when: ({ value }) => isMap(value) });
+
+/** The JSON Schema of a job file as a user writes it, for editors. */
+export function jobFileJsonSchema() {
+  return z.toJSONSchema(jobFileSchema, {
+    io: 'input',
+    target: 'draft-7',
+    // zod's bound of every whole number: true, but noise in an editor.
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
+  });
+}
+
+function checkPeriod({ start_date, end_date }: JobFile, context: z.RefinementCtx): void {
+  if (!(start_date instanceof Temporal.PlainDate && end_date instanceof Temporal.PlainDate)) return;
+  if (Temporal.PlainDate.compare(start_date, end_date) <= 0) return;
+  context.addIssue({
+    code: 'custom',
+    path: ['start_date'],
+    message: `a day no later than end_date, ${end_date}`,
+  });
+}
+
+function checkMatchType({ match_type, service }: JobFile, context: z.RefinementCtx): void {
+  const added = Array.isArray(service?.match_types) ? service.match_types : [];
+  const candidates = [...likelyMatchTypes, ...added];
+  if (typeof match_type !== 'string' || candidates.includes(match_type)) return;
+  const message = `one of ${candidates.join(', ')} (service.match_types adds others)`;
+  context.addIssue({ code: 'custom', path: ['match_type'], message, params: { candidates } });
+}
+
+function isMap(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { timeLimit, wholeNumber } from './field-types.ts';
+
+const requestRate = 'requests a second, more than 0, or unlimited';
+
+const parameterName = (usual: string) =>
+  z
+    .string({ error: `the name of a query parameter, such as ${usual}` })
+    .min(1, { error: `the name of a query parameter, such as ${usual}` })
+    .exactOptional()
+    .describe(`The query parameter usually called ${usual}.`);
+
+/**
+ * `service:` of a job file: what is only likely about the service (service-facts.md), and so can be set.
+ * Page size: service-document 8. Rate, burst and concurrency: service-facts.md, "Limits".
+ */
+export const serviceSection = z
+  .strictObject(
+    {
+      rate: z
+        .union(
+          [
+            z.literal('unlimited').transform(() => Number.POSITIVE_INFINITY),
+            z.number().positive({ error: requestRate }),
+          ],
+          {
+            error: requestRate,
+          },
+        )
+        .prefault(25)
+        .describe('Requests a second, sustained; or unlimited.'),
+      burst: wholeNumber(1).default(50).describe('Requests that may go out at once after a pause.'),
+      concurrency: wholeNumber(1).default(8).describe('Windows drained in parallel.'),
+      page_size: wholeNumber(1, 1000).default(1000).describe('Records asked for per page.'),
+      end_date: z
+        .enum(['unknown', 'inclusive', 'exclusive'], { error: 'unknown, inclusive or exclusive' })
+        .default('unknown')
+        .describe(
+          'Whether the service returns the day named by end_date. Under unknown each window asks for a day more, so that none is lost.',
+        ),
+      match_types: z
+        .array(z.string({ error: 'a match type, as text' }), { error: 'a list of match types' })
+        .default([])
+        .describe('Values of match_type that the service takes besides the usual ones.'),
+      parameters: z
+        .strictObject(
+          {
+            topic: parameterName('topic'),
+            match_type: parameterName('match_type'),
+            start_date: parameterName('start_date'),
+            end_date: parameterName('end_date'),
+            limit: parameterName('limit'),
+            next_token: parameterName('next_token'),
+          },
+          { error: 'a map of usual name to the name that the service takes' },
+        )
+        .prefault({})
+        .describe('Query parameters that the service calls by another name.'),
+      connect_timeout: timeLimit().prefault('PT10S').describe('Longest wait for a connection.'),
+      headers_timeout: timeLimit().prefault('PT30S').describe('Longest wait for the answer to begin.'),
+      body_timeout: timeLimit().prefault('PT60S').describe('Longest silence within an answer.'),
+      max_body_bytes: wholeNumber(1024)
+        .default(64 * 1024 * 1024)
+        .describe('The largest answer that is read, in bytes.'),
+      max_attempts: wholeNumber(1).default(8).describe('Tries of one request, the first included.'),
+    },
+    { error: 'a map of settings, such as { rate: 25, burst: 50 }' },
+  )
+  .prefault({})
+  .describe('What is only likely about the service. Leave out unless it turns out otherwise.');

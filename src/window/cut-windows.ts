@@ -1,0 +1,55 @@
+import { Temporal } from 'temporal-polyfill';
+import type { EndDateReading, Job } from '../job/job.ts';
+import { type DayRange, daysIn } from './day-range.ts';
+import { longestWindowDays } from './request-range.ts';
+
+export interface WindowShape {
+  /** The longest window that the job wants, in days; a whole number of at least 1. */
+  readonly stepDays: number;
+  readonly endDate: EndDateReading;
+  readonly order: Job['order'];
+}
+
+/**
+ * Cuts missing days into as few windows as there can be, in the order in which they are to be drained.
+ * `missing` are ranges that neither overlap nor touch, in any order, as a Postgres multirange holds them. The windows
+ * cover exactly these days, each day once: a gap between two ranges is covered already and is never asked for.
+ * Each range is cut from the end that is drained first, so that the short window is the last of its range.
+ */
+export function cutWindows(
+  missing: readonly DayRange[],
+  { stepDays, endDate, order }: WindowShape,
+): DayRange[] {
+  const longest = longestWindowDays(stepDays, endDate);
+  const oldestFirst = missing.toSorted((a, b) => Temporal.PlainDate.compare(a.from, b.from));
+  return order === 'oldest-first'
+    ? oldestFirst.flatMap((range) => cutFromStart(range, longest))
+    : oldestFirst.reverse().flatMap((range) => cutFromEnd(range, longest));
+}
+
+function cutFromStart(range: DayRange, longest: number): DayRange[] {
+  return offsets(range, longest).map((offset) => {
+    const from = range.from.add({ days: offset });
+    return { from, to: earlier(from.add({ days: longest - 1 }), range.to) };
+  });
+}
+
+function cutFromEnd(range: DayRange, longest: number): DayRange[] {
+  return offsets(range, longest).map((offset) => {
+    const to = range.to.subtract({ days: offset });
+    return { from: later(to.subtract({ days: longest - 1 }), range.from), to };
+  });
+}
+
+/** How far from the range's first end each window begins, in days. */
+function offsets(range: DayRange, longest: number): number[] {
+  return Array.from({ length: Math.ceil(daysIn(range) / longest) }, (_, index) => index * longest);
+}
+
+function earlier(a: Temporal.PlainDate, b: Temporal.PlainDate): Temporal.PlainDate {
+  return Temporal.PlainDate.compare(a, b) <= 0 ? a : b;
+}
+
+function later(a: Temporal.PlainDate, b: Temporal.PlainDate): Temporal.PlainDate {
+  return Temporal.PlainDate.compare(a, b) >= 0 ? a : b;
+}

@@ -1,0 +1,80 @@
+/**
+ * - `pending`: planned, or given back with its cursor kept
+ * - `draining`: claimed under a lease; its pages are coming in
+ * - `drained`: its last page is committed, and with it the coverage
+ * - `failed`: given up in this run; a rerun goes on from its cursor
+ * - `refused`: the service does not serve these days; not asked for again until it is planned anew
+ */
+export const windowStates = ['pending', 'draining', 'drained', 'failed', 'refused'] as const;
+export type WindowState = (typeof windowStates)[number];
+
+/**
+ * - `claim`: a process takes the window; out of `draining` only where the lease of the process before has run out
+ * - `page`: a page that is not the last has been committed
+ * - `finish`: the last page has been committed
+ * - `fail`: retrying has not helped
+ * - `release`: the run stops (budget, interrupt) and gives the window back
+ * - `refuse`: the service will not serve the window's days
+ * - `replan`: somebody asks for refused days again
+ */
+export const windowEvents = ['claim', 'page', 'finish', 'fail', 'release', 'refuse', 'replan'] as const;
+export type WindowEvent = (typeof windowEvents)[number];
+
+/** Total: every event of every state is decided here, `null` where it must not happen. */
+const transitions: Record<WindowState, Record<WindowEvent, WindowState | null>> = {
+  pending: {
+    claim: 'draining',
+    page: null,
+    finish: null,
+    fail: null,
+    release: null,
+    refuse: 'refused',
+    replan: null,
+  },
+  draining: {
+    claim: 'draining',
+    page: 'draining',
+    finish: 'drained',
+    fail: 'failed',
+    release: 'pending',
+    refuse: 'refused',
+    replan: null,
+  },
+  drained: {
+    claim: null,
+    page: null,
+    finish: null,
+    fail: null,
+    release: null,
+    refuse: null,
+    replan: null,
+  },
+  failed: {
+    claim: 'draining',
+    page: null,
+    finish: null,
+    fail: null,
+    release: null,
+    refuse: 'refused',
+    replan: null,
+  },
+  refused: {
+    claim: null,
+    page: null,
+    finish: null,
+    fail: null,
+    release: null,
+    refuse: null,
+    replan: 'pending',
+  },
+};
+
+/** The state after an event; `null` where the event must not happen in that state. */
+export function nextWindowState(state: WindowState, event: WindowEvent): WindowState | null {
+  return transitions[state][event];
+}
+
+/** The states in which an event may happen: what a conditional update puts in its `where`. */
+export function statesBefore(event: WindowEvent): WindowState[] {
+  return windowStates.filter((state) => nextWindowState(state, event) !== null);
+}

@@ -1,0 +1,6 @@
+import { expect, test } from 'vitest';
+import { renderJobSchema } from '../../src/job/render-json-schema.ts';
+
+test('the published JSON Schema is the one that job files are checked by', async () => {
+  await expect(renderJobSchema()).toMatchFileSnapshot('../../jobs/job.schema.json');
+});

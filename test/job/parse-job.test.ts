@@ -1,0 +1,327 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { aJob, jobFromText, jobText, refusalOf } from './job-text.ts';
+
+const refusal = (keys: Readonly<Record<string, string>>) =>
+  refusalOf(() => aJob(keys)).map((line) => line.replace(/ {2,}/g, ' '));
+
+describe('what a job file says', () => {
+  test('the defaults are the contract and what is likely of the service', () => {
+    const { locate: _, startDate, ...job } = aJob();
+    expect(startDate.toString()).toBe('2016-01-01');
+    expect(job).toEqual({
+      name: 'test',
+      path: 'jobs/test.yaml',
+      feed: 'gmsi-headlines',
+      countries: ['US', 'GB'],
+      topics: ['Inflation-Food'],
+      matchType: 'COMBINED',
+      endDate: 'today',
+      stepDays: 90,
+      order: 'newest-first',
+      lookbackDays: 3,
+      budget: { requestsPerMonth: 250_000, reserve: 0 },
+      schedule: undefined,
+      fields: {},
+      service: {
+        rate: 25,
+        burst: 50,
+        concurrency: 8,
+        pageSize: 1000,
+        endDate: 'unknown',
+        parameters: {},
+        connectTimeout: 10_000,
+        headersTimeout: 30_000,
+        bodyTimeout: 60_000,
+        maxBodyBytes: 64 * 1024 * 1024,
+        maxAttempts: 8,
+      },
+    });
+  });
+
+  test('every key can be set', () => {
+    const job = aJob({
+      countries: 'all',
+      topics: 'all',
+      match_type: 'DOMESTIC',
+      end_date: '2024-02-29',
+      step: 'P2W',
+      order: 'oldest-first',
+      lookback: 'P0D',
+      budget: '{ requests_per_month: 200000, reserve: 20000 }',
+      schedule: '{ sync: "15 * * * *", backfill: "0 1 * * MON-FRI", timezone: Europe/Oslo }',
+      fields: '{ published_at: time, headline: [title, text.en] }',
+      service:
+        '{ rate: unlimited, burst: 1, concurrency: 2, page_size: 500, end_date: inclusive, ' +
+        'parameters: { topic: t, match_type: m, start_date: from, end_date: to, limit: n, next_token: c }, ' +
+        'connect_timeout: 2.5, headers_timeout: PT1M, body_timeout: PT0.5S, max_body_bytes: 2048, max_attempts: 1 }',
+    });
+    expect(job).toMatchObject({
+      countries: 'all',
+      topics: 'all',
+      matchType: 'DOMESTIC',
+      stepDays: 14,
+      order: 'oldest-first',
+      lookbackDays: 0,
+      budget: { requestsPerMonth: 200_000, reserve: 20_000 },
+      schedule: { sync: '15 * * * *', backfill: '0 1 * * MON-FRI', timezone: 'Europe/Oslo' },
+      fields: { published_at: ['time'], headline: ['title', 'text.en'] },
+      service: {
+        rate: Number.POSITIVE_INFINITY,
+        burst: 1,
+        concurrency: 2,
+        pageSize: 500,
+        endDate: 'inclusive',
+        parameters: {
+          topic: 't',
+          matchType: 'm',
+          startDate: 'from',
+          endDate: 'to',
+          limit: 'n',
+          nextToken: 'c',
+        },
+        connectTimeout: 2500,
+        headersTimeout: 60_000,
+        bodyTimeout: 500,
+        maxBodyBytes: 2048,
+        maxAttempts: 1,
+      },
+    });
+    expect(job.endDate.toString()).toBe('2024-02-29');
+  });
+
+  test.each(['', '%YAML 1.1\n---\n', '%YAML 1.2\n---\n'])(
+    'NO is Norway and a date is a date under %j',
+    (head) => {
+      const job = jobFromText(`${head}${jobText({ countries: '[NO, no, "NO"]', end_date: '2016-01-02' })}`);
+      expect(job.countries).toEqual(['NO', 'no', 'NO']);
+      expect(job.endDate.toString()).toBe('2016-01-02');
+    },
+  );
+
+  test('a job of one day is a job', () => {
+    expect(aJob({ start_date: '2024-02-29', end_date: '2024-02-29' }).endDate.toString()).toBe('2024-02-29');
+  });
+
+  test('a match type that the service turns out to have can be allowed', () => {
+    expect(aJob({ match_type: 'FOREIGN', service: '{ match_types: [FOREIGN] }' }).matchType).toBe('FOREIGN');
+  });
+
+  test('a field can be pointed at after reading', () => {
+    const job = aJob({ countries: '\n  - US\n  - XX' });
+    expect(job.locate(['countries', 1])).toEqual({ line: 3, column: 5 });
+    expect(job.locate(['end_date'])).toEqual({ line: 1, column: 1 });
+  });
+});
+
+describe('what is refused', () => {
+  test.each<[Record<string, string>, string]>([
+    [{ countrys: '[US]' }, 'jobs/test.yaml:4:1 countrys unknown; did you mean "countries"?'],
+    [
+      { budget: '{ request_per_month: 1 }' },
+      'jobs/test.yaml:4:11 budget.request_per_month unknown; did you mean "requests_per_month"?',
+    ],
+    [
+      { budget: '{ zzz: 1 }' },
+      'jobs/test.yaml:4:11 budget.zzz unknown, expected one of requests_per_month, reserve',
+    ],
+    [
+      { service: '{ parameters: { topik: t } }' },
+      'jobs/test.yaml:4:26 service.parameters.topik unknown; did you mean "topic"?',
+    ],
+    [
+      { countries: 'NO' },
+      'jobs/test.yaml:1:12 countries found "NO", expected all, or a list such as [US, GB, NO]',
+    ],
+    [
+      { countries: 'al' },
+      'jobs/test.yaml:1:12 countries found "al", expected all, or a list such as [US, GB, NO]; did you mean "all"?',
+    ],
+    [
+      { countries: '[]' },
+      'jobs/test.yaml:1:12 countries found an empty list, expected all, or at least one country',
+    ],
+    [{ countries: '[US, 12]' }, 'jobs/test.yaml:1:17 countries[1] found 12, expected a country, as text'],
+    [
+      { topics: '[all]' },
+      'jobs/test.yaml:2:10 topics[0] found "all", expected a topic; all stands alone, not in a list',
+    ],
+    [
+      { feed: 'gmsi-headline' },
+      'jobs/test.yaml:4:7 feed found "gmsi-headline", expected a feed: gmsi-headlines; did you mean "gmsi-headlines"?',
+    ],
+    [
+      { match_type: 'combined' },
+      'jobs/test.yaml:4:13 match_type found "combined", expected one of COMBINED, DOMESTIC, INTERNATIONAL (service.match_types adds others); did you mean "COMBINED"?',
+    ],
+    [
+      { start_date: '2023-02-29' },
+      'jobs/test.yaml:3:13 start_date found "2023-02-29", expected a calendar day such as 2016-01-01',
+    ],
+    [
+      { start_date: '20160101' },
+      'jobs/test.yaml:3:13 start_date found 20160101, expected a calendar day such as 2016-01-01',
+    ],
+    [
+      { start_date: '0216-01-01' },
+      'jobs/test.yaml:3:13 start_date found "0216-01-01", expected a calendar day such as 2016-01-01',
+    ],
+    [
+      { start_date: '2026-11-03' },
+      'jobs/test.yaml:3:13 start_date found "2026-11-03", expected a day no later than today, 2026-11-02',
+    ],
+    [
+      { start_date: '2020-01-02', end_date: '2020-01-01' },
+      'jobs/test.yaml:3:13 start_date found "2020-01-02", expected a day no later than end_date, 2020-01-01',
+    ],
+    [
+      { start_date: '' },
+      'jobs/test.yaml:3:13 start_date found nothing, expected a calendar day such as 2016-01-01',
+    ],
+    [
+      { end_date: 'tody' },
+      'jobs/test.yaml:4:11 end_date found "tody", expected a calendar day such as 2025-12-31, or today; did you mean "today"?',
+    ],
+    [
+      { step: 'P91D' },
+      'jobs/test.yaml:4:7 step found "P91D", expected at most P90D: the service takes no longer range',
+    ],
+    [
+      { step: 'P13W' },
+      'jobs/test.yaml:4:7 step found "P13W", expected at most P90D: the service takes no longer range',
+    ],
+    [{ step: 'P0D' }, 'jobs/test.yaml:4:7 step found "P0D", expected at least P1D'],
+    [
+      { step: 'P3M' },
+      'jobs/test.yaml:4:7 step found "P3M", expected whole days or weeks, such as P90D: months and years are not all of one length',
+    ],
+    [{ step: 'PT48H' }, 'jobs/test.yaml:4:7 step found "PT48H", expected whole days or weeks, such as P90D'],
+    [{ step: '90' }, 'jobs/test.yaml:4:7 step found 90, expected whole days or weeks, such as P90D'],
+    [{ lookback: '-P3D' }, 'jobs/test.yaml:4:11 lookback found "-P3D", expected at least P0D'],
+    [
+      { lookback: 'P9999999D' },
+      'jobs/test.yaml:4:11 lookback found "P9999999D", expected at most P366D: every sync drains these days again',
+    ],
+    [
+      { order: 'newest' },
+      'jobs/test.yaml:4:8 order found "newest", expected newest-first or oldest-first; did you mean "newest-first"?',
+    ],
+    [
+      { budget: '{ requests_per_month: 10, reserve: 10 }' },
+      'jobs/test.yaml:4:44 budget.reserve found 10, expected a reserve smaller than requests_per_month: nothing would be left to run on',
+    ],
+    [
+      { schedule: '{ sync: "every hour" }' },
+      'jobs/test.yaml:4:19 schedule.sync found "every hour", expected a cron expression of five fields, such as "15 * * * *"',
+    ],
+    [
+      { schedule: '{ timezone: Europe/Olso }' },
+      'jobs/test.yaml:4:23 schedule.timezone found "Europe/Olso", expected a time zone such as UTC or Europe/Oslo; did you mean "Europe/Oslo"?',
+    ],
+    [
+      { fields: '{ headline: [1] }' },
+      'jobs/test.yaml:4:22 fields.headline[0] found 1, expected the name of a field of the service',
+    ],
+    [
+      { service: '{ rate: 0 }' },
+      'jobs/test.yaml:4:18 service.rate found 0, expected requests a second, more than 0, or unlimited',
+    ],
+    [
+      { service: '{ page_size: 1001 }' },
+      'jobs/test.yaml:4:23 service.page_size found 1001, expected a whole number from 1 to 1000',
+    ],
+    [
+      { service: '{ body_timeout: PT2H }' },
+      'jobs/test.yaml:4:26 service.body_timeout found "PT2H", expected seconds, or a duration such as PT10S, up to PT1H',
+    ],
+    [
+      { service: '{ connect_timeout: 0 }' },
+      'jobs/test.yaml:4:29 service.connect_timeout found 0, expected seconds, or a duration such as PT10S, up to PT1H',
+    ],
+  ])('%j', (keys, line) => {
+    expect(refusal(keys)).toEqual([line]);
+  });
+
+  test('all problems are told at once, in the order of the file', () => {
+    const keys = {
+      countries: '[]',
+      start_date: '2020-01-02',
+      end_date: '2020-01-01',
+      stepp: 'P9D',
+      match_type: 'X',
+    };
+    expect(refusal(keys).map((line) => line.split(' ')[1])).toEqual([
+      'countries',
+      'start_date',
+      'stepp',
+      'match_type',
+    ]);
+  });
+
+  test('a missing key is missing from the file as a whole', () => {
+    expect(refusalOf(() => jobFromText('countries: all\nstart_date: 2020-01-01\n'))).toEqual([
+      'jobs/test.yaml:1:1  topics  missing, expected all, or a list such as [Inflation-Food, "Labour Market-*"]',
+    ]);
+  });
+
+  test.each([
+    ['', 'jobs/test.yaml:1:1  found nothing, expected a map of keys, such as countries and topics'],
+    ['- a\n', 'jobs/test.yaml:1:1  found a list, expected a map of keys, such as countries and topics'],
+    ['a: 1\n\nb: 2\na: 3\n', 'jobs/test.yaml:4:1  not valid YAML: Map keys must be unique'],
+    ['a: b: c\n', 'jobs/test.yaml:1:4  not valid YAML: Nested mappings are not allowed in compact mappings'],
+    [
+      'a: *b\n',
+      'jobs/test.yaml:1:1  not valid YAML: Unresolved alias (the anchor must be set before the alias): b',
+    ],
+  ])('the file %j', (text, line) => {
+    expect(refusalOf(() => jobFromText(text))).toEqual([line]);
+  });
+
+  test('whatever stands in place of a value is read or refused in our own words', () => {
+    const value = fc.jsonValue({ maxDepth: 2 }).map((json) => JSON.stringify(json));
+    const topLevel = fc.constantFrom(
+      'feed',
+      'countries',
+      'topics',
+      'match_type',
+      'start_date',
+      'end_date',
+      'step',
+      'order',
+      'lookback',
+      'budget',
+      'schedule',
+      'fields',
+      'service',
+    );
+    const section = fc.constantFrom(
+      'requests_per_month',
+      'reserve',
+      'sync',
+      'timezone',
+      'rate',
+      'burst',
+      'page_size',
+      'end_date',
+      'match_types',
+      'parameters',
+      'connect_timeout',
+      'max_body_bytes',
+    );
+    const nested = fc.dictionary(section, value).map(
+      (map) =>
+        `{ ${Object.entries(map)
+          .map(([key, json]) => `${key}: ${json}`)
+          .join(', ')} }`,
+    );
+    fc.assert(
+      fc.property(fc.dictionary(topLevel, fc.oneof(value, nested)), (keys) => {
+        for (const line of refusalOf(() => aJob(keys))) {
+          expect(line).toMatch(/^jobs\/test\.yaml:\d+:\d+ /);
+          expect(line).not.toMatch(/Invalid|Too (small|big)|Unrecognized|undefined/);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { resolveSeries } from '../../src/job/resolve-series.ts';
+import { aJob, refusalOf } from './job-text.ts';
+
+const lookups = {
+  countries: [
+    { code: 'DE', name: 'Germany' },
+    { code: 'GB', name: 'United Kingdom' },
+    { code: 'NO', name: 'Norway' },
+    { code: 'US', name: 'United States' },
+  ],
+  topics: [
+    { name: 'Elections' },
+    { name: 'Governance/Corruption' },
+    { name: 'Inflation-Energy' },
+    { name: 'Inflation-Food' },
+    { name: 'Labour Market-Employment' },
+    { name: 'Policy Reform & Legislation' },
+  ],
+};
+const countriesOf = (selection: string) => [
+  ...new Set(resolveSeries(aJob({ countries: selection }), lookups).map(({ country }) => country)),
+];
+const topicsOf = (selection: string) =>
+  resolveSeries(aJob({ countries: '[US]', topics: selection }), lookups).map(({ topic }) => topic);
+const refusal = (keys: Readonly<Record<string, string>>) =>
+  refusalOf(() => resolveSeries(aJob(keys), lookups));
+
+describe('what a job selects', () => {
+  test('every country is crossed with every topic, in the order of the job', () => {
+    const job = aJob({
+      countries: '[US, DE]',
+      topics: '[Inflation-Food, Elections]',
+      match_type: 'DOMESTIC',
+    });
+    expect(resolveSeries(job, lookups)).toEqual([
+      { country: 'US', topic: 'Inflation-Food', matchType: 'DOMESTIC' },
+      { country: 'US', topic: 'Elections', matchType: 'DOMESTIC' },
+      { country: 'DE', topic: 'Inflation-Food', matchType: 'DOMESTIC' },
+      { country: 'DE', topic: 'Elections', matchType: 'DOMESTIC' },
+    ]);
+  });
+
+  test('all is what the lookup lists, in its order', () => {
+    expect(countriesOf('all')).toEqual(['DE', 'GB', 'NO', 'US']);
+    expect(topicsOf('all')).toEqual(lookups.topics.map(({ name }) => name));
+  });
+
+  test('NO is Norway', () => {
+    expect(countriesOf('[NO]')).toEqual(['NO']);
+  });
+
+  test.each([
+    ['["Inflation-*"]', ['Inflation-Energy', 'Inflation-Food']],
+    ['["*/*"]', ['Governance/Corruption']],
+    ['["* & *"]', ['Policy Reform & Legislation']],
+    ['["Inflation-Foo?"]', ['Inflation-Food']],
+    ['["Elections*"]', ['Elections']],
+    ['["*"]', lookups.topics.map(({ name }) => name)],
+  ])('the glob %s', (selection, topics) => {
+    expect(topicsOf(selection)).toEqual(topics);
+  });
+
+  test('what is selected twice comes once, where it came first', () => {
+    expect(topicsOf('[Inflation-Food, "Inflation-*", Inflation-Food]')).toEqual([
+      'Inflation-Food',
+      'Inflation-Energy',
+    ]);
+  });
+});
+
+describe('what no lookup lists', () => {
+  test.each([
+    ['UK', 'GB'],
+    ['Germany', 'DE'],
+    ['Germny', 'DE'],
+    ['de', 'DE'],
+    ['USA', 'US'],
+    ['N0', 'NO'],
+  ])('%s is refused for %s', (found, meant) => {
+    expect(refusal({ countries: `[US, ${found}]` })).toEqual([
+      `jobs/test.yaml:1:17  countries[1]  found "${found}", expected a country code that the service lists; did you mean "${meant}"?`,
+    ]);
+  });
+
+  test.each([
+    ['Inflation', 'Inflation-*'],
+    ['inflation-food', 'Inflation-Food'],
+    ['Labor Market-*', 'Labour Market-*'],
+    ['Employment', 'Labour Market-Employment'],
+    ['Policy Reform and Legislation', 'Policy Reform & Legislation'],
+  ])('%s is refused for %s', (found, meant) => {
+    expect(refusal({ topics: `["${found}"]` })).toEqual([
+      `jobs/test.yaml:2:10  topics[0]  found "${found}", expected a topic that the service lists; did you mean "${meant}"?`,
+    ]);
+  });
+
+  test('a dot in a name is a dot, and a glob has to match the whole name', () => {
+    expect(refusal({ topics: '["Election.", "nflation-*"]' })).toHaveLength(2);
+  });
+
+  test('all that is not listed is told at once, with its line', () => {
+    const keys = { countries: '\n  - US\n  - XQZW\n', topics: '[Tariffs, Elections, Wars]' };
+    expect(refusal(keys)).toEqual([
+      'jobs/test.yaml:3:5   countries[1]  found "XQZW", expected a country code that the service lists',
+      'jobs/test.yaml:5:10  topics[0]     found "Tariffs", expected a topic that the service lists',
+      'jobs/test.yaml:5:30  topics[2]     found "Wars", expected a topic that the service lists',
+    ]);
+  });
+});

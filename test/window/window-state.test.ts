@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import { nextWindowState, statesBefore, windowEvents, windowStates } from '../../src/window/window-state.ts';
+
+const allowed: Record<string, string> = {
+  'pending claim': 'draining',
+  'pending refuse': 'refused',
+  'draining claim': 'draining',
+  'draining page': 'draining',
+  'draining finish': 'drained',
+  'draining fail': 'failed',
+  'draining release': 'pending',
+  'draining refuse': 'refused',
+  'failed claim': 'draining',
+  'failed refuse': 'refused',
+  'refused replan': 'pending',
+};
+
+describe('the states of a window', () => {
+  const every = windowStates.flatMap((state) => windowEvents.map((event) => ({ state, event })));
+
+  test.each(every)('$state, $event: is decided', ({ state, event }) => {
+    expect(nextWindowState(state, event)).toBe(allowed[`${state} ${event}`] ?? null);
+  });
+
+  test('an update can tell which states an event may find', () => {
+    expect(statesBefore('claim')).toEqual(['pending', 'draining', 'failed']);
+    expect(statesBefore('finish')).toEqual(['draining']);
+    expect(statesBefore('replan')).toEqual(['refused']);
+  });
+
+  test('only a drained window is never touched again, and only pages of a claimed window can drain it', () => {
+    const leavable = windowStates.filter((state) =>
+      windowEvents.some((event) => nextWindowState(state, event) !== null),
+    );
+    expect(windowStates.filter((state) => !leavable.includes(state))).toEqual(['drained']);
+    const waysToDrained = every.filter(({ state, event }) => nextWindowState(state, event) === 'drained');
+    expect(waysToDrained).toEqual([{ state: 'draining', event: 'finish' }]);
+  });
+});
