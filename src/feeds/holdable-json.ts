@@ -1,0 +1,46 @@
+/** Levels of nesting that are kept; far more than any record needs, far less than JSON.stringify or jsonb can take. */
+export const deepestKept = 200;
+
+const tooDeep = `nested deeper than ${deepestKept} levels`;
+
+/**
+ * JSON text of a parsed JSON value, such as `jsonb` can hold: NUL characters and lone surrogates (in keys too)
+ * become U+FFFD, NaN and infinities become strings, and whatever is nested deeper than `deepestKept` levels is
+ * replaced by a text that says so, because neither JSON.stringify nor PostgreSQL survives endless nesting.
+ */
+export function holdableJson(value: unknown): string {
+  const text = JSON.stringify(isPlain(value, 0) ? value : madePlain(value, 0));
+  // JSON.stringify writes `\u` only for control characters and lone surrogates, so most texts end here.
+  return text.includes('\\u') ? text.replace(escapes, holdableEscape) : text;
+}
+
+/** Text that a `text` column can hold: NUL characters and lone surrogates become U+FFFD. */
+export function holdableText(text: string): string {
+  const wellFormed = text.toWellFormed();
+  return wellFormed.includes('\0') ? wellFormed.replaceAll('\0', '\ufffd') : wellFormed;
+}
+
+// Takes every escape whole, so that the `u` behind an escaped backslash is never taken for an escape of its own.
+const escapes = /\\(u0000|ud[89a-f][0-9a-f]{2}|.)/g;
+
+function holdableEscape(whole: string, code: string): string {
+  return code.length > 1 ? '\ufffd' : whole;
+}
+
+function isPlain(value: unknown, depth: number): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || value === null) return true;
+  if (depth === deepestKept) return false;
+  if (Array.isArray(value)) return value.every((item) => isPlain(item, depth + 1));
+  for (const name in value) if (!isPlain((value as Record<string, unknown>)[name], depth + 1)) return false;
+  return true;
+}
+
+function madePlain(value: unknown, depth: number): unknown {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === deepestKept) return tooDeep;
+  if (Array.isArray(value)) return value.map((item) => madePlain(item, depth + 1));
+  // Object.fromEntries defines its keys, so that a key `__proto__` stays a key.
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, madePlain(item, depth + 1)]));
+}

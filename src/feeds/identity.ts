@@ -1,0 +1,60 @@
+import { hash } from 'node:crypto';
+import { deepestKept } from './holdable-json.ts';
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Whether an id of the service can be kept as it is in a `uuid` column. */
+export function isUuid(id: string): boolean {
+  return uuid.test(id);
+}
+
+/** The identity of a record that has an id of its own: that id where it is a UUID, else one made from it. */
+export function identityOfId(id: string): string {
+  return isUuid(id) ? id.toLowerCase() : uuidOf(['id', id]);
+}
+
+/** The identity of a record without an id but with a text: its time, its text and what tells equal texts apart. */
+export function identityOfText(
+  time: string,
+  text: string,
+  qualifiers: readonly (string | number | null)[],
+): string {
+  return uuidOf(['text', time, text, ...qualifiers]);
+}
+
+/**
+ * The identity of a record that has neither: all its content, whatever the order of its keys. It is taken from the
+ * record as sent, not as read, so that it outlives new aliases; only the top-level field `timeField`, if given, is
+ * replaced by the time read from it, because the feeds write the same time with and without a zone. Records that are
+ * equal in all of it are one.
+ */
+export function identityOfContent(time: string, record: object, timeField: string | undefined): string {
+  return uuidOf(['content', time, canonicalObject(record, 0, timeField)]);
+}
+
+/**
+ * A UUID of version 8 (RFC 9562: the meaning is the maker's) out of the SHA-256 of the parts' JSON text. An array's
+ * JSON text says where each part ends, so that no two lists of parts run together into the same text.
+ */
+function uuidOf(parts: readonly unknown[]): string {
+  const hex = hash('sha256', JSON.stringify(parts), 'hex');
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+/** The same for equal values only: keys sorted, and objects and arrays marked, since both become arrays. */
+function canonical(value: unknown, depth: number): unknown {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : ['number', String(value)];
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth > deepestKept) return ['deeper'];
+  if (Array.isArray(value)) return ['array', ...value.map((item) => canonical(item, depth + 1))];
+  return canonicalObject(value, depth);
+}
+
+function canonicalObject(object: object, depth: number, without?: string): unknown[] {
+  const parts: unknown[] = ['object'];
+  for (const name of Object.keys(object).sort()) {
+    if (name !== without) parts.push(name, canonical((object as Record<string, unknown>)[name], depth + 1));
+  }
+  return parts;
+}

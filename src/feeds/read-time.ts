@@ -1,0 +1,60 @@
+// No year below 1000: Date.UTC would take the years 0 to 99 for 1900 to 1999.
+const iso =
+  /^([1-9]\d{3})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(?: ?(?:Z|UTC|([+-])(\d\d)(?::?(\d\d))?))?)?$/i;
+const epoch = /^\d{9,13}(?:\.\d+)?$/;
+
+const earliestYear = 1900;
+const latestYear = 2100;
+
+/**
+ * Reads a point in time: ISO 8601 with `T` or a space, down to the day, the minute, the second or its fraction, with
+ * a zone or without (then UTC: service-facts.md, "no zone: treat as UTC"), or seconds or milliseconds since 1970.
+ *
+ * Returns `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`, digits beyond the microsecond dropped, or `undefined` for what is no time,
+ * is not in the calendar, or lies outside the years 1900 to 2100. An epoch before 1973 is no time either: it is
+ * rather a placeholder such as 0, or a date written as 20260521.
+ */
+export function readTime(value: unknown): string | undefined {
+  if (typeof value === 'number') return readEpoch(value);
+  if (typeof value !== 'string') return undefined;
+  const parts = iso.exec(value);
+  if (parts === null) return epoch.test(value) ? readEpoch(Number(value)) : undefined;
+
+  const [, year = '', month = '', day = '', hour = '00', minute = '00', second = '00', fraction = ''] = parts;
+  if (!isInCalendar(+year, +month, +day) || +hour > 23 || +minute > 59 || +second > 60) return undefined;
+  const [offsetHours = '00', offsetMinutes = '00'] = [parts[9], parts[10]];
+  if (+offsetHours > 15 || +offsetMinutes > 59) return undefined;
+
+  const offset = (parts[8] === '-' ? -1 : 1) * (+offsetHours * 60 + +offsetMinutes);
+  // A leap second is the first one of the next minute, as it is to PostgreSQL.
+  if (offset === 0 && second !== '60') {
+    return withinYears(`${year}-${month}-${day}T${hour}:${minute}:${second}`, fraction);
+  }
+  const utc = new Date(Date.UTC(+year, +month - 1, +day, +hour, +minute - offset, +second));
+  return withinYears(utc.toISOString().slice(0, -5), fraction);
+}
+
+function readEpoch(value: number): string | undefined {
+  if (!(value >= 1e8 && value < 1e13)) return undefined;
+  // 1e11 seconds would be the year 5138, 1e11 milliseconds are March 1973.
+  const microseconds = Math.round(value * (value < 1e11 ? 1e6 : 1e3));
+  const seconds = new Date(Math.floor(microseconds / 1e6) * 1000).toISOString().slice(0, -5);
+  return withinYears(seconds, String(microseconds % 1e6).padStart(6, '0'));
+}
+
+function withinYears(seconds: string, fraction: string): string | undefined {
+  const year = Number(seconds.slice(0, 4));
+  // toISOString writes years beyond 9999 with a sign, which is no number between these two either.
+  if (!(year >= earliestYear && year <= latestYear)) return undefined;
+  const microseconds = fraction.slice(0, 6).padEnd(6, '0');
+  return microseconds === '000000' ? `${seconds}Z` : `${seconds}.${microseconds}Z`;
+}
+
+function isInCalendar(year: number, month: number, day: number): boolean {
+  return month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month);
+}
+
+function daysInMonth(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+}

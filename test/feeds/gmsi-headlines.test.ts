@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
+import { aRecord, without } from './a-record.ts';
+
+const read = (record: unknown) => gmsiHeadlines.reader().read(record);
+
+describe('the path of historical GMSI headlines', () => {
+  test('holds the country, encoded', () => {
+    expect(gmsiHeadlines.path({ country: 'US', topic: 'Tension', matchType: 'COMBINED' })).toBe(
+      '/headlines/feed/historical/gmsi/US',
+    );
+    expect(gmsiHeadlines.path({ country: 'a/b?', topic: 'Tension', matchType: 'COMBINED' })).toBe(
+      '/headlines/feed/historical/gmsi/a%2Fb%3F',
+    );
+  });
+});
+
+describe('a GMSI headline', () => {
+  test('becomes a row of the table, column by column', () => {
+    const { row } = read(aRecord());
+    expect(row).toEqual({
+      headline_id: '0a1b2c3d-0000-4000-8000-00000000000f',
+      published_at: '2026-05-21T13:00:00Z',
+      headline: 'Food prices ease',
+      language: 'en',
+      source: 'Reuters',
+      url: 'https://example.com/1',
+      topic_probability: 0.91,
+      directional_positive: 0.7,
+      directional_neutral: 0.2,
+      directional_negative: 0.1,
+      directional_score: 0.7 - 0.1,
+      semantic_positive: 0.5,
+      semantic_neutral: 0.25,
+      semantic_negative: 0.25,
+      semantic_score: 0.25,
+      extra: null,
+    });
+    expect(Object.keys(row!)).toEqual(Object.keys(gmsiHeadlines.table.columns));
+  });
+
+  test('is read from as little as a time and one score', () => {
+    const { row } = read({ publication_time: '2026-05-21', semantic_neutral: 0 });
+    expect(row).toMatchObject({
+      semantic_neutral: 0,
+      semantic_score: null,
+      directional_score: null,
+      extra: null,
+    });
+  });
+
+  test.each([
+    ['flat', { semantic_positive: 0.5, semantic_negative: 0.2 }],
+    [
+      'flat, by the model’s full name',
+      { semantic_sentiment_positive: 0.5, semantic_sentiment_negative: 0.2 },
+    ],
+    ['nested', { semantic: { positive: 0.5, negative: 0.2 } }],
+    ['nested twice', { sentiment: { semantic: { positive: '0.5', negative: '0.2' } } }],
+  ])('has its semantic scores read where they are %s', (_shape, scores) => {
+    const { row } = read({ publication_time: '2026-05-21T13:00:00', ...scores });
+    expect(row).toMatchObject({
+      semantic_positive: 0.5,
+      semantic_negative: 0.2,
+      semantic_score: 0.3,
+      extra: null,
+    });
+  });
+
+  test('keeps the score that the service sends rather than the difference', () => {
+    expect(read(aRecord({ directional_score: -0.4 })).row).toMatchObject({
+      directional_score: -0.4,
+      extra: null,
+    });
+    expect(read(aRecord({ sentiment: { semantic: 0.9 } })).row).toMatchObject({
+      semantic_score: 0.9,
+      extra: null,
+    });
+  });
+
+  test('keeps what was sent of the series in extra, since the columns say what was asked for', () => {
+    expect(JSON.parse(String(read(aRecord({ country: 'US', topic: 'Tension' })).row?.extra))).toEqual({
+      country: 'US',
+      topic: 'Tension',
+    });
+  });
+
+  test.each([[null], [undefined], ['text'], [7], [[aRecord()]]])('is not read from %j', (record) => {
+    expect(read(record)).toEqual({ rejected: 'not a JSON object' });
+  });
+
+  test.each([
+    ['missing', without(aRecord(), 'publication_time')],
+    ['null', aRecord({ publication_time: null })],
+    ['no date', aRecord({ publication_time: '2026-02-30T00:00:00' })],
+  ])('is rejected where its time is %s', (_what, record) => {
+    expect(read(record)).toEqual({ rejected: 'no readable publication time' });
+  });
+
+  test('is rejected without any score, for a topic’s probability is none', () => {
+    const record = { publication_time: '2026-05-21', topic_probability: 0.9, directional_positive: 'n/a' };
+    expect(read(record)).toEqual({ rejected: 'no directional or semantic score' });
+  });
+});

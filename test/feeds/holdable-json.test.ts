@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { deepestKept, holdableJson, holdableText } from '../../src/feeds/holdable-json.ts';
+
+function nested(levels: number): unknown {
+  let value: unknown = 'core';
+  for (let level = 0; level < levels; level++) value = [value];
+  return value;
+}
+
+describe('JSON for jsonb', () => {
+  test('is the value itself for every value that jsonb can hold', () => {
+    const holdable = fc.jsonValue({ stringUnit: 'grapheme' });
+    fc.assert(
+      fc.property(holdable, (value) => {
+        expect(holdableJson(value)).toBe(JSON.stringify(value));
+      }),
+    );
+  });
+
+  test('never holds a NUL or a lone surrogate, and changes nothing else', () => {
+    const pieces = fc.array(
+      fc.constantFrom('\0', '\ud800', '\udfff', '\\', '\\u0000', '\\ud800', '"', '\u0001', '🥖', 'a'),
+    );
+    fc.assert(
+      fc.property(pieces, pieces, (key, text) => {
+        const kept = JSON.parse(holdableJson({ [key.join('')]: [text.join('')] }));
+        expect(kept).toEqual({ [holdableText(key.join(''))]: [holdableText(text.join(''))] });
+        expect(JSON.stringify(kept)).not.toMatch(/(?<!\\)(\\\\)*\\u(0000|d[89a-f])/);
+      }),
+    );
+  });
+
+  test('writes what is no finite number as a text, however deep', () => {
+    expect(
+      holdableJson({ a: Number.NaN, b: [{ c: Number.POSITIVE_INFINITY }, Number.NEGATIVE_INFINITY, 1] }),
+    ).toBe('{"a":"NaN","b":[{"c":"Infinity"},"-Infinity",1]}');
+  });
+
+  test('keeps a key `__proto__` beside numbers that have to be replaced', () => {
+    expect(holdableJson(JSON.parse('{"__proto__":{"a":1e999},"constructor":1}'))).toBe(
+      '{"__proto__":{"a":"Infinity"},"constructor":1}',
+    );
+  });
+
+  test('keeps values nested as deep as can be held', () => {
+    expect(JSON.parse(holdableJson(nested(deepestKept)))).toEqual(nested(deepestKept));
+  });
+
+  test.each([deepestKept + 1, 100_000])('says where a value nested %i levels deep was cut', (levels) => {
+    expect(holdableJson(nested(levels))).toContain(`"nested deeper than ${deepestKept} levels"`);
+  });
+});

@@ -1,0 +1,234 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { FieldAliases, Row } from '../../src/feeds/feed.ts';
+import { AliasGivenTwice, UnknownColumn } from '../../src/feeds/field-tree.ts';
+import { createRecordReader, type RecordShape } from '../../src/feeds/read-record.ts';
+
+const shape: RecordShape = {
+  columns: {
+    event_id: 'uuid',
+    at: 'timestamptz',
+    name: 'text',
+    source: 'text',
+    rise: 'double precision',
+    fall: 'double precision',
+    net: 'double precision',
+    extra: 'jsonb',
+  },
+  fields: {
+    event_id: ['id', 'key'],
+    at: ['at', 'time', 'dates.start'],
+    name: ['name', 'title', 'text.title'],
+    source: ['source', 'source.name', 'text.source'],
+    rise: ['rise', 'move.rise', 'move.parts.rise'],
+    fall: ['fall', 'move.fall'],
+    net: ['net', 'move'],
+  },
+  identity: { id: 'event_id', time: 'at', text: 'name', qualifiers: ['source'] },
+  differences: [{ column: 'net', of: ['rise', 'fall'] }],
+  required: [{ anyOf: ['at'], reason: 'no time' }],
+};
+
+function read(fields: Record<string, unknown>, overrides?: FieldAliases): Record<string, unknown> {
+  const { row, rejected } = createRecordReader(shape, overrides).read({ at: '2026-05-21', ...fields });
+  expect(rejected).toBeUndefined();
+  return { ...(row as Row), extra: row!.extra === null ? null : JSON.parse(row!.extra as string) };
+}
+
+describe('of the aliases of a column', () => {
+  test.each([
+    ['the better one', { name: 'a', title: 'b' }],
+    ['the better one, though it comes later', { title: 'b', name: 'a' }],
+  ])('%s fills it, and the other one stays in extra', (_which, fields) => {
+    expect(read(fields)).toMatchObject({ name: 'a', extra: { title: 'b' } });
+  });
+
+  test('the best of three fills it in any order', () => {
+    const expected = { name: 'a', extra: { title: 'b', text: { title: 'c' } } };
+    expect(read({ text: { title: 'c' }, title: 'b', name: 'a' })).toMatchObject(expected);
+    expect(read({ title: 'b', name: 'a', text: { title: 'c' } })).toMatchObject(expected);
+  });
+
+  test.each([[null], ['']])('one that is %j leaves the column to the next', (empty) => {
+    expect(read({ name: empty, title: 'b' })).toMatchObject({ name: 'b', extra: null });
+  });
+
+  test('one that cannot be read leaves the column to the next and stays in extra', () => {
+    expect(read({ rise: 'n/a', move: { rise: 3 } })).toMatchObject({ rise: 3, extra: { rise: 'n/a' } });
+  });
+
+  test('those given by a user come first, and the defaults are still tried', () => {
+    const overrides = { name: ['label', 'text.label'] };
+    expect(read({ name: 'a', label: 'b' }, overrides)).toMatchObject({ name: 'b', extra: { name: 'a' } });
+    expect(read({ name: 'a', text: { label: 'c' } }, overrides)).toMatchObject({
+      name: 'c',
+      extra: { name: 'a' },
+    });
+    expect(read({ name: 'a' }, overrides)).toMatchObject({ name: 'a' });
+  });
+
+  test('one given by a user is taken from the column that has it by default', () => {
+    expect(read({ title: 'Reuters' }, { source: ['title'] })).toMatchObject({
+      name: null,
+      source: 'Reuters',
+    });
+  });
+
+  test('one for a column that there is not is refused, with the nearest column', () => {
+    const attempt = () => createRecordReader(shape, { sauce: ['x'] });
+    expect(attempt).toThrow(UnknownColumn);
+    expect(attempt).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('Did you mean source?') }),
+    );
+    expect(() => createRecordReader(shape, { extra: ['x'] })).toThrow(UnknownColumn);
+    expect(() => createRecordReader(shape, { constructor: ['x'] })).toThrow(UnknownColumn);
+  });
+
+  test('one given by a user to two columns is refused', () => {
+    expect(() => createRecordReader(shape, { name: ['x'], source: ['x'] })).toThrow(AliasGivenTwice);
+  });
+});
+
+describe('extra', () => {
+  test('takes every field without a column, nested ones whole', () => {
+    const fields = { tags: ['a', { b: null }], region: null, flag: false, deep: { er: { still: 1 } } };
+    expect(read(fields).extra).toEqual(fields);
+  });
+
+  test('takes what is left of an object that columns were read from', () => {
+    const fields = { move: { rise: 3, unit: 'pp', parts: { rise: 1, of: 2 } }, text: { title: 't' } };
+    expect(read(fields)).toMatchObject({
+      rise: 3,
+      name: 't',
+      extra: { move: { unit: 'pp', parts: { rise: 1, of: 2 } } },
+    });
+  });
+
+  test('takes an object in the place of a value, and a value in the place of an object', () => {
+    expect(read({ name: { en: 'a' }, dates: 'soon', source: ['x'] })).toMatchObject({
+      name: null,
+      source: null,
+    });
+    expect(read({ source: { id: 1 }, dates: 'soon' }).extra).toEqual({ source: { id: 1 }, dates: 'soon' });
+  });
+
+  test('takes what a numeric column cannot hold, as a text', () => {
+    const fields = { rise: Number.POSITIVE_INFINITY, fall: 'NaN', move: { fall: Number.NaN } };
+    expect(read(fields)).toMatchObject({
+      rise: null,
+      fall: null,
+      net: null,
+      extra: { rise: 'Infinity', fall: 'NaN', move: { fall: 'NaN' } },
+    });
+  });
+
+  test('takes keys named after members of Object.prototype like any other', () => {
+    const record = JSON.parse(
+      '{"at":"2026-05-21","__proto__":{"polluted":1},"constructor":{"name":"c"},"toString":1}',
+    );
+    const { row } = createRecordReader(shape).read(record);
+    expect(row?.extra).toBe('{"__proto__":{"polluted":1},"constructor":{"name":"c"},"toString":1}');
+    expect(row).toMatchObject({ name: null });
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+
+  test('reads and keeps aliases within objects that are named after members of Object.prototype', () => {
+    const overrides = { name: ['__proto__.label', 'constructor.label'] };
+    const record = JSON.parse(
+      '{"at":"2026-05-21","__proto__":{"label":"a","b":1},"constructor":{"label":"c"}}',
+    );
+    const { row } = createRecordReader(shape, overrides).read(record);
+    expect(row).toMatchObject({ name: 'a', extra: '{"__proto__":{"b":1},"constructor":{"label":"c"}}' });
+  });
+
+  test('survives endless nesting and huge texts', () => {
+    const deep = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`);
+    const huge = 'é\0'.repeat(5_000_000);
+    const { row } = createRecordReader(shape).read({ at: '2026-05-21', deep, name: huge, source: null });
+    expect(row?.extra).toContain('nested deeper than');
+    expect(row?.name).toHaveLength(huge.length);
+    expect(createRecordReader(shape).read({ at: '2026-05-21', deep }).row).toBeDefined();
+  });
+});
+
+test('no value of a record is ever lost, and each is kept in one place', () => {
+  const value = fc.oneof(
+    fc.integer({ min: 1, max: 99 }),
+    fc.constantFrom('7', 'n/a', '2026-05-21', 'word', true),
+    fc.array(fc.integer(), { minLength: 1, maxLength: 2 }),
+  );
+  const name = fc.constantFrom(
+    'id',
+    'key',
+    'at',
+    'time',
+    'name',
+    'title',
+    'source',
+    'rise',
+    'fall',
+    'net',
+    'other',
+  );
+  const inner = fc.constantFrom('start', 'title', 'source', 'name', 'rise', 'fall', 'other');
+  const nest = fc.constantFrom('dates', 'text', 'source', 'move', 'whole');
+  const record = fc
+    .tuple(fc.dictionary(name, value), fc.dictionary(nest, fc.dictionary(inner, value, { minKeys: 1 })))
+    .map(([flat, nested]) => ({ ...flat, ...nested }) as Record<string, unknown>);
+
+  fc.assert(
+    fc.property(record, (sent) => {
+      const { row } = createRecordReader({ ...shape, differences: [] }).read({ ...sent, at: '2026-05-21' });
+      const { extra, event_id: _id, at: _at, ...columns } = row!;
+      const inColumns = Object.values(columns).filter((kept) => kept !== null);
+      const inExtra = extra === null ? [] : leaves(JSON.parse(extra as string));
+      const kept = [...inColumns.map(String), ...inExtra];
+      for (const leaf of leaves({ ...sent, at: null, id: null, key: null })) {
+        expect(kept).toContain(leaf);
+        // Taken out, so that a value sent twice has to be kept twice.
+        kept.splice(kept.indexOf(leaf), 1);
+      }
+    }),
+  );
+});
+
+function leaves(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return value === null ? [] : [String(value)];
+  return Array.isArray(value) ? [JSON.stringify(value)] : Object.values(value).flatMap(leaves);
+}
+
+describe('a difference', () => {
+  test('is that of the two columns, unrounded', () => {
+    expect(read({ rise: 0.3, fall: 0.1 }).net).toBe(0.3 - 0.1);
+  });
+
+  test('is not made where the record has the value, or lacks one of the two', () => {
+    expect(read({ rise: 3, fall: 1, net: 0 }).net).toBe(0);
+    expect(read({ rise: 3 }).net).toBeNull();
+  });
+});
+
+describe('the fields seen', () => {
+  test('say of each top-level name whether a column is filled from it', () => {
+    const reader = createRecordReader(shape);
+    reader.read({ at: '2026-05-21', name: null, title: 'b', move: { rise: 1, unit: 'pp' }, colour: 'red' });
+    reader.read({ time: '2026-05-21', at: '2026-05-21', rise: 'n/a' });
+    expect(Object.fromEntries(reader.fieldsSeen)).toEqual({
+      at: 'column',
+      name: 'column',
+      title: 'column',
+      move: 'column',
+      colour: 'extra',
+      time: 'extra',
+      rise: 'extra',
+    });
+    reader.read({ time: '2026-05-21' });
+    expect(reader.fieldsSeen.get('time')).toBe('column');
+  });
+
+  test('count those of rejected records too, so that a renamed field is noticed', () => {
+    const reader = createRecordReader(shape);
+    expect(reader.read({ when: '2026-05-21' })).toEqual({ rejected: 'no time' });
+    expect([...reader.fieldsSeen]).toEqual([['when', 'extra']]);
+  });
+});

@@ -1,0 +1,109 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readTime } from '../../src/feeds/read-time.ts';
+
+describe('a time', () => {
+  test.each([
+    ['2026-05-21T13:00:00', '2026-05-21T13:00:00Z'],
+    ['2026-05-21 13:00:00', '2026-05-21T13:00:00Z'],
+    ['2026-05-21t13:00:00z', '2026-05-21T13:00:00Z'],
+    ['2026-05-21T13:00:00Z', '2026-05-21T13:00:00Z'],
+    ['2026-05-21 13:00:00 UTC', '2026-05-21T13:00:00Z'],
+    ['2026-05-21T13:00', '2026-05-21T13:00:00Z'],
+    ['2026-05-21', '2026-05-21T00:00:00Z'],
+    ['2026-05-21T13:00:00+00:00', '2026-05-21T13:00:00Z'],
+    ['2026-05-21T13:00:00-00:00', '2026-05-21T13:00:00Z'],
+    ['2026-05-21T13:00:00+0530', '2026-05-21T07:30:00Z'],
+    ['2026-05-21T23:00:00-05', '2026-05-22T04:00:00Z'],
+    ['2026-05-21T13:00:00.5', '2026-05-21T13:00:00.500000Z'],
+    ['2026-05-21T13:00:00.123456', '2026-05-21T13:00:00.123456Z'],
+    ['2026-05-21T13:00:00.123456789+01:00', '2026-05-21T12:00:00.123456Z'],
+    ['2026-05-21T13:00:00.000', '2026-05-21T13:00:00Z'],
+    ['2024-02-29T00:00:00', '2024-02-29T00:00:00Z'],
+    ['2000-02-29', '2000-02-29T00:00:00Z'],
+    ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00Z'],
+    ['2026-12-31T23:30:00-01:00', '2027-01-01T00:30:00Z'],
+    [1779368400, '2026-05-21T13:00:00Z'],
+    ['1779368400', '2026-05-21T13:00:00Z'],
+    [1779368400123, '2026-05-21T13:00:00.123000Z'],
+    ['1779368400123', '2026-05-21T13:00:00.123000Z'],
+    [1779368400.25, '2026-05-21T13:00:00.250000Z'],
+    ['1779368400.000001', '2026-05-21T13:00:00.000001Z'],
+  ])('is read from %j', (sent, expected) => {
+    expect(readTime(sent)).toBe(expected);
+  });
+
+  test.each([
+    ['2026-02-30'],
+    ['2026-02-29T00:00:00'],
+    ['1900-02-29'],
+    ['2026-04-31'],
+    ['2026-13-01'],
+    ['2026-00-10'],
+    ['2026-05-00'],
+    ['2026-05-21T24:00:00'],
+    ['2026-05-21T13:60:00'],
+    ['2026-05-21T13:00:61'],
+    ['2026-05-21T13:00:00+16:00'],
+    ['2026-05-21T13:00:00+01:60'],
+    ['2026-05-21T13'],
+    ['26-05-21'],
+    ['20260521'],
+    ['20260521130000'],
+    ['21/05/2026'],
+    ['yesterday'],
+    ['2026-05-21T13:00:00\n'],
+    ['1899-12-31T23:59:59'],
+    ['2101-01-01'],
+    ['2100-12-31T23:30:00-01:00'],
+    ['0050-01-01T00:00:00+01:00'],
+    [0],
+    [20260521],
+    [-1779368400],
+    [5e9],
+    [1e300],
+    [Number.NaN],
+    [Number.POSITIVE_INFINITY],
+    [true],
+    [['2026-05-21']],
+    [{ $date: '2026-05-21' }],
+  ])('is not read from %j', (sent) => {
+    expect(readTime(sent)).toBeUndefined();
+  });
+
+  test('is the same instant that JavaScript reads, whatever the zone it is written in', () => {
+    const instants = fc.date({
+      min: new Date('1901-01-01T00:00:00Z'),
+      max: new Date('2099-12-31T00:00:00Z'),
+      noInvalidDate: true,
+    });
+    fc.assert(
+      fc.property(instants, fc.integer({ min: -14 * 60, max: 14 * 60 }), (instant, offset) => {
+        const local = new Date(instant.getTime() + offset * 60_000).toISOString().slice(0, -1);
+        const hours = String(Math.floor(Math.abs(offset) / 60)).padStart(2, '0');
+        const minutes = String(Math.abs(offset) % 60).padStart(2, '0');
+        const read = readTime(`${local}${offset < 0 ? '-' : '+'}${hours}:${minutes}`);
+        expect(new Date(read ?? 'unread').getTime()).toBe(instant.getTime());
+      }),
+    );
+  });
+
+  test('is canonical: reading what was read changes nothing', () => {
+    const parts = fc.tuple(
+      fc.integer({ min: 1901, max: 2099 }),
+      fc.integer({ min: 1, max: 12 }),
+      fc.integer({ min: 1, max: 28 }),
+      fc.integer({ min: 0, max: 999_999 }),
+    );
+    fc.assert(
+      fc.property(parts, ([year, month, day, micros]) => {
+        const two = (number: number) => String(number).padStart(2, '0');
+        const read = readTime(
+          `${year}-${two(month)}-${two(day)} 05:06:07.${String(micros).padStart(6, '0')}+02`,
+        );
+        expect(read).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z$/);
+        expect(readTime(read)).toBe(read);
+      }),
+    );
+  });
+});
