@@ -1,0 +1,44 @@
+import { KeyRefused, RateLimited, RedirectRefused, RequestRefused, ServiceUnavailable } from './errors.ts';
+import type { HttpAnswer } from './http.ts';
+import { retryAfterMs } from './retry-after.ts';
+import { serviceWords } from './service-words.ts';
+
+/** What an error may say about the request that it came from. */
+export interface RequestFacts {
+  /** The path sent, without its query. */
+  readonly path: string;
+  /** Takes the key out of a text that the service sent: it could echo what it was sent. */
+  readonly redact: (text: string) => string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Lets a 2xx through and turns every other answer into the error that it means. */
+export function checkStatus(answer: HttpAnswer, { path, redact, now }: RequestFacts): void {
+  const { status, headers } = answer;
+  if (status >= 200 && status < 300) return;
+  if (status < 400) throw new RedirectRefused(path, status, redirectTarget(headers.location, redact));
+
+  const words = serviceWords(redact(answer.text));
+  if (status === 401 || status === 403) throw new KeyRefused(status, words);
+  if (status === 429) {
+    throw new RateLimited(`The service limits the rate (429): ${words}`, {
+      retryAfterMs: retryAfterMs(headers, now),
+    });
+  }
+  if (status >= 500 || status === 408 || status === 425) {
+    throw new ServiceUnavailable(`The service answered ${path} with ${status}: ${words}`, {
+      retryAfterMs: retryAfterMs(headers, now),
+    });
+  }
+  throw new RequestRefused(path, status, words);
+}
+
+/** Address and path only: a query could hold anything, and is of no use in the hint. */
+function redirectTarget(
+  location: string | string[] | undefined,
+  redact: (text: string) => string,
+): string | undefined {
+  if (typeof location !== 'string') return undefined;
+  return serviceWords(redact(location.replace(/[?#].*$/s, '')));
+}

@@ -1,0 +1,160 @@
+import type { ServiceSettings } from '../job/job.ts';
+import type { Secret } from '../secret.ts';
+import { requestTarget, serviceAddress } from './address.ts';
+import { checkStatus } from './check-status.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { type EnvelopeOptions, readPage } from './envelope.ts';
+import { MalformedPage } from './errors.ts';
+import { type HttpAnswer, openHttp } from './http.ts';
+import { createPace } from './pace.ts';
+import type { Page, RequestBudget, ServiceRequest } from './page.ts';
+import { parseBody } from './parse-body.ts';
+import { defaultPatience, type Patience } from './patience.ts';
+import { withRetries } from './retry.ts';
+import { serviceWords } from './service-words.ts';
+
+/** What happens in the client, as it happens; for logs and metrics. */
+export type ClientEvent =
+  /** An answer of any status was read; `ms` from sending to the last byte. */
+  | {
+      readonly type: 'request';
+      readonly path: string;
+      readonly status: number;
+      readonly ms: number;
+      readonly bytes: number;
+    }
+  /** A try failed and another one follows after `delayMs`. */
+  | {
+      readonly type: 'retry';
+      readonly path: string;
+      readonly attempt: number;
+      readonly delayMs: number;
+      readonly reason: Error;
+    }
+  /** A 429 paused all requests for `pauseMs`; at most `concurrency` run at a time from now on. */
+  | { readonly type: 'slowed'; readonly pauseMs: number; readonly concurrency: number };
+
+/** Counted since the client was created. */
+export interface ClientStats {
+  /** Requests sent, retries included. */
+  readonly requests: number;
+  readonly retries: number;
+  /** Answers with status 429. */
+  readonly rateLimited: number;
+  /** Bytes of all bodies, as received. */
+  readonly bytes: number;
+  /** Requests that may be under way at a time just now. */
+  readonly concurrency: number;
+}
+
+export interface ClientOptions {
+  /** With or without `/v1`, with or without a trailing slash. */
+  readonly baseUrl: string;
+  readonly apiKey: Secret;
+  readonly settings: ServiceSettings;
+  /** Booked once for every request that is sent, retries included, right before it is sent. */
+  readonly budget: RequestBudget;
+  readonly userAgent: string;
+  readonly patience?: Partial<Patience>;
+  readonly onEvent?: (event: ClientEvent) => void;
+  readonly clock?: Clock;
+  /** A number from 0 to below 1. */
+  readonly random?: () => number;
+}
+
+/**
+ * Turns a request into a page or a named error (`errors.ts`). Retries what can be retried, keeps to the rate, books
+ * each request before it is sent. One client serves all requests with a key.
+ */
+export interface Client extends AsyncDisposable {
+  getPage(request: ServiceRequest, signal: AbortSignal, options?: EnvelopeOptions): Promise<Page>;
+  /** For lookups, whose shape is not documented: any JSON. */
+  getJson(request: ServiceRequest, signal: AbortSignal): Promise<unknown>;
+  stats(): ClientStats;
+  /** Whether the sandbox answers; `undefined` until the first good answer. */
+  readonly servedBy: 'sandbox' | 'service' | undefined;
+  /** Closes the connections; requests that wait or are under way fail, so abort their signals first. */
+  close(): Promise<void>;
+}
+
+export function createClient(options: ClientOptions): Client {
+  const { settings, budget, clock = systemClock, random = Math.random, onEvent = () => {} } = options;
+  const patience = { ...defaultPatience, ...options.patience };
+  const address = serviceAddress(options.baseUrl);
+  const redact = (text: string) => text.replaceAll(options.apiKey.reveal(), '[key]');
+  const http = openHttp(address.origin, {
+    ...settings,
+    connections: settings.concurrency,
+    headers: { 'x-api-key': options.apiKey.reveal(), 'user-agent': options.userAgent },
+  });
+  const pace = createPace({
+    ...settings,
+    patience,
+    clock,
+    random,
+    onSlowed: (pauseMs, concurrency) => onEvent({ type: 'slowed', pauseMs, concurrency }),
+  });
+  const counts = { requests: 0, retries: 0, rateLimited: 0, bytes: 0 };
+  let servedBy: Client['servedBy'];
+
+  /** `read` belongs to the attempt, because a good status with an unreadable body is tried again. */
+  function get<T>(request: ServiceRequest, read: (answer: HttpAnswer) => T, signal: AbortSignal): Promise<T> {
+    const target = requestTarget(address, request);
+    const path = target.replace(/\?.*$/s, '');
+
+    const attempt = async () => {
+      await budget.book(signal);
+      const answer = await send(target, path, signal);
+      checkStatus(answer, { path, redact, now: clock.now() });
+      const result = read(answer);
+      servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
+      return result;
+    };
+
+    const onRetry = (reason: Error, attempt: number, delayMs: number) => {
+      counts.retries += 1;
+      onEvent({ type: 'retry', path, attempt, delayMs, reason });
+    };
+
+    const retrying = { maxAttempts: settings.maxAttempts, patience, clock, random, onRetry };
+    return withRetries(() => pace.run(attempt, signal), retrying, signal);
+  }
+
+  async function send(target: string, path: string, signal: AbortSignal): Promise<HttpAnswer> {
+    signal.throwIfAborted();
+    counts.requests += 1;
+    const sentAt = clock.now();
+    const answer = await http.get(target, signal);
+    counts.bytes += answer.bytes;
+    if (answer.status === 429) counts.rateLimited += 1;
+    onEvent({ type: 'request', path, status: answer.status, ms: clock.now() - sentAt, bytes: answer.bytes });
+    return answer;
+  }
+
+  function readJson(answer: HttpAnswer): unknown {
+    try {
+      return parseBody(answer.text);
+    } catch {
+      // Not kept as the cause: a parser's message quotes the body, and the body could echo the key.
+      throw new MalformedPage(
+        `The service answered ${answer.status} with what is not JSON: ${serviceWords(redact(answer.text))}`,
+      );
+    }
+  }
+
+  async function close(): Promise<void> {
+    await Promise.all([pace.close(), http.close()]);
+  }
+
+  return {
+    getPage: (request, signal, envelope) =>
+      get(request, (answer) => readPage(readJson(answer), answer.bytes, envelope), signal),
+    getJson: (request, signal) => get(request, readJson, signal),
+    stats: () => ({ ...counts, concurrency: pace.concurrency }),
+    get servedBy() {
+      return servedBy;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

@@ -1,0 +1,105 @@
+import { type ErrorDetails, GmsiError } from '../errors.ts';
+
+/** A request that may succeed when it is sent again; retried in place, see `withRetries`. */
+export abstract class RetryableError extends GmsiError {
+  override readonly kind = 'retryable';
+  /** The least wait before the next try, in milliseconds; `undefined` where the service named none. */
+  readonly retryAfterMs: number | undefined;
+  #tries = 1;
+
+  constructor(message: string, details: ErrorDetails & { readonly retryAfterMs?: number | undefined } = {}) {
+    super(message, details);
+    this.retryAfterMs = details.retryAfterMs;
+  }
+
+  /** How often the request was tried before this error was let through. */
+  get tries(): number {
+    return this.#tries;
+  }
+
+  /** Writes the number of tries into the message; called once, where no further try is made. */
+  givenUpAfter(tries: number): void {
+    this.#tries = tries;
+    this.message = `${this.message.replace(/\.$/, '')} (given up after ${tries} ${tries === 1 ? 'try' : 'tries'})`;
+  }
+}
+
+/** 429: too many requests for the key. */
+export class RateLimited extends RetryableError {}
+
+/** No answer (network, time limits), or one that says that the service is not well (5xx, 408, 425). */
+export class ServiceUnavailable extends RetryableError {}
+
+/** A 200 whose body is not what was asked for: not JSON, not the envelope, cut short or over the cap. */
+export class MalformedPage extends RetryableError {}
+
+/** 401 or 403: no request with this key can succeed, so the run ends instead of failing every window. */
+export class KeyRefused extends GmsiError {
+  override readonly kind = 'fatal';
+  readonly status: number;
+
+  constructor(status: number, words: string) {
+    super(`The service refused the API key with ${status}: ${words}`, {
+      hint: 'Check GMSI_API_KEY (or the file that GMSI_API_KEY_FILE names), and that the key may read this feed.',
+    });
+    this.status = status;
+  }
+}
+
+/** A 4xx that the same request would meet again: what was asked for cannot be had. */
+export class RequestRefused extends GmsiError {
+  override readonly kind = 'skippable';
+  readonly status: number;
+  /** What the service said, cut and cleaned; see `serviceWords`. */
+  readonly words: string;
+
+  constructor(path: string, status: number, words: string) {
+    super(`The service refused ${path} with ${status}: ${words}`);
+    this.status = status;
+    this.words = words;
+  }
+}
+
+/** A 3xx. It is never followed, because the key would travel to another address; no other request would fare better. */
+export class RedirectRefused extends GmsiError {
+  override readonly kind = 'fatal';
+  readonly status: number;
+
+  constructor(path: string, status: number, target: string | undefined) {
+    super(
+      `The service redirects ${path} (${status}) to ${target ?? 'nowhere'}, and redirects are not followed.`,
+      {
+        hint: 'Set GMSI_BASE_URL to the address that answers by itself (https://, no trailing path but /v1).',
+      },
+    );
+    this.status = status;
+  }
+}
+
+/** A cursor that leads nowhere or in a circle: the rest of the window cannot be had by it. */
+export class CursorBroken extends GmsiError {
+  override readonly kind = 'skippable';
+}
+
+/** A lookup (countries, topics) in a shape that is not known; nothing can be resolved without it. */
+export class LookupUnreadable extends GmsiError {
+  override readonly kind = 'fatal';
+}
+
+/** The month's requests are used up. Ends a run in order (exit 75); raised by implementations of `RequestBudget`. */
+export class BudgetSpent extends GmsiError {
+  override readonly kind = 'fatal';
+  readonly used: number;
+  readonly limit: number;
+  /** When requests are free again: the first instant of the next month, UTC. */
+  readonly resumesAt: Date;
+
+  constructor(budget: { readonly used: number; readonly limit: number; readonly resumesAt: Date }) {
+    super(`The request budget is spent: ${budget.used} of ${budget.limit} requests this month.`, {
+      hint: `Run it again after ${budget.resumesAt.toISOString()}, or raise the job's budget; it goes on from here.`,
+    });
+    this.used = budget.used;
+    this.limit = budget.limit;
+    this.resumesAt = budget.resumesAt;
+  }
+}

@@ -1,0 +1,158 @@
+import type { Client } from './client.ts';
+import { cursorGuard } from './cursor.ts';
+import { CursorBroken, LookupUnreadable } from './errors.ts';
+import { serviceWords } from './service-words.ts';
+
+/** What an entry holds beside the fields that were read, kept whole. */
+type Extra = Readonly<Record<string, unknown>>;
+
+export interface Country {
+  /** As it goes into a feed's path. */
+  readonly code: string;
+  readonly name: string | null;
+  readonly extra: Extra;
+}
+
+export interface Topic {
+  /** As it goes into a feed's query. */
+  readonly name: string;
+  readonly category: string | null;
+  /** As the service sent it; likely an object of texts, `directional` and `semantic_sentiment`. */
+  readonly classificationRule: unknown;
+  readonly extra: Extra;
+}
+
+type LookupClient = Pick<Client, 'getJson'>;
+
+/**
+ * Reads `GET /countries`. Its shape is not documented (service-document 4.3): entries may be strings or objects, in
+ * a bare array or under a name, on one page or several. An entry listed twice counts once.
+ * @throws LookupUnreadable for a shape that none of this fits, or an empty list
+ */
+export async function fetchCountries(client: LookupClient, signal: AbortSignal): Promise<Country[]> {
+  const path = '/countries';
+  const countries = (await fetchEntries(client, path, 'countries', signal)).map((entry): Country => {
+    if (isText(entry)) return { code: entry, name: null, extra: {} };
+    const fields = objectOf(entry, path);
+    const take = fieldTaker(fields);
+    const code = take(
+      ['code', 'country_code', 'iso2', 'iso_code', 'alpha_2', 'alpha2', 'iso', 'country', 'id'],
+      isText,
+    );
+    if (code === undefined) throw unreadableEntry(path, fields, 'a country code');
+    const name = take(['name', 'country_name', 'label', 'title', 'country'], isText) ?? null;
+    return { code, name, extra: take.rest() };
+  });
+  return withoutDoubles(countries, (country) => country.code);
+}
+
+/** Reads `GET /headlines/topics/gmsi`; in any shape, and with the errors, of `fetchCountries`. */
+export async function fetchTopics(client: LookupClient, signal: AbortSignal): Promise<Topic[]> {
+  const path = '/headlines/topics/gmsi';
+  const topics = (await fetchEntries(client, path, 'topics', signal)).map((entry): Topic => {
+    if (typeof entry === 'string')
+      return { name: entry, category: null, classificationRule: null, extra: {} };
+    const fields = objectOf(entry, path);
+    const take = fieldTaker(fields);
+    const name = take(['name', 'topic', 'topic_name', 'label', 'title'], isText);
+    if (name === undefined) throw unreadableEntry(path, fields, "a topic's name");
+    const category = take(['category', 'category_name', 'group'], isText) ?? null;
+    const rule =
+      take(['classification_rule', 'classification_rules', 'classificationRule', 'rule'], isPresent) ?? null;
+    return { name, category, classificationRule: rule, extra: take.rest() };
+  });
+  return withoutDoubles(topics, (topic) => topic.name);
+}
+
+async function fetchEntries(
+  client: LookupClient,
+  path: string,
+  field: string,
+  signal: AbortSignal,
+): Promise<unknown[]> {
+  const guard = cursorGuard(null);
+  const entries: unknown[] = [];
+  let token: string | null = null;
+  do {
+    const query: Record<string, string> = token === null ? {} : { next_token: token };
+    const body = await client.getJson({ path, query }, signal);
+    entries.push(...entriesOf(body, path, field));
+    token = nextToken(body);
+    if (token !== null) guard.accept(token);
+  } while (token !== null);
+  if (entries.length === 0) throw new LookupUnreadable(`GET ${path} lists nothing.`);
+  return entries;
+}
+
+function entriesOf(body: unknown, path: string, field: string): unknown[] {
+  if (Array.isArray(body)) return body;
+  if (isObject(body)) {
+    for (const name of ['data', field, 'results', 'items']) {
+      const entries = body[name];
+      if (Array.isArray(entries)) return entries;
+    }
+  }
+  const shape = isObject(body) ? `an object with ${fieldsOf(body)}` : `a ${typeof body}`;
+  throw new LookupUnreadable(`GET ${path} answered with ${shape}, in which no list was found.`, { hint });
+}
+
+function nextToken(body: unknown): string | null {
+  if (!isObject(body) || body.has_more === false) return null;
+  if (isText(body.next_token)) return body.next_token;
+  if (body.has_more === true)
+    throw new CursorBroken('A lookup says has_more, but sends no next_token.', { hint });
+  return null;
+}
+
+function objectOf(entry: unknown, path: string): object {
+  if (isObject(entry)) return entry;
+  throw new LookupUnreadable(`GET ${path} lists an entry that is neither a text nor an object.`, { hint });
+}
+
+/** Takes the first of several fields that is as wanted; what nobody took is the rest. */
+function fieldTaker(entry: object) {
+  const left = new Map<string, unknown>(Object.entries(entry));
+  const take = <T>(names: readonly string[], wanted: (value: unknown) => value is T): T | undefined => {
+    for (const name of names) {
+      const value = left.get(name);
+      if (wanted(value)) {
+        left.delete(name);
+        return value;
+      }
+    }
+    return undefined;
+  };
+  return Object.assign(take, { rest: (): Extra => Object.fromEntries(left) });
+}
+
+function withoutDoubles<T>(entries: readonly T[], keyOf: (entry: T) => string): T[] {
+  const byKey = new Map<string, T>();
+  for (const entry of entries) {
+    if (!byKey.has(keyOf(entry))) byKey.set(keyOf(entry), entry);
+  }
+  return [...byKey.values()];
+}
+
+const hint = 'The lookup has a shape that this version does not know; please report it.';
+
+function unreadableEntry(path: string, entry: object, missing: string): LookupUnreadable {
+  return new LookupUnreadable(`GET ${path} lists an entry without ${missing} (it has ${fieldsOf(entry)}).`, {
+    hint,
+  });
+}
+
+function fieldsOf(fields: object): string {
+  return serviceWords(Object.keys(fields).join(', '));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '';
+}
+
+function isPresent(value: unknown): value is NonNullable<unknown> {
+  return value !== undefined && value !== null;
+}

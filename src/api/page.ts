@@ -1,0 +1,25 @@
+/** One GET of the service. */
+export interface ServiceRequest {
+  /** The path below `/v1`, with or without a leading slash, each segment URL-encoded. */
+  readonly path: string;
+  /** Names and values, not yet encoded. */
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** One page of a cursor-paginated feed, already checked to be the envelope of service-document 2.1. */
+export interface Page {
+  readonly records: readonly unknown[];
+  /** The cursor of the next page; `null` where this page was the last. */
+  readonly nextToken: string | null;
+  /** Size of the body as received (compressed, where it was), in bytes. */
+  readonly bytes: number;
+}
+
+/**
+ * Where each request is written down before it is sent, so that no crash can make a request unbooked.
+ * Implemented over the warehouse's `api_usage`; `api` itself never imports the warehouse.
+ */
+export interface RequestBudget {
+  /** Books one request; throws `BudgetSpent` where the month's budget is used up. */
+  book(signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,183 @@
+import type { ServerResponse } from 'node:http';
+import { createServer, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { MalformedPage, ServiceUnavailable } from '../../src/api/errors.ts';
+import { type Http, type HttpOptions, openHttp } from '../../src/api/http.ts';
+import { cutShort, json, rawServer, reset, text } from './raw-server.ts';
+
+const never = new AbortController().signal;
+
+function http(origin: string, changes: Partial<HttpOptions> = {}): Http {
+  const opened = openHttp(origin, {
+    connections: 2,
+    connectTimeout: 1000,
+    headersTimeout: 1000,
+    bodyTimeout: 1000,
+    maxBodyBytes: 10_000,
+    headers: { 'x-api-key': 'k' },
+    ...changes,
+  });
+  onTestFinished(() => opened.close());
+  return opened;
+}
+
+/** A TCP server that does with each connection as told. */
+async function socketServer(onConnection: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    onConnection(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+
+describe('openHttp', () => {
+  test('sends the headers and the target as they are and reads status, headers and body', async () => {
+    const server = await rawServer(text('hello', 418, { 'x-flavour': 'mint' }));
+    const answer = await http(server.url).get('/v1/x?a=%20%2B', never);
+    expect(answer).toMatchObject({ status: 418, text: 'hello', bytes: 5, headers: { 'x-flavour': 'mint' } });
+    expect(server.targets).toEqual(['/v1/x?a=%20%2B']);
+    expect(server.headers[0]).toMatchObject({ 'x-api-key': 'k', accept: 'application/json' });
+  });
+
+  test('uses one connection for requests that follow each other', async () => {
+    const server = await rawServer(json({}));
+    const { get } = http(server.url, { connections: 1 });
+    for (let request = 0; request < 5; request += 1) await get('/', never);
+    expect(server.connections).toBe(1);
+  });
+
+  test('opens no more connections than it may', async () => {
+    const server = await rawServer(json({}));
+    const { get } = http(server.url);
+    await Promise.all(Array.from({ length: 10 }, () => get('/', never)));
+    expect(server.connections).toBe(2);
+  });
+
+  test('unpacks gzip and counts the bytes as received', async () => {
+    const packed = gzipSync('x'.repeat(5000));
+    const server = await rawServer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed);
+    });
+    const answer = await http(server.url).get('/', never);
+    expect(server.headers[0]).toMatchObject({ 'accept-encoding': 'gzip' });
+    expect(answer).toMatchObject({ text: 'x'.repeat(5000), bytes: packed.length });
+  });
+
+  test('gives up a connection that does not come to stand in time', async () => {
+    const address = await socketServer(() => {}); // accepts, and never says its part of the TLS handshake
+    const answer = http(`https://${address}`, { connectTimeout: 50 }).get('/', never);
+    await expect(answer).rejects.toMatchObject({
+      name: 'ServiceUnavailable',
+      message: 'No connection within 50 ms.',
+    });
+  });
+
+  test('gives up an answer whose headers do not come in time', async () => {
+    const server = await rawServer(() => {});
+    const answer = http(server.url, { headersTimeout: 50 }).get('/', never);
+    await expect(answer).rejects.toMatchObject({
+      name: 'ServiceUnavailable',
+      message: 'No answer within 50 ms.',
+    });
+  });
+
+  test('gives up a body that is not complete in time, even if it keeps trickling', async () => {
+    const server = await rawServer((request, response) => {
+      response.writeHead(200);
+      const trickle = setInterval(() => response.write(' '), 10);
+      request.on('close', () => clearInterval(trickle));
+    });
+    const answer = http(server.url, { bodyTimeout: 100 }).get('/', never);
+    await expect(answer).rejects.toMatchObject({
+      name: 'ServiceUnavailable',
+      message: 'The body was not complete within 100 ms.',
+    });
+  });
+
+  test.each([
+    ['one that announces its length', text('x'.repeat(10_001), 200)],
+    [
+      'one that does not',
+      (_request: unknown, response: ServerResponse) => {
+        response.writeHead(200);
+        for (let chunk = 0; chunk < 20; chunk += 1) response.write('x'.repeat(1000));
+        response.end();
+      },
+    ],
+    [
+      'one that unpacks to more',
+      (_request: unknown, response: ServerResponse) => {
+        response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(10_001)));
+      },
+    ],
+  ])('refuses a body over the cap: %s', async (_name, answer) => {
+    const server = await rawServer(answer);
+    const refused = http(server.url).get('/', never);
+    await expect(refused).rejects.toThrow(MalformedPage);
+    await expect(refused).rejects.toThrow('The body is larger than 10000 bytes.');
+  });
+
+  test('reads a body of exactly the cap', async () => {
+    const server = await rawServer(text('x'.repeat(10_000), 200));
+    await expect(http(server.url).get('/', never)).resolves.toMatchObject({ bytes: 10_000 });
+  });
+
+  test('refuses a body that is cut short', async () => {
+    const server = await rawServer(cutShort);
+    await expect(http(server.url).get('/', never)).rejects.toThrow(MalformedPage);
+  });
+
+  test('refuses a packed body that is cut short', async () => {
+    const packed = gzipSync('x'.repeat(5000));
+    const server = await rawServer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed.subarray(0, -10));
+    });
+    await expect(http(server.url).get('/', never)).rejects.toThrow(MalformedPage);
+  });
+
+  test('keeps the status of a refusal whose body cannot be read', async () => {
+    const server = await rawServer((_request, response) => {
+      response.writeHead(401, { 'content-length': '100' });
+      response.write('{', () => response.destroy());
+    });
+    await expect(http(server.url).get('/', never)).resolves.toMatchObject({ status: 401, text: '' });
+  });
+
+  test('names a connection that is reset, refused or not HTTP as no answer', async () => {
+    const resetting = await rawServer(reset);
+    await expect(http(resetting.url).get('/', never)).rejects.toThrow(ServiceUnavailable);
+    await expect(http('http://127.0.0.1:1').get('/', never)).rejects.toMatchObject({
+      name: 'ServiceUnavailable',
+      message: 'No answer from the service: ECONNREFUSED.',
+    });
+    const address = await socketServer((socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n'));
+    await expect(http(`http://${address}`).get('/', never)).rejects.toThrow(ServiceUnavailable);
+  });
+
+  test('sends nothing once the signal is aborted', async () => {
+    const server = await rawServer(json({}));
+    await expect(http(server.url).get('/', AbortSignal.abort(new Error('interrupted')))).rejects.toThrow(
+      'interrupted',
+    );
+    expect(server.targets).toEqual([]);
+  });
+
+  test.each([200, 500])('ends at once when aborted in the middle of a body (status %i)', async (status) => {
+    const stop = new AbortController();
+    const server = await rawServer((_request, response) => {
+      response.writeHead(status);
+      response.write('{', () => stop.abort(new Error('interrupted')));
+    });
+    await expect(http(server.url, { bodyTimeout: 60_000 }).get('/', stop.signal)).rejects.toThrow(
+      'interrupted',
+    );
+  });
+});
