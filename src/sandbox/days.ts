@@ -1,0 +1,33 @@
+/** A calendar day in UTC, as the number of days since 1970-01-01. */
+export type Day = number;
+
+/** Days from `first` to `last`, both included; empty where `last` is before `first`. */
+export interface DayRange {
+  readonly first: Day;
+  readonly last: Day;
+}
+
+export const MS_PER_DAY = 86_400_000;
+
+export function dayOf(ms: number): Day {
+  return Math.floor(ms / MS_PER_DAY);
+}
+
+/** `YYYY-MM-DD`. */
+export function formatDay(day: Day): string {
+  return new Date(day * MS_PER_DAY).toISOString().slice(0, 10);
+}
+
+/** The day written as `YYYY-MM-DD`, or `null` where the text is not a day that exists. */
+export function parseDay(text: string): Day | null {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
+  const ms = Date.parse(`${text}T00:00:00Z`);
+  if (Number.isNaN(ms)) return null;
+  const day = dayOf(ms);
+  return formatDay(day) === text ? day : null;
+}
+
+/** Saturday or Sunday. 1970-01-01 was a Thursday. */
+export function isWeekend(day: Day): boolean {
+  return (day + 4) % 7 === 0 || (day + 4) % 7 === 6;
+}

@@ -1,0 +1,39 @@
+import { drifted } from './drift.ts';
+import { DRIFT_KINDS, type Fault } from './fault.ts';
+
+export interface FaultablePage {
+  readonly records: readonly unknown[];
+  readonly hasMore: boolean;
+  readonly nextToken: string | null;
+}
+
+export interface PageFaultContext {
+  /** The cursor that was sent. */
+  readonly token: string | null;
+  /** The cursor of the request before, as far as it is remembered. */
+  readonly tokenBefore: string | null;
+  /** A new cursor that leads to what was asked for now. */
+  readonly sameAgain: () => string;
+}
+
+/** The page with its fault; the very same object where the fault finds nothing to spoil (no records, say). */
+export function applyPageFault(fault: Fault, page: FaultablePage, context: PageFaultContext): FaultablePage {
+  switch (fault.kind) {
+    case 'drift':
+      return page.records.length === 0
+        ? page
+        : { ...page, records: drifted(page.records, fault.drifts ?? DRIFT_KINDS) };
+    case 'duplicate-record':
+      return page.records.length === 0 ? page : { ...page, records: [...page.records, page.records[0]] };
+    case 'repeat-token':
+      return { ...page, hasMore: true, nextToken: context.token };
+    case 'cycle-token':
+      return { ...page, hasMore: true, nextToken: context.tokenBefore };
+    case 'missing-token':
+      return { ...page, hasMore: true, nextToken: null };
+    case 'empty-page':
+      return { records: [], hasMore: true, nextToken: context.sameAgain() };
+    default:
+      return page;
+  }
+}

@@ -1,0 +1,62 @@
+import type { DriftKind } from './fault.ts';
+
+type Fields = Record<string, unknown>;
+
+const SCORE = /^(directional|semantic)/;
+const BARE = { 'bare-nan': '\u0001NaN\u0001', 'bare-infinity': '\u0001Infinity\u0001' } as const;
+
+/** The records with one drift each, as far as there are drifts; the rest is left as it is. */
+export function drifted(records: readonly unknown[], drifts: readonly DriftKind[]): unknown[] {
+  return records.map((record, i) => {
+    const drift = drifts[i];
+    return drift === undefined ? record : driftOne(record as Fields, drift);
+  });
+}
+
+/** JSON as some services write it: NaN and Infinity bare, which JSON does not know. */
+export function stringifyDrifted(value: unknown): string {
+  return JSON.stringify(value).replace(/"\\u0001(NaN|Infinity)\\u0001"/g, '$1');
+}
+
+function driftOne(record: Fields, drift: DriftKind): unknown {
+  switch (drift) {
+    case 'renamed-field': {
+      const { topic_probability, ...rest } = record;
+      return { ...rest, topicProbability: topic_probability };
+    }
+    case 'new-field':
+      return { ...record, model_version: { name: 'drift', major: 4 } };
+    case 'vanished-field':
+      return without(record, (name) => name === 'match_type');
+    case 'nul-character':
+      return withText(record, 'a NUL \u0000 in a text');
+    case 'lone-surrogate':
+      return withText(record, 'half a character \ud83d in a text');
+    case 'score-as-string':
+      return withScore(record, (score) => String(score));
+    case 'no-time':
+      return without(record, (name) => name === 'publication_time');
+    case 'no-score':
+      return without(record, (name) => SCORE.test(name));
+    case 'not-an-object':
+      return 'a record that is no object';
+    case 'bare-nan':
+    case 'bare-infinity':
+      return withScore(record, () => BARE[drift]);
+  }
+}
+
+function without(record: Fields, isGone: (name: string) => boolean): Fields {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !isGone(name)));
+}
+
+function withText(record: Fields, text: string): Fields {
+  return { ...record, ['headline' in record ? 'headline' : 'topic_name']: text };
+}
+
+function withScore(record: Fields, change: (score: unknown) => unknown): Fields {
+  const nested = record.directional as Fields | undefined;
+  return nested === undefined
+    ? { ...record, directional_positive: change(record.directional_positive) }
+    : { ...record, directional: { ...nested, positive: change(nested.positive) } };
+}

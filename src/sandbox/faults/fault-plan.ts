@@ -1,0 +1,74 @@
+import { hashText, Random } from '../random.ts';
+import { type Fault, type FaultKind, PAGE_FAULTS, type ScriptedFault, type SeenRequest } from './fault.ts';
+
+/** Decides which request gets which fault. */
+export interface FaultPlan {
+  /** Puts a script in the place of whatever is left of an earlier one. */
+  script(steps: readonly ScriptedFault[]): void;
+  /** The first step of the script that is for this request, else one at random, else none. */
+  next(request: SeenRequest, isPagedFeed: boolean): Fault | null;
+  /** Remembers which cursor led to which, for cursors that go round in a circle. */
+  noteSuccessor(token: string | null, next: string): void;
+  predecessorOf(token: string | null): string | null;
+}
+
+/** Cursors remembered at a time; a circle is always closed right after it began. */
+const MOST_REMEMBERED = 10_000;
+
+export function faultPlanOf(options: {
+  readonly random: Readonly<Partial<Record<FaultKind, number>>>;
+  readonly seed: string;
+  readonly script: readonly ScriptedFault[];
+}): FaultPlan {
+  const random = new Random(hashText(options.seed));
+  const odds = Object.entries(options.random) as [FaultKind, number][];
+  const predecessors = new Map<string, string>();
+  let steps: { readonly step: ScriptedFault; left: number }[] = [];
+
+  const canHave = (kind: FaultKind, { token }: SeenRequest, isPagedFeed: boolean) => {
+    if (PAGE_FAULTS.has(kind) && !isPagedFeed) return false;
+    if (kind === 'repeat-token') return token !== null;
+    if (kind === 'cycle-token') return token !== null && predecessors.has(token);
+    return true;
+  };
+
+  const plan: FaultPlan = {
+    script(scripted) {
+      steps = scripted.map((step) => ({ step, left: step.times ?? 1 }));
+    },
+
+    next(request, isPagedFeed) {
+      const due = steps.find(
+        ({ step }) => canHave(step.kind, request, isPagedFeed) && (step.match?.(request) ?? true),
+      );
+      if (due !== undefined) {
+        due.left -= 1;
+        if (due.left <= 0) steps = steps.filter((it) => it !== due);
+        return due.step;
+      }
+      if (odds.length === 0) return null;
+      let draw = random.share();
+      for (const [kind, probability] of odds) {
+        draw -= probability;
+        if (draw < 0) return canHave(kind, request, isPagedFeed) ? { kind } : null;
+      }
+      return null;
+    },
+
+    noteSuccessor(token, next) {
+      if (token === null || token === next) return;
+      predecessors.delete(next);
+      predecessors.set(next, token);
+      if (predecessors.size > MOST_REMEMBERED) {
+        const [oldest] = predecessors.keys();
+        predecessors.delete(oldest!);
+      }
+    },
+
+    predecessorOf(token) {
+      return token === null ? null : (predecessors.get(token) ?? null);
+    },
+  };
+  plan.script(options.script);
+  return plan;
+}

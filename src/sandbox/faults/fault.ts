@@ -1,0 +1,81 @@
+/** What can be wrong with single records of a page. */
+export const DRIFT_KINDS = [
+  'renamed-field',
+  'new-field',
+  'vanished-field',
+  'nul-character',
+  'lone-surrogate',
+  'score-as-string',
+  'no-time',
+  'no-score',
+  'not-an-object',
+  'bare-nan',
+  'bare-infinity',
+] as const;
+
+export type DriftKind = (typeof DRIFT_KINDS)[number];
+
+/** One thing that goes wrong with one answer. Fields left out take the default that is named beside them. */
+export type Fault =
+  /** A right answer, `ms` milliseconds late (200). */
+  | { readonly kind: 'latency'; readonly ms?: number }
+  /** 429; `seconds` (1) are what `retryAfter` ('seconds') says in its way. */
+  | {
+      readonly kind: 'rate-limited';
+      readonly retryAfter?: 'seconds' | 'date' | 'none';
+      readonly seconds?: number;
+    }
+  /** A JSON error with `status` (500). */
+  | { readonly kind: 'server-error'; readonly status?: 500 | 502 | 503 | 504 }
+  /** A gateway's error page in HTML with `status` (502). */
+  | { readonly kind: 'html'; readonly status?: 502 | 200 }
+  /** The connection is reset before any byte of an answer. */
+  | { readonly kind: 'reset' }
+  /** Headers with the full content-length, half the body, then the connection is cut. */
+  | { readonly kind: 'truncate' }
+  /** Headers and half the body, then nothing until the client gives up or the sandbox stops. */
+  | { readonly kind: 'hang' }
+  /** 200 with JSON that is not the envelope. */
+  | { readonly kind: 'malformed' }
+  /** The page's first record has the first of `drifts` (all of `DRIFT_KINDS`), the second the second, and so on. */
+  | { readonly kind: 'drift'; readonly drifts?: readonly DriftKind[] }
+  /** `next_token` is the token that was sent; waits for a request with a token. */
+  | { readonly kind: 'repeat-token' }
+  /** `next_token` is the token of the request before (A→B→A); waits for a request whose token followed another one. */
+  | { readonly kind: 'cycle-token' }
+  /** `has_more` is true and `next_token` null. */
+  | { readonly kind: 'missing-token' }
+  /** No records, and a token that goes on to those that were asked for. */
+  | { readonly kind: 'empty-page' }
+  /** The page's first record a second time, at the page's end. */
+  | { readonly kind: 'duplicate-record' }
+  /** The good key is refused with `status` (401). */
+  | { readonly kind: 'auth'; readonly status?: 401 | 403 }
+  /** `status` (400) with `detail`. */
+  | { readonly kind: 'refuse'; readonly status?: number; readonly detail?: unknown };
+
+export type FaultKind = Fault['kind'];
+
+/** Faults that change what a page says; they only meet requests to paginated feeds. */
+export const PAGE_FAULTS: ReadonlySet<FaultKind> = new Set<FaultKind>([
+  'drift',
+  'repeat-token',
+  'cycle-token',
+  'missing-token',
+  'empty-page',
+  'duplicate-record',
+]);
+
+/** A request as a script's matcher sees it: the path without the query, the query decoded. */
+export interface SeenRequest {
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  /** The cursor that the request sends; `null` for a first page. */
+  readonly token: string | null;
+}
+
+/** A fault for the next `times` (1) requests that `match` (all) and can have it. */
+export type ScriptedFault = Fault & {
+  readonly times?: number;
+  readonly match?: (request: SeenRequest) => boolean;
+};

@@ -1,0 +1,114 @@
+import type { FaultKind } from '../faults/fault.ts';
+import { hashText } from '../random.ts';
+
+/** What a sandbox has seen and served since it started. Only requests below `/v1` count. */
+export interface SandboxStats {
+  readonly requests: number;
+  /** By status; `none` for connections that were cut before a status was sent. */
+  readonly byStatus: Readonly<Record<string, number>>;
+  /** By route, such as `/v1/countries`; `unknown` for paths that the service does not have. */
+  readonly byRoute: Readonly<Record<string, number>>;
+  /** Pages answered with 200 in full, faulty ones included, and the records in them. */
+  readonly pages: number;
+  readonly records: number;
+  readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
+  /** The most requests that passed the limits within any second, and within any tenth of a second, in real time. */
+  readonly mostInOneSecond: number;
+  readonly mostInOneBurst: number;
+  readonly inFlight: number;
+  readonly mostInFlight: number;
+  /** The most requests in flight at once for one cursor: same key, path and query, whatever limit and token. */
+  readonly cursorReadsAtOnce: number;
+  /** Pages answered in full that had been answered in full before: same query, same token. */
+  readonly pagesServedTwice: number;
+}
+
+export interface Counts {
+  /** Counts a request; what is returned is to be called once, with the status, when it has left. */
+  arrived(route: string, cursor: string | null): (status: number | null) => void;
+  admitted(): void;
+  faultServed(kind: FaultKind): void;
+  pageServed(page: string, records: number): void;
+  stats(): SandboxStats;
+}
+
+export function countsOf(): Counts {
+  const totals = { requests: 0, pages: 0, records: 0, inFlight: 0 };
+  const most = { inFlight: 0, cursorReads: 0 };
+  const byStatus: Record<string, number> = {};
+  const byRoute: Record<string, number> = {};
+  const faults: Partial<Record<FaultKind, number>> = {};
+  const readsOf = new Map<string, number>();
+  const second = peakWithin(1000);
+  const burst = peakWithin(100);
+  const served = new Set<number>();
+  let pagesServedTwice = 0;
+
+  return {
+    arrived(route, cursor) {
+      totals.requests += 1;
+      byRoute[route] = (byRoute[route] ?? 0) + 1;
+      totals.inFlight += 1;
+      most.inFlight = Math.max(most.inFlight, totals.inFlight);
+      if (cursor !== null) {
+        const reads = (readsOf.get(cursor) ?? 0) + 1;
+        readsOf.set(cursor, reads);
+        most.cursorReads = Math.max(most.cursorReads, reads);
+      }
+      return (status) => {
+        const name = status ?? 'none';
+        byStatus[name] = (byStatus[name] ?? 0) + 1;
+        totals.inFlight -= 1;
+        if (cursor === null) return;
+        const reads = readsOf.get(cursor)! - 1;
+        if (reads === 0) readsOf.delete(cursor);
+        else readsOf.set(cursor, reads);
+      };
+    },
+
+    admitted() {
+      const now = performance.now();
+      second.note(now);
+      burst.note(now);
+    },
+
+    faultServed(kind) {
+      faults[kind] = (faults[kind] ?? 0) + 1;
+    },
+
+    pageServed(page, records) {
+      totals.pages += 1;
+      totals.records += records;
+      // A number for each page, not its text: a month's quota of tokens would be tens of megabytes.
+      const mark = hashText(page) * 2 ** 20 + (hashText(page, 1) >>> 12);
+      if (served.has(mark)) pagesServedTwice += 1;
+      served.add(mark);
+    },
+
+    stats: () => ({
+      ...totals,
+      byStatus: { ...byStatus },
+      byRoute: { ...byRoute },
+      faults: { ...faults },
+      mostInOneSecond: second.most(),
+      mostInOneBurst: burst.most(),
+      mostInFlight: most.inFlight,
+      cursorReadsAtOnce: most.cursorReads,
+      pagesServedTwice,
+    }),
+  };
+}
+
+/** The largest number of notes within any stretch of `ms` milliseconds. */
+function peakWithin(ms: number): { note(now: number): void; most(): number } {
+  const recent: number[] = [];
+  let most = 0;
+  return {
+    note(now) {
+      recent.push(now);
+      while (recent[0]! <= now - ms) recent.shift();
+      most = Math.max(most, recent.length);
+    },
+    most: () => most,
+  };
+}

@@ -1,0 +1,66 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { answerInstead } from '../faults/answer-instead.ts';
+import { type Fault, PAGE_FAULTS } from '../faults/fault.ts';
+import { queryOf, type Service } from '../service.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The fault that this request gets. */
+    fault: Fault | null;
+  }
+  interface FastifyContextConfig {
+    isPagedFeed?: boolean;
+  }
+}
+
+/** What every request below `/v1` passes before its route: counting, the key, the limits, then its fault. */
+export function registerGate(app: FastifyInstance, service: Service): void {
+  app.decorateRequest('fault', null);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.raw.setHeader('server', 'gmsi-sandbox');
+    if (!request.url.startsWith('/v1/')) return;
+    const key = String(request.headers['x-api-key'] ?? '');
+    countUntilItLeaves(service, request, reply, key);
+    if (!service.settings.keys.includes(key)) {
+      return reply.code(service.settings.badKeyStatus).send({ detail: 'Invalid or missing API key' });
+    }
+    const tooMany = service.limiter.admit(key);
+    if (tooMany !== null) {
+      return reply.code(429).headers(tooMany.headers).send({ detail: tooMany.detail });
+    }
+    service.counts.admitted();
+    const fault = faultFor(service, request);
+    if (fault === null) return;
+    request.fault = fault;
+    // Page faults are counted where they are applied: a request that is refused, say, does not get any.
+    if (!PAGE_FAULTS.has(fault.kind)) service.counts.faultServed(fault.kind);
+    if (await answerInstead(service, request, reply, fault)) return reply;
+  });
+}
+
+function faultFor(service: Service, request: FastifyRequest): Fault | null {
+  const query = queryOf(request);
+  const path = request.url.split('?', 1)[0]!;
+  const seen = { path, query, token: query.next_token ?? null };
+  return service.faults.next(seen, request.routeOptions.config.isPagedFeed === true);
+}
+
+function countUntilItLeaves(
+  service: Service,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  key: string,
+): void {
+  const isPagedFeed = request.routeOptions.config.isPagedFeed === true;
+  const left = service.counts.arrived(
+    request.routeOptions.url ?? 'unknown',
+    isPagedFeed ? `${key} ${cursorOf(request)}` : null,
+  );
+  reply.raw.once('close', () => left(reply.raw.headersSent ? reply.raw.statusCode : null));
+}
+
+/** What the requests of one drain have in common. */
+function cursorOf(request: FastifyRequest): string {
+  const { limit, next_token, ...series } = queryOf(request);
+  return `${request.url.split('?', 1)[0]} ${JSON.stringify(Object.entries(series).sort())}`;
+}

@@ -1,0 +1,124 @@
+import { type Day, formatDay, MS_PER_DAY } from '../days.ts';
+import { comparePositions } from '../position.ts';
+import { hashText, mix, Random, scatter } from '../random.ts';
+import type { Country } from '../world/countries.ts';
+import type { Topic } from '../world/topics.ts';
+import type { Headline, Pair } from './headline.ts';
+import { moodOf } from './mood.ts';
+import { type Probabilities, probabilities, round4 } from './scores.ts';
+import { chooseLanguage, chooseSource, writeHeadline } from './texts.ts';
+import { headlinesOn, pairVolume } from './volume.ts';
+
+const DOMESTIC_SHARE = 0.55;
+const SYNDICATED_SHARE = 0.05;
+
+/** What of a sandbox's settings decides the data. */
+export interface GenerateSettings {
+  readonly seed: string;
+  readonly volume: number;
+  readonly records: { readonly hourShare: number; readonly missingScores: number };
+}
+
+export function pairOf(settings: GenerateSettings, country: Country, topic: Topic): Pair {
+  const name = `${settings.seed}/${country.code}/${topic.name}`;
+  const hash = hashText(name);
+  const volume = settings.volume * pairVolume(settings.seed, country, topic, hash);
+  return { country, topic, hash, secondHash: hashText(name, 1), volume };
+}
+
+/**
+ * Every headline of a pair that is ever published on a day, oldest first, equal times by id. It follows from the seed
+ * alone. No two share time, text, source and language, so that each can be told apart without an id; many share all
+ * but one of these.
+ */
+export function headlinesOfDay(settings: GenerateSettings, pair: Pair, day: Day): Headline[] {
+  const count = headlinesOn(day, pair.hash, pair.volume);
+  if (count === 0) return [];
+  const daySeed = mix(pair.hash, day);
+  const context: DayContext = {
+    pair,
+    day,
+    mood: moodOf(pair.hash, day),
+    urlPrefix: `https://news.example/${pair.country.code.toLowerCase()}/${formatDay(day)}/`,
+    records: settings.records,
+  };
+  const headlines: Headline[] = [];
+  const taken = new Set<string>();
+  for (let index = 0; index < count; index++) {
+    const headline = oneHeadline(context, index, new Random(mix(daySeed, index)), headlines.at(-1));
+    const identity = `${headline.publishedAt} ${headline.source} ${headline.text}`;
+    if (taken.has(identity)) continue;
+    taken.add(identity);
+    headlines.push(headline);
+  }
+  return headlines.sort(comparePositions);
+}
+
+interface DayContext {
+  readonly pair: Pair;
+  readonly day: Day;
+  readonly mood: number;
+  readonly urlPrefix: string;
+  readonly records: GenerateSettings['records'];
+}
+
+function oneHeadline(
+  { pair, day, mood, urlPrefix, records }: DayContext,
+  index: number,
+  random: Random,
+  previous: Headline | undefined,
+): Headline {
+  const id = idOf(pair, day, index);
+  const url = urlPrefix + id.slice(24);
+  const leaning = 0.8 * mood + 0.6 * random.normal();
+  const topicProbability = round4(0.5 + 0.5 * Math.sqrt(random.share()));
+  const directional = probabilities(leaning, random);
+  const semantic = maybeMissing(records.missingScores, random, probabilities(0.8 * leaning, random));
+  const relevanceRank = 1 + Math.floor(100 * random.share());
+  const fate = mix(pair.secondHash ^ day, index);
+  const own = { id, url, topicProbability, directional, semantic, relevanceRank, fate };
+  if (previous !== undefined && random.share() < SYNDICATED_SHARE) {
+    const { publishedAt, domestic, text, language } = previous;
+    return { publishedAt, domestic, text, language, source: chooseSource(language, random), ...own };
+  }
+  const publishedAt = day * MS_PER_DAY + secondOfDay(records.hourShare, random) * 1000;
+  const domestic = random.share() < DOMESTIC_SHARE;
+  const language = chooseLanguage(pair.country, domestic, random);
+  const text = writeHeadline(language, pair.country, pair.topic, leaning, random);
+  return { publishedAt, domestic, text, language, source: chooseSource(language, random), ...own };
+}
+
+/** Most news is made around noon. */
+function secondOfDay(hourShare: number, random: Random): number {
+  const second = Math.floor(43_200 * (random.share() + random.share()));
+  return random.share() < hourShare ? second - (second % 3600) : second;
+}
+
+function maybeMissing(
+  share: number,
+  random: Random,
+  semantic: Probabilities,
+): Probabilities | null | undefined {
+  const draw = random.share();
+  if (draw >= share) return semantic;
+  return draw < share / 2 ? undefined : null;
+}
+
+/** The last word is one to one with day and index, so ids of one pair never meet; the others keep pairs apart. */
+function idOf(pair: Pair, day: Day, index: number): string {
+  const last = (scatter(day * 65_536 + index) ^ pair.hash) >>> 0;
+  const first = mix(last, pair.hash);
+  const second = ((mix(last, pair.secondHash) & 0xffff0fff) | 0x4000) >>> 0;
+  const third = ((mix(second, pair.secondHash) & 0x3fffffff) | 0x80000000) >>> 0;
+  return `${hex(first)}-${hex16(second >>> 16)}-${hex16(second)}-${hex16(third >>> 16)}-${hex16(third)}${hex(last)}`;
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+function hex(word: number): string {
+  return hex16(word >>> 16) + hex16(word);
+}
+
+function hex16(word: number): string {
+  return HEX[(word >>> 8) & 0xff]! + HEX[word & 0xff]!;
+}

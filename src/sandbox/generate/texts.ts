@@ -1,0 +1,63 @@
+import type { Random } from '../random.ts';
+import type { Country } from '../world/countries.ts';
+import { LANGUAGES, type Language, type Press } from '../world/languages.ts';
+import { LATIN_PRESS } from '../world/press-latin.ts';
+import { OTHER_PRESS } from '../world/press-other-scripts.ts';
+import type { Topic } from '../world/topics.ts';
+
+const PRESS: Readonly<Record<Language, Press>> = { ...LATIN_PRESS, ...OTHER_PRESS };
+
+const LOCAL_SHARE = 0.8;
+const ENGLISH_ABROAD_SHARE = 0.4;
+
+/** The language of a headline: at home mostly the country's first one, abroad any that the press writes in. */
+export function chooseLanguage(country: Country, domestic: boolean, random: Random): Language {
+  if (!domestic) return random.share() < ENGLISH_ABROAD_SHARE ? 'en' : random.pick(LANGUAGES);
+  return random.share() < LOCAL_SHARE ? country.languages[0]! : random.pick(country.languages);
+}
+
+export function chooseSource(language: Language, random: Random): string {
+  return random.pick(PRESS[language].sources);
+}
+
+/** A headline that a newspaper of the language might print about the topic, in a tone that suits the leaning. */
+export function writeHeadline(
+  language: Language,
+  country: Country,
+  topic: Topic,
+  leaning: number,
+  random: Random,
+): string {
+  const press = PRESS[language];
+  const tone = Math.abs(leaning) < 0.25 ? press.plain : leaning > 0 ? press.good : press.bad;
+  const subject = press.subjects === null ? topic.phrase : random.pick(press.subjects[topic.category]);
+  return random
+    .pick(tone)
+    .replace('{c}', countryName(language, country))
+    .replace('{s}', subject)
+    .replace('{n}', (0.1 + 12 * random.share()).toFixed(1));
+}
+
+export function updateHeadline(language: Language, text: string): string {
+  return PRESS[language].update.replace('{t}', () => text);
+}
+
+const namesOf = new Map<Language, Intl.DisplayNames>();
+const names = new Map<string, string>();
+
+/** Country names in other languages are the runtime's own (ICU), so they can differ between releases of Node. */
+function countryName(language: Language, country: Country): string {
+  if (language === 'en') return country.name;
+  const key = `${language}${country.code}`;
+  let name = names.get(key);
+  if (name === undefined) {
+    let ofLanguage = namesOf.get(language);
+    if (ofLanguage === undefined) {
+      ofLanguage = new Intl.DisplayNames([language], { type: 'region' });
+      namesOf.set(language, ofLanguage);
+    }
+    name = ofLanguage.of(country.code) ?? country.name;
+    names.set(key, name);
+  }
+  return name;
+}

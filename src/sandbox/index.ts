@@ -1,0 +1,6 @@
+export type { DriftKind, Fault, FaultKind, ScriptedFault, SeenRequest } from './faults/fault.ts';
+export type { SandboxStats } from './gate/counts.ts';
+export type { Changes, FaultOptions, Limits, RecordLook, SandboxOptions } from './options.ts';
+export { type Sandbox, startSandbox } from './start-sandbox.ts';
+export type { TruthQuestion, TruthRecord } from './truth.ts';
+export type { WireRecord } from './wire-record.ts';

@@ -1,0 +1,20 @@
+import type { FastifyInstance } from 'fastify';
+import { queryOf, type Service } from './service.ts';
+import { truthOf } from './truth.ts';
+
+/** What other processes ask about the sandbox itself: no key needed, nothing counted. */
+export function serveObservation(app: FastifyInstance, service: Service): void {
+  app.get('/_sandbox/stats', () => service.counts.stats());
+
+  /** Takes `country`, `topic`, `match_type`, `from` and `to`. */
+  app.get('/_sandbox/truth', (request) => {
+    const {
+      country = '',
+      topic = '',
+      match_type: matchType = 'COMBINED',
+      from = '',
+      to = '',
+    } = queryOf(request);
+    return truthOf(service.settings, { country, topic, matchType, from, to });
+  });
+}

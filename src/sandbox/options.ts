@@ -1,0 +1,150 @@
+import type { FaultKind, ScriptedFault } from './faults/fault.ts';
+
+/** How the service limits a key (service-facts, all only likely). */
+export interface Limits {
+  /** Requests a second, sustained. */
+  readonly perSecond: number;
+  /** Requests at once after a pause. */
+  readonly burst: number;
+  /** Requests a calendar month, UTC. */
+  readonly perMonth: number;
+}
+
+/** How records look on the wire; what the service really sends is mostly not known (service-facts). */
+export interface RecordLook {
+  /** Whether a record has the service's own id, a UUID in `id`. */
+  readonly ids: boolean;
+  /** Whether a record has `headline`, `language`, `source` and `url`. */
+  readonly texts: boolean;
+  /** `directional_positive`, or `directional: { positive }`. */
+  readonly scores: 'flat' | 'nested';
+  /** `0.91`, or `"0.91"`. */
+  readonly numbers: 'number' | 'string';
+  /** `…T13:00:00`, `…T13:00:00+00:00`, or the same instant as `…T18:30:00+05:30`. */
+  readonly times: 'naive' | 'utc' | 'offset';
+  /** Share of headlines whose time is rounded down to the hour. */
+  readonly hourShare: number;
+  /** Share of records without semantic scores: half of these lack the fields, half send null. */
+  readonly missingScores: number;
+}
+
+/** Shares of headlines, 0 to 1, that change after their publication; the sandbox's clock decides when. */
+export interface Changes {
+  /** Are served only an hour to four days after their publication time. */
+  readonly late: number;
+  /** Get other scores, and some another text, two hours to ten days after they were first served. */
+  readonly revised: number;
+  /** Are served no longer from an hour to twenty days after they were first served. */
+  readonly withdrawn: number;
+}
+
+export interface FaultOptions {
+  /** Probability per request of each kind, in its default form; 1 in all at most. */
+  readonly random: Readonly<Partial<Record<FaultKind, number>>>;
+  /** Seeds the choice; which request gets which fault also depends on the order in which requests arrive. */
+  readonly seed: string;
+  /** The first script; see `Sandbox.script`. */
+  readonly script: readonly ScriptedFault[];
+}
+
+/** Every setting of a sandbox, defaults filled in. All but `clock` and the matchers of scripts can be written as JSON. */
+export interface SandboxSettings {
+  /** 0 takes a free port. The sandbox listens on 127.0.0.1 only. */
+  readonly port: number;
+  /** All data follow from it, and the secret that signs cursors: a restarted sandbox accepts its earlier cursors. */
+  readonly seed: string;
+  /** The API keys that are accepted in `x-api-key`. */
+  readonly keys: readonly string[];
+  /** The status that answers a missing or wrong key. */
+  readonly badKeyStatus: 401 | 403;
+  /** What time the service believes it is; a clock that stands still never refills the rate, so pair it with `limits: null`. */
+  readonly clock: () => Date;
+  readonly limits: Limits | null;
+  /** What a 429 for the rate carries in `Retry-After`, dates by `clock`. A 429 for the monthly quota never has one. */
+  readonly retryAfter: 'seconds' | 'date' | 'none';
+  /** Whether `end_date` itself is part of the range. */
+  readonly endDate: 'inclusive' | 'exclusive';
+  /** Days before today from which on an earlier `start_date` is refused with 400; `null` for no such bound. */
+  readonly lookBackDays: number | null;
+  readonly order: 'newest-first' | 'oldest-first';
+  /** Factor on the number of headlines; 1 makes some 5 to 20 a day for a pair in the middle. */
+  readonly volume: number;
+  /** Milliseconds for which a cursor is accepted; `null` for ever. */
+  readonly tokenLifetimeMs: number | null;
+  /** The status that answers a cursor that is broken, expired or of another query. */
+  readonly tokenErrorStatus: number;
+  /** Whether countries and topics are listed as objects or as bare strings. */
+  readonly lookups: 'objects' | 'strings';
+  readonly records: RecordLook;
+  readonly changes: Changes;
+  readonly faults: FaultOptions;
+  /** Bytes of recent pages that are kept ready for being asked for again. */
+  readonly cacheBytes: number;
+}
+
+/** What `startSandbox` takes; whatever is left out has a default. Each field is described at `SandboxSettings`. */
+export type SandboxOptions = Partial<Omit<SandboxSettings, 'limits' | 'records' | 'changes' | 'faults'>> & {
+  /** Defaults to 25 a second, bursts of 50, 250,000 a month; `null` for no limits at all. */
+  readonly limits?: Partial<Limits> | null;
+  readonly records?: Partial<RecordLook>;
+  readonly changes?: Partial<Changes>;
+  readonly faults?: Partial<FaultOptions>;
+};
+
+const LIMITS: Limits = { perSecond: 25, burst: 50, perMonth: 250_000 };
+
+const DEFAULTS: SandboxSettings = {
+  port: 0,
+  seed: 'sandbox',
+  keys: ['sandbox-key'],
+  badKeyStatus: 401,
+  clock: () => new Date(),
+  limits: LIMITS,
+  retryAfter: 'seconds',
+  endDate: 'inclusive',
+  lookBackDays: null,
+  order: 'newest-first',
+  volume: 1,
+  tokenLifetimeMs: null,
+  tokenErrorStatus: 400,
+  lookups: 'objects',
+  records: {
+    ids: true,
+    texts: true,
+    scores: 'flat',
+    numbers: 'number',
+    times: 'naive',
+    hourShare: 0.6,
+    missingScores: 0.01,
+  },
+  changes: { late: 0, revised: 0, withdrawn: 0 },
+  faults: { random: {}, seed: 'faults', script: [] },
+  cacheBytes: 64 * 2 ** 20,
+};
+
+/** Fills in the defaults. Throws a RangeError that names the option where a share or a sum of them is out of bounds. */
+export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
+  const settings: SandboxSettings = {
+    ...DEFAULTS,
+    ...options,
+    limits: options.limits === null ? null : { ...LIMITS, ...options.limits },
+    records: { ...DEFAULTS.records, ...options.records },
+    changes: { ...DEFAULTS.changes, ...options.changes },
+    faults: { ...DEFAULTS.faults, ...options.faults },
+  };
+  checkShares('changes', settings.changes);
+  checkShares('faults.random', settings.faults.random);
+  const { hourShare, missingScores } = settings.records;
+  checkShares('records', { hourShare, missingScores });
+  const sum = Object.values(settings.faults.random).reduce((total, share) => total + share, 0);
+  if (sum > 1) throw new RangeError(`faults.random adds up to ${sum}; expected 1 at most`);
+  return settings;
+}
+
+function checkShares(option: string, shares: object): void {
+  for (const [name, share] of Object.entries(shares)) {
+    if (!(share >= 0 && share <= 1)) {
+      throw new RangeError(`${option}.${name} is ${share}; expected a share from 0 to 1`);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { Position } from '../position.ts';
+import { Refusal } from '../refusal.ts';
+
+/**
+ * What a cursor says: the last headline that was served, so that the next page begins after it whatever has come or
+ * gone since. `hops` counts empty pages in a row, so that their tokens differ from the ones they answer.
+ */
+export interface Cursor {
+  /** `null` for the beginning of the range. */
+  readonly after: Position | null;
+  readonly hops: number;
+}
+
+export interface Cursors {
+  /** An opaque token for the cursor, valid only for the query `binding` stands for. Standard base64, unsafe in URLs. */
+  seal(cursor: Cursor, binding: string): string;
+  /** Throws a Refusal where the token is broken, expired or of another query. */
+  open(token: string, binding: string): Cursor;
+}
+
+export interface CursorSettings {
+  readonly seed: string;
+  readonly tokenLifetimeMs: number | null;
+  readonly tokenErrorStatus: number;
+  readonly clock: () => Date;
+}
+
+const SIGNATURE_BYTES = 15;
+
+/** Signs with a secret made from the seed, so that tokens outlive the sandbox that gave them. */
+export function cursorsOf(settings: CursorSettings): Cursors {
+  const secret = createHash('sha256').update(`cursor secret of ${settings.seed}`).digest();
+  const sign = (payload: string, binding: string) =>
+    createHmac('sha256', secret).update(`${payload}\n${binding}`).digest().subarray(0, SIGNATURE_BYTES);
+  const refuse = (detail: string) => new Refusal(settings.tokenErrorStatus, detail);
+
+  return {
+    seal({ after, hops }, binding) {
+      const issuedAt = settings.tokenLifetimeMs === null ? 0 : settings.clock().getTime();
+      const payload = [issuedAt, hops, after?.publishedAt ?? '', after?.id ?? ''].join(' ');
+      return Buffer.concat([sign(payload, binding), Buffer.from(payload)]).toString('base64');
+    },
+
+    open(token, binding) {
+      const bytes = Buffer.from(token, 'base64');
+      const signature = bytes.subarray(0, SIGNATURE_BYTES);
+      const payload = bytes.subarray(SIGNATURE_BYTES).toString();
+      const isGenuine =
+        bytes.toString('base64') === token &&
+        signature.length === SIGNATURE_BYTES &&
+        timingSafeEqual(signature, sign(payload, binding));
+      if (!isGenuine) throw refuse('Invalid next_token for this query');
+      const [issuedAt, hops, publishedAt, id] = payload.split(' ') as [string, string, string, string];
+      const age = settings.clock().getTime() - Number(issuedAt);
+      if (settings.tokenLifetimeMs !== null && age > settings.tokenLifetimeMs) {
+        throw refuse('Expired next_token');
+      }
+      return { after: id === '' ? null : { publishedAt: Number(publishedAt), id }, hops: Number(hops) };
+    },
+  };
+}

@@ -1,0 +1,36 @@
+/** A page as it goes over the wire. */
+export interface ServedPage {
+  readonly body: Buffer;
+  readonly records: number;
+  readonly nextToken: string | null;
+}
+
+export interface PageCache {
+  get(key: string): ServedPage | undefined;
+  keep(key: string, page: ServedPage): void;
+}
+
+/** Keeps recent pages, `bytes` of bodies in all at most; the one longest unused goes first. */
+export function pageCacheOf(bytes: number): PageCache {
+  const pages = new Map<string, ServedPage>();
+  let held = 0;
+  return {
+    get(key) {
+      const page = pages.get(key);
+      if (page !== undefined) {
+        pages.delete(key);
+        pages.set(key, page);
+      }
+      return page;
+    },
+    keep(key, page) {
+      pages.set(key, page);
+      held += page.body.length;
+      for (const [oldest, { body }] of pages) {
+        if (held <= bytes) break;
+        pages.delete(oldest);
+        held -= body.length;
+      }
+    },
+  };
+}

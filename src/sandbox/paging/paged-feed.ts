@@ -1,0 +1,100 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { sendBody } from '../answer.ts';
+import { type Day, type DayRange, MS_PER_DAY } from '../days.ts';
+import { applyPageFault } from '../faults/apply-page-fault.ts';
+import { stringifyDrifted } from '../faults/drift.ts';
+import { type Fault, PAGE_FAULTS } from '../faults/fault.ts';
+import type { Position } from '../position.ts';
+import { type Query, queryOf, type Service } from '../service.ts';
+import type { Cursor } from './cursor.ts';
+import type { ServedPage } from './page-cache.ts';
+import { selectPage } from './select-page.ts';
+
+/** What one request asks of a feed, checked. */
+export interface Question {
+  /** Everything that a cursor is bound to; equal for the requests of one drain, different for any others. */
+  readonly binding: string;
+  readonly range: DayRange;
+  readonly limit: number;
+  /** Everything that the feed serves now of a day, oldest first, equal times by id. */
+  readonly itemsOfDay: (day: Day) => readonly FeedItem[];
+}
+
+export interface FeedItem extends Position {
+  readonly toWire: () => unknown;
+}
+
+/** A cursor-paginated feed (service-document 4.5): what is its own, apart from what all of them share. */
+export interface PagedFeed {
+  /** The route, with `:name` for path parameters. */
+  readonly route: string;
+  /** Throws a Refusal where the service would refuse the request. */
+  readonly ask: (params: Readonly<Record<string, string>>, query: Query, service: Service) => Question;
+}
+
+/** Answers a feed's route with pages. */
+export function servePagedFeed(app: FastifyInstance, service: Service, feed: PagedFeed): void {
+  const handler = (request: FastifyRequest, reply: FastifyReply) => {
+    const query = queryOf(request);
+    const question = feed.ask(request.params as Record<string, string>, query, service);
+    const token = query.next_token ?? null;
+    const page = answer(service, question, token, request.fault);
+    if (page.nextToken !== null) service.faults.noteSuccessor(token, page.nextToken);
+    const isComplete = sendBody(reply, page.body, request.fault);
+    if (isComplete) service.counts.pageServed(`${question.binding} ${token}`, page.records);
+    return reply;
+  };
+  app.get(feed.route, { config: { isPagedFeed: true } }, handler);
+}
+
+function answer(service: Service, question: Question, token: string | null, fault: Fault | null): ServedPage {
+  const start: Cursor = { after: null, hops: 0 };
+  const cursor = token === null ? start : service.cursors.open(token, question.binding);
+  if (fault !== null && PAGE_FAULTS.has(fault.kind)) {
+    return composePage(service, question, cursor, token, fault);
+  }
+  if (!isSettled(service, question.range)) return composePage(service, question, cursor, token, null);
+  const key = `${question.binding} ${question.range.first} ${question.range.last} ${token}`;
+  const kept = service.cache.get(key);
+  if (kept !== undefined) return kept;
+  const page = composePage(service, question, cursor, token, null);
+  service.cache.keep(key, page);
+  return page;
+}
+
+/** Whether the same request will be answered with the same bytes for ever. */
+function isSettled({ settings }: Service, range: DayRange): boolean {
+  const { late, revised, withdrawn } = settings.changes;
+  const changesNothing = late + revised + withdrawn === 0 && settings.tokenLifetimeMs === null;
+  return changesNothing && (range.last + 1) * MS_PER_DAY <= settings.clock().getTime();
+}
+
+function composePage(
+  service: Service,
+  question: Question,
+  cursor: Cursor,
+  token: string | null,
+  fault: Fault | null,
+): ServedPage {
+  const seal = (next: Cursor) => service.cursors.seal(next, question.binding);
+  const selected = selectPage({ ...question, order: service.settings.order, after: cursor.after });
+  const last = selected.items.at(-1);
+  const page = {
+    records: selected.items.map((item) => item.toWire()),
+    nextToken: selected.hasMore && last !== undefined ? seal({ after: last, hops: 0 }) : null,
+    hasMore: selected.hasMore,
+  };
+  const sent =
+    fault === null
+      ? page
+      : applyPageFault(fault, page, {
+          token,
+          tokenBefore: service.faults.predecessorOf(token),
+          sameAgain: () => seal({ after: cursor.after, hops: cursor.hops + 1 }),
+        });
+  if (fault !== null && sent !== page) service.counts.faultServed(fault.kind);
+  const { records, hasMore, nextToken } = sent;
+  const envelope = { data: records, limit: question.limit, has_more: hasMore, next_token: nextToken };
+  const text = fault === null ? JSON.stringify(envelope) : stringifyDrifted(envelope);
+  return { body: Buffer.from(text), records: records.length, nextToken };
+}

@@ -1,0 +1,33 @@
+import { type Day, type DayRange, dayOf } from '../days.ts';
+import { comparePositions, type Position } from '../position.ts';
+
+export interface Selected<T> {
+  readonly items: readonly T[];
+  readonly hasMore: boolean;
+}
+
+export interface Selection<T extends Position> {
+  readonly range: DayRange;
+  readonly order: 'newest-first' | 'oldest-first';
+  readonly after: Position | null;
+  readonly limit: number;
+  /** Everything served of a day, oldest first, equal times by id. */
+  readonly itemsOfDay: (day: Day) => readonly T[];
+}
+
+/** The next `limit` items after a position. Looks at no more days than it needs, from the position's own day on. */
+export function selectPage<T extends Position>(selection: Selection<T>): Selected<T> {
+  const { range, order, after, limit, itemsOfDay } = selection;
+  const step = order === 'oldest-first' ? 1 : -1;
+  const [begin, end] = step === 1 ? [range.first, range.last] : [range.last, range.first];
+  const items: T[] = [];
+  for (let day = after === null ? begin : dayOf(after.publishedAt); (end - day) * step >= 0; day += step) {
+    const ofDay = itemsOfDay(day);
+    for (const item of step === 1 ? ofDay : ofDay.toReversed()) {
+      if (after !== null && comparePositions(item, after) * step <= 0) continue;
+      if (items.length === limit) return { items, hasMore: true };
+      items.push(item);
+    }
+  }
+  return { items, hasMore: false };
+}

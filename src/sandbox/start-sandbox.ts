@@ -1,0 +1,82 @@
+import type { AddressInfo } from 'node:net';
+import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
+import type { ScriptedFault } from './faults/fault.ts';
+import { faultPlanOf } from './faults/fault-plan.ts';
+import { historicalGmsiHeadlines } from './feeds/gmsi-headlines.ts';
+import { serveLookups } from './feeds/lookups.ts';
+import { countsOf, type SandboxStats } from './gate/counts.ts';
+import { registerGate } from './gate/gate.ts';
+import { limiterOf } from './gate/limiter.ts';
+import { serveObservation } from './observe.ts';
+import { type SandboxOptions, settingsFrom } from './options.ts';
+import { cursorsOf } from './paging/cursor.ts';
+import { pageCacheOf } from './paging/page-cache.ts';
+import { servePagedFeed } from './paging/paged-feed.ts';
+import { Refusal } from './refusal.ts';
+import type { Service } from './service.ts';
+import { type TruthQuestion, type TruthRecord, truthOf } from './truth.ts';
+
+/** A running sandbox. */
+export interface Sandbox extends AsyncDisposable {
+  /** `http://127.0.0.1:<port>`, without `/v1`. */
+  readonly url: string;
+  readonly port: number;
+  /**
+   * Sets the faults of the next requests; what is left of an earlier script is dropped, so an empty one clears it. A
+   * request gets the first step that matches it; a request that no step matches has the random faults, if any.
+   */
+  script(steps: readonly ScriptedFault[]): void;
+  stats(): SandboxStats;
+  /** What the service serves now, oldest first, for tests to compare with. Throws where it knows no such country or topic. */
+  truth(question: TruthQuestion): TruthRecord[];
+  /** Ends every connection, also the hanging ones, and frees the port. */
+  stop(): Promise<void>;
+}
+
+const FEEDS = [historicalGmsiHeadlines];
+
+/** Starts the emulated service on 127.0.0.1. Throws a RangeError for options out of bounds. */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const settings = settingsFrom(options);
+  const stopped = new AbortController();
+  const service: Service = {
+    settings,
+    limiter: limiterOf(settings),
+    cursors: cursorsOf(settings),
+    cache: pageCacheOf(settings.cacheBytes),
+    faults: faultPlanOf(settings.faults),
+    counts: countsOf(),
+    stopping: stopped.signal,
+  };
+  const app = serverOf(service);
+  await app.listen({ host: '127.0.0.1', port: settings.port });
+  const { port } = app.server.address() as AddressInfo;
+  const stop = async () => {
+    stopped.abort();
+    await app.close();
+  };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    script: service.faults.script,
+    stats: service.counts.stats,
+    truth: (question) => truthOf(settings, question),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+function serverOf(service: Service): FastifyInstance {
+  const app = fastify({ logger: false, forceCloseConnections: true });
+  app.setErrorHandler((error: FastifyError | Refusal, _request, reply) => {
+    const [status, detail] =
+      error instanceof Refusal ? [error.status, error.detail] : [error.statusCode ?? 500, error.message];
+    return reply.code(status).send({ detail });
+  });
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ detail: 'Not Found' }));
+  registerGate(app, service);
+  for (const feed of FEEDS) servePagedFeed(app, service, feed);
+  serveLookups(app, service);
+  serveObservation(app, service);
+  return app;
+}

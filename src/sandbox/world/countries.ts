@@ -1,0 +1,125 @@
+import type { Language } from './languages.ts';
+
+/** `weight` is how much the world's press writes about a country, 1 being the middle. */
+export interface Country {
+  readonly code: string;
+  readonly name: string;
+  readonly languages: readonly Language[];
+  readonly weight: number;
+}
+
+const LARGE = 3;
+const SMALL = 0.4;
+
+type Line = readonly [code: string, name: string, languages?: string, weight?: number];
+
+/** Without languages the press writes in English, as far as the sandbox is concerned. */
+const LINES: readonly Line[] = [
+  ['AE', 'United Arab Emirates', 'ar en'],
+  ['AL', 'Albania', 'en', SMALL],
+  ['AR', 'Argentina', 'es'],
+  ['AT', 'Austria', 'de'],
+  ['AU', 'Australia', 'en', 2],
+  ['BA', 'Bosnia and Herzegovina', 'en', SMALL],
+  ['BD', 'Bangladesh'],
+  ['BE', 'Belgium', 'fr en'],
+  ['BG', 'Bulgaria', 'en', SMALL],
+  ['BH', 'Bahrain', 'ar en', SMALL],
+  ['BO', 'Bolivia', 'es', SMALL],
+  ['BR', 'Brazil', 'pt', 2],
+  ['BY', 'Belarus', 'ru', SMALL],
+  ['CA', 'Canada', 'en fr', 2],
+  ['CH', 'Switzerland', 'de fr it'],
+  ['CL', 'Chile', 'es'],
+  ['CN', 'China', 'zh', LARGE],
+  ['CO', 'Colombia', 'es'],
+  ['CR', 'Costa Rica', 'es', SMALL],
+  ['CY', 'Cyprus', 'en', SMALL],
+  ['CZ', 'Czechia'],
+  ['DE', 'Germany', 'de', LARGE],
+  ['DK', 'Denmark'],
+  ['DO', 'Dominican Republic', 'es', SMALL],
+  ['DZ', 'Algeria', 'ar fr', SMALL],
+  ['EC', 'Ecuador', 'es', SMALL],
+  ['EE', 'Estonia', 'en ru', SMALL],
+  ['EG', 'Egypt', 'ar'],
+  ['ES', 'Spain', 'es', 2],
+  ['ET', 'Ethiopia', 'en', SMALL],
+  ['FI', 'Finland'],
+  ['FR', 'France', 'fr', LARGE],
+  ['GB', 'United Kingdom', 'en', LARGE],
+  ['GH', 'Ghana', 'en', SMALL],
+  ['GR', 'Greece'],
+  ['GT', 'Guatemala', 'es', SMALL],
+  ['HK', 'Hong Kong', 'zh en'],
+  ['HR', 'Croatia', 'en', SMALL],
+  ['HU', 'Hungary'],
+  ['ID', 'Indonesia'],
+  ['IE', 'Ireland'],
+  ['IL', 'Israel', 'en', 2],
+  ['IN', 'India', 'hi en', LARGE],
+  ['IQ', 'Iraq', 'ar'],
+  ['IR', 'Iran', 'en', 2],
+  ['IS', 'Iceland', 'en', SMALL],
+  ['IT', 'Italy', 'it', 2],
+  ['JM', 'Jamaica', 'en', SMALL],
+  ['JO', 'Jordan', 'ar', SMALL],
+  ['JP', 'Japan', 'ja', LARGE],
+  ['KE', 'Kenya'],
+  ['KR', 'South Korea', 'ko', 2],
+  ['KW', 'Kuwait', 'ar', SMALL],
+  ['KZ', 'Kazakhstan', 'ru'],
+  ['LB', 'Lebanon', 'ar fr'],
+  ['LK', 'Sri Lanka'],
+  ['LT', 'Lithuania', 'en', SMALL],
+  ['LU', 'Luxembourg', 'fr de', SMALL],
+  ['LV', 'Latvia', 'en ru', SMALL],
+  ['MA', 'Morocco', 'ar fr'],
+  ['MD', 'Moldova', 'ru', SMALL],
+  ['MT', 'Malta', 'en', SMALL],
+  ['MX', 'Mexico', 'es', 2],
+  ['MY', 'Malaysia'],
+  ['NG', 'Nigeria'],
+  ['NL', 'Netherlands'],
+  ['NO', 'Norway'],
+  ['NZ', 'New Zealand'],
+  ['OM', 'Oman', 'ar', SMALL],
+  ['PA', 'Panama', 'es', SMALL],
+  ['PE', 'Peru', 'es'],
+  ['PH', 'Philippines'],
+  ['PK', 'Pakistan'],
+  ['PL', 'Poland'],
+  ['PT', 'Portugal', 'pt'],
+  ['PY', 'Paraguay', 'es', SMALL],
+  ['QA', 'Qatar', 'ar en'],
+  ['RO', 'Romania'],
+  ['RS', 'Serbia', 'en', SMALL],
+  ['RU', 'Russia', 'ru', LARGE],
+  ['SA', 'Saudi Arabia', 'ar', 2],
+  ['SE', 'Sweden'],
+  ['SG', 'Singapore', 'en zh'],
+  ['SI', 'Slovenia', 'en', SMALL],
+  ['SK', 'Slovakia', 'en', SMALL],
+  ['SV', 'El Salvador', 'es', SMALL],
+  ['TH', 'Thailand'],
+  ['TN', 'Tunisia', 'ar fr', SMALL],
+  ['TR', 'Turkey', 'tr', 2],
+  ['TT', 'Trinidad and Tobago', 'en', SMALL],
+  ['TW', 'Taiwan', 'zh', 2],
+  ['UA', 'Ukraine', 'ru en', 2],
+  ['US', 'United States', 'en', LARGE],
+  ['UY', 'Uruguay', 'es', SMALL],
+  ['VE', 'Venezuela', 'es'],
+  ['VN', 'Vietnam'],
+  ['ZA', 'South Africa'],
+];
+
+/** The 97 countries that the sandbox lists; that there are 97 is from service-facts, which ones they are is made up. */
+export const COUNTRIES: readonly Country[] = LINES.map(([code, name, languages = 'en', weight = 1]) => ({
+  code,
+  name,
+  languages: languages.split(' ') as Language[],
+  weight,
+}));
+
+export const COUNTRY_BY_CODE: ReadonlyMap<string, Country> = new Map(COUNTRIES.map((it) => [it.code, it]));

@@ -1,0 +1,34 @@
+import type { Category } from './topics.ts';
+
+/** ISO 639-1 codes of the languages that the sandbox's press writes in. */
+export const LANGUAGES = [
+  'en',
+  'de',
+  'fr',
+  'es',
+  'pt',
+  'it',
+  'tr',
+  'ru',
+  'ar',
+  'hi',
+  'ja',
+  'zh',
+  'ko',
+] as const;
+
+export type Language = (typeof LANGUAGES)[number];
+
+/**
+ * What the press of one language has to write with. In the patterns `{c}` is the country's name, `{s}` the subject,
+ * `{n}` a number; `{t}` in `update` is the headline that is being updated.
+ */
+export interface Press {
+  readonly sources: readonly string[];
+  readonly good: readonly string[];
+  readonly bad: readonly string[];
+  readonly plain: readonly string[];
+  readonly update: string;
+  /** English has none: its headlines use the topic's own phrase. */
+  readonly subjects: Readonly<Record<Category, readonly string[]>> | null;
+}

@@ -1,0 +1,86 @@
+import { type Dispatcher, request } from 'undici';
+import { onTestFinished } from 'vitest';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+
+/** A Friday noon on which the sandboxes of these tests live. */
+export const NOON = new Date('2026-11-20T12:00:00Z');
+
+export const FOOD_IN_US = { country: 'US', topic: 'Inflation-Food' } as const;
+
+/** A sandbox without limits at `NOON`, stopped with its test. */
+export async function aSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const sandbox = await startSandbox({ limits: null, clock: () => NOON, ...options });
+  onTestFinished(() => sandbox.stop());
+  return sandbox;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Dispatcher.ResponseData['headers'];
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of any shape
+  readonly json: any;
+}
+
+type Query = Readonly<Record<string, string | number | null | undefined>>;
+
+/** One GET with the good key; parameters that are null or undefined are left out. */
+export async function get(
+  sandbox: Sandbox,
+  path: string,
+  query: Query = {},
+  headers: Record<string, string> = { 'x-api-key': 'sandbox-key' },
+): Promise<Answer> {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined) search.set(name, String(value));
+  }
+  const {
+    statusCode,
+    headers: received,
+    body,
+  } = await request(`${sandbox.url}${path}?${search}`, {
+    headers,
+    headersTimeout: 5_000,
+    bodyTimeout: 5_000,
+  });
+  const text = await body.text();
+  const isJson = String(received['content-type']).includes('json');
+  return { status: statusCode, headers: received, text, json: isJson ? readJson(text) : undefined };
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A page of food headlines of the US in January 2026, unless the query says otherwise. */
+export function getPage(sandbox: Sandbox, { country = 'US', ...query }: Query = {}): Promise<Answer> {
+  const asked = { topic: 'Inflation-Food', start_date: '2026-01-01', end_date: '2026-01-31', ...query };
+  return get(sandbox, `/v1/headlines/feed/historical/gmsi/${country}`, asked);
+}
+
+/** Every page from the first to the last. */
+export async function drain(
+  sandbox: Sandbox,
+  query: Query,
+  betweenPages: (pages: number) => void = () => {},
+): Promise<Answer[]> {
+  const pages: Answer[] = [];
+  let token: string | null = null;
+  do {
+    const page = await getPage(sandbox, { ...query, next_token: token });
+    if (page.status !== 200) throw new Error(`page ${pages.length + 1}: ${page.status} ${page.text}`);
+    pages.push(page);
+    token = page.json.next_token;
+    betweenPages(pages.length);
+  } while (token !== null);
+  return pages;
+}
+
+export function recordsOf(pages: readonly Answer[]): Record<string, unknown>[] {
+  return pages.flatMap((page) => page.json.data);
+}

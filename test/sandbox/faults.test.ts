@@ -1,0 +1,225 @@
+import { request } from 'node:http';
+import { expect, test } from 'vitest';
+import type { Fault, Sandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aSandbox, drain, FOOD_IN_US, get, getPage, NOON, recordsOf } from './client.ts';
+
+async function withFault(fault: Fault): Promise<Sandbox> {
+  const sandbox = await aSandbox({ records: { missingScores: 0 } });
+  sandbox.script([fault]);
+  return sandbox;
+}
+
+test('latency delays a right answer', async () => {
+  const sandbox = await withFault({ kind: 'latency', ms: 80 });
+  const begun = performance.now();
+  const late = await getPage(sandbox);
+  expect(performance.now() - begun).toBeGreaterThanOrEqual(79);
+  expect(late.text).toBe((await getPage(sandbox)).text);
+});
+
+test.each([
+  [{ kind: 'rate-limited' }, 429, '1'],
+  [{ kind: 'rate-limited', seconds: 3 }, 429, '3'],
+  [{ kind: 'rate-limited', retryAfter: 'date', seconds: 2 }, 429, 'Fri, 20 Nov 2026 12:00:02 GMT'],
+  [{ kind: 'rate-limited', retryAfter: 'none' }, 429, undefined],
+  [{ kind: 'server-error' }, 500, undefined],
+  [{ kind: 'server-error', status: 503 }, 503, undefined],
+  [{ kind: 'auth', status: 403 }, 403, undefined],
+  [{ kind: 'refuse' }, 400, undefined],
+] as const)('%j answers with %d and a detail', async (fault, status, retryAfter) => {
+  const answer = await getPage(await withFault(fault));
+  expect([answer.status, answer.headers['retry-after']]).toEqual([status, retryAfter]);
+  expect(answer.json.detail).toEqual(expect.any(String));
+});
+
+test('a refusal carries the words it is given', async () => {
+  const sandbox = await withFault({ kind: 'refuse', status: 404, detail: 'no such thing' });
+  expect(await getPage(sandbox)).toMatchObject({ status: 404, json: { detail: 'no such thing' } });
+});
+
+test.each([502, 200] as const)('an HTML page comes with status %d', async (status) => {
+  const answer = await getPage(await withFault({ kind: 'html', status }));
+  expect(answer.status).toBe(status);
+  expect(answer.headers['content-type']).toMatch(/^text\/html/);
+  expect(answer.text).toContain('<html>');
+});
+
+test('a reset ends the connection before any byte', async () => {
+  const sandbox = await withFault({ kind: 'reset' });
+  await expect(getPage(sandbox)).rejects.toMatchObject({ code: 'ECONNRESET' });
+  expect(sandbox.stats().byStatus).toEqual({ none: 1 });
+});
+
+test('a truncated body has the full content-length and half the bytes', async () => {
+  const sandbox = await withFault({ kind: 'truncate' });
+  const answer = await readBytes(sandbox);
+  const whole = await getPage(sandbox);
+  expect(answer.contentLength).toBe(Buffer.byteLength(whole.text));
+  expect(answer.bytes).toBe(Math.floor(answer.contentLength / 2));
+  expect(answer.ending).toBe('cut');
+});
+
+test('a hanging body neither ends nor goes on, until the sandbox stops', async () => {
+  const sandbox = await withFault({ kind: 'hang' });
+  const reading = readBytes(sandbox);
+  await expect.poll(() => sandbox.stats().faults.hang).toBe(1);
+  expect(sandbox.stats().inFlight).toBe(1);
+  await sandbox.stop();
+  expect((await reading).ending).toBe('cut');
+});
+
+test('a sandbox stops at once, whatever it still delays', async () => {
+  const sandbox = await startSandbox({ limits: null, faults: { script: [{ kind: 'latency', ms: 60_000 }] } });
+  const answer = getPage(sandbox).then(
+    () => 'answered',
+    () => 'cut',
+  );
+  await expect.poll(() => sandbox.stats().faults.latency).toBe(1);
+  await sandbox.stop();
+  expect(await answer).toBe('cut');
+});
+
+test('malformed is JSON, but no envelope', async () => {
+  const { status, json } = await getPage(await withFault({ kind: 'malformed' }));
+  expect(status).toBe(200);
+  expect(json).not.toHaveProperty('data');
+});
+
+test('drift spoils one record a kind and leaves the rest', async () => {
+  const sandbox = await withFault({ kind: 'drift' });
+  const drifted = await getPage(sandbox);
+  const plain = (await getPage(sandbox)).json.data;
+  expect(drifted.json).toBeUndefined();
+  expect(drifted.text).toContain('"directional_positive":NaN,');
+  expect(drifted.text).toContain('"directional_positive":Infinity,');
+  const { data } = JSON.parse(drifted.text.replace(/:(NaN|Infinity),/g, ':null,'));
+  const { topic_probability, ...withoutProbability } = plain[0];
+  expect(data[0]).toEqual({ ...withoutProbability, topicProbability: topic_probability });
+  expect(data[1]).toMatchObject({ ...plain[1], model_version: { major: 4 } });
+  expect(data[2]).not.toHaveProperty('match_type');
+  expect(data[3].headline).toContain('\u0000');
+  expect(data[4].headline.isWellFormed()).toBe(false);
+  expect(data[5].directional_positive).toBe(String(plain[5].directional_positive));
+  expect(data[6]).not.toHaveProperty('publication_time');
+  expect(Object.keys(data[7]).filter((name) => /directional|semantic/.test(name))).toEqual([]);
+  expect(data[8]).toEqual(expect.any(String));
+  expect(data.slice(11)).toEqual(plain.slice(11));
+});
+
+test('drift reaches records that nest their scores and have no texts', async () => {
+  const sandbox = await aSandbox({ records: { scores: 'nested', texts: false } });
+  sandbox.script([{ kind: 'drift', drifts: ['nul-character', 'score-as-string', 'no-score'] }]);
+  const { data } = (await getPage(sandbox)).json;
+  expect(data[0].topic_name).toContain('\u0000');
+  expect(data[1].directional.positive).toEqual(expect.any(String));
+  expect(data[2]).not.toHaveProperty('directional');
+});
+
+test('a repeated token waits for a request with a token and gives it back', async () => {
+  const sandbox = await withFault({ kind: 'repeat-token' });
+  const token = (await getPage(sandbox)).json.next_token;
+  const { json } = await getPage(sandbox, { next_token: token });
+  expect(json).toMatchObject({ has_more: true, next_token: token });
+});
+
+test('a cycle goes back to the token before', async () => {
+  const sandbox = await withFault({ kind: 'cycle-token' });
+  const a = (await getPage(sandbox)).json.next_token;
+  const b = (await getPage(sandbox, { next_token: a })).json.next_token;
+  expect((await getPage(sandbox, { next_token: b })).json).toMatchObject({ has_more: true, next_token: a });
+});
+
+test('a missing token leaves more to come without a way to it', async () => {
+  const { json } = await getPage(await withFault({ kind: 'missing-token' }));
+  expect(json).toMatchObject({ has_more: true, next_token: null });
+  expect(json.data).toHaveLength(100);
+});
+
+test('empty pages, several in a row, lead on to every record by tokens that all differ', async () => {
+  const sandbox = await aSandbox();
+  const isSecond = ({ token }: { token: string | null }) => token !== null;
+  sandbox.script([{ kind: 'empty-page' }, { kind: 'empty-page', times: 3, match: isSecond }]);
+  const pages = await drain(sandbox, {});
+  const truth = sandbox.truth({ ...FOOD_IN_US, from: '2026-01-01', to: '2026-01-31' });
+  expect(pages.slice(0, 5).map(({ json }) => json.data.length)).toEqual([0, 0, 0, 0, 100]);
+  expect(recordsOf(pages)).toEqual(truth.map(({ wire }) => wire).toReversed());
+  const tokens = pages.map(({ json }) => json.next_token);
+  expect(new Set(tokens).size).toBe(tokens.length);
+});
+
+test('a duplicate record is twice in one page', async () => {
+  const { data } = (await getPage(await withFault({ kind: 'duplicate-record' }))).json;
+  expect(data).toHaveLength(101);
+  expect(data[100]).toEqual(data[0]);
+});
+
+test('a step meets the requests that match it, as often as it says; a new script drops the old one', async () => {
+  const sandbox = await aSandbox();
+  sandbox.script([
+    {
+      kind: 'server-error',
+      times: 2,
+      match: ({ query, path }) => path.endsWith('/GB') && query.limit === '5',
+    },
+    { kind: 'refuse', times: Number.POSITIVE_INFINITY, match: ({ path }) => path === '/v1/countries' },
+  ]);
+  const ask = async (country: string, limit: number) => (await getPage(sandbox, { country, limit })).status;
+  expect([await ask('US', 5), await ask('GB', 6)]).toEqual([200, 200]);
+  expect([await ask('GB', 5), await ask('GB', 5), await ask('GB', 5)]).toEqual([500, 500, 200]);
+  const lookup = async () => (await get(sandbox, '/v1/countries')).status;
+  expect([await lookup(), await lookup()]).toEqual([400, 400]);
+  sandbox.script([]);
+  expect(await lookup()).toBe(200);
+  expect(sandbox.stats().faults).toEqual({ 'server-error': 2, refuse: 2 });
+});
+
+test('page faults leave lookups alone', async () => {
+  const sandbox = await withFault({ kind: 'empty-page' });
+  expect((await get(sandbox, '/v1/countries')).json).toHaveLength(97);
+  expect((await getPage(sandbox)).json.data).toEqual([]);
+});
+
+test('random faults come about as often as they should, and again so with the same seed', async () => {
+  const faults = { random: { 'server-error': 0.2, html: 0.1 }, seed: 'dice' };
+  const roll = async () => {
+    await using sandbox = await startSandbox({ faults, limits: null, clock: () => NOON });
+    const statuses: number[] = [];
+    for (let i = 0; i < 200; i++) statuses.push((await get(sandbox, '/v1/countries')).status);
+    return { statuses, faults: sandbox.stats().faults };
+  };
+  const first = await roll();
+  expect(first.faults['server-error']! / 200).toBeCloseTo(0.2, 1);
+  expect(first.faults.html! / 200).toBeCloseTo(0.1, 1);
+  expect((await roll()).statuses).toEqual(first.statuses);
+});
+
+test.each([
+  [{ faults: { random: { reset: 0.6, hang: 0.6 } } }, 'faults.random adds up to 1.2'],
+  [{ faults: { random: { reset: -1 } } }, 'faults.random.reset is -1'],
+  [{ changes: { late: 2 } }, 'changes.late is 2'],
+  [{ records: { hourShare: Number.NaN } }, 'records.hourShare is NaN'],
+])('options %j are refused', async (options, message) => {
+  await expect(startSandbox(options)).rejects.toThrow(message);
+});
+
+/** Reads a page as far as it comes. */
+async function readBytes(
+  sandbox: Sandbox,
+): Promise<{ contentLength: number; bytes: number; ending: 'whole' | 'cut' }> {
+  const url = `${sandbox.url}/v1/headlines/feed/historical/gmsi/US?topic=Inflation-Food&start_date=2026-01-01&end_date=2026-01-31`;
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { headers: { 'x-api-key': 'sandbox-key' } }, (response) => {
+      let bytes = 0;
+      const contentLength = Number(response.headers['content-length']);
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+      });
+      response.on('error', () => {});
+      response.on('close', () =>
+        resolve({ contentLength, bytes, ending: response.complete ? 'whole' : 'cut' }),
+      );
+    });
+    sent.on('error', reject).end();
+  });
+}

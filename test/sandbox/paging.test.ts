@@ -1,0 +1,182 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { pageCacheOf } from '../../src/sandbox/paging/page-cache.ts';
+import { aSandbox, drain, FOOD_IN_US, getPage, NOON, recordsOf } from './client.ts';
+
+const DAY = 86_400_000;
+const dayAfter = (date: string, days: number) =>
+  new Date(Date.parse(date) + days * DAY).toISOString().slice(0, 10);
+
+test('pages hold the truth, all of it, in order, whatever the shape, limit, order, range and match type', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        order: fc.constantFrom('newest-first' as const, 'oldest-first' as const),
+        endDate: fc.constantFrom('inclusive' as const, 'exclusive' as const),
+        records: fc.record({ ids: fc.boolean(), texts: fc.boolean(), hourShare: fc.constantFrom(0, 0.6, 1) }),
+        country: fc.constantFrom('US', 'NO', 'MT', 'JP'),
+        topic: fc.constantFrom('Policy Reform & Legislation', 'Governance/Corruption', 'Inflation-Food'),
+        matchType: fc.constantFrom('COMBINED', 'DOMESTIC', 'INTERNATIONAL'),
+        start: fc.integer({ min: 0, max: 1000 }).map((days) => dayAfter('2023-06-01', days)),
+        days: fc.integer({ min: 1, max: 20 }),
+        limit: fc.integer({ min: 7, max: 1000 }),
+      }),
+      async ({ order, endDate, records, country, topic, matchType, start, days, limit }) => {
+        await using sandbox = await startSandbox({
+          order,
+          endDate,
+          records,
+          limits: null,
+          clock: () => NOON,
+        });
+        const to = dayAfter(start, days - 1);
+        const end_date = endDate === 'inclusive' ? to : dayAfter(start, days);
+        const query = { country, topic, match_type: matchType, start_date: start, end_date, limit };
+        const pages = await drain(sandbox, query);
+        const truth = sandbox.truth({ country, topic, matchType, from: start, to }).map(({ wire }) => wire);
+        expect(recordsOf(pages)).toEqual(order === 'oldest-first' ? truth : truth.toReversed());
+        expect(pages.length).toBe(Math.max(1, Math.ceil(truth.length / limit)));
+        expect(pages.slice(0, -1).every(({ json }) => json.has_more && json.data.length === limit)).toBe(
+          true,
+        );
+        expect(pages.at(-1)!.json).toMatchObject({ has_more: false, next_token: null, limit });
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+test('a limit that divides the records exactly leaves no empty last page', async () => {
+  const sandbox = await aSandbox();
+  const limit = sandbox.truth({ ...FOOD_IN_US, from: '2026-01-01', to: '2026-01-05' }).length;
+  expect(await drain(sandbox, { end_date: '2026-01-05', limit })).toHaveLength(1);
+  expect(await drain(sandbox, { end_date: '2026-01-05', limit: limit - 1 })).toHaveLength(2);
+});
+
+test('the limit is 100 and the range the last 7 days and today by default', async () => {
+  const sandbox = await aSandbox();
+  const pages = await drain(sandbox, { start_date: null, end_date: null });
+  const truth = sandbox.truth({ ...FOOD_IN_US, from: '2026-11-13', to: '2026-11-20' });
+  expect(pages[0]!.json.limit).toBe(100);
+  expect(recordsOf(pages)).toEqual(truth.map(({ wire }) => wire).toReversed());
+});
+
+test('nothing is served before it is published', async () => {
+  const sandbox = await aSandbox();
+  const today = recordsOf(await drain(sandbox, { start_date: '2026-11-20', end_date: '2026-11-30' }));
+  expect(today.length).toBeGreaterThan(0);
+  expect(today.filter(({ publication_time }) => String(publication_time) > '2026-11-20T12:00:00')).toEqual(
+    [],
+  );
+});
+
+test('a cursor is accepted by a restarted sandbox of the same seed and refused by one of another', async () => {
+  const sandbox = await aSandbox({ seed: 'a' });
+  const token = (await getPage(sandbox)).json.next_token;
+  const [restarted, other] = [await aSandbox({ seed: 'a' }), await aSandbox({ seed: 'b' })];
+  const page = await getPage(restarted, { next_token: token });
+  expect(page.text).toBe((await getPage(sandbox, { next_token: token })).text);
+  expect((await getPage(other, { next_token: token })).status).toBe(400);
+});
+
+test.each([
+  { country: 'GB' },
+  { topic: 'Wars' },
+  { match_type: 'DOMESTIC' },
+  { start_date: '2026-01-02' },
+  { end_date: '2026-01-30' },
+  { limit: 101 },
+])('a cursor of one query is refused with %j', async (other) => {
+  const sandbox = await aSandbox();
+  const token = (await getPage(sandbox)).json.next_token;
+  expect((await getPage(sandbox, { next_token: token })).status).toBe(200);
+  expect(await getPage(sandbox, { next_token: token, ...other })).toMatchObject({
+    status: 400,
+    json: { detail: 'Invalid next_token for this query' },
+  });
+});
+
+test('a cursor that is changed in any place is refused', async () => {
+  const sandbox = await aSandbox({ tokenErrorStatus: 410 });
+  const token: string = (await getPage(sandbox)).json.next_token;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat(token.length - 1),
+      fc.constantFrom('A', 'z', '+', '/', '=', ' '),
+      async (at, character) => {
+        fc.pre(token[at] !== character);
+        const tampered = token.slice(0, at) + character + token.slice(at + 1);
+        expect((await getPage(sandbox, { next_token: tampered })).status).toBe(410);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test('cursors hold characters that have to be encoded in a URL', async () => {
+  const pages = await drain(await aSandbox(), { limit: 10 });
+  const tokens = pages.map(({ json }) => json.next_token).filter((token) => token !== null);
+  expect(tokens.length).toBeGreaterThan(20);
+  expect(tokens.join('')).toMatch(/\+/);
+  expect(tokens.join('')).toMatch(/\//);
+});
+
+test('a cursor expires when its lifetime is over', async () => {
+  let now = NOON.getTime();
+  const sandbox = await aSandbox({ tokenLifetimeMs: 60_000, clock: () => new Date(now) });
+  const token = (await getPage(sandbox)).json.next_token;
+  now += 60_000;
+  expect((await getPage(sandbox, { next_token: token })).status).toBe(200);
+  now += 1;
+  expect(await getPage(sandbox, { next_token: token })).toMatchObject({
+    status: 400,
+    json: { detail: 'Expired next_token' },
+  });
+});
+
+test('a cursor of a default range still leads on after midnight', async () => {
+  let now = Date.parse('2026-11-20T23:59:00Z');
+  const sandbox = await aSandbox({ clock: () => new Date(now) });
+  const query = { start_date: null, end_date: null };
+  const token = (await getPage(sandbox, query)).json.next_token;
+  now += 120_000;
+  expect((await getPage(sandbox, { ...query, next_token: token })).status).toBe(200);
+});
+
+test('pages come out the same from the cache as without one', async () => {
+  const [cached, uncached] = [await aSandbox(), await aSandbox({ cacheBytes: 0 })];
+  const texts = async (sandbox: typeof cached) => (await drain(sandbox, {})).map(({ text }) => text);
+  const first = await texts(cached);
+  expect(await texts(cached)).toEqual(first);
+  expect(await texts(uncached)).toEqual(first);
+});
+
+test('the cache holds no more bytes than it may and drops the page that was unused longest', () => {
+  const aPage = (bytes: number) => ({ body: Buffer.alloc(bytes), records: 1, nextToken: null });
+  const cache = pageCacheOf(100);
+  const [a, b, c] = [aPage(40), aPage(40), aPage(40)];
+  cache.keep('a', a);
+  cache.keep('b', b);
+  expect(cache.get('a')).toBe(a);
+  cache.keep('c', c);
+  expect([cache.get('a'), cache.get('b'), cache.get('c')]).toEqual([a, undefined, c]);
+  cache.keep('huge', aPage(101));
+  expect([cache.get('a'), cache.get('c'), cache.get('huge')]).toEqual([undefined, undefined, undefined]);
+});
+
+test.each([
+  [
+    'headlines that change',
+    { changes: { withdrawn: 0.5 } },
+    { start_date: '2026-11-01', end_date: '2026-11-10' },
+  ],
+  ['cursors that expire', { tokenLifetimeMs: 60_000 }, {}],
+  ['a day that is not over', {}, { start_date: '2026-11-20', end_date: '2026-11-20' }],
+])('a page with %s is made anew each time', async (_what, options, query) => {
+  let now = NOON.getTime();
+  const sandbox = await aSandbox({ ...options, clock: () => new Date(now) });
+  const before = await getPage(sandbox, query);
+  now += 6 * 3_600_000;
+  expect((await getPage(sandbox, query)).text).not.toBe(before.text);
+});

@@ -1,0 +1,134 @@
+import { expect, test } from 'vitest';
+import { aSandbox, get, getPage } from './client.ts';
+
+test.each([
+  [404, { country: 'ZZ' }],
+  [404, { country: 'us' }],
+  [422, { topic: 'Inflation' }],
+  [422, { topic: null }],
+  [422, { match_type: 'BOTH' }],
+  [422, { start_date: '2026-02-30', end_date: '2026-03-01' }],
+  [422, { start_date: '01.02.2026' }],
+  [422, { start_date: '2026-02-01', end_date: '2026-01-31' }],
+  [422, { limit: 0 }],
+  [422, { limit: 1001 }],
+  [422, { limit: 'ten' }],
+])('%d answers %j', async (status, query) => {
+  const answer = await getPage(await aSandbox(), query);
+  expect(answer.status).toBe(status);
+  expect(answer.json).toHaveProperty('detail');
+});
+
+test.each([
+  ['inclusive', '2026-03-31', '2026-04-01', '2026-01-01'],
+  ['exclusive', '2026-04-01', '2026-04-02', '2026-01-01'],
+] as const)(
+  'with an %s end, 90 days may end on %s and no longer on %s',
+  async (endDate, last, beyond, start_date) => {
+    const sandbox = await aSandbox({ endDate });
+    expect((await getPage(sandbox, { start_date, end_date: last })).status).toBe(200);
+    expect((await getPage(sandbox, { start_date, end_date: beyond })).status).toBe(422);
+  },
+);
+
+test('with an exclusive end, a range that ends where it starts is empty', async () => {
+  const sandbox = await aSandbox({ endDate: 'exclusive' });
+  const { json } = await getPage(sandbox, { start_date: '2026-01-05', end_date: '2026-01-05' });
+  expect(json).toEqual({ data: [], limit: 100, has_more: false, next_token: null });
+});
+
+test('a start before the look-back is refused with the first day that is not', async () => {
+  const sandbox = await aSandbox({ lookBackDays: 365 });
+  const end_date = '2025-12-01';
+  expect(await getPage(sandbox, { start_date: '2025-11-19', end_date })).toMatchObject({
+    status: 400,
+    json: { detail: 'start_date must not be before 2025-11-20' },
+  });
+  expect((await getPage(sandbox, { start_date: '2025-11-20', end_date })).status).toBe(200);
+});
+
+test.each([401, 403] as const)('a missing or wrong key is answered with %d', async (badKeyStatus) => {
+  const sandbox = await aSandbox({ badKeyStatus, keys: ['right', 'right too'] });
+  expect((await get(sandbox, '/v1/countries', {}, {})).status).toBe(badKeyStatus);
+  expect((await get(sandbox, '/v1/countries', {}, { 'x-api-key': 'wrong' })).status).toBe(badKeyStatus);
+  expect((await get(sandbox, '/v1/countries', {}, { 'x-api-key': 'right too' })).status).toBe(200);
+});
+
+test('there are 97 countries, Norway among them as NO', async () => {
+  const { json } = await get(await aSandbox(), '/v1/countries');
+  expect(json).toHaveLength(97);
+  expect(new Set(json.map(({ code }: { code: string }) => code)).size).toBe(97);
+  expect(json).toContainEqual({ code: 'NO', name: 'Norway' });
+});
+
+test('there are 70 topics in 8 categories, with all the names that are known', async () => {
+  const { json } = await get(await aSandbox(), '/v1/headlines/topics/gmsi');
+  expect(json).toHaveLength(70);
+  expect(new Set(json.map(({ category }: { category: string }) => category)).size).toBe(8);
+  expect(json.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(KNOWN_TOPICS));
+  expect(json[0].classification_rule).toEqual({
+    directional: expect.any(String),
+    semantic_sentiment: expect.any(String),
+  });
+});
+
+test('countries are searched by keywords in code and name', async () => {
+  const sandbox = await aSandbox();
+  const { json } = await get(sandbox, '/v1/countries/search', { keywords: 'united' });
+  expect(json.map(({ code }: { code: string }) => code)).toEqual(['AE', 'GB', 'US']);
+  expect((await get(sandbox, '/v1/countries/search')).status).toBe(422);
+});
+
+test('lookups can be bare strings', async () => {
+  const sandbox = await aSandbox({ lookups: 'strings' });
+  expect((await get(sandbox, '/v1/countries')).json).toContain('NO');
+  expect((await get(sandbox, '/v1/headlines/topics/gmsi')).json).toContain('Policy Reform & Legislation');
+});
+
+test('an unknown path is answered with 404', async () => {
+  expect(await get(await aSandbox(), '/v1/nothing')).toMatchObject({
+    status: 404,
+    json: { detail: 'Not Found' },
+  });
+});
+
+test('every answer says that it comes from the sandbox', async () => {
+  const sandbox = await aSandbox();
+  sandbox.script([{ kind: 'html' }]);
+  const answers = [
+    await getPage(sandbox),
+    await getPage(sandbox),
+    await getPage(sandbox, { limit: 0 }),
+    await get(sandbox, '/v1/countries', {}, {}),
+    await get(sandbox, '/nothing'),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([502, 200, 422, 401, 404]);
+  expect(answers.filter(({ headers }) => headers.server !== 'gmsi-sandbox')).toEqual([]);
+});
+
+const KNOWN_TOPICS = [
+  'Inflation-Food',
+  'Labour Market-Employment',
+  'Production Growth-Industrial',
+  'Policy Tools-Interest Rates',
+  'Policy Outlook',
+  'Independence',
+  'Fiscal Stance',
+  'Public Debt',
+  'Fiscal Instruments-Taxation',
+  'Benchmark Equity Indices',
+  'Financial Stability-Banking Stress',
+  'Market Stress',
+  'Wars',
+  'Tension',
+  'Supply Chain Risk-Energy',
+  'Tariffs and Sanctions',
+  'Trade Activity',
+  'Foreign Investment',
+  'Elections',
+  'Policy Reform & Legislation',
+  'Governance/Corruption',
+  'Public Health',
+  'Natural Disasters',
+  'Weather-Extreme Heat',
+];

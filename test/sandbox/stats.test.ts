@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { aSandbox, drain, FOOD_IN_US, get, getPage, recordsOf } from './client.ts';
+
+const FEED = '/v1/headlines/feed/historical/gmsi/:country';
+
+test('requests are counted by status and route, pages and records as they are served', async () => {
+  const sandbox = await aSandbox();
+  const pages = await drain(sandbox, {});
+  await getPage(sandbox, { limit: 0 });
+  await get(sandbox, '/v1/countries');
+  await get(sandbox, '/v1/countries', {}, {});
+  await get(sandbox, '/v1/nothing');
+  expect(sandbox.stats()).toMatchObject({
+    requests: pages.length + 4,
+    byStatus: { 200: pages.length + 1, 401: 1, 404: 1, 422: 1 },
+    byRoute: { [FEED]: pages.length + 1, '/v1/countries': 2, unknown: 1 },
+    pages: pages.length,
+    records: recordsOf(pages).length,
+    faults: {},
+    inFlight: 0,
+    pagesServedTwice: 0,
+  });
+});
+
+test('a page that is served a second time is noticed, one that was cut off is not a page', async () => {
+  const sandbox = await aSandbox();
+  sandbox.script([{ kind: 'truncate' }]);
+  await expect(getPage(sandbox)).rejects.toThrow();
+  await getPage(sandbox);
+  expect(sandbox.stats()).toMatchObject({ pages: 1, pagesServedTwice: 0, faults: { truncate: 1 } });
+  await getPage(sandbox);
+  await getPage(sandbox, { limit: 99 });
+  expect(sandbox.stats()).toMatchObject({ pages: 3, pagesServedTwice: 1 });
+});
+
+test('two requests of one cursor at once are noticed, requests of different ones are not', async () => {
+  const sandbox = await aSandbox();
+  const slow = { kind: 'latency', ms: 30, times: 10 } as const;
+  sandbox.script([slow]);
+  await Promise.all(['US', 'GB', 'DE'].map((country) => getPage(sandbox, { country })));
+  expect(sandbox.stats()).toMatchObject({ mostInFlight: 3, cursorReadsAtOnce: 1 });
+  const token = (await getPage(sandbox)).json.next_token;
+  await Promise.all([getPage(sandbox), getPage(sandbox, { next_token: token })]);
+  expect(sandbox.stats().cursorReadsAtOnce).toBe(2);
+});
+
+test('high-water marks tell how many requests passed the limits within a second and a tenth', async () => {
+  const sandbox = await aSandbox({ limits: { burst: 5, perSecond: 1 } });
+  for (let i = 0; i < 8; i++) await get(sandbox, '/v1/countries');
+  const { mostInOneSecond, mostInOneBurst, byStatus } = sandbox.stats();
+  expect(byStatus).toEqual({ 200: 5, 429: 3 });
+  expect(mostInOneSecond).toBe(5);
+  expect(mostInOneBurst).toBeGreaterThan(0);
+  expect(mostInOneBurst).toBeLessThanOrEqual(5);
+});
+
+test('other processes ask for stats and truth over HTTP, without a key and without being counted', async () => {
+  const sandbox = await aSandbox();
+  await getPage(sandbox);
+  const before = sandbox.stats();
+  const question = { ...FOOD_IN_US, from: '2026-01-01', to: '2026-01-03' };
+  const query = { ...question, match_type: 'DOMESTIC' };
+  const truth = await get(sandbox, '/_sandbox/truth', query, {});
+  expect(truth.json).toEqual(sandbox.truth({ ...question, matchType: 'DOMESTIC' }));
+  expect(truth.json.length).toBeGreaterThan(0);
+  expect((await get(sandbox, '/_sandbox/stats', {}, {})).json).toEqual(before);
+  expect(sandbox.stats()).toEqual(before);
+});
+
+test.each([
+  [404, { country: 'ZZ' }],
+  [422, { topic: 'Nothing' }],
+  [422, { from: 'yesterday' }],
+])('a truth that does not exist is answered with %d for %j', async (status, wrong) => {
+  const query = { ...FOOD_IN_US, from: '2026-01-01', to: '2026-01-03', ...wrong };
+  expect((await get(await aSandbox(), '/_sandbox/truth', query, {})).status).toBe(status);
+});
