@@ -1,0 +1,61 @@
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import pg from 'pg';
+import type { WarehouseAddress } from '../config.ts';
+import { ConfigError } from '../errors.ts';
+import { version } from '../version.ts';
+import { namedDatabaseError } from './errors.ts';
+import type { Database } from './tables/database.ts';
+
+/** The warehouse's database, every table below the schema `gmsi`. */
+export type Warehouse = Kysely<Database>;
+
+const { DATE, INT8 } = pg.types.builtins;
+
+/**
+ * Opens a pool of connections; nothing is sent until the first query.
+ * @param connections the most connections at once: as many pages are committed at the same time
+ */
+export function connect(
+  address: Exclude<WarehouseAddress, { kind: 'embedded' }>,
+  connections: number,
+): Warehouse {
+  const pool = new pg.Pool({
+    ...(address.kind === 'url' ? { connectionString: address.url.reveal() } : {}),
+    max: connections,
+    application_name: `gmsi ${version}`,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    types: {
+      getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+        // A day has no time zone, so it stays text; no count here comes near 2^53.
+        if (oid === DATE) return (text: string) => text;
+        if (oid === INT8) return Number;
+        return pg.types.getTypeParser(oid, format as 'text');
+      }) as typeof pg.types.getTypeParser,
+    },
+  });
+  // An idle connection that breaks (a restart of the server) is replaced by the pool; the next query says what is wrong.
+  pool.on('error', () => {});
+  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) }).withSchema('gmsi');
+}
+
+/**
+ * The version of the server, asked for so that a wrong address fails before anything else does.
+ * @throws ConfigError where the address, the user or the version will not do; WarehouseUnavailable where nobody answers
+ */
+export async function checkServer(warehouse: Warehouse): Promise<{ version: string; user: string }> {
+  try {
+    const { rows } = await sql<{ number: number; version: string; user: string }>`
+      select current_setting('server_version_num')::int as number,
+             current_setting('server_version') as version, current_user as user`.execute(warehouse);
+    const server = rows[0]!;
+    if (server.number < 150_000) {
+      throw new ConfigError(`The warehouse runs on PostgreSQL ${server.version}; 15 or newer is needed.`, {
+        hint: 'Upgrade the server, or unset DATABASE_URL to use the embedded warehouse.',
+      });
+    }
+    return server;
+  } catch (error) {
+    throw namedDatabaseError(error);
+  }
+}

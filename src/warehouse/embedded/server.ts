@@ -1,0 +1,230 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { ConfigError } from '../../errors.ts';
+import { Secret } from '../../secret.ts';
+import { type Binaries, findBinaries } from './binaries.ts';
+import { type Location, locateCluster, sharedRoot } from './location.ts';
+
+const user = 'gmsi';
+const database = 'gmsi';
+/** Every process that uses the server holds this advisory lock shared; who can take it alone is the last. */
+const inUse = 20_160_101;
+
+/** The embedded warehouse, running for as long as anybody uses it. */
+export interface EmbeddedServer extends AsyncDisposable {
+  readonly url: Secret;
+  /** For a person: where the data is, and why there. */
+  readonly location: Location;
+  /** True where this process started the server rather than joined it. */
+  readonly started: boolean;
+}
+
+/**
+ * Starts the embedded PostgreSQL of a GMSI_HOME, or joins the one that another process has started; the last process
+ * to leave stops it. It listens on a free port of the loopback interface only, and asks for a password that
+ * nobody but the owner of GMSI_HOME can read. A server that outlived a killed process is joined, not restarted.
+ */
+export async function useEmbeddedServer(home: string): Promise<EmbeddedServer> {
+  const location = locateCluster(home);
+  const binaries = findBinaries(location.account, () => sharedRoot(home, location.account));
+  const data = join(location.cluster, 'data');
+  await initialise(binaries, location, data);
+  const password = readFileSync(join(location.cluster, 'password'), 'utf8').trim();
+  for (let attempt = 1; ; attempt++) {
+    const started = await startUnlessRunning(binaries, location, data);
+    const port = runningPort(data);
+    try {
+      if (port === undefined) throw new Error('the server is not running');
+      const holder = await hold(port, password);
+      const url = new Secret(`postgres://${user}:${password}@127.0.0.1:${port}/${database}`);
+      const leave = () =>
+        release(holder, () => control(binaries, location, data, ['stop', '-m', 'fast', '-w']));
+      return { url, location, started, [Symbol.asyncDispose]: leave };
+    } catch (cause) {
+      // Whoever left last may be stopping it at this very moment; then it is started again.
+      if (attempt === 5) throw notStarting(location, data, cause);
+      await sleep(200 * attempt);
+    }
+  }
+}
+
+async function initialise(binaries: Binaries, { cluster, account }: Location, data: string): Promise<void> {
+  if (existsSync(join(data, 'PG_VERSION'))) return refuseOtherMajor(binaries, data);
+  // Made aside and renamed: a process that is killed half-way, or two at once, leave no half a cluster.
+  const half = join(cluster, `making-${process.pid}`);
+  const password = randomBytes(18).toString('base64url');
+  const passwordFile = join(half, 'password');
+  mkdirSync(half, { recursive: true });
+  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  if (account) for (const path of [half, passwordFile]) chownSync(path, account.uid, account.gid);
+  try {
+    await run(
+      binaries.initdb,
+      [
+        ...['-D', join(half, 'data'), '-U', user, `--pwfile=${passwordFile}`, '--auth=scram-sha-256'],
+        ...['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
+      ],
+      account,
+    );
+    if (existsSync(data)) return;
+    renameSync(passwordFile, join(cluster, 'password'));
+    renameSync(join(half, 'data'), data);
+  } catch (cause) {
+    if (existsSync(join(data, 'PG_VERSION'))) return;
+    throw new ConfigError(
+      `The embedded PostgreSQL cannot be set up in ${cluster}: ${(cause as Error).message}`,
+      {
+        cause,
+        hint: 'Set GMSI_HOME to another folder, or DATABASE_URL to a PostgreSQL server of your own.',
+      },
+    );
+  } finally {
+    rmSync(half, { recursive: true, force: true });
+  }
+}
+
+function refuseOtherMajor({ version }: Binaries, data: string): void {
+  const made = readFileSync(join(data, 'PG_VERSION'), 'utf8').trim();
+  if (made === version.split('.')[0]) return;
+  throw new ConfigError(`${data} was made by PostgreSQL ${made}; this program brings ${version}.`, {
+    hint: `Go back to the version that made it, dump it (gmsi psql shows the address), and load the dump into a new GMSI_HOME.`,
+  });
+}
+
+async function startUnlessRunning(binaries: Binaries, location: Location, data: string): Promise<boolean> {
+  if (await control(binaries, location, data, ['status'])) return false;
+  const settings = [
+    ...['listen_addresses=127.0.0.1', 'unix_socket_directories=', `port=${await freePort()}`],
+    // One person's warehouse: no replicas, fewer and longer checkpoints for bulk loads; durability stays on.
+    ...[
+      'max_connections=60',
+      'shared_buffers=256MB',
+      'wal_level=minimal',
+      'max_wal_senders=0',
+      'max_wal_size=4GB',
+    ],
+    ...['checkpoint_timeout=15min', 'log_checkpoints=off', 'jit=off', 'timezone=UTC', 'log_timezone=UTC'],
+  ];
+  const options = settings.map((setting) => `-c ${setting}`).join(' ');
+  return control(binaries, location, data, [
+    'start',
+    '-w',
+    '-t',
+    '60',
+    '-l',
+    join(data, 'server.log'),
+    '-o',
+    options,
+  ]);
+}
+
+/** Runs pg_ctl; true where it answers that all is well. */
+async function control(
+  binaries: Binaries,
+  location: Location,
+  data: string,
+  args: string[],
+): Promise<boolean> {
+  try {
+    await run(binaries.pgCtl, ['-D', data, ...args], location.account);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The port in postmaster.pid (its fourth line), where a server is running. */
+function runningPort(data: string): number | undefined {
+  try {
+    return Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[3]) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function hold(port: number, password: string): Promise<pg.Client> {
+  const connect = async (name: string) => {
+    const client = new pg.Client({
+      host: '127.0.0.1',
+      port,
+      user,
+      password,
+      database: name,
+      connectionTimeoutMillis: 10_000,
+      application_name: 'gmsi (in use)',
+    });
+    // The server may go down under us; whoever queries finds out and says so.
+    client.on('error', () => {});
+    await client.connect();
+    return client;
+  };
+  const holder = await connect('postgres');
+  try {
+    // Exclusive for a moment, so that two first users do not both make the database.
+    await holder.query('select pg_advisory_lock_shared($1)', [inUse]);
+    const { rowCount } = await holder.query('select from pg_database where datname = $1', [database]);
+    if (rowCount === 0) {
+      await holder.query(`create database ${database}`).catch((error: { code?: string }) => {
+        if (error.code !== '42P04' && error.code !== '23505') throw error;
+      });
+    }
+    return holder;
+  } catch (error) {
+    await holder.end().catch(() => {});
+    throw error;
+  }
+}
+
+async function release(holder: pg.Client, stop: () => Promise<boolean>): Promise<void> {
+  try {
+    await holder.query('select pg_advisory_unlock_shared($1)', [inUse]);
+    const { rows } = await holder.query('select pg_try_advisory_lock($1) as last', [inUse]);
+    if (rows[0].last) await stop();
+  } catch {
+    // The server is gone already: there is nothing left to stop.
+  } finally {
+    await holder.end().catch(() => {});
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((listening) => probe.listen(0, '127.0.0.1', listening));
+  const { port } = probe.address() as { port: number };
+  await new Promise((closed) => probe.close(closed));
+  return port;
+}
+
+function run(program: string, args: string[], account: Location['account']): Promise<void> {
+  return new Promise((done, failed) => {
+    // Not in our working directory, which the server's user may not be able to enter; messages in English.
+    const child = spawn(program, args, {
+      ...account,
+      cwd: '/',
+      env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let said = '';
+    child.stderr.on('data', (chunk) => {
+      said += chunk;
+    });
+    child.on('error', failed);
+    child.on('exit', (code) =>
+      code === 0
+        ? done()
+        : failed(new Error(said.trim().split('\n').pop() || `${program} ended with ${code}`)),
+    );
+  });
+}
+
+function notStarting({ cluster }: Location, data: string, cause: unknown): ConfigError {
+  return new ConfigError(`The embedded PostgreSQL in ${cluster} does not start.`, {
+    cause,
+    hint: `Its log says why: ${join(data, 'server.log')}`,
+  });
+}

@@ -1,0 +1,65 @@
+import { ConfigError, GmsiError } from '../errors.ts';
+
+/** The warehouse did not answer, or not yet again: a restart, a cut connection, too many connections. */
+export class WarehouseUnavailable extends GmsiError {
+  override readonly kind = 'retryable';
+}
+
+/** The warehouse's disk is full. Trying again at once is of no use; once there is room, a rerun loses nothing. */
+export class WarehouseFull extends GmsiError {
+  override readonly kind = 'retryable';
+}
+
+/** Class 08 connection exceptions, 40001/40P01 serialisation and deadlock, 53300 connections, 57P0x shutting down. */
+const passing = /^(08...|40001|40P01|53300|55P03|57P0[1-3])$/;
+const network = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
+const privileges = 'The user needs what docs/operating.md lists under "Privileges"; gmsi doctor checks them.';
+
+/**
+ * Gives an error of `pg` its kind. `retryable`: the same transaction may succeed on a new connection;
+ * `fatal`: the address, the password or the privileges have to be mended. Anything else is returned as it came.
+ */
+export function namedDatabaseError(error: unknown): unknown {
+  if (error instanceof GmsiError || !(error instanceof Error)) return error;
+  const code = (error as { code?: string }).code;
+  // pg has no code for a connection that ends under a query.
+  const cut =
+    code === undefined &&
+    /^(Connection terminated|Client has encountered a connection error|timeout e)/.test(error.message);
+  if (cut || (code && (passing.test(code) || network.has(code)))) {
+    return new WarehouseUnavailable(`The warehouse does not answer: ${error.message}`, {
+      cause: error,
+      hint: 'Is PostgreSQL running at the address in DATABASE_URL? A rerun goes on where this one stopped.',
+    });
+  }
+  switch (code) {
+    case '53100':
+      return new WarehouseFull(`The warehouse's disk is full: ${error.message}`, {
+        cause: error,
+        hint: 'Make room and run the same command again; it goes on where it stopped.',
+      });
+    case '28P01':
+    case '28000':
+      return new ConfigError(`The warehouse refuses the user: ${error.message}`, {
+        cause: error,
+        hint: 'Check user and password in DATABASE_URL.',
+      });
+    case '3D000':
+      return new ConfigError(`The warehouse has no such database: ${error.message}`, {
+        cause: error,
+        hint: 'Create it (createdb), or mend DATABASE_URL.',
+      });
+    case '42501':
+      return new ConfigError(`The warehouse's user may not do this: ${error.message}`, {
+        cause: error,
+        hint: privileges,
+      });
+    case 'ENOTFOUND':
+      return new ConfigError(`The warehouse's host is not known: ${error.message}`, {
+        cause: error,
+        hint: 'Check the host in DATABASE_URL.',
+      });
+    default:
+      return error;
+  }
+}

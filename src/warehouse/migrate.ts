@@ -1,0 +1,88 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { type Migration, type MigrationInfo, Migrator, sql } from 'kysely';
+import { ConfigError } from '../errors.ts';
+import type { Warehouse } from './connect.ts';
+import { namedDatabaseError } from './errors.ts';
+
+const folder = fileURLToPath(new URL('../../migrations/', import.meta.url));
+
+/**
+ * Brings the warehouse to the newest schema, in one transaction under an advisory lock: of processes that start at
+ * once, one migrates and the others wait.
+ * @returns the names of the migrations that were applied, none where the schema was current
+ * @throws ConfigError where the warehouse is newer than this program, or its user may not create what is needed
+ */
+export async function migrate(warehouse: Warehouse): Promise<readonly string[]> {
+  if (await isCurrent(warehouse)) return [];
+  const { error, results = [] } = await migrator(warehouse).migrateToLatest();
+  if (error) throw explained(error);
+  return results.filter((result) => result.status === 'Success').map((result) => result.migrationName);
+}
+
+/** Every migration that this program brings, with when it was applied to the warehouse, if it was. Changes nothing. */
+export async function migrationStatus(warehouse: Warehouse): Promise<readonly MigrationInfo[]> {
+  const all = Object.entries(await readMigrations());
+  const { rows: exists } = await sql<{
+    yes: boolean;
+  }>`select to_regclass('gmsi.kysely_migration') is not null as yes`.execute(warehouse);
+  const applied = new Map<string, Date>();
+  if (exists[0]!.yes) {
+    const { rows } = await sql<{
+      name: string;
+      timestamp: string;
+    }>`select name, timestamp from gmsi.kysely_migration order by name`.execute(warehouse);
+    for (const { name, timestamp } of rows) applied.set(name, new Date(timestamp));
+  }
+  const unknown = [...applied.keys()].filter((name) => !all.some(([known]) => known === name));
+  if (unknown.length > 0) throw newer(unknown);
+  return all.map(
+    ([name, migration]) => ({ name, migration, executedAt: applied.get(name) }) as MigrationInfo,
+  );
+}
+
+/** Without the lock and without creating anything, so that a reader's plan or status needs no privileges. */
+async function isCurrent(warehouse: Warehouse): Promise<boolean> {
+  try {
+    return (await migrationStatus(warehouse)).every(({ executedAt }) => executedAt !== undefined);
+  } catch (error) {
+    throw namedDatabaseError(error);
+  }
+}
+
+function migrator(warehouse: Warehouse): Migrator {
+  return new Migrator({
+    // Kysely's own tables take the schema from the option, not from withSchema.
+    db: warehouse.withoutPlugins(),
+    provider: { getMigrations: readMigrations },
+    migrationTableSchema: 'gmsi',
+  });
+}
+
+async function readMigrations(): Promise<Record<string, Migration>> {
+  const migrations: Record<string, Migration> = {};
+  for (const file of (await readdir(folder)).sort()) {
+    if (!file.endsWith('.sql')) continue;
+    migrations[file.slice(0, -'.sql'.length)] = {
+      up: async (db) => {
+        await sql.raw(await readFile(`${folder}${file}`, 'utf8')).execute(db);
+      },
+    };
+  }
+  return migrations;
+}
+
+function newer(unknown: readonly string[]): ConfigError {
+  return new ConfigError(`The warehouse was migrated by a newer gmsi (it knows ${unknown.join(', ')}).`, {
+    hint: 'Use that version, or point DATABASE_URL at another database.',
+  });
+}
+
+function explained(error: unknown): unknown {
+  const named = namedDatabaseError(error);
+  if (named !== error || !(error instanceof Error)) return named;
+  return new ConfigError(`The warehouse could not be migrated: ${error.message}`, {
+    cause: error,
+    hint: 'Nothing was changed. gmsi migrate --verbose shows the statement.',
+  });
+}

@@ -1,0 +1,71 @@
+import type { Kysely } from 'kysely';
+import { sql } from 'kysely';
+import type { Database, Day } from '../tables/database.ts';
+
+/** Requests booked for a key in a month (its first day), by every process that uses this warehouse. */
+export async function usedRequests(
+  db: Kysely<Database>,
+  keyFingerprint: string,
+  month: Day,
+): Promise<number> {
+  const row = await db
+    .selectFrom('api_usage')
+    .select('requests')
+    .where('key_fingerprint', '=', keyFingerprint)
+    .where('month', '=', month)
+    .executeTakeFirst();
+  return row?.requests ?? 0;
+}
+
+/**
+ * Books up to `wanted` requests without passing `limit` for the month.
+ * @returns how many were granted (none at the limit), and what the month has used with them
+ */
+export async function bookRequests(
+  db: Kysely<Database>,
+  keyFingerprint: string,
+  month: Day,
+  { wanted, limit }: { wanted: number; limit: number },
+): Promise<{ granted: number; used: number }> {
+  return db.transaction().execute(async (trx) => {
+    await trx
+      .insertInto('api_usage')
+      .values({ key_fingerprint: keyFingerprint, month })
+      .onConflict((c) => c.doNothing())
+      .execute();
+    const { requests } = await trx
+      .selectFrom('api_usage')
+      .select('requests')
+      .where('key_fingerprint', '=', keyFingerprint)
+      .where('month', '=', month)
+      .forUpdate()
+      .executeTakeFirstOrThrow();
+    const granted = Math.max(0, Math.min(wanted, limit - requests));
+    if (granted > 0) await addRequests(trx, keyFingerprint, month, granted);
+    return { granted, used: requests + granted };
+  });
+}
+
+/** Gives back what was booked and not sent. */
+export async function returnRequests(
+  db: Kysely<Database>,
+  keyFingerprint: string,
+  month: Day,
+  unsent: number,
+): Promise<void> {
+  await addRequests(db, keyFingerprint, month, -unsent);
+}
+
+async function addRequests(
+  db: Kysely<Database>,
+  keyFingerprint: string,
+  month: Day,
+  count: number,
+): Promise<void> {
+  await db
+    .updateTable('api_usage')
+    .set((eb) => ({ requests: eb('requests', '+', count), updated_at: sql<Date>`now()` }))
+    .where('key_fingerprint', '=', keyFingerprint)
+    .where('month', '=', month)
+    .execute();
+}

@@ -1,0 +1,82 @@
+import { sql, type Transaction } from 'kysely';
+import type { Database } from '../tables/database.ts';
+
+/** What a window's claim says of how far it is; a page is only committed on top of exactly this. */
+export interface Checkpoint {
+  readonly windowId: number;
+  readonly loadId: number;
+  readonly pages: number;
+  readonly nextToken: string | null;
+}
+
+export interface PageCounts {
+  readonly records: number;
+  readonly inserted: number;
+  readonly changed: number;
+  readonly rejected: number;
+}
+
+/**
+ * Moves a window's checkpoint past the page that this transaction holds; with the last page the window is drained.
+ * @param nextToken cursor of the next page, `null` with the last one
+ * @returns false where the window is no longer this load's, or not where this load left it: the page must be given up
+ */
+export async function advanceCheckpoint(
+  trx: Transaction<Database>,
+  at: Checkpoint,
+  nextToken: string | null,
+  counts: PageCounts,
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('windows')
+    .set((eb) => ({
+      next_token: nextToken,
+      pages: eb('pages', '+', 1),
+      records: eb('records', '+', counts.records),
+      rows_inserted: eb('rows_inserted', '+', counts.inserted),
+      rows_changed: eb('rows_changed', '+', counts.changed),
+      records_rejected: eb('records_rejected', '+', counts.rejected),
+      ...(nextToken === null
+        ? { state: 'drained' as const, finished_at: sql<Date>`now()`, last_error: null }
+        : {}),
+    }))
+    .where('window_id', '=', at.windowId)
+    .where('state', '=', 'draining')
+    .where('load_id', '=', at.loadId)
+    .where('pages', '=', at.pages)
+    .where('next_token', 'is not distinct from', at.nextToken)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/** Counts the settled days of a drained window as covered. */
+export async function addCoverage(trx: Transaction<Database>, windowId: number): Promise<void> {
+  await sql`
+    insert into gmsi.coverage as kept (feed, country, topic, match_type, days)
+    select feed, country, topic, match_type, datemultirange(days * daterange(null, settled_before))
+    from gmsi.windows
+    where window_id = ${windowId} and not isempty(days * daterange(null, settled_before))
+    on conflict (feed, country, topic, match_type)
+    do update set days = kept.days + excluded.days, updated_at = now()
+  `.execute(trx);
+}
+
+/**
+ * True where the page after `at` is in the warehouse, committed by this load: asked after a connection broke between
+ * the commit and its reply.
+ */
+export async function isCommitted(
+  trx: Transaction<Database>,
+  at: Checkpoint,
+  nextToken: string | null,
+): Promise<boolean> {
+  const row = await trx
+    .selectFrom('windows')
+    .select('window_id')
+    .where('window_id', '=', at.windowId)
+    .where('load_id', '=', at.loadId)
+    .where('pages', '=', at.pages + 1)
+    .where('next_token', 'is not distinct from', nextToken)
+    .executeTakeFirst();
+  return row !== undefined;
+}

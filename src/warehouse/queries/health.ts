@@ -1,0 +1,25 @@
+import { type Kysely, sql } from 'kysely';
+import type { Database } from '../tables/database.ts';
+
+/** How many seconds this machine's clock is ahead of the warehouse's, less half of the way there and back. */
+export async function clockDifference(db: Kysely<Database>): Promise<number> {
+  const sentAt = Date.now();
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
+  return ((sentAt + Date.now()) / 2 - rows[0]!.now.getTime()) / 1000;
+}
+
+/** What a loading user needs and does not have; none before the schema is there, where creating it is what is needed. */
+export async function missingPrivileges(db: Kysely<Database>): Promise<string[]> {
+  const { rows } = await sql<{ missing: string }>`
+    select 'CREATE on the database' as missing
+    where to_regnamespace('gmsi') is null and not has_database_privilege(current_database(), 'CREATE')
+    union all
+    select format('%s on gmsi.%I', privilege, relname)
+    from pg_class
+    cross join unnest(array['SELECT', 'INSERT', 'UPDATE']) as privilege
+    where relnamespace = to_regnamespace('gmsi') and relkind in ('r', 'p') and not relispartition
+      and relname !~ '^kysely_' and not has_table_privilege(oid, privilege)
+    order by 1
+  `.execute(db);
+  return rows.map(({ missing }) => missing);
+}

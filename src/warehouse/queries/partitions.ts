@@ -1,0 +1,27 @@
+import { sql } from 'kysely';
+import type { FeedTable, Row } from '../../feeds/feed.ts';
+import type { Warehouse } from '../connect.ts';
+
+/** Partitions known to exist, so that a load asks for each of them once. */
+export type KnownPartitions = Set<string>;
+
+/**
+ * Makes the month partitions that rows will fall into, in transactions of their own before the page's: making one
+ * inside the page's transaction would hold its lock until the commit.
+ */
+export async function ensurePartitions(
+  warehouse: Warehouse,
+  table: FeedTable,
+  rows: readonly Row[],
+  known: KnownPartitions,
+): Promise<void> {
+  const missing = new Set<string>();
+  for (const row of rows) {
+    const month = (row[table.partitionedBy] as string).slice(0, 7);
+    if (!known.has(`${table.name} ${month}`)) missing.add(month);
+  }
+  for (const month of missing) {
+    await sql`select gmsi.ensure_month_partition(${table.name}, ${`${month}-01`}::date)`.execute(warehouse);
+    known.add(`${table.name} ${month}`);
+  }
+}

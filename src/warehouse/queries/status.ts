@@ -1,0 +1,131 @@
+import { type Kysely, sql } from 'kysely';
+import type { Database, Day } from '../tables/database.ts';
+import type { WindowScope } from './windows.ts';
+
+/** How far a feed is loaded, over all series of a match type. */
+export interface FeedCoverage {
+  readonly feed: string;
+  readonly match_type: string;
+  readonly series: number;
+  readonly days: number;
+  readonly oldest: Day | null;
+  readonly newest: Day | null;
+}
+
+export async function coverageByFeed(db: Kysely<Database>): Promise<FeedCoverage[]> {
+  const { rows } = await sql<FeedCoverage>`
+    select feed, match_type, count(distinct (country, topic)) as series, sum(upper(range) - lower(range)) as days,
+           min(lower(range)) as oldest, max(upper(range) - 1) as newest
+    from gmsi.coverage cross join lateral unnest(days) as range
+    group by 1, 2 order by 1, 2
+  `.execute(db);
+  return rows;
+}
+
+/** How much of a job's period is covered, over all of its series. */
+export async function coverageOf(
+  db: Kysely<Database>,
+  scope: WindowScope,
+): Promise<{ covered: number; wanted: number }> {
+  const { rows } = await sql<{ covered: number; wanted: number }>`
+    select coalesce(sum(upper(range) - lower(range)), 0) as covered,
+           ${scope.countries.length * scope.topics.length}::bigint * (${scope.to}::date - ${scope.from}::date + 1) as wanted
+    from gmsi.coverage c
+    cross join lateral unnest(c.days * datemultirange(daterange(${scope.from}::date, ${scope.to}::date, '[]'))) as range
+    where c.feed = ${scope.feed} and c.match_type = ${scope.matchType}
+      and c.country = any(${[...scope.countries]}::text[]) and c.topic = any(${[...scope.topics]}::text[])
+  `.execute(db);
+  return rows[0]!;
+}
+
+/** A range of days that many series of a job miss alike. */
+export interface SharedGap {
+  readonly from: Day;
+  readonly to: Day;
+  readonly series: number;
+  /** One of the series, as an example. */
+  readonly example: string;
+}
+
+/** Ranges of days of a job that are not covered, those that most series miss first. */
+export async function gapsOf(db: Kysely<Database>, scope: WindowScope, atMost: number): Promise<SharedGap[]> {
+  const { rows } = await sql<SharedGap>`
+    select lower(gap)::text as from, (upper(gap) - 1)::text as to, count(*) as series,
+           min(asked.country || ' ' || asked.topic) as example
+    from (select country, topic from unnest(${[...scope.countries]}::text[]) as country
+          cross join unnest(${[...scope.topics]}::text[]) as topic) as asked
+    left join gmsi.coverage c on c.feed = ${scope.feed} and c.match_type = ${scope.matchType}
+      and c.country = asked.country and c.topic = asked.topic
+    cross join lateral unnest(datemultirange(daterange(${scope.from}::date, ${scope.to}::date, '[]'))
+      - coalesce(c.days, '{}')) as gap
+    group by gap order by count(*) desc, gap desc limit ${atMost}
+  `.execute(db);
+  return rows;
+}
+
+export interface WindowTrouble {
+  readonly window_id: number;
+  readonly country: string;
+  readonly topic: string;
+  readonly first_day: Day;
+  readonly last_day: Day;
+  readonly state: string;
+  readonly last_error: string | null;
+}
+
+/** Failed and refused windows, the latest first. */
+export async function troubles(
+  db: Kysely<Database>,
+  feed: string | undefined,
+  atMost: number,
+): Promise<WindowTrouble[]> {
+  return db
+    .selectFrom('windows')
+    .select(['window_id', 'country', 'topic', 'first_day', 'last_day', 'state', 'last_error'])
+    .where('state', 'in', ['failed', 'refused'])
+    .$if(feed !== undefined, (query) => query.where('feed', '=', feed!))
+    .orderBy('finished_at', 'desc')
+    .limit(atMost)
+    .execute();
+}
+
+export interface WindowCount {
+  readonly feed: string;
+  readonly state: string;
+  readonly windows: number;
+  /** Of these, the ones that are drained in part. */
+  readonly half_drained: number;
+}
+
+export async function windowCounts(db: Kysely<Database>): Promise<WindowCount[]> {
+  const { rows } = await sql<WindowCount>`
+    select feed, state, count(*) as windows, count(*) filter (where next_token is not null) as half_drained
+    from gmsi.windows group by 1, 2 order by 1, 2
+  `.execute(db);
+  return rows;
+}
+
+export async function lastLoads(db: Kysely<Database>, atMost: number) {
+  return db.selectFrom('loads').selectAll().orderBy('load_id', 'desc').limit(atMost).execute();
+}
+
+export async function usageByMonth(db: Kysely<Database>, atMost: number) {
+  return db
+    .selectFrom('api_usage')
+    .selectAll()
+    .orderBy('month', 'desc')
+    .orderBy('key_fingerprint')
+    .limit(atMost)
+    .execute();
+}
+
+/** Records a day and series of a job's feed, over what is drained; `null` where nothing is. */
+export async function recordsPerDay(db: Kysely<Database>, scope: WindowScope): Promise<number | null> {
+  const { rows } = await sql<{ mean: number | null }>`
+    select sum(records)::float8 / nullif(sum(last_day - first_day + 1), 0) as mean
+    from gmsi.windows w
+    where w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and w.state = 'drained'
+      and w.country = any(${[...scope.countries]}::text[]) and w.topic = any(${[...scope.topics]}::text[])
+  `.execute(db);
+  return rows[0]!.mean;
+}

@@ -1,0 +1,62 @@
+import { sql, type Transaction } from 'kysely';
+import type { Warehouse } from '../connect.ts';
+import type { Database } from '../tables/database.ts';
+
+export type FieldsSeen = ReadonlyMap<string, 'column' | 'extra'>;
+
+/** How a load's records differ from those of the loads before it. */
+export interface FieldChanges {
+  readonly appeared: readonly string[];
+  readonly vanished: readonly string[];
+}
+
+/**
+ * Remembers the field names that a load has met, and says which are new and which of the last load are gone.
+ * A feed's first load has nothing to compare with, so nothing has appeared.
+ */
+export async function rememberFields(
+  warehouse: Warehouse,
+  feed: string,
+  loadId: number,
+  seen: FieldsSeen,
+): Promise<FieldChanges> {
+  if (seen.size === 0) return { appeared: [], vanished: [] };
+  return warehouse.transaction().execute(async (trx) => {
+    const known = await trx
+      .selectFrom('wire_fields')
+      .select(['field', 'last_load_id'])
+      .where('feed', '=', feed)
+      .execute();
+    const last = Math.max(...known.map((row) => row.last_load_id));
+    await upsertFields(trx, feed, loadId, seen);
+    const names = new Set(known.map((row) => row.field));
+    return {
+      appeared: known.length === 0 ? [] : [...seen.keys()].filter((field) => !names.has(field)),
+      vanished: known
+        .filter((row) => row.last_load_id === last && !seen.has(row.field))
+        .map((row) => row.field),
+    };
+  });
+}
+
+async function upsertFields(
+  trx: Transaction<Database>,
+  feed: string,
+  loadId: number,
+  seen: FieldsSeen,
+): Promise<void> {
+  await trx
+    .insertInto('wire_fields')
+    .values(
+      [...seen]
+        .sort()
+        .map(([field, kept_in]) => ({ feed, field, kept_in, first_load_id: loadId, last_load_id: loadId })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(['feed', 'field']).doUpdateSet({
+        kept_in: sql`excluded.kept_in`,
+        last_load_id: sql`greatest(wire_fields.last_load_id, excluded.last_load_id)`,
+      }),
+    )
+    .execute();
+}

@@ -1,0 +1,128 @@
+import type { ColumnType, Generated } from 'kysely';
+
+/** `YYYY-MM-DD`, as a `date` column is read and written here: a calendar day has no time zone. */
+export type Day = string;
+
+type Timestamp = ColumnType<Date, Date | string, Date | string>;
+type GeneratedTimestamp = ColumnType<Date, Date | string | undefined, Date | string>;
+type Json = ColumnType<unknown, string | null, string | null>;
+
+export type WindowState = 'pending' | 'draining' | 'drained' | 'failed' | 'refused';
+export type LoadOutcome = 'done' | 'incomplete' | 'budget' | 'interrupted' | 'failed';
+
+export interface SeriesColumns {
+  feed: string;
+  country: string;
+  topic: string;
+  match_type: string;
+}
+
+export interface WindowsTable extends SeriesColumns {
+  window_id: Generated<number>;
+  first_day: Day;
+  last_day: Day;
+  state: Generated<WindowState>;
+  load_id: number | null;
+  request_start: Day | null;
+  request_end: Day | null;
+  page_size: number | null;
+  next_token: string | null;
+  drain_started_at: Timestamp | null;
+  settled_before: Day | null;
+  pages: Generated<number>;
+  records: Generated<number>;
+  rows_inserted: Generated<number>;
+  rows_changed: Generated<number>;
+  records_rejected: Generated<number>;
+  attempts: Generated<number>;
+  restarts: Generated<number>;
+  last_error: string | null;
+  planned_at: GeneratedTimestamp;
+  finished_at: Timestamp | null;
+}
+
+export interface LoadsTable {
+  load_id: Generated<number>;
+  command: string;
+  job: string;
+  feed: string;
+  started_at: GeneratedTimestamp;
+  heartbeat_at: GeneratedTimestamp;
+  finished_at: Timestamp | null;
+  outcome: LoadOutcome | null;
+  requests: Generated<number>;
+  windows_drained: Generated<number>;
+  windows_failed: Generated<number>;
+  pages: Generated<number>;
+  records: Generated<number>;
+  rows_inserted: Generated<number>;
+  rows_changed: Generated<number>;
+  records_rejected: Generated<number>;
+  error: string | null;
+  run_by: string;
+}
+
+export interface CoverageTable extends SeriesColumns {
+  days: string;
+  updated_at: GeneratedTimestamp;
+}
+
+export interface ApiUsageTable {
+  key_fingerprint: string;
+  month: Day;
+  requests: Generated<number>;
+  updated_at: GeneratedTimestamp;
+}
+
+export interface RejectedRecordsTable extends SeriesColumns {
+  record_hash: string;
+  reason: string;
+  record: Json;
+  window_id: number;
+  load_id: number;
+  rejected_at: GeneratedTimestamp;
+}
+
+export interface CountriesTable {
+  country: string;
+  name: string | null;
+  extra: Json;
+  listed: Generated<boolean>;
+  refreshed_at: GeneratedTimestamp;
+}
+
+export interface TopicsTable {
+  topic: string;
+  category: string | null;
+  classification_rule: Json;
+  extra: Json;
+  listed: Generated<boolean>;
+  refreshed_at: GeneratedTimestamp;
+}
+
+export interface WireFieldsTable {
+  feed: string;
+  field: string;
+  kept_in: 'column' | 'extra';
+  first_load_id: number;
+  last_load_id: number;
+}
+
+export interface OriginTable {
+  only_row: Generated<boolean>;
+  served_by: 'service' | 'sandbox';
+  since: GeneratedTimestamp;
+}
+
+/** The tables that queries name; a feed's own tables are written through its description (`feeds/feed.ts`). */
+export interface Database {
+  windows: WindowsTable;
+  loads: LoadsTable;
+  coverage: CoverageTable;
+  api_usage: ApiUsageTable;
+  rejected_records: RejectedRecordsTable;
+  countries: CountriesTable;
+  topics: TopicsTable;
+  wire_fields: WireFieldsTable;
+  origin: OriginTable;
+}
