@@ -1,0 +1,125 @@
+#!/usr/bin/env node
+import { Command, CommanderError, Option } from 'commander';
+import { backfillCommand } from './commands/backfill.ts';
+import { demoCommand } from './commands/demo.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { lookupsCommand } from './commands/lookups.ts';
+import { migrateCommand } from './commands/migrate.ts';
+import { planCommand } from './commands/plan.ts';
+import { psqlCommand } from './commands/psql.ts';
+import { sandboxCommand } from './commands/sandbox.ts';
+import { statusCommand } from './commands/status.ts';
+import type { Session } from './compose.ts';
+import { readConfig } from './config.ts';
+import { exitCodeOf, explain } from './exit.ts';
+import { stopOnSignals } from './interrupt.ts';
+import { createLog } from './log.ts';
+import { version } from './version.ts';
+
+/** A command: does its work, prints its result, answers with the exit code. */
+export type Run<Args extends unknown[]> = (session: Session, ...args: Args) => Promise<number>;
+
+interface GlobalOptions {
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
+}
+
+const program = new Command('gmsi')
+  .description('Loads the Global Macro Sentiment Indices (GMSI) headline feeds into PostgreSQL.')
+  .version(version, '-V, --version', 'print the version')
+  .helpOption('-h, --help', 'print help')
+  .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+  .option('--json', 'print the result as one JSON document')
+  .option('--quiet', 'no progress, only warnings')
+  .option('--verbose', 'log more, and show where an error came from')
+  .showSuggestionAfterError()
+  .exitOverride();
+
+/** Gives a command its session and takes its exit code. */
+function runs<Args extends unknown[]>(run: Run<Args>, { readable = false } = {}) {
+  return async (...given: unknown[]) => {
+    const args = given.slice(0, -1) as Args;
+    const { json = false, quiet = false, verbose = false } = program.opts<GlobalOptions>();
+    const config = readConfig();
+    const terminal = process.stderr.isTTY === true;
+    const level = verbose ? 'debug' : quiet && config.logLevel === 'info' ? 'warn' : config.logLevel;
+    const log = createLog({ level, readable: readable || terminal });
+    const session: Session = {
+      ...{ config, log, json, clock: () => new Date(), stop: stopOnSignals() },
+      progress: quiet ? 'none' : terminal ? 'bar' : 'lines',
+    };
+    process.exitCode = await run(session, ...args);
+  };
+}
+
+const jobs = ['<job...>', 'path of a job file, or its name in jobs/ without the ending'] as const;
+
+program
+  .command('plan')
+  .description('say what a run would do, spending no request')
+  .argument(...jobs)
+  .option('--full-refresh', 'as if nothing were covered')
+  .option('--retry-refused', 'as if nothing had been refused')
+  .action(runs(planCommand));
+program
+  .command('backfill')
+  .description("drain every day of the job's period that is not covered yet")
+  .argument(...jobs)
+  .option('--full-refresh', 'drain covered days, too')
+  .option('--retry-refused', 'ask again for windows that the service refused as too old')
+  .action(runs(backfillCommand));
+program
+  .command('status')
+  .description('show coverage, gaps, windows, quota and the last loads; spends no request')
+  .argument('[job...]', jobs[1])
+  .action(runs(statusCommand));
+program
+  .command('lookups')
+  .description('refresh countries and topics in the warehouse (2 requests)')
+  .action(runs(lookupsCommand));
+program
+  .command('migrate')
+  .description('bring the warehouse to the newest schema')
+  .argument('[what]', '"status" only shows what is applied')
+  .action(runs(migrateCommand));
+program
+  .command('doctor')
+  .description('check configuration, key, service, clock, database and privileges (1 request)')
+  .action(runs(doctorCommand));
+program
+  .command('psql')
+  .description('open psql on the warehouse in use')
+  .option('-c, --command <sql>', 'run one statement and leave')
+  .option('--address', 'print the address, with its password, instead')
+  .action(runs(psqlCommand));
+program
+  .command('sandbox')
+  .description('run the service itself, emulated, for work without a key')
+  .option('--port <number>', 'port on 127.0.0.1', '8425')
+  .option('--seed <text>', 'what the made-up data grow from', 'gmsi')
+  .option('--key <key...>', 'API keys to accept', ['sandbox-key'])
+  .option('--unlimited', 'no rate limit and no quota')
+  .addOption(
+    new Option('--end-date <reading>', 'how end_date is read')
+      .choices(['inclusive', 'exclusive'])
+      .default('inclusive'),
+  )
+  .option('--look-back <days>', 'refuse windows that begin earlier')
+  .option('--options <json>', 'any other option of the sandbox library, as JSON')
+  .action(runs(sandboxCommand, { readable: true }));
+program
+  .command('demo')
+  .description('run the whole pipeline on made-up data: what npm start does')
+  .action(runs(demoCommand, { readable: true }));
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode === 0 ? 0 : 2;
+  } else {
+    process.stderr.write(explain(error, process.argv.includes('--verbose')));
+    process.exitCode = exitCodeOf(error);
+  }
+}

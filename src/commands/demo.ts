@@ -1,0 +1,69 @@
+import { fileURLToPath } from 'node:url';
+import { openWarehouse, readJobs, type Session } from '../compose.ts';
+import { exitCodeOfOutcome } from '../exit.ts';
+import { startSandbox } from '../sandbox/index.ts';
+import { Secret } from '../secret.ts';
+import { table } from '../terminal/table.ts';
+import { type MonthlyScore, monthlyScores } from '../warehouse/queries/monthly-scores.ts';
+import { backfillJob, describe } from './backfill.ts';
+
+const job = fileURLToPath(new URL('../../jobs/demo.yaml', import.meta.url));
+const key = 'demo-key';
+const question = { country: 'US', topic: 'Inflation-Food', months: 12 };
+
+/**
+ * `npm start`: the real pipeline against the sandbox, over real HTTP, into the embedded warehouse. Never touches a
+ * DATABASE_URL or spends a request of a real key, whatever the environment says.
+ */
+export async function demoCommand(session: Session): Promise<number> {
+  await using sandbox = await startSandbox({ keys: [key], seed: 'demo', volume: 0.6 });
+  const config = {
+    ...session.config,
+    apiKey: new Secret(key),
+    baseUrl: sandbox.url,
+    warehouse: { kind: 'embedded' as const },
+  };
+  const demo = { ...session, config };
+  const say = (text: string) => {
+    if (!session.json) process.stdout.write(text);
+  };
+  const [demoJob] = await readJobs(demo, [job]);
+  await using warehouse = await openWarehouse(demo);
+  say(
+    `Loading jobs/demo.yaml from a sandbox of the service on ${sandbox.url}\ninto ${warehouse.description}\n\n`,
+  );
+
+  const summary = await backfillJob(demo, warehouse.db, demoJob!, {});
+  say(`${describe(summary)}\n`);
+  const months = await monthlyScores(warehouse.db, question);
+  if (session.json) {
+    const { totals, windows, outcome, seconds, budget } = summary;
+    process.stdout.write(
+      `${JSON.stringify({ outcome, totals: { ...totals }, windows, seconds, budget, months }, null, 2)}\n`,
+    );
+  } else if (summary.outcome === 'done') {
+    say(`${answer(months)}\n${next()}\n`);
+  }
+  return exitCodeOfOutcome(summary.outcome);
+}
+
+function answer(months: readonly MonthlyScore[]): string {
+  const rows = months.map(({ month, headlines, directional, semantic }) => [
+    month,
+    headlines,
+    signed(directional),
+    signed(semantic),
+  ]);
+  return `How did food inflation news in the US read, month by month? (made-up data)\n\n${table(['month', 'headlines', 'directional', 'semantic'], rows)}\n`;
+}
+
+function next(): string {
+  return `Look further:         npx gmsi psql     (for instance: select country, topic, count(*), avg(directional_score) from gmsi.headlines group by 1, 2;)
+What is loaded:       npx gmsi status demo
+With a real key:      GMSI_API_KEY=… GMSI_BASE_URL=… DATABASE_URL=postgres://… npx gmsi backfill jobs/g7-inflation.yaml
+`;
+}
+
+function signed(score: number | null): string {
+  return score === null ? '' : `${score >= 0 ? '+' : ''}${score.toFixed(3)}`;
+}

@@ -1,0 +1,129 @@
+import { KeyRefused } from '../api/errors.ts';
+import { type OpenWarehouse, openService, openWarehouse, type Session, serviceAccess } from '../compose.ts';
+import { GmsiError } from '../errors.ts';
+import { exitCodes } from '../exit.ts';
+import { likelyQuota } from '../job/schema.ts';
+import { defaultServiceSettings } from '../job/service-settings.ts';
+import { originOf } from '../pipeline/origin.ts';
+import { checkServer } from '../warehouse/connect.ts';
+import { migrationStatus } from '../warehouse/migrate.ts';
+import { clockDifference, missingPrivileges } from '../warehouse/queries/health.ts';
+
+interface Finding {
+  readonly check: string;
+  readonly ok: boolean;
+  readonly found: string;
+  readonly mend?: string;
+}
+
+/** How far two clocks may differ before days could be taken as over that are not, in seconds. */
+const tolerated = 60;
+
+/** `gmsi doctor`: looks at everything that a load needs, and says what to mend. Spends one request where a key is set. */
+export async function doctorCommand(session: Session): Promise<number> {
+  const findings: Finding[] = [{ check: 'node', ok: true, found: process.version }];
+  let warehouse: OpenWarehouse | undefined;
+  try {
+    await attempt(findings, 'warehouse', async () => {
+      warehouse = await openWarehouse(session, 'as-is');
+      return `${warehouse.description}, PostgreSQL ${(await checkServer(warehouse.db)).version}`;
+    });
+    if (warehouse) await checkWarehouse(findings, warehouse);
+    if (warehouse) await checkService(findings, session, warehouse);
+  } finally {
+    await warehouse?.[Symbol.asyncDispose]();
+  }
+  print(session, findings);
+  return findings.every((finding) => finding.ok) ? exitCodes.done : exitCodes.doNotRetry;
+}
+
+async function checkWarehouse(findings: Finding[], { db }: OpenWarehouse): Promise<void> {
+  await attempt(findings, 'schema', async () => {
+    const waiting = (await migrationStatus(db))
+      .filter(({ executedAt }) => !executedAt)
+      .map(({ name }) => name);
+    return waiting.length > 0 ? `not migrated yet (${waiting.join(', ')}); the next load does it` : 'current';
+  });
+  await attempt(findings, 'privileges', async () => {
+    const missing = await missingPrivileges(db);
+    if (missing.length > 0)
+      throw new Mend(
+        `the user lacks ${missing.join(', ')}`,
+        'Grant it, or let gmsi migrate run as the owner.',
+      );
+    return 'enough to load';
+  });
+  await attempt(findings, 'clock', async () => {
+    const seconds = await clockDifference(db);
+    if (Math.abs(seconds) > tolerated)
+      throw new Mend(
+        `this machine is ${Math.round(seconds)} s off the warehouse's clock`,
+        'Set both clocks by NTP: by the clock a load decides which days are over.',
+      );
+    return `within ${Math.max(1, Math.ceil(Math.abs(seconds)))} s of the warehouse`;
+  });
+}
+
+async function checkService(findings: Finding[], session: Session, { db }: OpenWarehouse): Promise<void> {
+  const known = await attempt(findings, 'configuration', async () => {
+    serviceAccess(session);
+    return `${session.config.baseUrl}, with a key`;
+  });
+  if (!known) return;
+  if ((await migrationStatus(db)).some(({ executedAt }) => !executedAt)) {
+    // A request must be booked, and there is nowhere to book it yet.
+    findings.push({ check: 'service', ok: true, found: 'not asked: gmsi migrate first' });
+    return;
+  }
+  const settings = { ...defaultServiceSettings, maxAttempts: 1 };
+  await using service = openService(session, db, settings, likelyQuota);
+  await attempt(findings, 'service', async () => {
+    const startedAt = performance.now();
+    await service.client.getJson({ path: '/countries', query: {} }, session.stop);
+    const ms = Math.round(performance.now() - startedAt);
+    await originOf(db).check(service.client.servedBy);
+    return `answers in ${ms} ms and takes the key${service.client.servedBy === 'sandbox' ? ' (a sandbox)' : ''}`;
+  });
+}
+
+/** Something that works, but not well enough. */
+class Mend extends Error {
+  readonly hint: string;
+
+  constructor(found: string, hint: string) {
+    super(found);
+    this.hint = hint;
+  }
+}
+
+async function attempt(findings: Finding[], check: string, look: () => Promise<string>): Promise<boolean> {
+  try {
+    findings.push({ check, ok: true, found: await look() });
+    return true;
+  } catch (error) {
+    const hint = error instanceof GmsiError || error instanceof Mend ? error.hint : undefined;
+    const found = error instanceof Error ? error.message : String(error);
+    findings.push({
+      check: error instanceof KeyRefused ? 'key' : check,
+      ok: false,
+      found,
+      ...(hint ? { mend: hint } : {}),
+    });
+    return false;
+  }
+}
+
+function print(session: Session, findings: readonly Finding[]): void {
+  if (session.json) {
+    process.stdout.write(
+      `${JSON.stringify({ ok: findings.every((finding) => finding.ok), findings }, null, 2)}\n`,
+    );
+    return;
+  }
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  for (const { check, ok, found, mend } of findings) {
+    process.stdout.write(
+      `${ok ? '✓' : '✗'} ${check.padEnd(width)}  ${found}\n${mend ? `  ${' '.repeat(width)}  → ${mend}\n` : ''}`,
+    );
+  }
+}

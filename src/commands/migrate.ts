@@ -1,0 +1,38 @@
+import { openWarehouse, type Session } from '../compose.ts';
+import { ConfigError } from '../errors.ts';
+import { count, table } from '../terminal/table.ts';
+import { migrate, migrationStatus } from '../warehouse/migrate.ts';
+
+/** `gmsi migrate [status]`. */
+export async function migrateCommand(session: Session, what: string | undefined): Promise<number> {
+  if (what !== undefined && what !== 'status') {
+    throw new ConfigError(`gmsi migrate takes nothing, or "status", not "${what}".`);
+  }
+  await using warehouse = await openWarehouse(session, 'as-is');
+  const applied = what === 'status' ? [] : await migrate(warehouse.db);
+  const migrations = (await migrationStatus(warehouse.db)).map(({ name, executedAt }) => ({
+    name,
+    applied_at: executedAt?.toISOString() ?? null,
+  }));
+  if (session.json) {
+    process.stdout.write(
+      `${JSON.stringify({ warehouse: warehouse.description, applied, migrations }, null, 2)}\n`,
+    );
+    return 0;
+  }
+  if (what === 'status') {
+    process.stdout.write(
+      `${table(
+        ['migration', 'applied'],
+        migrations.map((row) => [row.name, row.applied_at ?? 'not yet']),
+      )}\n`,
+    );
+  } else {
+    const did =
+      applied.length > 0
+        ? `applied ${count(applied.length, 'migration')} (${applied.join(', ')})`
+        : 'nothing to do, the schema is current';
+    process.stdout.write(`${warehouse.description}: ${did}\n`);
+  }
+  return 0;
+}

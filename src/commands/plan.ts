@@ -1,0 +1,146 @@
+import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import { ConfigError } from '../errors.ts';
+import type { Job } from '../job/job.ts';
+import { type Forecast, forecast } from '../pipeline/forecast.ts';
+import type { PlanOptions } from '../pipeline/plan-windows.ts';
+import { keyFingerprint, monthOf, startOfNextMonth } from '../pipeline/request-budget.ts';
+import { scopeOf } from '../pipeline/resolve-job.ts';
+import { count, duration, facts, number } from '../terminal/table.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { usedRequests } from '../warehouse/queries/api-usage.ts';
+import { readLookups } from '../warehouse/queries/lookups.ts';
+import type { WindowScope } from '../warehouse/queries/windows.ts';
+import { wantedDays } from '../window/wanted-days.ts';
+
+interface PlannedJob {
+  readonly job: Job;
+  readonly scope: WindowScope;
+  readonly forecast: Forecast;
+  /** Requests booked this month with the key in use; `null` without a key. */
+  readonly used: number | null;
+}
+
+/** `gmsi plan <job>…`: what a backfill would do and cost, without spending a request. */
+export async function planCommand(
+  session: Session,
+  names: string[],
+  options: Partial<PlanOptions>,
+): Promise<number> {
+  const jobs = await readJobs(session, names);
+  await using warehouse = await openWarehouse(session);
+  const plans: PlannedJob[] = [];
+  for (const job of jobs) plans.push(await plan(session, warehouse.db, job, options));
+  const text = session.json
+    ? JSON.stringify({ jobs: plans.map((one) => asJson(session, one)) }, null, 2)
+    : plans.map((one) => describe(session, one)).join('\n');
+  process.stdout.write(`${text}\n`);
+  return 0;
+}
+
+async function plan(
+  session: Session,
+  db: Warehouse,
+  job: Job,
+  options: Partial<PlanOptions>,
+): Promise<PlannedJob> {
+  const lookups = await readLookups(db);
+  if (lookups.refreshedAt === null) {
+    throw new ConfigError('The warehouse does not know yet which countries and topics there are.', {
+      hint: 'Run gmsi lookups first: it spends 2 requests, then plans cost none.',
+    });
+  }
+  // Job files with a start in the future are refused, so a period always has a day.
+  const scope = scopeOf(job, wantedDays(job, today(session))!, lookups);
+  const flags = { fullRefresh: options.fullRefresh ?? false, retryRefused: options.retryRefused ?? false };
+  const { apiKey } = session.config;
+  const used = apiKey ? await usedRequests(db, keyFingerprint(apiKey), monthOf(session.clock())) : null;
+  return { job, scope, forecast: await forecast(db, job, scope, flags), used };
+}
+
+function outlook(session: Session, { job, forecast: { leastRequests, expectedRequests }, used }: PlannedJob) {
+  const requests = expectedRequests ?? leastRequests;
+  const limit = job.budget.requestsPerMonth - job.budget.reserve;
+  const left = Math.max(0, limit - (used ?? 0));
+  const atRate = (many: number) => many / job.service.rate;
+  const monthsToWait = requests <= left ? 0 : Math.ceil((requests - left) / limit);
+  let end = session.clock();
+  for (let month = 0; month < monthsToWait; month++) end = startOfNextMonth(end);
+  const inLastMonth = monthsToWait === 0 ? requests : requests - left - (monthsToWait - 1) * limit;
+  return {
+    limit,
+    left,
+    seconds: atRate(requests),
+    monthsToWait,
+    end: new Date(end.getTime() + atRate(inLastMonth) * 1000),
+  };
+}
+
+function describe(session: Session, planned: PlannedJob): string {
+  const { job, scope, forecast: f, used } = planned;
+  const { limit, left, seconds, monthsToWait, end } = outlook(session, planned);
+  const nothing = f.leastRequests === 0;
+  const resumed = f.openWindows.pending + f.openWindows.draining + f.openWindows.failed;
+  const atRest = Number.isFinite(job.service.rate)
+    ? `at ${number(job.service.rate)} requests a second`
+    : 'as fast as the service answers';
+  return `${facts([
+    ['job', `${job.name} (${job.path})`],
+    [
+      'series',
+      `${count(scope.countries.length, 'country', 'countries')} × ${count(scope.topics.length, 'topic')}, ${scope.matchType}`,
+    ],
+    ['period', `${scope.from} to ${scope.to}`],
+    ['covered', `${number(f.coveredDays)} of ${number(f.wantedDays)} days, over all series`],
+    [
+      'windows',
+      nothing
+        ? 'none: everything is covered'
+        : [
+            `${number(f.newWindows)} new`,
+            ...(resumed > 0 ? [`${number(resumed)} left by earlier runs`] : []),
+          ].join(', '),
+    ],
+    [
+      'refused',
+      f.openWindows.refused > 0
+        ? `${count(f.openWindows.refused, 'window')} that the service does not answer (--retry-refused asks again)`
+        : undefined,
+    ],
+    [
+      'requests',
+      nothing
+        ? 'none'
+        : `${number(f.leastRequests)} at the least${f.expectedRequests === null ? '' : `, about ${number(f.expectedRequests)} expected`}`,
+    ],
+    [
+      'budget',
+      used === null
+        ? `${number(limit)} a month; how much is used depends on the key, and none is set`
+        : `${number(left)} of ${number(limit)} requests left this month`,
+    ],
+    ['time', nothing ? undefined : `${duration(Math.max(1, seconds))} ${atRest}`],
+    [
+      'would end',
+      nothing
+        ? undefined
+        : monthsToWait > 0
+          ? `${end.toISOString().slice(0, 10)}: the budget stretches it over ${count(monthsToWait + 1, 'month')}`
+          : `${end.toISOString().slice(0, 16).replace('T', ' ')} UTC, if begun now`,
+    ],
+  ])}\n`;
+}
+
+function asJson(session: Session, planned: PlannedJob): object {
+  const { job, scope, forecast, used } = planned;
+  const { limit, left, seconds, end } = outlook(session, planned);
+  return {
+    job: job.name,
+    path: job.path,
+    series: scope.countries.length * scope.topics.length,
+    period: { from: scope.from, to: scope.to },
+    ...forecast,
+    budget: { limit, used, left },
+    secondsAtRateLimit: seconds,
+    wouldEnd: end.toISOString(),
+  };
+}

@@ -1,0 +1,73 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { sql } from 'kysely';
+import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
+import { exitCodes } from '../exit.ts';
+import { table } from '../terminal/table.ts';
+import { namedDatabaseError } from '../warehouse/errors.ts';
+
+export interface PsqlOptions {
+  readonly command?: string;
+  readonly address?: boolean;
+}
+
+/**
+ * `gmsi psql`: psql on the warehouse in use. Where there is no psql, one statement is run without it, and for more the
+ * address is printed and an embedded server is kept running until Ctrl-C.
+ */
+export async function psqlCommand(session: Session, options: PsqlOptions): Promise<number> {
+  await using warehouse = await openWarehouse(session, 'as-is');
+  if (options.address) return keepOpen(session, warehouse);
+  if (spawnSync('psql', ['--version']).status !== 0) {
+    return options.command === undefined
+      ? keepOpen(session, warehouse)
+      : runWithoutPsql(warehouse, options.command);
+  }
+  const args = ['-v', 'ON_ERROR_STOP=1', ...(options.command === undefined ? [] : ['-c', options.command])];
+  const child = spawn('psql', args, {
+    stdio: 'inherit',
+    env: { ...process.env, ...environmentFor(warehouse) },
+  });
+  const [code] = await once(child, 'exit');
+  return code ?? exitCodes.incomplete;
+}
+
+async function keepOpen(session: Session, { url, description }: OpenWarehouse): Promise<number> {
+  process.stdout.write(`${url?.reveal() ?? 'the PG* variables of this environment'}\n`);
+  if (session.config.warehouse.kind !== 'embedded') return 0;
+  process.stderr.write(`${description} runs at this address until Ctrl-C.\n`);
+  if (!session.stop.aborted) await once(session.stop, 'abort');
+  return 0;
+}
+
+async function runWithoutPsql({ db }: OpenWarehouse, statement: string): Promise<number> {
+  try {
+    const { rows } = await sql.raw<Record<string, unknown>>(statement).execute(db);
+    const head = Object.keys(rows[0] ?? {});
+    const cells = rows.map((row) => head.map((column) => cell(row[column])));
+    process.stdout.write(`${table(head, cells)}\n(${rows.length} rows)\n`);
+    return 0;
+  } catch (error) {
+    throw namedDatabaseError(error);
+  }
+}
+
+function cell(value: unknown): string | number | null {
+  if (value === null || typeof value === 'number' || typeof value === 'string') return value;
+  return value instanceof Date ? value.toISOString() : JSON.stringify(value);
+}
+
+/** Through the environment, so that the password shows in no list of processes. */
+function environmentFor({ url }: OpenWarehouse): Record<string, string> {
+  if (!url) return {};
+  const { hostname, port, username, password, pathname, searchParams } = new URL(url.reveal());
+  const settings = {
+    PGHOST: decodeURIComponent(searchParams.get('host') ?? hostname),
+    PGPORT: port,
+    PGUSER: decodeURIComponent(username),
+    PGPASSWORD: decodeURIComponent(password),
+    PGDATABASE: decodeURIComponent(pathname.slice(1)),
+    PGSSLMODE: searchParams.get('sslmode') ?? '',
+  };
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== ''));
+}

@@ -1,0 +1,176 @@
+import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import type { Job } from '../job/job.ts';
+import { scopeOf } from '../pipeline/resolve-job.ts';
+import { count, facts, number, table } from '../terminal/table.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { readLookups } from '../warehouse/queries/lookups.ts';
+import {
+  coverageByFeed,
+  coverageOf,
+  gapsOf,
+  lastLoads,
+  type SharedGap,
+  troubles,
+  usageByMonth,
+  windowCounts,
+} from '../warehouse/queries/status.ts';
+import { countByState, type WindowsByState } from '../warehouse/queries/windows.ts';
+import { wantedDays } from '../window/wanted-days.ts';
+
+const shown = { gaps: 8, troubles: 8, loads: 5, months: 3 };
+
+interface JobStatus {
+  readonly job: string;
+  readonly series: number;
+  readonly period: { readonly from: string; readonly to: string };
+  readonly covered: number;
+  readonly wanted: number;
+  readonly windows: WindowsByState;
+  readonly gaps: readonly SharedGap[];
+}
+
+/** `gmsi status [<job>…]`: what is loaded, what is missing, and why; asks the service nothing. */
+export async function statusCommand(session: Session, names: string[]): Promise<number> {
+  const jobs = await readJobs(session, names);
+  await using warehouse = await openWarehouse(session);
+  const { db } = warehouse;
+  const status = {
+    warehouse: warehouse.description,
+    jobs: await Promise.all(jobs.map((job) => statusOf(session, db, job))),
+    coverage: await coverageByFeed(db),
+    windows: await windowCounts(db),
+    troubles: await troubles(db, undefined, shown.troubles),
+    loads: await lastLoads(db, shown.loads),
+    usage: await usageByMonth(db, shown.months),
+  };
+  process.stdout.write(session.json ? `${JSON.stringify(status, null, 2)}\n` : describe(status));
+  return 0;
+}
+
+async function statusOf(
+  session: Session,
+  db: Warehouse,
+  job: Job,
+): Promise<JobStatus | { job: string; series: null }> {
+  const lookups = await readLookups(db);
+  if (lookups.refreshedAt === null) return { job: job.name, series: null };
+  const scope = scopeOf(job, wantedDays(job, today(session))!, lookups);
+  return {
+    job: job.name,
+    series: scope.countries.length * scope.topics.length,
+    period: { from: scope.from, to: scope.to },
+    ...(await coverageOf(db, scope)),
+    windows: await countByState(db, scope),
+    gaps: await gapsOf(db, scope, shown.gaps),
+  };
+}
+
+function describe(status: {
+  warehouse: string;
+  jobs: readonly (JobStatus | { job: string; series: null })[];
+  coverage: Awaited<ReturnType<typeof coverageByFeed>>;
+  windows: Awaited<ReturnType<typeof windowCounts>>;
+  troubles: Awaited<ReturnType<typeof troubles>>;
+  loads: Awaited<ReturnType<typeof lastLoads>>;
+  usage: Awaited<ReturnType<typeof usageByMonth>>;
+}): string {
+  const sections = [
+    `Warehouse: ${status.warehouse}`,
+    ...status.jobs.map(describeJob),
+    section(
+      'Coverage',
+      ['feed', 'match type', 'series', 'days', 'oldest', 'newest'],
+      status.coverage.map((row) => [row.feed, row.match_type, row.series, row.days, row.oldest, row.newest]),
+      'nothing is covered yet',
+    ),
+    section(
+      'Windows',
+      ['feed', 'state', 'windows', 'half drained'],
+      status.windows.map((row) => [row.feed, row.state, row.windows, row.half_drained || null]),
+      'none planned yet',
+    ),
+    status.troubles.length === 0
+      ? ''
+      : section(
+          'Failed or refused',
+          ['window', 'country', 'topic', 'from', 'to', 'state', 'why'],
+          status.troubles.map((row) => [
+            String(row.window_id),
+            row.country,
+            row.topic,
+            row.first_day,
+            row.last_day,
+            row.state,
+            row.last_error,
+          ]),
+          '',
+        ),
+    section(
+      'Last loads',
+      ['load', 'job', 'began', 'outcome', 'windows', 'requests', 'records', 'new', 'changed'],
+      status.loads.map((row) => [
+        String(row.load_id),
+        row.job,
+        minute(row.started_at),
+        row.outcome ?? (Date.now() - row.heartbeat_at.getTime() < 60_000 ? 'running' : 'killed'),
+        row.windows_drained,
+        row.requests,
+        row.records,
+        row.rows_inserted,
+        row.rows_changed,
+      ]),
+      'none yet',
+    ),
+    section(
+      'Requests booked',
+      ['month', 'key', 'requests'],
+      status.usage.map((row) => [row.month.slice(0, 7), row.key_fingerprint, row.requests]),
+      'none yet',
+    ),
+  ];
+  return `${sections.filter((text) => text !== '').join('\n\n')}\n`;
+}
+
+function describeJob(status: JobStatus | { job: string; series: null }): string {
+  if (status.series === null)
+    return `Job ${status.job}: nothing is known of its countries and topics yet; gmsi lookups or the first run fetches them.`;
+  const { covered, wanted, windows } = status;
+  const share = covered === wanted ? 'all' : `${((100 * covered) / wanted).toFixed(1)}%`;
+  const states = Object.entries(windows)
+    .filter(([, many]) => many > 0)
+    .map(([state, many]) => `${number(many)} ${state}`);
+  const lines = [
+    `Job ${status.job}`,
+    facts([
+      ['series', status.series],
+      ['period', `${status.period.from} to ${status.period.to}`],
+      ['covered', `${number(covered)} of ${number(wanted)} days (${share})`],
+      ['windows', states.join(', ') || 'none'],
+    ]),
+  ];
+  if (status.gaps.length > 0) {
+    lines.push(
+      '',
+      table(
+        ['not covered from', 'to', 'series', 'for instance'],
+        status.gaps.map((gap) => [gap.from, gap.to, gap.series, gap.example]),
+      ),
+    );
+    if (status.gaps.length === shown.gaps)
+      lines.push(`(the ${count(shown.gaps, 'range')} that most series miss)`);
+  }
+  return lines.join('\n');
+}
+
+function section(
+  title: string,
+  head: readonly string[],
+  rows: readonly (readonly (string | number | null)[])[],
+  empty: string,
+): string {
+  return rows.length === 0 ? `${title}: ${empty}` : `${title}\n${table(head, rows)}`;
+}
+
+function minute(instant: Date): string {
+  return instant.toISOString().slice(0, 16).replace('T', ' ');
+}

@@ -1,0 +1,167 @@
+import { hostname } from 'node:os';
+import { Temporal } from 'temporal-polyfill';
+import { type Client, type ClientEvent, createClient } from './api/client.ts';
+import type { Config } from './config.ts';
+import { ConfigError } from './errors.ts';
+import { feedNamed } from './feeds/catalog.ts';
+import { checkFields } from './job/check-fields.ts';
+import type { Job, ServiceSettings } from './job/job.ts';
+import { readJob } from './job/read-job.ts';
+import type { Log } from './log.ts';
+import { type Ledger, openLedger } from './pipeline/request-budget.ts';
+import type { Secret } from './secret.ts';
+import { version } from './version.ts';
+import { checkServer, connect, type Warehouse } from './warehouse/connect.ts';
+import { useEmbeddedServer } from './warehouse/embedded/server.ts';
+import { migrate } from './warehouse/migrate.ts';
+
+/** What every command is given: the environment as read, the log, the clock, and the signal to stop. */
+export interface Session {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock: () => Date;
+  readonly stop: AbortSignal;
+  /** Results as one JSON document instead of text for a person. */
+  readonly json: boolean;
+  /** Progress goes to a bar on the terminal, to log lines, or nowhere. */
+  readonly progress: 'bar' | 'lines' | 'none';
+}
+
+export interface OpenWarehouse extends AsyncDisposable {
+  readonly db: Warehouse;
+  /** Set for the embedded server and for DATABASE_URL; `PG*` variables are pg's own affair. */
+  readonly url: Secret | undefined;
+  /** For a person, without a password. */
+  readonly description: string;
+}
+
+/** Host, process and version, as written down with each load. */
+export const runBy = `${hostname()} ${process.pid}, gmsi ${version}`;
+
+/**
+ * Opens the warehouse that the environment names, or the embedded one, which is started on demand.
+ * @param schema `migrate` brings it to the newest schema first; `as-is` leaves it alone
+ */
+export async function openWarehouse(
+  session: Session,
+  schema: 'migrate' | 'as-is' = 'migrate',
+): Promise<OpenWarehouse> {
+  const { address, description, release } = await warehouseAddress(session);
+  const db = connect(address, 6);
+  const close = async () => {
+    await db.destroy();
+    await release();
+  };
+  try {
+    await checkServer(db);
+    if (schema === 'migrate') await migrate(db);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    db,
+    url: address.kind === 'url' ? address.url : undefined,
+    description,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Where the warehouse is; an embedded server runs until `release`. */
+async function warehouseAddress({ config, log }: Session) {
+  const { warehouse } = config;
+  const release = async () => {};
+  if (warehouse.kind === 'pg-environment') {
+    return { address: warehouse, description: 'the database of the PG* variables', release };
+  }
+  if (warehouse.kind === 'url') {
+    const { hostname: host, port, pathname } = new URL(warehouse.url.reveal());
+    const database = decodeURIComponent(pathname.slice(1)) || '(default)';
+    return {
+      address: warehouse,
+      description: `database ${database} on ${host || 'the local socket'}${port && `:${port}`}`,
+      release,
+    };
+  }
+  const server = await useEmbeddedServer(config.home);
+  const { moved, cluster } = server.location;
+  if (moved)
+    log.info(
+      `the embedded PostgreSQL cannot run below ${config.home}, which only root can enter: its data is in ${cluster}`,
+    );
+  return {
+    address: { kind: 'url' as const, url: server.url },
+    description: `the embedded PostgreSQL in ${cluster}`,
+    release: () => server[Symbol.asyncDispose](),
+  };
+}
+
+/** The day that it is now, in UTC. */
+export function today({ clock }: Session): Temporal.PlainDate {
+  return Temporal.PlainDate.from(clock().toISOString().slice(0, 10));
+}
+
+/** Reads and checks job files, all of them before anything else is done. */
+export async function readJobs(session: Session, names: readonly string[]): Promise<Job[]> {
+  const jobs = await Promise.all(
+    names.map((name) => readJob(name, { cwd: process.cwd(), today: today(session) })),
+  );
+  for (const job of jobs) checkFields(job, Object.keys(feedNamed(job.feed).table.columns));
+  return jobs;
+}
+
+/** The address and key of the service. @throws ConfigError naming what is not set */
+export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: Secret } {
+  const { baseUrl, apiKey } = config;
+  if (!baseUrl || !apiKey) {
+    const missing = [...(apiKey ? [] : ['GMSI_API_KEY']), ...(baseUrl ? [] : ['GMSI_BASE_URL'])].join(
+      ' and ',
+    );
+    throw new ConfigError(`${missing} is not set.`.replace(/ and (.*) is/, ' and $1 are'), {
+      hint: 'The vendor gives you both; a .env file can hold them. Without a key: npx gmsi sandbox, or npm start.',
+    });
+  }
+  return { baseUrl, apiKey };
+}
+
+export interface ServiceConnection extends AsyncDisposable {
+  readonly client: Client;
+  readonly ledger: Ledger;
+}
+
+/** A client of the service whose requests are booked in the warehouse, up to `limit` in the month. */
+export function openService(
+  session: Session,
+  warehouse: Warehouse,
+  settings: ServiceSettings,
+  limit: number,
+): ServiceConnection {
+  const { baseUrl, apiKey } = serviceAccess(session);
+  const ledger = openLedger(warehouse, apiKey, limit, session.clock);
+  const onEvent = (event: ClientEvent) => logEvent(session.log, event);
+  const client = createClient({
+    baseUrl,
+    apiKey,
+    settings,
+    budget: ledger,
+    userAgent: `gmsi-etl/${version}`,
+    onEvent,
+  });
+  return {
+    client,
+    ledger,
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await ledger.settle();
+    },
+  };
+}
+
+function logEvent(log: Log, event: ClientEvent): void {
+  if (event.type === 'request') log.trace(event, 'answered');
+  else if (event.type === 'retry') log.debug({ ...event, reason: event.reason.message }, 'trying again');
+  else
+    log.warn(
+      `the service asked to slow down: pausing ${event.pauseMs} ms, then ${event.concurrency} requests at a time`,
+    );
+}

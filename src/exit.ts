@@ -1,0 +1,42 @@
+import { inspect } from 'node:util';
+import { BudgetSpent } from './api/errors.ts';
+import { GmsiError } from './errors.ts';
+import type { LoadOutcome } from './warehouse/tables/database.ts';
+
+/** The exit codes of the contract. */
+export const exitCodes = { done: 0, incomplete: 1, doNotRetry: 2, budget: 75, interrupted: 130 } as const;
+
+const byOutcome: Record<LoadOutcome, number> = {
+  done: exitCodes.done,
+  incomplete: exitCodes.incomplete,
+  failed: exitCodes.doNotRetry,
+  budget: exitCodes.budget,
+  interrupted: exitCodes.interrupted,
+};
+
+export function exitCodeOfOutcome(outcome: LoadOutcome): number {
+  return byOutcome[outcome];
+}
+
+/** The code for an error that ended a command. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof BudgetSpent) return exitCodes.budget;
+  if (error instanceof Error && error.name === 'AbortError') return exitCodes.interrupted;
+  return error instanceof GmsiError && error.kind === 'fatal' ? exitCodes.doNotRetry : exitCodes.incomplete;
+}
+
+/** The code for several jobs in one call: the one that most needs a person. */
+export function worst(codes: readonly number[]): number {
+  const { interrupted, doNotRetry, incomplete, budget, done } = exitCodes;
+  return [interrupted, doNotRetry, incomplete, budget].find((code) => codes.includes(code)) ?? done;
+}
+
+/** One line of what and one of what to do; with `verbose` also where it came from. */
+export function explain(error: unknown, verbose: boolean): string {
+  if (error instanceof Error && error.name === 'AbortError' && !verbose) return 'gmsi: interrupted\n';
+  const message = error instanceof Error ? error.message : String(error);
+  const hint =
+    error instanceof GmsiError ? error.hint : 'This was not expected; --verbose shows where it came from.';
+  const lines = [`gmsi: ${message}`, ...(hint ? [`  → ${hint}`] : []), ...(verbose ? [inspect(error)] : [])];
+  return `${lines.join('\n')}\n`;
+}

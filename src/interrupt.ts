@@ -1,0 +1,17 @@
+import { exitCodes } from './exit.ts';
+
+/**
+ * The first SIGINT or SIGTERM asks the command to finish what is in hand; the second ends the process at once, which
+ * costs at most the pages in hand.
+ */
+export function stopOnSignals(): AbortSignal {
+  const controller = new AbortController();
+  const onSignal = () => {
+    if (controller.signal.aborted) process.exit(exitCodes.interrupted);
+    process.stderr.write('\nfinishing the pages in hand; once more stops at once\n');
+    controller.abort();
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  return controller.signal;
+}

@@ -1,0 +1,66 @@
+import { GmsiError } from '../errors.ts';
+import type { Feed, Series } from '../feeds/feed.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import {
+  addCoverage,
+  advanceCheckpoint,
+  type Checkpoint,
+  isCommitted,
+  type PageCounts,
+} from '../warehouse/queries/checkpoint.ts';
+import { ensurePartitions, type KnownPartitions } from '../warehouse/queries/partitions.ts';
+import { keepRejected } from '../warehouse/queries/rejected-records.ts';
+import { upsertRows } from '../warehouse/queries/upsert-rows.ts';
+import type { ReadPage } from './read-page.ts';
+import { withWarehouseRetries } from './warehouse-retries.ts';
+
+/** Another run holds the window now, because this one was silent for longer than its lease. The page is given up. */
+export class ClaimLost extends GmsiError {
+  override readonly kind = 'skippable';
+}
+
+export interface PageToCommit extends ReadPage {
+  readonly feed: Feed;
+  readonly series: Series;
+  readonly isBackfilled: boolean;
+  /** How many records the page had, readable or not. */
+  readonly records: number;
+  /** Where the window must stand for the page to be its next one. */
+  readonly at: Checkpoint;
+  /** Cursor of the page after this one; `null` where this is the last. */
+  readonly nextToken: string | null;
+}
+
+/**
+ * Commits a page in one transaction: its rows, the revisions of changed ones, rejected records, the window's
+ * checkpoint and counters and, with the last page, the coverage.
+ * @throws ClaimLost where the window is no longer this load's; WarehouseUnavailable where it stays away for minutes
+ */
+export async function commitPage(
+  warehouse: Warehouse,
+  page: PageToCommit,
+  known: KnownPartitions,
+): Promise<PageCounts> {
+  const { feed, series, at, nextToken, rejected } = page;
+  return withWarehouseRetries(async (attempt) => {
+    await ensurePartitions(warehouse, feed.table, page.rows, known);
+    return warehouse.transaction().execute(async (trx) => {
+      const provenance = { series, loadId: at.loadId, isBackfilled: page.isBackfilled };
+      const upserted = await upsertRows(trx, feed.table, page.rows, provenance);
+      await keepRejected(trx, rejected, {
+        feed: feed.name,
+        series,
+        windowId: at.windowId,
+        loadId: at.loadId,
+      });
+      const counts = { ...upserted, records: page.records, rejected: rejected.length };
+      if (!(await advanceCheckpoint(trx, at, nextToken, counts))) {
+        // The reply to an earlier commit may have been lost on the way: then all of this is in already.
+        if (attempt > 1 && (await isCommitted(trx, at, nextToken))) return counts;
+        throw new ClaimLost(`Window ${at.windowId} is no longer this run's.`);
+      }
+      if (nextToken === null) await addCoverage(trx, at.windowId);
+      return counts;
+    });
+  });
+}

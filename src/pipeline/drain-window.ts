@@ -1,0 +1,168 @@
+import { Temporal } from 'temporal-polyfill';
+import { cursorGuard } from '../api/cursor.ts';
+import { RequestRefused } from '../api/errors.ts';
+import type { Page } from '../api/page.ts';
+import { beginDrain, type ClaimedWindow } from '../warehouse/queries/windows.ts';
+import { dayRange } from '../window/day-range.ts';
+import { requestRange } from '../window/request-range.ts';
+import { settledBefore } from '../window/wanted-days.ts';
+import { ClaimLost, commitPage } from './commit-page.ts';
+import { fetchPage, type WindowRequest } from './fetch-page.ts';
+import type { Load } from './load.ts';
+import { readPage } from './read-page.ts';
+import { withWarehouseRetries } from './warehouse-retries.ts';
+
+/** How often a window may begin again at its first page because the service no longer takes its token. */
+const restartsAllowed = 2;
+
+/**
+ * Drains a claimed window to its end, or until the load is to stop: page by page, each asked for with the token of the
+ * page before, each committed with its checkpoint; the next page is fetched while the last one is being committed.
+ * @returns `drained`, or `stopped` where the load stops and the window stays at its checkpoint
+ * @throws whatever a page could not be had or committed for; what is committed stays
+ */
+export async function drainWindow(load: Load, claimed: ClaimedWindow): Promise<'drained' | 'stopped'> {
+  let window = claimed;
+  for (let restarts = 0; ; restarts++) {
+    const request =
+      window.next_token === null ? await begin(load, window, restarts > 0) : resume(load, window);
+    try {
+      return await drainFrom(load, window, request);
+    } catch (error) {
+      if (!(error instanceof TokenRefused)) throw error;
+      if (restarts === restartsAllowed) throw error.cause;
+      load.log.warn(
+        { window: window.window_id, status: error.cause.status, words: error.cause.words },
+        'the service refused the cursor; the window begins again at its first page',
+      );
+      window = { ...window, next_token: null, pages: 0 };
+    }
+  }
+}
+
+/** The service refused a request that carried a token: it may have expired, so the window can begin again. */
+class TokenRefused extends Error {
+  override readonly cause: RequestRefused;
+
+  constructor(cause: RequestRefused) {
+    super(cause.message);
+    this.cause = cause;
+  }
+}
+
+async function drainFrom(
+  load: Load,
+  window: ClaimedWindow,
+  request: WindowRequest,
+): Promise<'drained' | 'stopped'> {
+  const guard = cursorGuard(window.next_token);
+  let token = window.next_token;
+  let pending = ask(load, window, request, token);
+  for (let pages = window.pages; ; pages++) {
+    const page = await pending;
+    await load.origin.check(load.client.servedBy);
+    if (page.nextToken !== null) guard.accept(page.nextToken);
+    const goesOn = page.nextToken !== null && !load.stop.aborted;
+    if (goesOn) {
+      pending = ask(load, window, request, page.nextToken);
+      // Awaited in the next round; if this page's commit fails before that, its failure is of no interest.
+      pending.catch(() => {});
+    }
+    await commit(load, window, request, { page, token, pages });
+    if (page.nextToken === null) return 'drained';
+    if (!goesOn) return 'stopped';
+    token = page.nextToken;
+  }
+}
+
+async function ask(
+  load: Load,
+  window: ClaimedWindow,
+  request: WindowRequest,
+  token: string | null,
+): Promise<Page> {
+  if (!(await load.lease.holds(window.window_id, load.abort))) {
+    throw new ClaimLost(`Window ${window.window_id} is no longer this run's.`);
+  }
+  try {
+    return await fetchPage(load.client, request, token, load.abort);
+  } catch (error) {
+    if (token !== null && error instanceof RequestRefused) throw new TokenRefused(error);
+    throw error;
+  }
+}
+
+async function commit(
+  load: Load,
+  window: ClaimedWindow,
+  { feed, series }: WindowRequest,
+  { page, token, pages }: { page: Page; token: string | null; pages: number },
+): Promise<void> {
+  const { rows, rejected } = readPage(page.records, load.reader);
+  const at = { windowId: window.window_id, loadId: load.loadId, pages, nextToken: token };
+  const { isBackfilled } = load;
+  const counts = await commitPage(
+    load.warehouse,
+    {
+      feed,
+      series,
+      isBackfilled,
+      rows,
+      rejected,
+      records: page.records.length,
+      at,
+      nextToken: page.nextToken,
+    },
+    load.partitions,
+  );
+  load.totals.pages++;
+  load.totals.records += counts.records;
+  load.totals.rows_inserted += counts.inserted;
+  load.totals.rows_changed += counts.changed;
+  load.totals.records_rejected += counts.rejected;
+}
+
+/** Fixes what is asked for, and which of the days count as covered at the end, by the day on which the drain begins. */
+async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Promise<WindowRequest> {
+  const { job, feed } = load;
+  const { startDate, endDate } = requestRange(
+    dayRange(window.first_day, window.last_day),
+    job.service.endDate,
+  );
+  const today = Temporal.PlainDate.from(load.clock().toISOString().slice(0, 10));
+  const range = { start: startDate.toString(), end: endDate.toString() };
+  const fixed = {
+    ...range,
+    pageSize: job.service.pageSize,
+    settledBefore: settledBefore(today, job.lookbackDays).toString(),
+    isRestart,
+  };
+  const at = { windowId: window.window_id, loadId: load.loadId };
+  if (!(await withWarehouseRetries(() => beginDrain(load.warehouse, at, fixed), load.abort))) {
+    throw new ClaimLost(`Window ${window.window_id} is no longer this run's.`);
+  }
+  const { pageSize } = fixed;
+  return {
+    feed,
+    series: seriesOf(window),
+    startDate: range.start,
+    endDate: range.end,
+    pageSize,
+    parameters: job.service.parameters,
+  };
+}
+
+function resume({ feed, job }: Load, window: ClaimedWindow): WindowRequest {
+  return {
+    feed,
+    series: seriesOf(window),
+    startDate: window.request_start!,
+    endDate: window.request_end!,
+    pageSize: window.page_size!,
+    parameters: job.service.parameters,
+  };
+}
+
+function seriesOf(window: ClaimedWindow) {
+  return { country: window.country, topic: window.topic, matchType: window.match_type };
+}

@@ -1,0 +1,33 @@
+import type { Client } from '../api/client.ts';
+import type { Feed, RecordReader } from '../feeds/feed.ts';
+import type { Job } from '../job/job.ts';
+import type { Log } from '../log.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import type { LoadTotals } from '../warehouse/queries/loads.ts';
+import type { KnownPartitions } from '../warehouse/queries/partitions.ts';
+import type { WindowScope } from '../warehouse/queries/windows.ts';
+import type { Lease } from './lease.ts';
+import type { Origin } from './origin.ts';
+
+/** One run of one job: what all of its windows have in common. */
+export interface Load {
+  readonly loadId: number;
+  readonly job: Job;
+  readonly feed: Feed;
+  readonly scope: WindowScope;
+  readonly isBackfilled: boolean;
+  readonly client: Client;
+  readonly warehouse: Warehouse;
+  readonly reader: RecordReader;
+  readonly lease: Lease;
+  readonly origin: Origin;
+  readonly partitions: KnownPartitions;
+  readonly log: Log;
+  readonly clock: () => Date;
+  /** Counted up as pages are committed. */
+  readonly totals: LoadTotals;
+  /** Set when no further page may be asked for; the pages in hand are committed first. */
+  readonly stop: AbortSignal;
+  /** Set when requests under way must end, too. */
+  readonly abort: AbortSignal;
+}

@@ -1,0 +1,76 @@
+import type { RequestRefused } from '../api/errors.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import {
+  answeredAround,
+  type ClaimedWindow,
+  refuseUpTo,
+  type WindowScope,
+} from '../warehouse/queries/windows.ts';
+import type { Day } from '../warehouse/tables/database.ts';
+import { withWarehouseRetries } from './warehouse-retries.ts';
+
+/** What a refusal turned out to mean. */
+export type Refusal =
+  | { readonly beyondLookBack: false }
+  /** `marked`: windows that are now refused without having been asked for. */
+  | { readonly beyondLookBack: true; readonly marked: number; readonly firstDay: Day };
+
+/** Tells a service that does not answer windows older than its look-back from one that refuses a single window. */
+export interface LookBack {
+  refused(window: ClaimedWindow, error: RequestRefused): Promise<Refusal>;
+  /** True where refusals came in before anything was answered: the newest windows will tell what they mean. */
+  readonly wantsNewestFirst: boolean;
+}
+
+/**
+ * Judged by evidence, not by the words: two windows of different series (or of the only series) were refused with the
+ * same status, younger windows of these series were answered, and none as old as them ever was in the whole feed.
+ * Then every window that begins as early is refused, too, and is not worth a request.
+ */
+export function watchLookBack(warehouse: Warehouse, scope: WindowScope, loadId: number): LookBack {
+  const suspects: { window: ClaimedWindow; status: number }[] = [];
+  const onlySeries = scope.countries.length * scope.topics.length === 1;
+  let unexplained = 0;
+  let boundary: Day | undefined;
+
+  async function isSuspect(window: ClaimedWindow): Promise<boolean> {
+    const around = await withWarehouseRetries(() =>
+      answeredAround(warehouse, { feed: scope.feed, ...window }),
+    );
+    return around.younger && !around.asOld;
+  }
+
+  function isConfirmed({ window, status }: (typeof suspects)[number]): boolean {
+    return suspects.some(
+      (other) =>
+        other.status === status &&
+        other.window.window_id !== window.window_id &&
+        (onlySeries || other.window.country !== window.country || other.window.topic !== window.topic),
+    );
+  }
+
+  return {
+    get wantsNewestFirst() {
+      return unexplained >= 2 && boundary === undefined;
+    },
+    async refused(window, error) {
+      if (boundary === undefined || window.first_day > boundary) {
+        if (!(await isSuspect(window))) {
+          unexplained++;
+          return { beyondLookBack: false };
+        }
+        const suspect = { window, status: error.status };
+        suspects.push(suspect);
+        if (!isConfirmed(suspect)) return { beyondLookBack: false };
+        const confirmed = suspects
+          .filter((one) => one.status === error.status)
+          .map((one) => one.window.first_day);
+        boundary = confirmed.sort().at(-1)!;
+      }
+      const firstDay = boundary;
+      const by = { loadId, error: `older than the service answers: ${error.words}` };
+      const marked = await withWarehouseRetries(() => refuseUpTo(warehouse, scope, firstDay, by));
+      return { beyondLookBack: true, marked, firstDay };
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import type { Job } from '../job/job.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import {
+  dropLongWindows,
+  findGaps,
+  type Gap,
+  insertWindows,
+  lockPlanning,
+  type PlannedWindow,
+  reopenRefused,
+  type WindowScope,
+} from '../warehouse/queries/windows.ts';
+import { cutWindows } from '../window/cut-windows.ts';
+import { dayRange } from '../window/day-range.ts';
+import { longestWindowDays } from '../window/request-range.ts';
+import { withWarehouseRetries } from './warehouse-retries.ts';
+
+export interface PlanOptions {
+  /** Plan days that are covered already, too. */
+  readonly fullRefresh: boolean;
+  /** Ask again for windows that were refused. */
+  readonly retryRefused: boolean;
+}
+
+/** Windows of a job's missing days are written in batches of this many, so that no job is too large for the memory. */
+const batchSize = 5_000;
+
+/**
+ * Plans what a job is missing: wanted days less covered days less days that a window stands for, cut into windows.
+ * @returns how many windows were added
+ */
+export async function planWindows(
+  warehouse: Warehouse,
+  job: Job,
+  scope: WindowScope,
+  options: PlanOptions,
+): Promise<number> {
+  return withWarehouseRetries(() =>
+    warehouse.transaction().execute(async (trx) => {
+      await lockPlanning(trx, scope.feed);
+      if (options.retryRefused) await reopenRefused(trx, scope);
+      await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
+      const gaps = await findGaps(trx, scope, { ignoreCoverage: options.fullRefresh });
+      let planned = 0;
+      for (const batch of batches(cutGaps(gaps, job))) {
+        await insertWindows(trx, scope, batch);
+        planned += batch.length;
+      }
+      return planned;
+    }),
+  );
+}
+
+/** Cuts the gaps of all series into windows. Most series miss the same days, so each set of gaps is cut once. */
+export function* cutGaps(gaps: readonly Gap[], job: Job): Iterable<PlannedWindow> {
+  const shape = { stepDays: job.stepDays, endDate: job.service.endDate, order: job.order };
+  const cut = new Map<string, { first_day: string; last_day: string }[]>();
+  for (const { country, topic, from, to } of gaps) {
+    const key = `${from}/${to}`;
+    let windows = cut.get(key);
+    if (!windows) {
+      windows = cutWindows([dayRange(from, to)], shape).map((days) => ({
+        first_day: days.from.toString(),
+        last_day: days.to.toString(),
+      }));
+      cut.set(key, windows);
+    }
+    for (const window of windows) yield { country, topic, ...window };
+  }
+}
+
+function* batches<T>(items: Iterable<T>): Iterable<T[]> {
+  let batch: T[] = [];
+  for (const item of items) {
+    if (batch.push(item) < batchSize) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto';
+import type { RecordReader, Row } from '../feeds/feed.ts';
+import { holdableJson } from '../feeds/holdable-json.ts';
+import type { RejectedRecord } from '../warehouse/queries/rejected-records.ts';
+
+export interface ReadPage {
+  readonly rows: readonly Row[];
+  readonly rejected: readonly RejectedRecord[];
+}
+
+/** Turns a page's records into rows; a record that cannot be read is set aside with its reason and the page goes on. */
+export function readPage(records: readonly unknown[], reader: RecordReader): ReadPage {
+  const rows: Row[] = [];
+  const rejected = new Map<string, RejectedRecord>();
+  for (const record of records) {
+    const { row, rejected: reason } = reader.read(record);
+    if (row) {
+      rows.push(row);
+    } else {
+      const json = holdableJson(record);
+      const record_hash = createHash('md5').update(json).digest('hex');
+      rejected.set(record_hash, { record_hash, reason, record: json });
+    }
+  }
+  return { rows, rejected: [...rejected.values()] };
+}

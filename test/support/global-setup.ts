@@ -1,0 +1,68 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { Secret } from '../../src/secret.ts';
+import { connect } from '../../src/warehouse/connect.ts';
+import { useEmbeddedServer } from '../../src/warehouse/embedded/server.ts';
+import { migrate } from '../../src/warehouse/migrate.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** Address of the server that the tests share. */
+    readonly serverUrl: string;
+    /** A migrated, empty database to clone. */
+    readonly template: string;
+  }
+}
+
+interface Server {
+  readonly url: string;
+  readonly stop: () => Promise<void>;
+}
+
+/** One PostgreSQL for the whole run, with a migrated template that each test file clones. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = await startServer();
+  const template = `gmsi_template_${process.pid}_${Date.now()}`;
+  const admin = new pg.Client({ connectionString: server.url });
+  await admin.connect();
+  await admin.query(`create database ${template}`);
+  const url = new URL(server.url);
+  url.pathname = `/${template}`;
+  const warehouse = connect({ kind: 'url', url: new Secret(url.href) }, 1);
+  await migrate(warehouse);
+  await warehouse.destroy();
+  project.provide('serverUrl', server.url);
+  project.provide('template', template);
+  return async () => {
+    await admin.query(`drop database ${template}`);
+    await admin.end();
+    await server.stop();
+  };
+}
+
+/** `TEST_DATABASE_URL`, a container (`TEST_POSTGRES=container`, image `POSTGRES_IMAGE`), or the embedded server. */
+async function startServer(): Promise<Server> {
+  if (process.env.TEST_DATABASE_URL) return { url: process.env.TEST_DATABASE_URL, stop: async () => {} };
+  return process.env.TEST_POSTGRES === 'container' ? startContainer() : startEmbedded();
+}
+
+async function startEmbedded(): Promise<Server> {
+  const home = await mkdtemp(join(tmpdir(), 'gmsi test '));
+  const server = await useEmbeddedServer(home);
+  return {
+    url: server.url.reveal(),
+    stop: async () => {
+      await server[Symbol.asyncDispose]();
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startContainer(): Promise<Server> {
+  const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
+  const container = await new PostgreSqlContainer(process.env.POSTGRES_IMAGE ?? 'postgres:18').start();
+  return { url: container.getConnectionUri(), stop: async () => void (await container.stop()) };
+}

@@ -1,0 +1,65 @@
+import { setMaxListeners } from 'node:events';
+import { Temporal } from 'temporal-polyfill';
+import { createClient } from '../../src/api/client.ts';
+import type { Job } from '../../src/job/job.ts';
+import { parseJob } from '../../src/job/parse-job.ts';
+import { createLog } from '../../src/log.ts';
+import { type BackfillContext, type BackfillResult, backfill } from '../../src/pipeline/backfill.ts';
+import { openLedger } from '../../src/pipeline/request-budget.ts';
+import type { Sandbox } from '../../src/sandbox/index.ts';
+import { Secret } from '../../src/secret.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+
+/** A job as its file's text, unlimited in rate so that tests are bound by nothing but the machine. */
+export function aJob(overrides: Record<string, unknown> = {}, today = '2026-11-20'): Job {
+  const file = {
+    countries: ['US', 'NO'],
+    topics: ['Inflation-Food', 'Governance/Corruption'],
+    start_date: '2024-01-01',
+    end_date: '2024-12-31',
+    ...overrides,
+    service: { rate: 'unlimited', max_attempts: 4, ...(overrides.service as object | undefined) },
+  };
+  return parseJob(
+    { path: 'test.yaml', name: 'test', text: JSON.stringify(file) },
+    Temporal.PlainDate.from(today),
+  );
+}
+
+export interface BackfillSetting
+  extends Partial<Omit<BackfillContext, 'job' | 'warehouse' | 'client' | 'ledger'>> {
+  readonly job: Job;
+  readonly db: Warehouse;
+  readonly sandbox: Pick<Sandbox, 'url'>;
+  readonly apiKey?: string;
+}
+
+/** Runs a backfill as `gmsi backfill` would, in this process. */
+export async function runBackfill(setting: BackfillSetting): Promise<BackfillResult> {
+  const { job, db, sandbox, apiKey = 'sandbox-key', ...context } = setting;
+  const key = new Secret(apiKey);
+  const clock = context.clock ?? (() => new Date('2026-11-20T12:00:00Z'));
+  const ledger = openLedger(db, key, job.budget.requestsPerMonth - job.budget.reserve, clock);
+  const patience = { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] as const };
+  const client = createClient({
+    baseUrl: sandbox.url,
+    apiKey: key,
+    settings: job.service,
+    budget: ledger,
+    userAgent: 'test',
+    patience,
+  });
+  const stop = new AbortController().signal;
+  setMaxListeners(0, stop);
+  try {
+    return await backfill({
+      ...{ job, warehouse: db, client, ledger, clock, stop, leaseSeconds: 30, runBy: 'test' },
+      log: createLog({ level: 'silent', readable: false }),
+      plan: { fullRefresh: false, retryRefused: false },
+      ...context,
+    });
+  } finally {
+    await client.close();
+    await ledger.settle();
+  }
+}

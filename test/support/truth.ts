@@ -1,0 +1,70 @@
+import { sql } from 'kysely';
+import type { Sandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+
+export interface TruthScope {
+  readonly countries: readonly string[];
+  readonly topics: readonly string[];
+  readonly matchType?: 'COMBINED' | 'DOMESTIC' | 'INTERNATIONAL';
+  readonly from: string;
+  readonly to: string;
+}
+
+/** One headline in a form in which what the sandbox served and what the warehouse holds can be compared exactly. */
+export type Held = readonly (string | number | null)[];
+
+/** What the sandbox would serve now for days of series, in the order of its key. */
+export function servedBy(sandbox: Sandbox, scope: TruthScope): Held[] {
+  const held: Held[] = [];
+  for (const country of scope.countries) {
+    for (const topic of scope.topics) {
+      const records = sandbox.truth({
+        country,
+        topic,
+        matchType: scope.matchType ?? 'COMBINED',
+        from: scope.from,
+        to: scope.to,
+      });
+      for (const r of records) {
+        const at = new Date(r.publishedAt).toISOString();
+        held.push([
+          ...[country, topic, at, r.id, r.headline, r.language, r.source, r.url, r.topicProbability],
+          ...[r.directional.positive, r.directional.neutral, r.directional.negative],
+          ...[r.semantic.positive, r.semantic.neutral, r.semantic.negative],
+        ]);
+      }
+    }
+  }
+  return sorted(held);
+}
+
+/** What the warehouse holds for the same days, in the same form. */
+export async function heldBy(db: Warehouse, scope: TruthScope): Promise<Held[]> {
+  const { rows } = await sql<Record<string, string | number | null> & { published_at: Date }>`
+    select * from gmsi.headlines
+    where country = any(${[...scope.countries]}::text[]) and topic = any(${[...scope.topics]}::text[])
+      and match_type = ${scope.matchType ?? 'COMBINED'} and retracted_at is null
+      and (published_at at time zone 'UTC')::date between ${scope.from}::date and ${scope.to}::date
+  `.execute(db);
+  return sorted(
+    rows.map((r) => [
+      ...[
+        r.country!,
+        r.topic!,
+        r.published_at.toISOString(),
+        r.headline_id!,
+        r.headline!,
+        r.language!,
+        r.source!,
+        r.url!,
+      ],
+      ...[r.topic_probability!, r.directional_positive!, r.directional_neutral!, r.directional_negative!],
+      ...[r.semantic_positive!, r.semantic_neutral!, r.semantic_negative!],
+    ]),
+  );
+}
+
+function sorted(held: Held[]): Held[] {
+  const text = new Map(held.map((row) => [row, JSON.stringify(row)]));
+  return held.sort((a, b) => (text.get(a)! < text.get(b)! ? -1 : 1));
+}
