@@ -136,8 +136,11 @@ comment on column gmsi.windows.restarts is 'How often the drain began again at t
 comment on column gmsi.windows.last_error is 'Why the last attempt failed, in the service''s words where it had any.';
 comment on column gmsi.windows.planned_at is 'When the window was planned.';
 comment on column gmsi.windows.finished_at is 'When it was drained, failed or refused.';
-create index windows_open on gmsi.windows (feed, match_type, first_day)
-  where state in ('pending', 'draining', 'failed');
+-- In the order in which windows are claimed, read forwards or backwards; half-drained ones, which go first, apart.
+create index windows_untouched on gmsi.windows (feed, match_type, last_day, country, topic)
+  where state in ('pending', 'draining', 'failed') and next_token is null;
+create index windows_half_drained on gmsi.windows (feed, match_type, last_day, country, topic)
+  where state in ('pending', 'draining', 'failed') and next_token is not null;
 create index windows_series on gmsi.windows (feed, country, topic, match_type, first_day);
 create index windows_load on gmsi.windows (load_id);
 

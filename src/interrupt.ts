@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { exitCodes } from './exit.ts';
 
 /**
@@ -6,6 +7,7 @@ import { exitCodes } from './exit.ts';
  */
 export function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
   const onSignal = () => {
     if (controller.signal.aborted) process.exit(exitCodes.interrupted);
     process.stderr.write('\nfinishing the pages in hand; once more stops at once\n');

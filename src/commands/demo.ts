@@ -5,11 +5,12 @@ import { startSandbox } from '../sandbox/index.ts';
 import { Secret } from '../secret.ts';
 import { table } from '../terminal/table.ts';
 import { type MonthlyScore, monthlyScores } from '../warehouse/queries/monthly-scores.ts';
-import { backfillJob, describe } from './backfill.ts';
+import { backfillJob } from './backfill.ts';
+import { describeSummary } from './backfill-summary.ts';
 
 const job = fileURLToPath(new URL('../../jobs/demo.yaml', import.meta.url));
 const key = 'demo-key';
-const question = { country: 'US', topic: 'Inflation-Food', months: 12 };
+const question = { country: 'US', topic: 'Inflation-Food', from: '2025-01-01', to: '2025-12-31' };
 
 /**
  * `npm start`: the real pipeline against the sandbox, over real HTTP, into the embedded warehouse. Never touches a
@@ -34,7 +35,7 @@ export async function demoCommand(session: Session): Promise<number> {
   );
 
   const summary = await backfillJob(demo, warehouse.db, demoJob!, {});
-  say(`${describe(summary)}\n`);
+  say(`${describeSummary(summary)}\n`);
   const months = await monthlyScores(warehouse.db, question);
   if (session.json) {
     const { totals, windows, outcome, seconds, budget } = summary;

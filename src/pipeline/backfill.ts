@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Temporal } from 'temporal-polyfill';
 import type { Client } from '../api/client.ts';
 import { feedNamed } from '../feeds/catalog.ts';
@@ -159,6 +160,8 @@ async function close(load: Load, end: LoadEnd, ledger: Ledger): Promise<void> {
 function endings(outside: AbortSignal) {
   const stop = new AbortController();
   const abort = new AbortController();
+  // Every request under way listens to them.
+  setMaxListeners(0, stop.signal, abort.signal);
   let grace: NodeJS.Timeout | undefined;
   const end = (now: boolean) => {
     stop.abort();

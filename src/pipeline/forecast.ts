@@ -2,12 +2,13 @@ import type { Job } from '../job/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { coverageOf, recordsPerDay } from '../warehouse/queries/status.ts';
 import {
+  countByLength,
   countByState,
   findGaps,
   type WindowScope,
   type WindowsByState,
 } from '../warehouse/queries/windows.ts';
-import { dayRange } from '../window/day-range.ts';
+import { dayRange, daysIn } from '../window/day-range.ts';
 import { expectedRequests } from '../window/expected-requests.ts';
 import { cutGaps, type PlanOptions } from './plan-windows.ts';
 
@@ -32,31 +33,20 @@ export async function forecast(
   options: PlanOptions,
 ): Promise<Forecast> {
   const gaps = await findGaps(warehouse, scope, { ignoreCoverage: options.fullRefresh });
-  const openWindows = await countByState(warehouse, scope);
+  const added = [...cutGaps(gaps, job)].map((window) => ({
+    days: daysIn(dayRange(window.first_day, window.last_day)),
+    windows: 1,
+  }));
+  const left = await countByLength(warehouse, scope, { refused: options.retryRefused });
   const perDay = await recordsPerDay(warehouse, scope);
   const { covered, wanted } = await coverageOf(warehouse, scope);
-  const toResume =
-    openWindows.pending +
-    openWindows.draining +
-    openWindows.failed +
-    (options.retryRefused ? openWindows.refused : 0);
-  let newWindows = 0;
-  let expected = toResume;
-  for (const window of cutGaps(gaps, job)) {
-    newWindows++;
-    if (perDay !== null)
-      expected += expectedRequests(
-        [dayRange(window.first_day, window.last_day)],
-        perDay,
-        job.service.pageSize,
-      );
-  }
+  const all = [...added, ...left];
   return {
     coveredDays: covered,
     wantedDays: wanted,
-    newWindows,
-    openWindows,
-    leastRequests: newWindows + toResume,
-    expectedRequests: perDay === null ? null : expected,
+    newWindows: added.length,
+    openWindows: await countByState(warehouse, scope),
+    leastRequests: all.reduce((total, { windows }) => total + windows, 0),
+    expectedRequests: perDay === null ? null : expectedRequests(all, perDay, job.service.pageSize),
   };
 }

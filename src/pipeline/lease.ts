@@ -23,11 +23,11 @@ export function keepLease(
   totals: LoadTotals,
   log: Log,
 ): Lease {
-  let lastBeat = performance.now();
+  let lastBeat = now();
   let beating = false;
 
   async function beatOnce(): Promise<void> {
-    const sentAt = performance.now();
+    const sentAt = now();
     await beat(warehouse, loadId, totals);
     lastBeat = sentAt;
   }
@@ -47,10 +47,20 @@ export function keepLease(
 
   return {
     async holds(windowId, signal) {
-      if (performance.now() - lastBeat < (leaseSeconds * 1000) / 2) return true;
+      if (since(lastBeat) < (leaseSeconds * 1000) / 2) return true;
       await withWarehouseRetries(beatOnce, signal);
       return withWarehouseRetries(() => holdsWindow(warehouse, windowId, loadId), signal);
     },
     stop: () => clearInterval(heart),
   };
+}
+
+/** By two clocks: the monotonic one stands still while a machine sleeps, the other can be set back. */
+function now() {
+  return { monotonic: performance.now(), wall: Date.now() };
+}
+
+function since(then: ReturnType<typeof now>): number {
+  const { monotonic, wall } = now();
+  return Math.max(monotonic - then.monotonic, wall - then.wall);
 }

@@ -1,15 +1,16 @@
-import { type DayRange, daysIn } from './day-range.ts';
-
 /**
- * About how many requests draining the windows takes, one a page. The least possible is one a window, whatever it
- * returns, so a window expected to be empty counts as one too.
+ * About how many requests draining windows takes, one a page. The least possible is one a window, whatever it returns,
+ * so a window expected to be empty counts as one too.
+ * @param windows how many windows there are of each length in days
  */
 export function expectedRequests(
-  windows: readonly DayRange[],
+  windows: Iterable<{ readonly days: number; readonly windows: number }>,
   recordsPerDay: number,
   pageSize: number,
 ): number {
-  return windows
-    .map((window) => Math.max(1, Math.ceil((daysIn(window) * recordsPerDay) / pageSize)))
-    .reduce((total, pages) => total + pages, 0);
+  let requests = 0;
+  for (const { days, windows: many } of windows) {
+    requests += many * Math.max(1, Math.ceil((days * recordsPerDay) / pageSize));
+  }
+  return requests;
 }

@@ -118,13 +118,13 @@ export async function claimWindow(
 ): Promise<ClaimedWindow | undefined> {
   const direction = sql.raw(run.order === 'newest-first' ? 'desc' : 'asc');
   // Two steps, so that each is the head of an index scan, however many windows are pending.
-  for (const halfDrained of [true, false]) {
+  for (const step of [sql`w.next_token is not null`, sql`w.next_token is null`]) {
     const { rows } = await sql<ClaimedWindow>`
       update gmsi.windows set state = 'draining', load_id = ${run.loadId}, attempts = attempts + 1, restarts = 0
       where window_id = (
         select w.window_id from gmsi.windows w
-        where ${inScope(scope)} and ${isFree(run)} and (w.next_token is not null) = ${halfDrained}::boolean
-        order by w.last_day ${direction}, w.country, w.topic
+        where ${inScope(scope)} and ${isOpen} and ${step} and ${isFree(run)}
+        order by w.last_day ${direction}, w.country ${direction}, w.topic ${direction}
         limit 1 for update of w skip locked
       )
       returning window_id, country, topic, match_type, first_day, last_day, request_start, request_end,
@@ -144,7 +144,7 @@ export async function countOpen(
   const { rows } = await sql<{ free: number; held: number }>`
     select count(*) filter (where ${isFree(run)}) as free,
            count(*) filter (where w.state = 'draining' and w.load_id <> ${run.loadId} and not ${isFree(run)}) as held
-    from gmsi.windows w where ${inScope(scope)} and w.state in ('pending', 'draining', 'failed')
+    from gmsi.windows w where ${inScope(scope)} and ${isOpen}
   `.execute(db);
   return rows[0]!;
 }
@@ -158,6 +158,19 @@ export async function countByState(db: Kysely<Database>, scope: WindowScope): Pr
   `.execute(db);
   const none = { pending: 0, draining: 0, drained: 0, failed: 0, refused: 0 };
   return { ...none, ...Object.fromEntries(rows.map(({ state, windows }) => [state, windows])) };
+}
+
+/** Open windows of a job by their length in days; with `refused`, those that were refused as well. */
+export async function countByLength(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  include: { refused: boolean },
+): Promise<{ days: number; windows: number }[]> {
+  const { rows } = await sql<{ days: number; windows: number }>`
+    select w.last_day - w.first_day + 1 as days, count(*) as windows from gmsi.windows w
+    where ${inScope(scope)} and (${isOpen} or (${include.refused}::boolean and w.state = 'refused')) group by 1
+  `.execute(db);
+  return rows;
 }
 
 /** Fixes what is asked of the service, at the first page of a drain; the counters begin again. */
@@ -258,6 +271,9 @@ function inScope(scope: WindowScope): RawBuilder<boolean> {
   return sql`(w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and w.days && ${period(scope)}
     and w.country = any(${[...scope.countries]}::text[]) and w.topic = any(${[...scope.topics]}::text[]))`;
 }
+
+/** Said in the words of the partial indexes, so that they are used. */
+const isOpen = sql<boolean>`w.state in ('pending', 'draining', 'failed')`;
 
 function isFree(run: { loadId: number; leaseSeconds: number }): RawBuilder<boolean> {
   return sql`(w.state = 'pending'
