@@ -9,7 +9,7 @@ import { count, duration, facts, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { usedRequests } from '../warehouse/queries/api-usage.ts';
 import { readLookups } from '../warehouse/queries/lookups.ts';
-import type { WindowScope } from '../warehouse/queries/windows.ts';
+import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import { wantedDays } from '../window/wanted-days.ts';
 
 interface PlannedJob {

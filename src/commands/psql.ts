@@ -17,11 +17,12 @@ export interface PsqlOptions {
  */
 export async function psqlCommand(session: Session, options: PsqlOptions): Promise<number> {
   await using warehouse = await openWarehouse(session, 'as-is');
-  if (options.address) return keepOpen(session, warehouse);
+  // Awaited, not just returned: the warehouse must not be closed before they are done with it.
+  if (options.address) return await keepOpen(session, warehouse);
   if (spawnSync('psql', ['--version']).status !== 0) {
     return options.command === undefined
-      ? keepOpen(session, warehouse)
-      : runWithoutPsql(warehouse, options.command);
+      ? await keepOpen(session, warehouse)
+      : await runWithoutPsql(warehouse, options.command);
   }
   const args = ['-v', 'ON_ERROR_STOP=1', ...(options.command === undefined ? [] : ['-c', options.command])];
   const child = spawn('psql', args, {

@@ -14,7 +14,7 @@ import {
   usageByMonth,
   windowCounts,
 } from '../warehouse/queries/status.ts';
-import { countByState, type WindowsByState } from '../warehouse/queries/windows.ts';
+import { countByState, type WindowsByState } from '../warehouse/queries/window-counts.ts';
 import { wantedDays } from '../window/wanted-days.ts';
 
 const shown = { gaps: 8, troubles: 8, loads: 5, months: 3 };

@@ -5,13 +5,10 @@ import { feedNamed } from '../feeds/catalog.ts';
 import type { Job } from '../job/job.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { countOpen } from '../warehouse/queries/claims.ts';
 import { finishLoad, type LoadTotals, startLoad } from '../warehouse/queries/loads.ts';
-import {
-  countByState,
-  countOpen,
-  type WindowScope,
-  type WindowsByState,
-} from '../warehouse/queries/windows.ts';
+import { countByState, type WindowsByState } from '../warehouse/queries/window-counts.ts';
+import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import { rememberFields } from '../warehouse/queries/wire-fields.ts';
 import type { LoadOutcome } from '../warehouse/tables/database.ts';
 import { wantedDays } from '../window/wanted-days.ts';

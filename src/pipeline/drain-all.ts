@@ -2,7 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BudgetSpent, RequestRefused } from '../api/errors.ts';
 import { GmsiError } from '../errors.ts';
 import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
-import { type ClaimedWindow, claimWindow, countOpen, leaveWindow } from '../warehouse/queries/windows.ts';
+import {
+  type ClaimedWindow,
+  claimWindow,
+  countOpen,
+  type Leaving,
+  leaveWindow,
+} from '../warehouse/queries/claims.ts';
 import type { LoadOutcome } from '../warehouse/tables/database.ts';
 import { ClaimLost } from './commit-page.ts';
 import { drainWindow } from './drain-window.ts';
@@ -91,36 +97,36 @@ export async function drainAll(
     failed += 1 + refusal.marked;
     load.totals.windows_failed += 1 + refusal.marked;
     const message = error instanceof Error ? error.message : String(error);
-    await leave(window, { state: refusal.state, error: message });
+    await leave(window, { event: refusal.event, error: message });
     const { country, topic, first_day, last_day } = window;
     const about = { window: window.window_id, country, topic, first_day, last_day };
     load.log.warn(
       { ...about, why: message },
-      `a window ${refusal.state === 'failed' ? 'failed' : 'was refused'}`,
+      `a window ${refusal.event === 'fail' ? 'failed' : 'was refused'}`,
     );
     if (!(error instanceof GmsiError)) load.log.debug({ ...about, err: error }, 'this was not expected');
-    inARow = refusal.state === 'failed' ? inARow + 1 : 0;
+    inARow = refusal.event === 'fail' ? inARow + 1 : 0;
     if (inARow >= failuresInARow) endEarly('incomplete', error, false);
   }
 
   async function judge(window: ClaimedWindow, error: unknown) {
-    if (!(error instanceof RequestRefused)) return { state: 'failed' as const, marked: 0 };
+    if (!(error instanceof RequestRefused)) return { event: 'fail' as const, marked: 0 };
     const refusal = await lookBack.refused(window, error);
-    if (!refusal.beyondLookBack) return { state: 'failed' as const, marked: 0 };
+    if (!refusal.beyondLookBack) return { event: 'fail' as const, marked: 0 };
     if (refusal.marked > 0) {
       load.log.warn(
         { from: refusal.firstDay, windows: refusal.marked },
         'the service does not answer windows that begin so early; older ones are marked refused without being asked for',
       );
     }
-    return { state: 'refused' as const, marked: refusal.marked };
+    return { event: 'refuse' as const, marked: refusal.marked };
   }
 
-  const giveBack = (window: ClaimedWindow) => leave(window, { state: 'pending' });
+  const giveBack = (window: ClaimedWindow) => leave(window, { event: 'release' });
 
-  async function leave(window: ClaimedWindow, left: Parameters<typeof leaveWindow>[2]): Promise<void> {
+  async function leave(window: ClaimedWindow, leaving: Leaving): Promise<void> {
     try {
-      await leaveWindow(load.warehouse, { windowId: window.window_id, loadId: load.loadId }, left);
+      await leaveWindow(load.warehouse, { windowId: window.window_id, loadId: load.loadId }, leaving);
     } catch (error) {
       // Then the lease ends it.
       load.log.warn(

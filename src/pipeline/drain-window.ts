@@ -2,7 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 import { cursorGuard } from '../api/cursor.ts';
 import { RequestRefused } from '../api/errors.ts';
 import type { Page } from '../api/page.ts';
-import { beginDrain, type ClaimedWindow } from '../warehouse/queries/windows.ts';
+import { beginDrain, type ClaimedWindow } from '../warehouse/queries/claims.ts';
 import { dayRange } from '../window/day-range.ts';
 import { requestRange } from '../window/request-range.ts';
 import { settledBefore } from '../window/wanted-days.ts';

@@ -1,13 +1,9 @@
 import type { Job } from '../job/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { findGaps } from '../warehouse/queries/planning.ts';
 import { coverageOf, recordsPerDay } from '../warehouse/queries/status.ts';
-import {
-  countByLength,
-  countByState,
-  findGaps,
-  type WindowScope,
-  type WindowsByState,
-} from '../warehouse/queries/windows.ts';
+import { countByLength, countByState, type WindowsByState } from '../warehouse/queries/window-counts.ts';
+import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import { dayRange, daysIn } from '../window/day-range.ts';
 import { expectedRequests } from '../window/expected-requests.ts';
 import { cutGaps, type PlanOptions } from './plan-windows.ts';

@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { holdsWindow } from '../warehouse/queries/claims.ts';
 import { beat, type LoadTotals } from '../warehouse/queries/loads.ts';
-import { holdsWindow } from '../warehouse/queries/windows.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
 /** A load's claim on its windows, kept up by a heartbeat. */

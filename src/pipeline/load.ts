@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadTotals } from '../warehouse/queries/loads.ts';
 import type { KnownPartitions } from '../warehouse/queries/partitions.ts';
-import type { WindowScope } from '../warehouse/queries/windows.ts';
+import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import type { Lease } from './lease.ts';
 import type { Origin } from './origin.ts';
 

@@ -1,11 +1,8 @@
 import type { RequestRefused } from '../api/errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import {
-  answeredAround,
-  type ClaimedWindow,
-  refuseUpTo,
-  type WindowScope,
-} from '../warehouse/queries/windows.ts';
+import type { ClaimedWindow } from '../warehouse/queries/claims.ts';
+import { answeredAround, refuseUpTo } from '../warehouse/queries/refusals.ts';
+import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import type { Day } from '../warehouse/tables/database.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 

@@ -8,8 +8,8 @@ import {
   lockPlanning,
   type PlannedWindow,
   reopenRefused,
-  type WindowScope,
-} from '../warehouse/queries/windows.ts';
+} from '../warehouse/queries/planning.ts';
+import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import { cutWindows } from '../window/cut-windows.ts';
 import { dayRange } from '../window/day-range.ts';
 import { longestWindowDays } from '../window/request-range.ts';

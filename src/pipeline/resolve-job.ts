@@ -4,7 +4,7 @@ import type { Job } from '../job/job.ts';
 import { resolveSeries } from '../job/resolve-series.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { readLookups, type StoredLookups, saveLookups } from '../warehouse/queries/lookups.ts';
-import type { WindowScope } from '../warehouse/queries/windows.ts';
+import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import type { DayRange } from '../window/day-range.ts';
 import type { Origin } from './origin.ts';
 

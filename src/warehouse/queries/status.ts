@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database, Day } from '../tables/database.ts';
-import type { WindowScope } from './windows.ts';
+import { askedSeries, period, type WindowScope } from './window-scope.ts';
 
 /** How far a feed is loaded, over all series of a match type. */
 export interface FeedCoverage {
@@ -31,7 +31,7 @@ export async function coverageOf(
     select coalesce(sum(upper(range) - lower(range)), 0) as covered,
            ${scope.countries.length * scope.topics.length}::bigint * (${scope.to}::date - ${scope.from}::date + 1) as wanted
     from gmsi.coverage c
-    cross join lateral unnest(c.days * datemultirange(daterange(${scope.from}::date, ${scope.to}::date, '[]'))) as range
+    cross join lateral unnest(c.days * datemultirange(${period(scope)})) as range
     where c.feed = ${scope.feed} and c.match_type = ${scope.matchType}
       and c.country = any(${[...scope.countries]}::text[]) and c.topic = any(${[...scope.topics]}::text[])
   `.execute(db);
@@ -52,11 +52,10 @@ export async function gapsOf(db: Kysely<Database>, scope: WindowScope, atMost: n
   const { rows } = await sql<SharedGap>`
     select lower(gap)::text as from, (upper(gap) - 1)::text as to, count(*) as series,
            min(asked.country || ' ' || asked.topic) as example
-    from (select country, topic from unnest(${[...scope.countries]}::text[]) as country
-          cross join unnest(${[...scope.topics]}::text[]) as topic) as asked
+    from ${askedSeries(scope)}
     left join gmsi.coverage c on c.feed = ${scope.feed} and c.match_type = ${scope.matchType}
       and c.country = asked.country and c.topic = asked.topic
-    cross join lateral unnest(datemultirange(daterange(${scope.from}::date, ${scope.to}::date, '[]'))
+    cross join lateral unnest(datemultirange(${period(scope)})
       - coalesce(c.days, '{}')) as gap
     group by gap order by count(*) desc, gap desc limit ${atMost}
   `.execute(db);

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely';
+import type { WindowState } from '../../window/window-state.ts';
 
 /** `YYYY-MM-DD`, as a `date` column is read and written here: a calendar day has no time zone. */
 export type Day = string;
@@ -7,7 +8,6 @@ type Timestamp = ColumnType<Date, Date | string, Date | string>;
 type GeneratedTimestamp = ColumnType<Date, Date | string | undefined, Date | string>;
 type Json = ColumnType<unknown, string | null, string | null>;
 
-export type WindowState = 'pending' | 'draining' | 'drained' | 'failed' | 'refused';
 export type LoadOutcome = 'done' | 'incomplete' | 'budget' | 'interrupted' | 'failed';
 
 export interface SeriesColumns {

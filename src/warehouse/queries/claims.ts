@@ -1,0 +1,137 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { nextWindowState } from '../../window/window-state.ts';
+import type { Database, Day } from '../tables/database.ts';
+import { inScope, isOpen, type WindowScope } from './window-scope.ts';
+
+/** Who asks for a window. */
+export interface Claimant {
+  readonly loadId: number;
+  /** Seconds of silence after which another load's windows are free. */
+  readonly leaseSeconds: number;
+}
+
+/** A window that this load alone may drain, for as long as the load shows signs of life. */
+export interface ClaimedWindow {
+  readonly window_id: number;
+  readonly country: string;
+  readonly topic: string;
+  readonly match_type: string;
+  readonly first_day: Day;
+  readonly last_day: Day;
+  readonly request_start: Day | null;
+  readonly request_end: Day | null;
+  readonly page_size: number | null;
+  readonly next_token: string | null;
+  readonly pages: number;
+  readonly attempts: number;
+}
+
+/**
+ * Claims the next window of a job: half-drained ones first, then in the order asked for, all series in turn. Free are
+ * pending windows, windows that another run failed at, and those of a run that has been silent for longer than the lease.
+ */
+export async function claimWindow(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  run: Claimant & { order: 'newest-first' | 'oldest-first' },
+): Promise<ClaimedWindow | undefined> {
+  const direction = sql.raw(run.order === 'newest-first' ? 'desc' : 'asc');
+  // Two steps, so that each is the head of an index scan, however many windows are pending.
+  for (const step of [sql`w.next_token is not null`, sql`w.next_token is null`]) {
+    const { rows } = await sql<ClaimedWindow>`
+      update gmsi.windows set state = 'draining', load_id = ${run.loadId}, attempts = attempts + 1, restarts = 0
+      where window_id = (
+        select w.window_id from gmsi.windows w
+        where ${inScope(scope)} and ${isOpen} and ${step} and ${isFree(run)}
+        order by w.last_day ${direction}, w.country ${direction}, w.topic ${direction}
+        limit 1 for update of w skip locked
+      )
+      returning window_id, country, topic, match_type, first_day, last_day, request_start, request_end,
+                page_size, next_token, pages, attempts
+    `.execute(db);
+    if (rows[0]) return rows[0];
+  }
+  return undefined;
+}
+
+/** Windows of a job that are still to be drained: free ones, and ones that another living run holds. */
+export async function countOpen(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  run: Claimant,
+): Promise<{ free: number; held: number }> {
+  const { rows } = await sql<{ free: number; held: number }>`
+    select count(*) filter (where ${isFree(run)}) as free,
+           count(*) filter (where w.state = 'draining' and w.load_id <> ${run.loadId} and not ${isFree(run)}) as held
+    from gmsi.windows w where ${inScope(scope)} and ${isOpen}
+  `.execute(db);
+  return rows[0]!;
+}
+
+/** Fixes what is asked of the service, at the first page of a drain; the counters begin again. */
+export async function beginDrain(
+  db: Kysely<Database>,
+  at: { windowId: number; loadId: number },
+  request: { start: Day; end: Day; pageSize: number; settledBefore: Day; isRestart: boolean },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('windows')
+    .set((eb) => ({
+      request_start: request.start,
+      request_end: request.end,
+      page_size: request.pageSize,
+      settled_before: request.settledBefore,
+      drain_started_at: sql<Date>`now()`,
+      next_token: null,
+      ...{ pages: 0, records: 0, rows_inserted: 0, rows_changed: 0, records_rejected: 0 },
+      ...(request.isRestart ? { restarts: eb('restarts', '+', 1) } : {}),
+    }))
+    .where('window_id', '=', at.windowId)
+    .where('state', '=', 'draining')
+    .where('load_id', '=', at.loadId)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/** How a window is left before its end. */
+export type Leaving =
+  | { readonly event: 'fail' | 'refuse'; readonly error: string }
+  | { readonly event: 'release' };
+
+/** Leaves a claimed window at its checkpoint. */
+export async function leaveWindow(
+  db: Kysely<Database>,
+  at: { windowId: number; loadId: number },
+  leaving: Leaving,
+): Promise<void> {
+  await db
+    .updateTable('windows')
+    .set({
+      state: nextWindowState('draining', leaving.event)!,
+      ...(leaving.event === 'release' ? {} : { last_error: leaving.error, finished_at: sql<Date>`now()` }),
+    })
+    .where('window_id', '=', at.windowId)
+    .where('state', '=', 'draining')
+    .where('load_id', '=', at.loadId)
+    .execute();
+}
+
+/** True where a load still holds a window that it has claimed. */
+export async function holdsWindow(db: Kysely<Database>, windowId: number, loadId: number): Promise<boolean> {
+  const row = await db
+    .selectFrom('windows')
+    .select('window_id')
+    .where('window_id', '=', windowId)
+    .where('load_id', '=', loadId)
+    .where('state', '=', 'draining')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+function isFree(run: Claimant): RawBuilder<boolean> {
+  return sql`(w.state = 'pending'
+    or (w.state = 'failed' and w.load_id is distinct from ${run.loadId})
+    or (w.state = 'draining' and w.load_id <> ${run.loadId} and not exists (
+      select from gmsi.loads l where l.load_id = w.load_id and l.finished_at is null
+        and l.heartbeat_at > now() - make_interval(secs => ${run.leaseSeconds}))))`;
+}
