@@ -1,20 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import { queryOf, type Service } from './service.ts';
 import { truthOf } from './truth.ts';
+import { truthOfFeed } from './truth-of-feed.ts';
 
 /** What other processes ask about the sandbox itself: no key needed, nothing counted. */
 export function serveObservation(app: FastifyInstance, service: Service): void {
   app.get('/_sandbox/stats', () => service.counts.stats());
 
-  /** Takes `country`, `topic`, `match_type`, `from` and `to`. */
+  /** Takes `country`, `topic`, `match_type`, `from` and `to`; or `feed` and what `truthOfFeed` takes. */
   app.get('/_sandbox/truth', (request) => {
-    const {
-      country = '',
-      topic = '',
-      match_type: matchType = 'COMBINED',
-      from = '',
-      to = '',
-    } = queryOf(request);
+    const { feed, ...query } = queryOf(request);
+    if (feed !== undefined) return truthOfFeed(service.settings, feed, query);
+    const { country = '', topic = '', match_type: matchType = 'COMBINED', from = '', to = '' } = query;
     return truthOf(service.settings, { country, topic, matchType, from, to });
   });
 }

@@ -1,4 +1,5 @@
 import type { FaultKind, ScriptedFault } from './faults/fault.ts';
+import { zoneOf } from './zone.ts';
 
 /** How the service limits a key (service-facts, all only likely). */
 export interface Limits {
@@ -20,11 +21,13 @@ export interface RecordLook {
   readonly scores: 'flat' | 'nested';
   /** `0.91`, or `"0.91"`. */
   readonly numbers: 'number' | 'string';
-  /** `…T13:00:00`, `…T13:00:00+00:00`, or the same instant as `…T18:30:00+05:30`. */
+  /** `…T13:00:00` in `timeZone`, `…T13:00:00+00:00`, or the same instant as `…T18:30:00+05:30`. */
   readonly times: 'naive' | 'utc' | 'offset';
+  /** The same for the feeds of tickers and events, which are likely to send `+00:00` (service-facts). */
+  readonly tickerTimes: 'naive' | 'utc' | 'offset';
   /** Share of headlines whose time is rounded down to the hour. */
   readonly hourShare: number;
-  /** Share of records without semantic scores: half of these lack the fields, half send null. */
+  /** Share of records without semantic scores, or without `sentiment_score`: half of these lack the field, half send null. */
   readonly missingScores: number;
 }
 
@@ -36,6 +39,18 @@ export interface Changes {
   readonly revised: number;
   /** Are served no longer from an hour to twenty days after they were first served. */
   readonly withdrawn: number;
+}
+
+/** How the live feeds answer, all only likely (service-facts). */
+export interface LiveLook {
+  /** A bare array, or the page envelope without a cursor. */
+  readonly envelope: boolean;
+  /** How far back the live feeds of GMSI reach. */
+  readonly hours: number;
+  /** How far back the live feeds of tickers reach. */
+  readonly tickerHours: number;
+  /** Seconds by which the live feeds lag behind the clock: what comes, changes or goes is seen so much later. */
+  readonly delaySeconds: number;
 }
 
 export interface FaultOptions {
@@ -66,14 +81,27 @@ export interface SandboxSettings {
   readonly endDate: 'inclusive' | 'exclusive';
   /** Days before today from which on an earlier `start_date` is refused with 400; `null` for no such bound. */
   readonly lookBackDays: number | null;
+  /** The same for historical headlines of tickers alone, which are likely to reach 90 days back (service-facts). */
+  readonly tickerLookBackDays: number | null;
   readonly order: 'newest-first' | 'oldest-first';
+  /** The zone whose days `start_date` and `end_date` mean, and in which naive times are written. */
+  readonly timeZone: string;
+  /** The largest limit that is honoured, 1000 at most; what becomes of larger ones says `pageCapMode`. */
+  readonly pageCap: number;
+  /** Limits above the cap are refused with 422, or pages just hold no more records than the cap. */
+  readonly pageCapMode: 'refuse' | 'silent';
+  readonly live: LiveLook;
+  /** Minutes by which the historical feeds lag behind the clock: what comes, changes or goes is seen so much later. */
+  readonly historicalDelayMinutes: number;
+  /** Where the retired feed of asset headlines is (until it is removed); its path is not known, the default made up. */
+  readonly retiredPath: string;
   /** Factor on the number of headlines; 1 makes some 5 to 20 a day for a pair in the middle. */
   readonly volume: number;
   /** Milliseconds for which a cursor is accepted; `null` for ever. */
   readonly tokenLifetimeMs: number | null;
   /** The status that answers a cursor that is broken, expired or of another query. */
   readonly tokenErrorStatus: number;
-  /** Whether countries and topics are listed as objects or as bare strings. */
+  /** Whether countries, topics, tickers, sources and languages are listed as objects or as bare strings. */
   readonly lookups: 'objects' | 'strings';
   readonly records: RecordLook;
   readonly changes: Changes;
@@ -83,10 +111,13 @@ export interface SandboxSettings {
 }
 
 /** What `startSandbox` takes; whatever is left out has a default. Each field is described at `SandboxSettings`. */
-export type SandboxOptions = Partial<Omit<SandboxSettings, 'limits' | 'records' | 'changes' | 'faults'>> & {
+export type SandboxOptions = Partial<
+  Omit<SandboxSettings, 'limits' | 'records' | 'live' | 'changes' | 'faults'>
+> & {
   /** Defaults to 25 a second, bursts of 50, 250,000 a month; `null` for no limits at all. */
   readonly limits?: Partial<Limits> | null;
   readonly records?: Partial<RecordLook>;
+  readonly live?: Partial<LiveLook>;
   readonly changes?: Partial<Changes>;
   readonly faults?: Partial<FaultOptions>;
 };
@@ -103,7 +134,14 @@ const DEFAULTS: SandboxSettings = {
   retryAfter: 'seconds',
   endDate: 'inclusive',
   lookBackDays: null,
+  tickerLookBackDays: 90,
   order: 'newest-first',
+  timeZone: 'UTC',
+  pageCap: 1000,
+  pageCapMode: 'refuse',
+  live: { envelope: false, hours: 24, tickerHours: 2, delaySeconds: 0 },
+  historicalDelayMinutes: 0,
+  retiredPath: '/v1/headlines/feed/asset/{ticker}',
   volume: 1,
   tokenLifetimeMs: null,
   tokenErrorStatus: 400,
@@ -114,6 +152,7 @@ const DEFAULTS: SandboxSettings = {
     scores: 'flat',
     numbers: 'number',
     times: 'naive',
+    tickerTimes: 'utc',
     hourShare: 0.6,
     missingScores: 0.01,
   },
@@ -122,13 +161,14 @@ const DEFAULTS: SandboxSettings = {
   cacheBytes: 64 * 2 ** 20,
 };
 
-/** Fills in the defaults. Throws a RangeError that names the option where a share or a sum of them is out of bounds. */
+/** Fills in the defaults. Throws a RangeError that names the option where one is out of bounds. */
 export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
   const settings: SandboxSettings = {
     ...DEFAULTS,
     ...options,
     limits: options.limits === null ? null : { ...LIMITS, ...options.limits },
     records: { ...DEFAULTS.records, ...options.records },
+    live: { ...DEFAULTS.live, ...options.live },
     changes: { ...DEFAULTS.changes, ...options.changes },
     faults: { ...DEFAULTS.faults, ...options.faults },
   };
@@ -138,6 +178,20 @@ export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
   checkShares('records', { hourShare, missingScores });
   const sum = Object.values(settings.faults.random).reduce((total, share) => total + share, 0);
   if (sum > 1) throw new RangeError(`faults.random adds up to ${sum}; expected 1 at most`);
+  const { hours, tickerHours, delaySeconds } = settings.live;
+  const { historicalDelayMinutes } = settings;
+  for (const [name, duration] of Object.entries({
+    hours,
+    tickerHours,
+    delaySeconds,
+    historicalDelayMinutes,
+  })) {
+    if (!(duration >= 0)) throw new RangeError(`${name} is ${duration}; expected 0 or more`);
+  }
+  if (!(Number.isInteger(settings.pageCap) && settings.pageCap >= 1 && settings.pageCap <= 1000)) {
+    throw new RangeError(`pageCap is ${settings.pageCap}; expected a whole number from 1 to 1000`);
+  }
+  zoneOf(settings.timeZone);
   return settings;
 }
 

@@ -18,13 +18,31 @@ export interface Service {
   readonly stopping: AbortSignal;
 }
 
-/** Query parameters, decoded. */
+/** Parameters of the query or of a JSON body, decoded; the members of lists are joined, see `listOf`. */
 export type Query = Readonly<Record<string, string>>;
 
-/** The query of a request; of a parameter that is given twice, the last one counts, as in FastAPI. */
+const LISTS: ReadonlySet<string> = new Set(['tickers', 'event_types', 'sources', 'languages']);
+
+/**
+ * What a request asks: its query, and the fields of its JSON body, if any. Of a parameter that is given twice in a query,
+ * the last one counts, as in FastAPI, unless it is a list.
+ */
 export function queryOf(request: FastifyRequest): Query {
-  const query = request.query as Record<string, string | string[]>;
-  return Object.fromEntries(
-    Object.entries(query).map(([name, value]) => [name, typeof value === 'string' ? value : value.at(-1)!]),
-  );
+  const query: Record<string, string> = {};
+  for (const [name, value] of Object.entries(isObject(request.body) ? request.body : {})) {
+    if (value !== null) query[name] = Array.isArray(value) ? value.join() : String(value);
+  }
+  for (const [name, value] of Object.entries(request.query as Record<string, string | string[]>)) {
+    query[name] = typeof value === 'string' ? value : LISTS.has(name) ? value.join() : value.at(-1)!;
+  }
+  return query;
+}
+
+/** The members of a list parameter; none where it is missing. */
+export function listOf(value: string | undefined): string[] {
+  return value === undefined ? [] : value.split(',').filter((member) => member !== '');
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,9 @@ import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import type { ScriptedFault } from './faults/fault.ts';
 import { faultPlanOf } from './faults/fault-plan.ts';
-import { historicalGmsiHeadlines } from './feeds/gmsi-headlines.ts';
+import { serveAssetHeadlines } from './feeds/asset-headlines.ts';
+import { FEEDS } from './feeds/catalog.ts';
+import type { FeedName } from './feeds/feed.ts';
 import { serveLookups } from './feeds/lookups.ts';
 import { countsOf, type SandboxStats } from './gate/counts.ts';
 import { registerGate } from './gate/gate.ts';
@@ -10,11 +12,13 @@ import { limiterOf } from './gate/limiter.ts';
 import { serveObservation } from './observe.ts';
 import { type SandboxOptions, settingsFrom } from './options.ts';
 import { cursorsOf } from './paging/cursor.ts';
+import { serveLiveFeed } from './paging/live-feed.ts';
 import { pageCacheOf } from './paging/page-cache.ts';
 import { servePagedFeed } from './paging/paged-feed.ts';
 import { Refusal } from './refusal.ts';
 import type { Service } from './service.ts';
 import { type TruthQuestion, type TruthRecord, truthOf } from './truth.ts';
+import { type TruthItem, truthOfFeed } from './truth-of-feed.ts';
 
 /** A running sandbox. */
 export interface Sandbox extends AsyncDisposable {
@@ -29,11 +33,15 @@ export interface Sandbox extends AsyncDisposable {
   stats(): SandboxStats;
   /** What the service serves now, oldest first, for tests to compare with. Throws where it knows no such country or topic. */
   truth(question: TruthQuestion): TruthRecord[];
+  /**
+   * What a feed serves now. `query` has the path's parameters by name (`ticker`) beside those of the request. Feeds of the
+   * past also take `from` and `to`, days as in `truth`, and give their records oldest first; the others give all that lies
+   * in their window, newest first, not cut off at a limit. Throws where the service would refuse the request.
+   */
+  truthOf(feed: FeedName, query: Readonly<Record<string, string>>): TruthItem[];
   /** Ends every connection, also the hanging ones, and frees the port. */
   stop(): Promise<void>;
 }
-
-const FEEDS = [historicalGmsiHeadlines];
 
 /** Starts the emulated service on 127.0.0.1. Throws a RangeError for options out of bounds. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -61,6 +69,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     script: service.faults.script,
     stats: service.counts.stats,
     truth: (question) => truthOf(settings, question),
+    truthOf: (feed, query) => truthOfFeed(settings, feed, query),
     stop,
     [Symbol.asyncDispose]: stop,
   };
@@ -74,9 +83,24 @@ function serverOf(service: Service): FastifyInstance {
     return reply.code(status).send({ detail });
   });
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ detail: 'Not Found' }));
+  // A body that is not JSON passes the gate like any other request, and is refused where it is read.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, parseJson(body)));
   registerGate(app, service);
-  for (const feed of FEEDS) servePagedFeed(app, service, feed);
+  for (const feed of FEEDS) {
+    if (feed.kind === 'paged') servePagedFeed(app, service, feed);
+    else serveLiveFeed(app, service, feed);
+  }
+  serveAssetHeadlines(app, service);
   serveLookups(app, service);
   serveObservation(app, service);
   return app;
+}
+
+function parseJson(body: string | Buffer): unknown {
+  try {
+    return JSON.parse(String(body));
+  } catch {
+    return undefined;
+  }
 }

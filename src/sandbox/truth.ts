@@ -1,17 +1,20 @@
-import { parseDay } from './days.ts';
-import { findPair, headlinesServed, type MatchType, readMatchType } from './feeds/gmsi-headlines.ts';
+import { type Day, parseDay } from './days.ts';
+import { findPair, headlinesServed, MATCH_TYPES, type MatchType } from './feeds/gmsi-headlines.ts';
 import { pairOf } from './generate/headlines-of-day.ts';
 import type { Probabilities } from './generate/scores.ts';
 import type { SandboxSettings } from './options.ts';
+import { readChoice } from './paging/parameters.ts';
 import { invalidParameter } from './refusal.ts';
+import { viewOf } from './view.ts';
 import { toWireRecord, type WireRecord } from './wire-record.ts';
+import { byDayOf } from './zone.ts';
 
 export interface TruthQuestion {
   readonly country: string;
   readonly topic: string;
   /** COMBINED where left out. */
   readonly matchType?: string;
-  /** First and last day, `YYYY-MM-DD`, both included, as many days as wanted. */
+  /** First and last day in `timeZone`, `YYYY-MM-DD`, both included, as many days as wanted. */
   readonly from: string;
   readonly to: string;
 }
@@ -38,15 +41,13 @@ const NO_SCORES = { positive: null, neutral: null, negative: null };
 /** What the service serves now for so many days, oldest first. Throws a Refusal for what it does not know. */
 export function truthOf(settings: SandboxSettings, question: TruthQuestion): TruthRecord[] {
   const { country, topic } = findPair(question.country, question.topic);
-  const matchType = readMatchType(question.matchType === undefined ? {} : { match_type: question.matchType });
+  const matchType = readChoice({ match_type: question.matchType ?? 'COMBINED' }, 'match_type', MATCH_TYPES);
   const pair = pairOf(settings, country, topic);
   const { ids, texts } = settings.records;
-  const first = readDay('from', question.from);
-  const last = readDay('to', question.to);
-  const now = settings.clock().getTime();
-  const days = Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i);
-  return days
-    .flatMap((day) => headlinesServed(settings, pair, matchType, day, now))
+  const view = viewOf(settings, 'historical');
+  const ofDay = byDayOf(view.zone, (day) => headlinesServed(view, pair, matchType, day));
+  return daysBetween(question.from, question.to)
+    .flatMap(ofDay)
     .map((headline) => ({
       id: ids ? headline.id : null,
       publishedAt: new Date(headline.publishedAt).toISOString(),
@@ -58,8 +59,15 @@ export function truthOf(settings: SandboxSettings, question: TruthQuestion): Tru
       topicProbability: headline.topicProbability,
       directional: headline.directional,
       semantic: headline.semantic ?? NO_SCORES,
-      wire: toWireRecord(headline, pair, settings.records),
+      wire: toWireRecord(headline, pair, view),
     }));
+}
+
+/** Throws a Refusal where either is not a day. */
+export function daysBetween(from: string, to: string): Day[] {
+  const first = readDay('from', from);
+  const last = readDay('to', to);
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i);
 }
 
 function readDay(name: string, text: string): number {

@@ -1,19 +1,20 @@
 import type { Headline, Pair } from './generate/headline.ts';
 import type { Probabilities } from './generate/scores.ts';
 import type { RecordLook } from './options.ts';
+import type { View } from './view.ts';
+import { writeNumber, writeTime } from './wire-values.ts';
 
 export type WireRecord = Record<string, unknown>;
-
-const OFFSET_MS = 5.5 * 3_600_000;
 
 /**
  * The record that the service sends for a headline. Only part of the field names is known; see service-facts.
  * Fields are assigned one by one: spreading them together costs more than all the rest of making a page.
  */
-export function toWireRecord(headline: Headline, pair: Pair, look: RecordLook): WireRecord {
+export function toWireRecord(headline: Headline, pair: Pair, { settings, zone }: View): WireRecord {
+  const look = settings.records;
   const record: WireRecord = {};
   if (look.ids) record.id = headline.id;
-  record.publication_time = writeTime(headline.publishedAt, look.times);
+  record.publication_time = writeTime(headline.publishedAt, look.times, zone);
   record.topic_name = pair.topic.name;
   record.match_type = headline.domestic ? 'DOMESTIC' : 'INTERNATIONAL';
   if (look.texts) {
@@ -53,14 +54,4 @@ function addScores(
   record[names[0]] = positive;
   record[names[1]] = neutral;
   record[names[2]] = negative;
-}
-
-function writeNumber(value: number, look: RecordLook): number | string {
-  return look.numbers === 'string' ? String(value) : value;
-}
-
-function writeTime(ms: number, times: RecordLook['times']): string {
-  const seconds = (at: number) => new Date(at).toISOString().slice(0, 19);
-  if (times === 'naive') return seconds(ms);
-  return times === 'utc' ? `${seconds(ms)}+00:00` : `${seconds(ms + OFFSET_MS)}+05:30`;
 }

@@ -22,25 +22,44 @@ export interface Answer {
   readonly json: any;
 }
 
-type Query = Readonly<Record<string, string | number | null | undefined>>;
+export type Query = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
 
-/** One GET with the good key; parameters that are null or undefined are left out. */
-export async function get(
+const GOOD_KEY = { 'x-api-key': 'sandbox-key' };
+
+/** One GET with the good key; parameters that are null or undefined are left out, lists repeated. */
+export function get(
   sandbox: Sandbox,
   path: string,
   query: Query = {},
-  headers: Record<string, string> = { 'x-api-key': 'sandbox-key' },
+  headers: Record<string, string> = GOOD_KEY,
+): Promise<Answer> {
+  return send(sandbox, path, query, { headers });
+}
+
+/** One POST with the good key; the body is sent as JSON, or as it is where it is a text. */
+export function post(sandbox: Sandbox, path: string, body: unknown, query: Query = {}): Promise<Answer> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const headers = { ...GOOD_KEY, 'content-type': 'application/json' };
+  return send(sandbox, path, query, { method: 'POST', headers, body: text });
+}
+
+async function send(
+  sandbox: Sandbox,
+  path: string,
+  query: Query,
+  options: { method?: 'GET' | 'POST'; headers: Record<string, string>; body?: string },
 ): Promise<Answer> {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value !== null && value !== undefined) search.set(name, String(value));
+    if (value === null || value === undefined) continue;
+    for (const member of Array.isArray(value) ? value : [value]) search.append(name, String(member));
   }
   const {
     statusCode,
     headers: received,
     body,
   } = await request(`${sandbox.url}${path}?${search}`, {
-    headers,
+    ...options,
     headersTimeout: 5_000,
     bodyTimeout: 5_000,
   });
@@ -63,16 +82,24 @@ export function getPage(sandbox: Sandbox, { country = 'US', ...query }: Query = 
   return get(sandbox, `/v1/headlines/feed/historical/gmsi/${country}`, asked);
 }
 
-/** Every page from the first to the last. */
-export async function drain(
+/** Every page of food headlines from the first to the last. */
+export function drain(
   sandbox: Sandbox,
   query: Query,
+  betweenPages: (pages: number) => void = () => {},
+): Promise<Answer[]> {
+  return drainBy((next_token) => getPage(sandbox, { ...query, next_token }), betweenPages);
+}
+
+/** Every page from the first to the last, whatever brings the page of a token. */
+export async function drainBy(
+  pageAt: (token: string | null) => Promise<Answer>,
   betweenPages: (pages: number) => void = () => {},
 ): Promise<Answer[]> {
   const pages: Answer[] = [];
   let token: string | null = null;
   do {
-    const page = await getPage(sandbox, { ...query, next_token: token });
+    const page = await pageAt(token);
     if (page.status !== 200) throw new Error(`page ${pages.length + 1}: ${page.status} ${page.text}`);
     pages.push(page);
     token = page.json.next_token;

@@ -1,5 +1,5 @@
-import { drifted } from './drift.ts';
-import { DRIFT_KINDS, type Fault } from './fault.ts';
+import type { Fault } from './fault.ts';
+import { spoilRecords } from './spoil-records.ts';
 
 export interface FaultablePage {
   readonly records: readonly unknown[];
@@ -19,12 +19,6 @@ export interface PageFaultContext {
 /** The page with its fault; the very same object where the fault finds nothing to spoil (no records, say). */
 export function applyPageFault(fault: Fault, page: FaultablePage, context: PageFaultContext): FaultablePage {
   switch (fault.kind) {
-    case 'drift':
-      return page.records.length === 0
-        ? page
-        : { ...page, records: drifted(page.records, fault.drifts ?? DRIFT_KINDS) };
-    case 'duplicate-record':
-      return page.records.length === 0 ? page : { ...page, records: [...page.records, page.records[0]] };
     case 'repeat-token':
       return { ...page, hasMore: true, nextToken: context.token };
     case 'cycle-token':
@@ -33,7 +27,9 @@ export function applyPageFault(fault: Fault, page: FaultablePage, context: PageF
       return { ...page, hasMore: true, nextToken: null };
     case 'empty-page':
       return { records: [], hasMore: true, nextToken: context.sameAgain() };
-    default:
-      return page;
+    default: {
+      const records = spoilRecords(fault, page.records);
+      return records === page.records ? page : { ...page, records };
+    }
   }
 }

@@ -1,8 +1,9 @@
+import { isObject } from '../service.ts';
 import type { DriftKind } from './fault.ts';
 
 type Fields = Record<string, unknown>;
 
-const SCORE = /^(directional|semantic)/;
+const SCORE = /^(directional|semantic|sentiment|bearish|neutral|bullish|impact)/;
 const BARE = { 'bare-nan': '\u0001NaN\u0001', 'bare-infinity': '\u0001Infinity\u0001' } as const;
 
 /** The records with one drift each, as far as there are drifts; the rest is left as it is. */
@@ -21,13 +22,13 @@ export function stringifyDrifted(value: unknown): string {
 function driftOne(record: Fields, drift: DriftKind): unknown {
   switch (drift) {
     case 'renamed-field': {
-      const { topic_probability, ...rest } = record;
-      return { ...rest, topicProbability: topic_probability };
+      const name = firstOf(record, ['topic_probability', 'topic_name', 'event_type']);
+      return { ...without(record, (it) => it === name), [camelCase(name)]: record[name] };
     }
     case 'new-field':
       return { ...record, model_version: { name: 'drift', major: 4 } };
     case 'vanished-field':
-      return without(record, (name) => name === 'match_type');
+      return without(record, (name) => name === firstOf(record, ['match_type', 'event_type', 'topic_name']));
     case 'nul-character':
       return withText(record, 'a NUL \u0000 in a text');
     case 'lone-surrogate':
@@ -35,7 +36,7 @@ function driftOne(record: Fields, drift: DriftKind): unknown {
     case 'score-as-string':
       return withScore(record, (score) => String(score));
     case 'no-time':
-      return without(record, (name) => name === 'publication_time');
+      return without(record, (name) => name === 'publication_time' || name === 'event_date');
     case 'no-score':
       return without(record, (name) => SCORE.test(name));
     case 'not-an-object':
@@ -50,13 +51,25 @@ function without(record: Fields, isGone: (name: string) => boolean): Fields {
   return Object.fromEntries(Object.entries(record).filter(([name]) => !isGone(name)));
 }
 
+/** The first of the names that the record has; records of different feeds have different ones. */
+function firstOf(record: Fields, names: readonly [string, ...string[]]): string {
+  return names.find((name) => name in record) ?? names[0];
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_./g, (end) => end.slice(1).toUpperCase());
+}
+
 function withText(record: Fields, text: string): Fields {
-  return { ...record, ['headline' in record ? 'headline' : 'topic_name']: text };
+  return { ...record, [firstOf(record, ['headline', 'event_name', 'topic_name', 'ticker'])]: text };
 }
 
 function withScore(record: Fields, change: (score: unknown) => unknown): Fields {
-  const nested = record.directional as Fields | undefined;
-  return nested === undefined
-    ? { ...record, directional_positive: change(record.directional_positive) }
-    : { ...record, directional: { ...nested, positive: change(nested.positive) } };
+  const name = Object.keys(record).find((it) => SCORE.test(it) && record[it] !== null);
+  if (name === undefined) return record;
+  const score = record[name];
+  return {
+    ...record,
+    [name]: isObject(score) ? { ...score, positive: change(score.positive) } : change(score),
+  };
 }

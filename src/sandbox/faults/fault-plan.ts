@@ -1,12 +1,20 @@
 import { hashText, Random } from '../random.ts';
-import { type Fault, type FaultKind, PAGE_FAULTS, type ScriptedFault, type SeenRequest } from './fault.ts';
+import {
+  type Fault,
+  type FaultKind,
+  type FeedKind,
+  PAGE_FAULTS,
+  RECORD_FAULTS,
+  type ScriptedFault,
+  type SeenRequest,
+} from './fault.ts';
 
 /** Decides which request gets which fault. */
 export interface FaultPlan {
   /** Puts a script in the place of whatever is left of an earlier one. */
   script(steps: readonly ScriptedFault[]): void;
   /** The first step of the script that is for this request, else one at random, else none. */
-  next(request: SeenRequest, isPagedFeed: boolean): Fault | null;
+  next(request: SeenRequest, feed: FeedKind | null): Fault | null;
   /** Remembers which cursor led to which, for cursors that go round in a circle. */
   noteSuccessor(token: string | null, next: string): void;
   predecessorOf(token: string | null): string | null;
@@ -25,8 +33,8 @@ export function faultPlanOf(options: {
   const predecessors = new Map<string, string>();
   let steps: { readonly step: ScriptedFault; left: number }[] = [];
 
-  const canHave = (kind: FaultKind, { token }: SeenRequest, isPagedFeed: boolean) => {
-    if (PAGE_FAULTS.has(kind) && !isPagedFeed) return false;
+  const canHave = (kind: FaultKind, { token }: SeenRequest, feed: FeedKind | null) => {
+    if (PAGE_FAULTS.has(kind) && feed !== 'paged') return feed === 'plain' && RECORD_FAULTS.has(kind);
     if (kind === 'repeat-token') return token !== null;
     if (kind === 'cycle-token') return token !== null && predecessors.has(token);
     return true;
@@ -37,9 +45,9 @@ export function faultPlanOf(options: {
       steps = scripted.map((step) => ({ step, left: step.times ?? 1 }));
     },
 
-    next(request, isPagedFeed) {
+    next(request, feed) {
       const due = steps.find(
-        ({ step }) => canHave(step.kind, request, isPagedFeed) && (step.match?.(request) ?? true),
+        ({ step }) => canHave(step.kind, request, feed) && (step.match?.(request) ?? true),
       );
       if (due !== undefined) {
         due.left -= 1;
@@ -50,7 +58,7 @@ export function faultPlanOf(options: {
       let draw = random.share();
       for (const [kind, probability] of odds) {
         draw -= probability;
-        if (draw < 0) return canHave(kind, request, isPagedFeed) ? { kind } : null;
+        if (draw < 0) return canHave(kind, request, feed) ? { kind } : null;
       }
       return null;
     },

@@ -56,7 +56,10 @@ export type Fault =
 
 export type FaultKind = Fault['kind'];
 
-/** Faults that change what a page says; they only meet requests to paginated feeds. */
+/** What kind of feed a request is for, as far as faults are concerned: `plain` ones have no cursor. */
+export type FeedKind = 'paged' | 'plain';
+
+/** Faults that change what an answer says; they only meet requests to feeds. */
 export const PAGE_FAULTS: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'drift',
   'repeat-token',
@@ -66,7 +69,10 @@ export const PAGE_FAULTS: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'duplicate-record',
 ]);
 
-/** A request as a script's matcher sees it: the path without the query, the query decoded. */
+/** Those of them that need no cursor, and so meet every feed. */
+export const RECORD_FAULTS: ReadonlySet<FaultKind> = new Set<FaultKind>(['drift', 'duplicate-record']);
+
+/** A request as a script's matcher sees it: the path without the query; the query, and fields of a JSON body, decoded. */
 export interface SeenRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;

@@ -2,64 +2,58 @@ import type { Day } from '../days.ts';
 import { asServed } from '../generate/as-served.ts';
 import type { Headline, Pair } from '../generate/headline.ts';
 import { headlinesOfDay, pairOf } from '../generate/headlines-of-day.ts';
-import type { SandboxSettings } from '../options.ts';
-import type { PagedFeed } from '../paging/paged-feed.ts';
-import { readLimit, readRange } from '../paging/parameters.ts';
+import { reviseHeadline } from '../generate/revise-headline.ts';
+import { readChoice } from '../paging/parameters.ts';
 import { invalidParameter, Refusal } from '../refusal.ts';
-import type { Query } from '../service.ts';
+import type { View } from '../view.ts';
 import { toWireRecord } from '../wire-record.ts';
 import { COUNTRY_BY_CODE } from '../world/countries.ts';
 import { TOPIC_BY_NAME } from '../world/topics.ts';
+import type { Feed, LiveFeed, PagedFeed } from './feed.ts';
 
 /** COMBINED is given by service-document 4.1, the others are likely. */
 export const MATCH_TYPES = ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'] as const;
 
 export type MatchType = (typeof MATCH_TYPES)[number];
 
-/** Historical GMSI headlines of one country and topic (service-document 4.1). */
-export const historicalGmsiHeadlines: PagedFeed = {
-  route: '/v1/headlines/feed/historical/gmsi/:country',
-  ask({ country: code = '' }, query, { settings }) {
-    const { country, topic } = findPair(code, query.topic);
-    const matchType = readMatchType(query);
-    const limit = readLimit(query);
-    const range = readRange(query, settings);
-    const pair = pairOf(settings, country, topic);
-    const now = settings.clock().getTime();
-    return {
-      // The dates as they were sent: a default that moves on at midnight must not spoil a cursor.
-      binding: JSON.stringify([
-        'gmsi-headlines',
-        code,
-        topic.name,
-        matchType,
-        limit,
-        query.start_date,
-        query.end_date,
-      ]),
-      range,
-      limit,
-      itemsOfDay: (day) =>
-        headlinesServed(settings, pair, matchType, day, now).map((headline) => ({
-          publishedAt: headline.publishedAt,
-          id: headline.id,
-          toWire: () => toWireRecord(headline, pair, settings.records),
-        })),
-    };
-  },
+const series: Feed['series'] = ({ country: code = '' }, query, view) => {
+  const { country, topic } = findPair(code, query.topic);
+  const matchType = readChoice(query, 'match_type', MATCH_TYPES);
+  const pair = pairOf(view.settings, country, topic);
+  return {
+    asked: [code, topic.name, matchType],
+    itemsOfDay: (day) =>
+      headlinesServed(view, pair, matchType, day).map((headline) => ({
+        publishedAt: headline.publishedAt,
+        id: headline.id,
+        toWire: () => toWireRecord(headline, pair, view),
+      })),
+  };
 };
 
-/** The headlines of a day as they are served at `now`, oldest first. */
-export function headlinesServed(
-  settings: SandboxSettings,
-  pair: Pair,
-  matchType: MatchType,
-  day: Day,
-  now: number,
-): Headline[] {
-  return headlinesOfDay(settings, pair, day)
+/** Historical GMSI headlines of one country and topic (service-document 4.1). */
+export const historicalGmsiHeadlines: PagedFeed = {
+  kind: 'paged',
+  name: 'gmsi-headlines',
+  method: 'GET',
+  route: '/v1/headlines/feed/historical/gmsi/:country',
+  series,
+};
+
+/** The same records of the last 24 hours (service-document 4.2). */
+export const liveGmsiHeadlines: LiveFeed = {
+  kind: 'live',
+  name: 'gmsi-headlines-live',
+  route: '/v1/headlines/feed/live/gmsi/:country',
+  hours: ({ live }) => live.hours,
+  series,
+};
+
+/** The headlines of a day in UTC as they are served, oldest first. */
+export function headlinesServed(view: View, pair: Pair, matchType: MatchType, day: Day): Headline[] {
+  return headlinesOfDay(view.settings, pair, day)
     .filter(({ domestic }) => matchType === 'COMBINED' || domestic === (matchType === 'DOMESTIC'))
-    .map((headline) => asServed(headline, settings.changes, now))
+    .map((headline) => asServed(headline, view.settings.changes, view.now, reviseHeadline))
     .filter((headline) => headline !== null);
 }
 
@@ -71,10 +65,4 @@ export function findPair(code: string, topicName: string | undefined): Pick<Pair
   const topic = TOPIC_BY_NAME.get(topicName);
   if (topic === undefined) throw invalidParameter('topic', `Unknown topic '${topicName}'`, topicName);
   return { country, topic };
-}
-
-export function readMatchType({ match_type: given = 'COMBINED' }: Query): MatchType {
-  const matchType = MATCH_TYPES.find((it) => it === given);
-  if (matchType !== undefined) return matchType;
-  throw invalidParameter('match_type', `Input should be one of ${MATCH_TYPES.join(', ')}`, given);
 }

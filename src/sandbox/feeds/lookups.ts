@@ -1,33 +1,51 @@
 import type { FastifyInstance } from 'fastify';
 import { sendBody } from '../answer.ts';
+import { PRESS } from '../generate/texts.ts';
 import { invalidParameter } from '../refusal.ts';
 import { type Query, queryOf, type Service } from '../service.ts';
-import { COUNTRIES, type Country } from '../world/countries.ts';
+import { COUNTRIES } from '../world/countries.ts';
+import { LANGUAGE_NAMES, LANGUAGES } from '../world/languages.ts';
+import { ASSET_CLASSES, TICKERS } from '../world/tickers.ts';
 import { CATEGORIES, TOPICS, type Topic } from '../world/topics.ts';
 
-/** The countries, their search and the GMSI topics (service-document 4.3; their shapes are only likely). */
+/** What a lookup lists: objects whose first field says it all where lists are of bare strings. */
+type Entry = Readonly<Record<string, unknown>>;
+
+/** Countries, GMSI topics, tickers, sources and languages (service-document 4.3; their shapes are only likely). */
 export function serveLookups(app: FastifyInstance, service: Service): void {
   const isBare = service.settings.lookups === 'strings';
-  const countryOut = ({ code, name }: Country) => (isBare ? code : { code, name });
-  const topicOut = (topic: Topic) => (isBare ? topic.name : describeTopic(topic));
-  const serve = (route: string, list: (query: Query) => unknown) =>
+  const serve = (route: string, list: (query: Query) => readonly Entry[]) =>
     app.get(route, (request, reply) => {
-      sendBody(reply, Buffer.from(JSON.stringify(list(queryOf(request)))), request.fault);
+      const entries = list(queryOf(request));
+      const listed = isBare ? entries.map((entry) => Object.values(entry)[0]) : entries;
+      sendBody(reply, Buffer.from(JSON.stringify(listed)), request.fault);
       return reply;
     });
 
-  serve('/v1/countries', () => COUNTRIES.map(countryOut));
-  serve('/v1/countries/search', (query) => searchCountries(query).map(countryOut));
-  serve('/v1/headlines/topics/gmsi', () => TOPICS.map(topicOut));
+  const countries = COUNTRIES.map(({ code, name }) => ({ code, name }));
+  const tickers = TICKERS.map(({ code, name, assetClass }) => ({
+    ticker: code,
+    name,
+    asset_class: ASSET_CLASSES[assetClass],
+  }));
+  serve('/v1/countries', () => countries);
+  serve('/v1/countries/search', (query) => search(countries, query));
+  serve('/v1/headlines/topics/gmsi', () => TOPICS.map(describeTopic));
+  serve('/v1/ticker', () => tickers);
+  serve('/v1/ticker/search', (query) => search(tickers, query));
+  serve('/v1/sources', () => SOURCES);
+  serve('/v1/taxonomy/languages', () => LANGUAGES.map((code) => ({ code, name: LANGUAGE_NAMES[code] })));
 }
 
-function searchCountries({ keywords }: Query): Country[] {
+const SOURCES = LANGUAGES.flatMap((language) => PRESS[language].sources.map((name) => ({ name, language })));
+
+function search(entries: readonly Entry[], { keywords }: Query): Entry[] {
   if (keywords === undefined) throw invalidParameter('keywords', 'Field required', undefined);
   const wanted = keywords.toLowerCase();
-  return COUNTRIES.filter(({ code, name }) => `${code} ${name}`.toLowerCase().includes(wanted));
+  return entries.filter((entry) => Object.values(entry).join(' ').toLowerCase().includes(wanted));
 }
 
-function describeTopic({ name, category, phrase }: Topic) {
+function describeTopic({ name, category, phrase }: Topic): Entry {
   return {
     name,
     category: CATEGORIES[category],

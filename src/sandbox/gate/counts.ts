@@ -8,7 +8,7 @@ export interface SandboxStats {
   readonly byStatus: Readonly<Record<string, number>>;
   /** By route, such as `/v1/countries`; `unknown` for paths that the service does not have. */
   readonly byRoute: Readonly<Record<string, number>>;
-  /** Pages answered with 200 in full, faulty ones included, and the records in them. */
+  /** Answers of feeds, live ones too, with 200 in full, faulty ones included, and the records in them. */
   readonly pages: number;
   readonly records: number;
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
@@ -19,7 +19,7 @@ export interface SandboxStats {
   readonly mostInFlight: number;
   /** The most requests in flight at once for one cursor: same key, path and query, whatever limit and token. */
   readonly cursorReadsAtOnce: number;
-  /** Pages answered in full that had been answered in full before: same query, same token. */
+  /** Pages of paged feeds answered in full that had been answered in full before: same query, same token. */
   readonly pagesServedTwice: number;
 }
 
@@ -28,7 +28,8 @@ export interface Counts {
   arrived(route: string, cursor: string | null): (status: number | null) => void;
   admitted(): void;
   faultServed(kind: FaultKind): void;
-  pageServed(page: string, records: number): void;
+  /** Counts an answer of a feed; `page` tells it from other pages, `null` for one that may be asked for again. */
+  pageServed(page: string | null, records: number): void;
   stats(): SandboxStats;
 }
 
@@ -79,6 +80,7 @@ export function countsOf(): Counts {
     pageServed(page, records) {
       totals.pages += 1;
       totals.records += records;
+      if (page === null) return;
       // A number for each page, not its text: a month's quota of tokens would be tens of megabytes.
       const mark = hashText(page) * 2 ** 20 + (hashText(page, 1) >>> 12);
       if (served.has(mark)) pagesServedTwice += 1;

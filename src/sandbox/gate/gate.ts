@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answerInstead } from '../faults/answer-instead.ts';
-import { type Fault, PAGE_FAULTS } from '../faults/fault.ts';
+import { type Fault, type FeedKind, PAGE_FAULTS } from '../faults/fault.ts';
 import { queryOf, type Service } from '../service.ts';
 
 declare module 'fastify' {
@@ -9,15 +9,19 @@ declare module 'fastify' {
     fault: Fault | null;
   }
   interface FastifyContextConfig {
-    isPagedFeed?: boolean;
+    /** Of feeds only: faults that spoil records meet no other route, those that spoil cursors only paged ones. */
+    feed?: FeedKind;
   }
 }
 
 /** What every request below `/v1` passes before its route: counting, the key, the limits, then its fault. */
 export function registerGate(app: FastifyInstance, service: Service): void {
   app.decorateRequest('fault', null);
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', async (_request, reply) => {
     reply.raw.setHeader('server', 'gmsi-sandbox');
+  });
+  // Not before the body is read, because it can hold the cursor.
+  app.addHook('preHandler', async (request, reply) => {
     if (!request.url.startsWith('/v1/')) return;
     const key = String(request.headers['x-api-key'] ?? '');
     countUntilItLeaves(service, request, reply, key);
@@ -42,7 +46,7 @@ function faultFor(service: Service, request: FastifyRequest): Fault | null {
   const query = queryOf(request);
   const path = request.url.split('?', 1)[0]!;
   const seen = { path, query, token: query.next_token ?? null };
-  return service.faults.next(seen, request.routeOptions.config.isPagedFeed === true);
+  return service.faults.next(seen, request.routeOptions.config.feed ?? null);
 }
 
 function countUntilItLeaves(
@@ -51,10 +55,9 @@ function countUntilItLeaves(
   reply: FastifyReply,
   key: string,
 ): void {
-  const isPagedFeed = request.routeOptions.config.isPagedFeed === true;
   const left = service.counts.arrived(
     request.routeOptions.url ?? 'unknown',
-    isPagedFeed ? `${key} ${cursorOf(request)}` : null,
+    request.routeOptions.config.feed === 'paged' ? `${key} ${cursorOf(request)}` : null,
   );
   reply.raw.once('close', () => left(reply.raw.headersSent ? reply.raw.statusCode : null));
 }

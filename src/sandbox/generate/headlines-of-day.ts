@@ -1,12 +1,14 @@
 import { type Day, formatDay, MS_PER_DAY } from '../days.ts';
 import { comparePositions } from '../position.ts';
-import { hashText, mix, Random, scatter } from '../random.ts';
+import { mix, Random } from '../random.ts';
 import type { Country } from '../world/countries.ts';
 import type { Topic } from '../world/topics.ts';
 import type { Headline, Pair } from './headline.ts';
+import { identityOf, idOf } from './id.ts';
 import { moodOf } from './mood.ts';
 import { type Probabilities, probabilities, round4 } from './scores.ts';
-import { chooseLanguage, chooseSource, writeHeadline } from './texts.ts';
+import { chooseLanguage, chooseSource, countryName, writeHeadline } from './texts.ts';
+import { secondOfDay } from './time-of-day.ts';
 import { headlinesOn, pairVolume } from './volume.ts';
 
 const DOMESTIC_SHARE = 0.55;
@@ -21,9 +23,9 @@ export interface GenerateSettings {
 
 export function pairOf(settings: GenerateSettings, country: Country, topic: Topic): Pair {
   const name = `${settings.seed}/${country.code}/${topic.name}`;
-  const hash = hashText(name);
-  const volume = settings.volume * pairVolume(settings.seed, country, topic, hash);
-  return { country, topic, hash, secondHash: hashText(name, 1), volume };
+  const identity = identityOf(name);
+  const volume = settings.volume * pairVolume(settings.seed, country, topic, identity.hash);
+  return { country, topic, ...identity, volume };
 }
 
 /**
@@ -84,14 +86,8 @@ function oneHeadline(
   const publishedAt = day * MS_PER_DAY + secondOfDay(records.hourShare, random) * 1000;
   const domestic = random.share() < DOMESTIC_SHARE;
   const language = chooseLanguage(pair.country, domestic, random);
-  const text = writeHeadline(language, pair.country, pair.topic, leaning, random);
+  const text = writeHeadline(language, countryName(language, pair.country), pair.topic, leaning, random);
   return { publishedAt, domestic, text, language, source: chooseSource(language, random), ...own };
-}
-
-/** Most news is made around noon. */
-function secondOfDay(hourShare: number, random: Random): number {
-  const second = Math.floor(43_200 * (random.share() + random.share()));
-  return random.share() < hourShare ? second - (second % 3600) : second;
 }
 
 function maybeMissing(
@@ -102,23 +98,4 @@ function maybeMissing(
   const draw = random.share();
   if (draw >= share) return semantic;
   return draw < share / 2 ? undefined : null;
-}
-
-/** The last word is one to one with day and index, so ids of one pair never meet; the others keep pairs apart. */
-function idOf(pair: Pair, day: Day, index: number): string {
-  const last = (scatter(day * 65_536 + index) ^ pair.hash) >>> 0;
-  const first = mix(last, pair.hash);
-  const second = ((mix(last, pair.secondHash) & 0xffff0fff) | 0x4000) >>> 0;
-  const third = ((mix(second, pair.secondHash) & 0x3fffffff) | 0x80000000) >>> 0;
-  return `${hex(first)}-${hex16(second >>> 16)}-${hex16(second)}-${hex16(third >>> 16)}-${hex16(third)}${hex(last)}`;
-}
-
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
-
-function hex(word: number): string {
-  return hex16(word >>> 16) + hex16(word);
-}
-
-function hex16(word: number): string {
-  return HEX[(word >>> 8) & 0xff]! + HEX[word & 0xff]!;
 }

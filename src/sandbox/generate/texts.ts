@@ -3,9 +3,9 @@ import type { Country } from '../world/countries.ts';
 import { LANGUAGES, type Language, type Press } from '../world/languages.ts';
 import { LATIN_PRESS } from '../world/press-latin.ts';
 import { OTHER_PRESS } from '../world/press-other-scripts.ts';
-import type { Topic } from '../world/topics.ts';
+import type { Subject } from '../world/topics.ts';
 
-const PRESS: Readonly<Record<Language, Press>> = { ...LATIN_PRESS, ...OTHER_PRESS };
+export const PRESS: Readonly<Record<Language, Press>> = { ...LATIN_PRESS, ...OTHER_PRESS };
 
 const LOCAL_SHARE = 0.8;
 const ENGLISH_ABROAD_SHARE = 0.4;
@@ -20,20 +20,20 @@ export function chooseSource(language: Language, random: Random): string {
   return random.pick(PRESS[language].sources);
 }
 
-/** A headline that a newspaper of the language might print about the topic, in a tone that suits the leaning. */
+/** A headline that a newspaper of the language might print about a country or an asset, in a tone that suits the leaning. */
 export function writeHeadline(
   language: Language,
-  country: Country,
-  topic: Topic,
+  name: string,
+  { category, phrase }: Subject,
   leaning: number,
   random: Random,
 ): string {
   const press = PRESS[language];
   const tone = Math.abs(leaning) < 0.25 ? press.plain : leaning > 0 ? press.good : press.bad;
-  const subject = press.subjects === null ? topic.phrase : random.pick(press.subjects[topic.category]);
+  const subject = press.subjects === null ? phrase : random.pick(press.subjects[category]);
   return random
     .pick(tone)
-    .replace('{c}', countryName(language, country))
+    .replace('{c}', () => name)
     .replace('{s}', subject)
     .replace('{n}', (0.1 + 12 * random.share()).toFixed(1));
 }
@@ -46,7 +46,7 @@ const namesOf = new Map<Language, Intl.DisplayNames>();
 const names = new Map<string, string>();
 
 /** Country names in other languages are the runtime's own (ICU), so they can differ between releases of Node. */
-function countryName(language: Language, country: Country): string {
+export function countryName(language: Language, country: Country): string {
   if (language === 'en') return country.name;
   const key = `${language}${country.code}`;
   let name = names.get(key);

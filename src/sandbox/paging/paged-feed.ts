@@ -1,42 +1,38 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sendBody } from '../answer.ts';
-import { type Day, type DayRange, MS_PER_DAY } from '../days.ts';
+import type { Day, DayRange } from '../days.ts';
 import { applyPageFault } from '../faults/apply-page-fault.ts';
 import { stringifyDrifted } from '../faults/drift.ts';
 import { type Fault, PAGE_FAULTS } from '../faults/fault.ts';
-import type { Position } from '../position.ts';
-import { type Query, queryOf, type Service } from '../service.ts';
+import type { FeedItem, PagedFeed } from '../feeds/feed.ts';
+import { Refusal } from '../refusal.ts';
+import { isObject, type Query, queryOf, type Service } from '../service.ts';
+import { type View, viewOf } from '../view.ts';
+import { byDayOf } from '../zone.ts';
 import type { Cursor } from './cursor.ts';
 import type { ServedPage } from './page-cache.ts';
+import { pageSize, readLimit, readRange } from './parameters.ts';
 import { selectPage } from './select-page.ts';
 
 /** What one request asks of a feed, checked. */
-export interface Question {
+interface Question {
   /** Everything that a cursor is bound to; equal for the requests of one drain, different for any others. */
   readonly binding: string;
   readonly range: DayRange;
   readonly limit: number;
-  /** Everything that the feed serves now of a day, oldest first, equal times by id. */
+  readonly view: View;
+  /** Everything that the feed serves now of a day of the view's zone, oldest first, equal times by id. */
   readonly itemsOfDay: (day: Day) => readonly FeedItem[];
-}
-
-export interface FeedItem extends Position {
-  readonly toWire: () => unknown;
-}
-
-/** A cursor-paginated feed (service-document 4.5): what is its own, apart from what all of them share. */
-export interface PagedFeed {
-  /** The route, with `:name` for path parameters. */
-  readonly route: string;
-  /** Throws a Refusal where the service would refuse the request. */
-  readonly ask: (params: Readonly<Record<string, string>>, query: Query, service: Service) => Question;
 }
 
 /** Answers a feed's route with pages. */
 export function servePagedFeed(app: FastifyInstance, service: Service, feed: PagedFeed): void {
   const handler = (request: FastifyRequest, reply: FastifyReply) => {
+    if (feed.method === 'POST' && !isObject(request.body)) {
+      throw new Refusal(422, [{ type: 'json_invalid', loc: ['body'], msg: 'JSON decode error' }]);
+    }
     const query = queryOf(request);
-    const question = feed.ask(request.params as Record<string, string>, query, service);
+    const question = ask(service, feed, request.params as Record<string, string>, query);
     const token = query.next_token ?? null;
     const page = answer(service, question, token, request.fault);
     if (page.nextToken !== null) service.faults.noteSuccessor(token, page.nextToken);
@@ -44,7 +40,26 @@ export function servePagedFeed(app: FastifyInstance, service: Service, feed: Pag
     if (isComplete) service.counts.pageServed(`${question.binding} ${token}`, page.records);
     return reply;
   };
-  app.get(feed.route, { config: { isPagedFeed: true } }, handler);
+  app.route({ method: feed.method, url: feed.route, config: { feed: 'paged' }, handler });
+}
+
+function ask(
+  { settings }: Service,
+  feed: PagedFeed,
+  params: Readonly<Record<string, string>>,
+  query: Query,
+): Question {
+  const view = viewOf(settings, 'historical');
+  const series = feed.series(params, query, view);
+  const limit = readLimit(query, settings);
+  return {
+    // The dates as they were sent: a default that moves on at midnight must not spoil a cursor.
+    binding: JSON.stringify([feed.name, ...series.asked, limit, query.start_date, query.end_date]),
+    range: readRange(query, settings, feed.lookBackDays?.(settings) ?? null),
+    limit,
+    view,
+    itemsOfDay: byDayOf(view.zone, series.itemsOfDay),
+  };
 }
 
 function answer(service: Service, question: Question, token: string | null, fault: Fault | null): ServedPage {
@@ -53,7 +68,7 @@ function answer(service: Service, question: Question, token: string | null, faul
   if (fault !== null && PAGE_FAULTS.has(fault.kind)) {
     return composePage(service, question, cursor, token, fault);
   }
-  if (!isSettled(service, question.range)) return composePage(service, question, cursor, token, null);
+  if (!isSettled(service, question)) return composePage(service, question, cursor, token, null);
   const key = `${question.binding} ${question.range.first} ${question.range.last} ${token}`;
   const kept = service.cache.get(key);
   if (kept !== undefined) return kept;
@@ -63,10 +78,10 @@ function answer(service: Service, question: Question, token: string | null, faul
 }
 
 /** Whether the same request will be answered with the same bytes for ever. */
-function isSettled({ settings }: Service, range: DayRange): boolean {
+function isSettled({ settings }: Service, { range, view }: Question): boolean {
   const { late, revised, withdrawn } = settings.changes;
   const changesNothing = late + revised + withdrawn === 0 && settings.tokenLifetimeMs === null;
-  return changesNothing && (range.last + 1) * MS_PER_DAY <= settings.clock().getTime();
+  return changesNothing && range.last < view.zone.dayOf(view.now);
 }
 
 function composePage(
@@ -77,7 +92,14 @@ function composePage(
   fault: Fault | null,
 ): ServedPage {
   const seal = (next: Cursor) => service.cursors.seal(next, question.binding);
-  const selected = selectPage({ ...question, order: service.settings.order, after: cursor.after });
+  const { settings } = service;
+  const selected = selectPage({
+    ...question,
+    limit: pageSize(question.limit, settings),
+    zone: question.view.zone,
+    order: settings.order,
+    after: cursor.after,
+  });
   const last = selected.items.at(-1);
   const page = {
     records: selected.items.map((item) => item.toWire()),

@@ -1,29 +1,28 @@
-import { type DayRange, dayOf, formatDay, parseDay } from '../days.ts';
+import { type DayRange, formatDay, parseDay } from '../days.ts';
+import type { SandboxSettings } from '../options.ts';
 import { invalidParameter, Refusal } from '../refusal.ts';
 import type { Query } from '../service.ts';
+import { zoneOf } from '../zone.ts';
 
 const DEFAULT_LIMIT = 100;
 const MOST_RECORDS = 1000;
 const MOST_DAYS = 90;
 const DEFAULT_DAYS_BACK = 7;
 
-export interface RangeSettings {
-  readonly endDate: 'inclusive' | 'exclusive';
-  readonly lookBackDays: number | null;
-  readonly clock: () => Date;
+/** `limit`, 1 to 1000 (service-document 8) unless the sandbox refuses limits above a lower cap; 100 by default. */
+export function readLimit(query: Query, { pageCap, pageCapMode }: SandboxSettings): number {
+  const most = pageCapMode === 'refuse' ? pageCap : MOST_RECORDS;
+  return readInteger(query, 'limit', Math.min(DEFAULT_LIMIT, most), 1, most);
 }
 
-/** `limit`, 1 to 1000 (service-document 8), 100 by default. */
-export function readLimit({ limit }: Query): number {
-  if (limit === undefined) return DEFAULT_LIMIT;
-  const number = /^\d{1,9}$/.test(limit) ? Number(limit) : Number.NaN;
-  if (number >= 1 && number <= MOST_RECORDS) return number;
-  throw invalidParameter('limit', `Input should be an integer from 1 to ${MOST_RECORDS}`, limit);
+/** How many records a page holds for a limit: fewer where the sandbox caps pages without a word. */
+export function pageSize(limit: number, { pageCap }: SandboxSettings): number {
+  return Math.min(limit, pageCap);
 }
 
 /** `start_date` to `end_date`: the last 7 days by default, 90 days at most, under the setting's reading of the end. */
-export function readRange(query: Query, settings: RangeSettings): DayRange {
-  const today = dayOf(settings.clock().getTime());
+export function readRange(query: Query, settings: SandboxSettings, lookBackDays: number | null): DayRange {
+  const today = zoneOf(settings.timeZone).dayOf(settings.clock().getTime());
   const first = readDay('start_date', query) ?? today - DEFAULT_DAYS_BACK;
   const end = readDay('end_date', query);
   const beyond = settings.endDate === 'inclusive' ? 0 : 1;
@@ -32,10 +31,45 @@ export function readRange(query: Query, settings: RangeSettings): DayRange {
   if (last - first + 1 > MOST_DAYS) {
     throw new Refusal(422, `The date range must not exceed ${MOST_DAYS} days`);
   }
-  if (settings.lookBackDays !== null && first < today - settings.lookBackDays) {
-    throw new Refusal(400, `start_date must not be before ${formatDay(today - settings.lookBackDays)}`);
+  const lookBack = Math.min(settings.lookBackDays ?? Infinity, lookBackDays ?? Infinity);
+  if (first < today - lookBack) {
+    throw new Refusal(400, `start_date must not be before ${formatDay(today - lookBack)}`);
   }
   return { first, last };
+}
+
+/** The parameter as one of the choices, the first of them by default. */
+export function readChoice<T extends string>(query: Query, name: string, choices: readonly T[]): T {
+  const given = query[name];
+  const chosen = given === undefined ? choices[0] : choices.find((it) => it === given);
+  if (chosen !== undefined) return chosen;
+  throw invalidParameter(name, `Input should be one of ${choices.join(', ')}`, given);
+}
+
+export function readFlag(query: Query, name: string, byDefault: boolean): boolean {
+  return query[name] === undefined ? byDefault : readChoice(query, name, ['true', 'false']) === 'true';
+}
+
+/** The parameter as a number from 0 to 1, 0 by default. */
+export function readShare(query: Query, name: string): number {
+  const given = query[name] ?? '0';
+  const share = /^\d*\.?\d+$/.test(given) ? Number(given) : Number.NaN;
+  if (share <= 1) return share;
+  throw invalidParameter(name, 'Input should be a number from 0 to 1', given);
+}
+
+export function readInteger(
+  query: Query,
+  name: string,
+  byDefault: number,
+  least: number,
+  most: number,
+): number {
+  const given = query[name];
+  if (given === undefined) return byDefault;
+  const number = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  throw invalidParameter(name, `Input should be an integer from ${least} to ${most}`, given);
 }
 
 function readDay(name: string, query: Query): number | undefined {

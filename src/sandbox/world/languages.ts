@@ -17,6 +17,22 @@ export const LANGUAGES = [
   'ko',
 ] as const;
 
+export const LANGUAGE_NAMES: Readonly<Record<Language, string>> = {
+  en: 'English',
+  de: 'German',
+  fr: 'French',
+  es: 'Spanish',
+  pt: 'Portuguese',
+  it: 'Italian',
+  tr: 'Turkish',
+  ru: 'Russian',
+  ar: 'Arabic',
+  hi: 'Hindi',
+  ja: 'Japanese',
+  zh: 'Chinese',
+  ko: 'Korean',
+};
+
 export type Language = (typeof LANGUAGES)[number];
 
 /**

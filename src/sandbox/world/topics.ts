@@ -12,11 +12,15 @@ export const CATEGORIES = {
 
 export type Category = keyof typeof CATEGORIES;
 
-/** `phrase` is how an English headline speaks of the topic. */
-export interface Topic {
-  readonly name: string;
+/** What a headline is about: the press of other languages than English knows the subjects of a category only. */
+export interface Subject {
   readonly category: Category;
+  /** How an English headline speaks of it. */
   readonly phrase: string;
+}
+
+export interface Topic extends Subject {
+  readonly name: string;
 }
 
 const PHRASES: Readonly<Record<Category, Readonly<Record<string, string>>>> = {

@@ -1,0 +1,9 @@
+import { drifted } from './drift.ts';
+import { DRIFT_KINDS, type Fault } from './fault.ts';
+
+/** The records with their fault; the very same array where the fault is for something else, or there are none. */
+export function spoilRecords(fault: Fault, records: readonly unknown[]): readonly unknown[] {
+  if (records.length === 0) return records;
+  if (fault.kind === 'drift') return drifted(records, fault.drifts ?? DRIFT_KINDS);
+  return fault.kind === 'duplicate-record' ? [...records, records[0]] : records;
+}

@@ -1,0 +1,24 @@
+import { historicalEventHeadlines } from './event-headlines.ts';
+import { eventMetricsQuery, historicalEventMetrics } from './event-metrics.ts';
+import { historicalEvents } from './events.ts';
+import type { LiveFeed, PagedFeed } from './feed.ts';
+import { historicalGmsiHeadlines, liveGmsiHeadlines } from './gmsi-headlines.ts';
+import { historicalGmsiIndex, liveGmsiIndex } from './gmsi-index.ts';
+import { historicalTickerHeadlines, liveTickerHeadlines } from './ticker-headlines.ts';
+import { historicalTickerIndex, liveTickerIndex } from './ticker-index.ts';
+
+/** Every feed that the service has still. */
+export const FEEDS: readonly (PagedFeed | LiveFeed)[] = [
+  historicalGmsiHeadlines,
+  liveGmsiHeadlines,
+  historicalGmsiIndex,
+  liveGmsiIndex,
+  historicalTickerHeadlines,
+  liveTickerHeadlines,
+  historicalTickerIndex,
+  liveTickerIndex,
+  historicalEvents,
+  historicalEventHeadlines,
+  historicalEventMetrics,
+  eventMetricsQuery,
+];

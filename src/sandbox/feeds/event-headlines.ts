@@ -1,0 +1,45 @@
+import { asServed } from '../generate/as-served.ts';
+import { eventHeadlinesOfDay, reviseEventHeadline } from '../generate/event-headlines-of-day.ts';
+import { readChoice } from '../paging/parameters.ts';
+import { writeTime } from '../wire-values.ts';
+import { EVENT_TYPE_CHOICES } from './events.ts';
+import type { PagedFeed } from './feed.ts';
+import { findTicker } from './ticker-headlines.ts';
+
+/** The headlines behind the events of an asset (service-document 4.5); parameter and fields are made up. */
+export const historicalEventHeadlines: PagedFeed = {
+  kind: 'paged',
+  name: 'event-headlines',
+  method: 'GET',
+  route: '/v1/event_headlines/feed/historical/ticker/:ticker',
+  series({ ticker: code = '' }, query, view) {
+    const ticker = findTicker(code);
+    const eventType = readChoice(query, 'event_type', EVENT_TYPE_CHOICES);
+    const { settings, zone, now } = view;
+    const look = settings.records;
+    return {
+      asked: [code, eventType],
+      itemsOfDay: (day) =>
+        eventHeadlinesOfDay(settings, ticker, day)
+          .filter(({ event }) => eventType === 'Combined' || event.type === eventType)
+          .map((headline) => asServed(headline, settings.changes, now, reviseEventHeadline))
+          .filter((headline) => headline !== null)
+          .map(({ event, ...headline }) => ({
+            publishedAt: headline.publishedAt,
+            id: headline.id,
+            toWire: () => ({
+              ...(look.ids ? { id: headline.id, event_id: event.id } : {}),
+              ticker: ticker.code,
+              event_name: event.name,
+              event_date: writeTime(event.publishedAt, look.tickerTimes, zone),
+              event_type: event.type,
+              publication_time: writeTime(headline.publishedAt, look.tickerTimes, zone),
+              headline: headline.text,
+              source: headline.source,
+              language: headline.language,
+              topic_name: event.topic.name,
+            }),
+          })),
+    };
+  },
+};

@@ -1,0 +1,56 @@
+import type { Day } from '../days.ts';
+import type { SandboxSettings } from '../options.ts';
+import type { Position } from '../position.ts';
+import type { Query } from '../service.ts';
+import type { View } from '../view.ts';
+import type { WireRecord } from '../wire-record.ts';
+
+/** What one request asks of a feed, checked, apart from when and how many. */
+export interface Series {
+  /** Everything that tells this series from others of the feed; cursors are bound to it. */
+  readonly asked: readonly unknown[];
+  /** Everything that the feed serves of a day in UTC, oldest first, equal times by id. */
+  readonly itemsOfDay: (day: Day) => readonly FeedItem[];
+}
+
+/** A record and its place in the feed. Its id holds no space. */
+export interface FeedItem extends Position {
+  readonly toWire: () => WireRecord;
+}
+
+/** The names under which the sandbox knows its feeds. */
+export type FeedName =
+  | `gmsi-headlines${Live}`
+  | `gmsi-index${Live}`
+  | `ticker-headlines${Live}`
+  | `ticker-index${Live}`
+  | 'events'
+  | 'event-headlines'
+  | 'event-metrics'
+  | 'event-metrics-query'
+  | 'asset-headlines';
+
+type Live = '' | '-live';
+
+/** What all feeds have in common. */
+export interface Feed {
+  readonly name: FeedName;
+  /** The route, with `:name` for path parameters. */
+  readonly route: string;
+  /** Throws a Refusal where the service would refuse the request. */
+  readonly series: (params: Readonly<Record<string, string>>, query: Query, view: View) => Series;
+}
+
+/** A feed of the past, with a range of days and a cursor (service-document 4.5). */
+export interface PagedFeed extends Feed {
+  readonly kind: 'paged';
+  readonly method: 'GET' | 'POST';
+  /** Days before today from which on an earlier `start_date` is refused, over and above the setting for all feeds. */
+  readonly lookBackDays?: (settings: SandboxSettings) => number | null;
+}
+
+/** A feed of the last hours, newest first, cut off at the limit. */
+export interface LiveFeed extends Feed {
+  readonly kind: 'live';
+  readonly hours: (settings: SandboxSettings) => number;
+}

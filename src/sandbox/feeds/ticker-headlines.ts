@@ -1,0 +1,108 @@
+import type { Day } from '../days.ts';
+import { asServed } from '../generate/as-served.ts';
+import {
+  reviseTickerHeadline,
+  scoreOf,
+  type TickerHeadline,
+  tickerHeadlinesOfDay,
+} from '../generate/ticker-headlines-of-day.ts';
+import { readChoice, readShare } from '../paging/parameters.ts';
+import { Refusal } from '../refusal.ts';
+import type { View } from '../view.ts';
+import type { WireRecord } from '../wire-record.ts';
+import { writeNumber, writeTime } from '../wire-values.ts';
+import { TICKER_BY_CODE, type Ticker } from '../world/tickers.ts';
+import type { Feed, LiveFeed, PagedFeed } from './feed.ts';
+
+/** All only likely (service-facts). */
+export const TICKER_MATCH_TYPES = ['COMBINED', 'EXPLICIT', 'IMPLICIT'] as const;
+
+export type TickerMatchType = (typeof TICKER_MATCH_TYPES)[number];
+
+const PRESETS = ['topic_preset', 'language_preset', 'source_preset', 'source_country_preset'] as const;
+
+const series: Feed['series'] = ({ ticker: code = '' }, query, view) => {
+  const ticker = findTicker(code);
+  const matchType = readChoice(query, 'match_type', TICKER_MATCH_TYPES);
+  for (const preset of PRESETS) readChoice(query, preset, ['ALL']);
+  const leastProbability = readShare(query, 'topic_probability_threshold');
+  const leastSentiment = readShare(query, 'abs_sentiment_threshold');
+  return {
+    asked: [code, matchType, leastProbability, leastSentiment],
+    itemsOfDay: (day) =>
+      tickerHeadlinesServed(view, ticker, matchType, day)
+        .filter(({ topicProbability }) => topicProbability >= leastProbability)
+        .filter(({ scores }) => Math.abs(scoreOf(scores)) >= leastSentiment)
+        .map((headline) => ({
+          publishedAt: headline.publishedAt,
+          id: headline.id,
+          toWire: () => toTickerRecord(headline, ticker, view),
+        })),
+  };
+};
+
+/** Historical headlines of an asset (service-document 4.5; parameters, fields and look-back from service-facts). */
+export const historicalTickerHeadlines: PagedFeed = {
+  kind: 'paged',
+  name: 'ticker-headlines',
+  method: 'GET',
+  route: '/v1/headlines/feed/historical/ticker/:ticker',
+  lookBackDays: ({ tickerLookBackDays }) => tickerLookBackDays,
+  series,
+};
+
+/** The same records of the last 2 hours (service-facts). */
+export const liveTickerHeadlines: LiveFeed = {
+  kind: 'live',
+  name: 'ticker-headlines-live',
+  route: '/v1/headlines/feed/live/ticker/:ticker',
+  hours: ({ live }) => live.tickerHours,
+  series,
+};
+
+/** The headlines of a day in UTC as they are served, oldest first. */
+export function tickerHeadlinesServed(
+  view: View,
+  ticker: Ticker,
+  matchType: TickerMatchType,
+  day: Day,
+): TickerHeadline[] {
+  return tickerHeadlinesOfDay(view.settings, ticker, day)
+    .filter(({ explicit }) => matchType === 'COMBINED' || explicit === (matchType === 'EXPLICIT'))
+    .map((headline) => asServed(headline, view.settings.changes, view.now, reviseTickerHeadline))
+    .filter((headline) => headline !== null);
+}
+
+/** Throws a Refusal for a ticker that the service does not list. */
+export function findTicker(code: string): Ticker {
+  const ticker = TICKER_BY_CODE.get(code);
+  if (ticker === undefined) throw new Refusal(404, `Ticker '${code}' not found`);
+  return ticker;
+}
+
+/** The fields of service-facts, and id and text as in records of GMSI headlines. */
+export function toTickerRecord(headline: TickerHeadline, ticker: Ticker, view: View): WireRecord {
+  const look = view.settings.records;
+  const { scores } = headline;
+  return {
+    ...(look.ids ? { id: headline.id } : {}),
+    ticker: ticker.code,
+    ticker_name: ticker.name,
+    publication_time: writeTime(headline.publishedAt, look.tickerTimes, view.zone),
+    ...(look.texts ? { headline: headline.text, source: headline.source, url: headline.url } : {}),
+    language: headline.language,
+    topic_name: headline.topic.name,
+    ...sentimentScore(headline, view),
+    bearish_probability: writeNumber(scores.negative, look),
+    neutral_probability: writeNumber(scores.neutral, look),
+    bullish_probability: writeNumber(scores.positive, look),
+    topic_probability: writeNumber(headline.topicProbability, look),
+    match_type: headline.explicit ? 'EXPLICIT' : 'IMPLICIT',
+    countries: headline.countries,
+  };
+}
+
+function sentimentScore({ score, scores }: TickerHeadline, view: View): WireRecord {
+  if (score === 'absent') return {};
+  return { sentiment_score: score === 'null' ? null : writeNumber(scoreOf(scores), view.settings.records) };
+}

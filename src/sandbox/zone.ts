@@ -1,0 +1,55 @@
+import { Temporal } from 'temporal-polyfill';
+import { type Day, dayOf } from './days.ts';
+
+const HALF_HOUR = 1_800_000;
+
+/** What a clock on the wall of some place shows; days are the place's own. */
+export interface Zone {
+  /** Milliseconds to add to an instant to get what the wall shows. */
+  offsetAt(ms: number): number;
+  dayOf(ms: number): Day;
+}
+
+const zones = new Map<string, Zone>();
+
+/** The IANA time zone of that name. Throws a RangeError where there is none. */
+export function zoneOf(name: string): Zone {
+  const known = zones.get(name);
+  if (known !== undefined) return known;
+  // Zones change their offset on the half hour at the finest, and asking for one is slow.
+  const offsets = new Map<number, number>();
+  const offsetAt = (ms: number) => {
+    const half = Math.floor(ms / HALF_HOUR);
+    let offset = offsets.get(half);
+    if (offset === undefined) {
+      const instant = Temporal.Instant.fromEpochMilliseconds(half * HALF_HOUR);
+      offset = instant.toZonedDateTimeISO(name).offsetNanoseconds / 1e6;
+      offsets.set(half, offset);
+    }
+    return offset;
+  };
+  try {
+    offsetAt(0);
+  } catch (cause) {
+    throw new RangeError(`timeZone is "${name}"; expected an IANA time zone such as Europe/London`, {
+      cause,
+    });
+  }
+  const zone: Zone = name === 'UTC' ? UTC : { offsetAt, dayOf: (ms) => dayOf(ms + offsetAt(ms)) };
+  zones.set(name, zone);
+  return zone;
+}
+
+const UTC: Zone = { offsetAt: () => 0, dayOf };
+
+/** Reads days of the zone out of what is known by days of UTC: a day of anywhere lies within three of those. */
+export function byDayOf<T extends { readonly publishedAt: number }>(
+  zone: Zone,
+  itemsOfUtcDay: (day: Day) => readonly T[],
+): (day: Day) => readonly T[] {
+  if (zone === UTC) return itemsOfUtcDay;
+  return (day) =>
+    [day - 1, day, day + 1].flatMap((utcDay) =>
+      itemsOfUtcDay(utcDay).filter(({ publishedAt }) => zone.dayOf(publishedAt) === day),
+    );
+}

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aSandbox, drain, FOOD_IN_US, get, getPage, recordsOf } from './client.ts';
+
+test('limits above the cap are refused', async () => {
+  const sandbox = await aSandbox({ pageCap: 50 });
+  expect((await getPage(sandbox, { limit: 51 })).status).toBe(422);
+  expect((await getPage(sandbox, { limit: 50 })).json.data).toHaveLength(50);
+  expect((await getPage(sandbox)).json.limit).toBe(50);
+  const live = { topic: 'Inflation-Food', limit: 51 };
+  expect((await get(sandbox, '/v1/headlines/feed/live/gmsi/US', live)).status).toBe(422);
+});
+
+test('or pages above the cap are cut short without a word, and nothing is lost', async () => {
+  const sandbox = await aSandbox({ pageCap: 50, pageCapMode: 'silent', volume: 5 });
+  const pages = await drain(sandbox, { limit: 1000 });
+  expect(pages[0]!.json).toMatchObject({ limit: 1000, has_more: true });
+  expect(pages[0]!.json.data).toHaveLength(50);
+  const truth = sandbox.truth({ ...FOOD_IN_US, from: '2026-01-01', to: '2026-01-31' });
+  expect(recordsOf(pages)).toEqual(truth.map(({ wire }) => wire).toReversed());
+  const live = { topic: 'Inflation-Food', limit: 1000 };
+  expect((await get(sandbox, '/v1/headlines/feed/live/gmsi/US', live)).json).toHaveLength(50);
+});
+
+test.each([
+  ['Europe/London', '2026-07-14', '2026-07-13T23:00:00Z', 1],
+  ['Asia/Kolkata', '2026-07-14', '2026-07-13T18:30:00Z', 5.5],
+  ['America/New_York', '2026-01-14', '2026-01-14T05:00:00Z', -5],
+] as const)(
+  'in %s the day %s begins at %s, and naive times are its own',
+  async (timeZone, day, begin, hours) => {
+    const sandbox = await aSandbox({ timeZone, volume: 5 });
+    const { json } = await getPage(sandbox, { start_date: day, end_date: day, limit: 1000 });
+    const utc = (await aSandbox({ volume: 5 }))
+      .truth({ ...FOOD_IN_US, from: '2026-01-01', to: '2026-07-20' })
+      .map(({ id, publishedAt }) => ({ id, ms: Date.parse(publishedAt) }))
+      .filter(({ ms }) => ms >= Date.parse(begin) && ms < Date.parse(begin) + 86_400_000);
+    expect(json.data.length).toBeGreaterThan(10);
+    expect(json.data.map((it: { id: string }) => it.id)).toEqual(utc.map(({ id }) => id).toReversed());
+    expect(
+      json.data.map((it: { publication_time: string }) => Date.parse(`${it.publication_time}Z`)),
+    ).toEqual(utc.map(({ ms }) => ms + hours * 3_600_000).toReversed());
+  },
+);
+
+test('a day on which clocks are set back has 25 hours, and its cursors lead on', async () => {
+  const sandbox = await aSandbox({ timeZone: 'Europe/London', volume: 20 });
+  const query = { start_date: '2025-10-26', end_date: '2025-10-26', limit: 20 };
+  const records = recordsOf(await drain(sandbox, query));
+  const utc = (await aSandbox({ volume: 20 }))
+    .truth({ ...FOOD_IN_US, from: '2025-10-25', to: '2025-10-27' })
+    .filter(({ publishedAt }) => publishedAt >= '2025-10-25T23' && publishedAt < '2025-10-27T00');
+  expect(records.map(({ id }) => id)).toEqual(utc.map(({ id }) => id).toReversed());
+});
+
+test.each([
+  [{ pageCap: 0 }, 'pageCap is 0'],
+  [{ pageCap: 1001 }, 'pageCap is 1001'],
+  [{ timeZone: 'Mars/Olympus' }, 'timeZone is "Mars/Olympus"'],
+  [{ live: { delaySeconds: -1 } }, 'delaySeconds is -1'],
+  [{ historicalDelayMinutes: Number.NaN }, 'historicalDelayMinutes is NaN'],
+])('options %j are refused', async (options, message) => {
+  await expect(startSandbox(options)).rejects.toThrow(message);
+});
+
+test('other processes ask for the truth of a feed over HTTP', async () => {
+  const sandbox = await aSandbox();
+  const question = { ticker: 'BZ_COM', match_type: 'EXPLICIT', from: '2026-11-01', to: '2026-11-02' };
+  const ask = (query: Record<string, string>) => get(sandbox, '/_sandbox/truth', query, {});
+  const { json } = await ask({ feed: 'ticker-headlines', ...question });
+  expect(json).toEqual(sandbox.truthOf('ticker-headlines', question));
+  expect(json.length).toBeGreaterThan(0);
+  expect((await ask({ feed: 'nothing', ...question })).status).toBe(404);
+  expect((await ask({ feed: 'events', ...question, from: 'now' })).status).toBe(422);
+});

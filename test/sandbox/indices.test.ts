@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest';
+import { aSandbox } from './client.ts';
+
+const WEEK = { from: '2026-11-09', to: '2026-11-15' };
+const US_FOOD = { country: 'US', topic: 'Inflation-Food' };
+const BRENT = { ticker: 'BZ_COM' };
+
+type Scored = { readonly hour: string; readonly topic: string; readonly score: number };
+
+test.each([
+  ['directional', 'COMBINED'],
+  ['directional', 'INTERNATIONAL'],
+  ['semantic_sentiment', 'COMBINED'],
+  ['semantic_sentiment', 'DOMESTIC'],
+] as const)('the GMSI index (%s, %s) is what the headlines add up to', async (sentiment_type, index_type) => {
+  const sandbox = await aSandbox({ records: { missingScores: 0.3 } });
+  const model = sentiment_type === 'directional' ? 'directional' : 'semantic';
+  const scored = sandbox
+    .truth({ ...US_FOOD, matchType: index_type, ...WEEK })
+    .map(({ publishedAt, [model]: { positive, negative } }) => ({ publishedAt, positive, negative }))
+    .filter(({ positive }) => positive !== null)
+    .map(({ publishedAt, positive, negative }) =>
+      aScore(publishedAt, 'Inflation-Food', positive! - negative!),
+    );
+  const index = sandbox.truthOf('gmsi-index', { ...US_FOOD, sentiment_type, index_type, ...WEEK });
+  expectToAddUp(index, scored);
+});
+
+test.each(['COMBINED', 'EXPLICIT', 'IMPLICIT'])(
+  'the index of a ticker (%s) is what its headlines add up to',
+  async (type) => {
+    const sandbox = await aSandbox({ records: { missingScores: 0 } });
+    const headlines = sandbox.truthOf('ticker-headlines', { ...BRENT, match_type: type, ...WEEK });
+    const index = sandbox.truthOf('ticker-index', { ...BRENT, index_type: type, ...WEEK });
+    expectToAddUp(
+      index,
+      headlines.map(({ publishedAt, wire }) =>
+        aScore(publishedAt, String(wire.topic_name), Number(wire.sentiment_score)),
+      ),
+    );
+  },
+);
+
+test('an index that is not sparse has every hour of every topic that has begun', async () => {
+  const sandbox = await aSandbox();
+  const day = { from: '2026-11-20', to: '2026-11-20' };
+  const sparse = sandbox.truthOf('ticker-index', { ...BRENT, ...day });
+  const full = sandbox.truthOf('ticker-index', { ...BRENT, sparse: 'false', ...day });
+  expect(full).toHaveLength(13 * 6);
+  expect(full.filter(({ wire }) => wire.headline_count !== 0)).toEqual(sparse);
+  const empty = full.find(({ wire }) => wire.headline_count === 0)!;
+  expect(empty.wire).toMatchObject({ sentiment_sum: 0, sentiment_abs_sum: 0, sentiment_std: 0 });
+});
+
+test('an index can be aligned to the ends of its hours', async () => {
+  const sandbox = await aSandbox();
+  const times = (align_to_period_end: string) =>
+    sandbox
+      .truthOf('ticker-index', { ...BRENT, align_to_period_end, ...WEEK })
+      .map(({ wire }) => Date.parse(String(wire.publication_time)));
+  expect(times('true')).toEqual(times('false').map((ms) => ms + 3_600_000));
+});
+
+test('the metrics of events are what the events add up to, words for impact included', async () => {
+  const sandbox = await aSandbox();
+  const size = { High: 0.9, Medium: 0.6, Low: 0.3 } as Record<string, number>;
+  const month = { from: '2026-10-01', to: '2026-10-31' };
+  const scored = sandbox.truthOf('events', { ...BRENT, ...month }).map(({ publishedAt, wire }) => {
+    const impact = size[String(wire.impact)] ?? Number(wire.impact);
+    return aScore(publishedAt, 'Combined', wire.direction === 'Bullish' ? impact : -impact);
+  });
+  const metrics = sandbox.truthOf('event-metrics', { ...BRENT, ...month });
+  expectToAddUp(
+    metrics.map(({ publishedAt, wire: { event_count, event_type, ...rest } }) => ({
+      publishedAt,
+      wire: { ...rest, headline_count: event_count, topic_name: event_type },
+    })),
+    scored,
+  );
+});
+
+test('the custom query has the metrics of its tickers and types together', async () => {
+  const sandbox = await aSandbox();
+  const month = { from: '2026-10-01', to: '2026-10-31' };
+  const tickers = ['BZ_COM', 'BTC_CRY'];
+  const types = ['Realised', 'Anticipated'];
+  const apart = tickers.flatMap((ticker) =>
+    types.flatMap((event_type) => sandbox.truthOf('event-metrics', { ticker, event_type, ...month })),
+  );
+  const query = { tickers: tickers.join(), event_types: types.join(), ...month };
+  const together = sandbox.truthOf('event-metrics-query', query);
+  const sorted = (items: typeof apart) => items.map((it) => JSON.stringify(it)).sort();
+  expect(sorted(together)).toEqual(sorted(apart));
+});
+
+function aScore(publishedAt: string, topic: string, score: number): Scored {
+  return { hour: `${publishedAt.slice(0, 13)}:00:00.000Z`, topic, score };
+}
+
+/** Adds up the scores in the plainest way and compares, hour by hour and topic by topic. */
+function expectToAddUp(
+  index: readonly { readonly publishedAt: string; readonly wire: Record<string, unknown> }[],
+  scored: readonly Scored[],
+): void {
+  const expected = new Map<string, number[]>();
+  for (const { hour, topic, score } of scored) {
+    expected.set(`${hour} ${topic}`, [...(expected.get(`${hour} ${topic}`) ?? []), score]);
+  }
+  expect(index.map(({ publishedAt, wire }) => `${publishedAt} ${wire.topic_name}`).sort()).toEqual(
+    [...expected.keys()].sort(),
+  );
+  expect(index.some(({ wire }) => Number(wire.headline_count) > 1)).toBe(true);
+  for (const { publishedAt, wire } of index) {
+    const scores = expected.get(`${publishedAt} ${wire.topic_name}`)!;
+    const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
+    const squares = scores.reduce((sum, score) => sum + (score - mean) ** 2, 0);
+    expect(wire.headline_count).toBe(scores.length);
+    expect(wire.sentiment_sum).toBeCloseTo(mean * scores.length, 9);
+    expect(wire.sentiment_abs_sum).toBeCloseTo(
+      scores.reduce((sum, score) => sum + Math.abs(score), 0),
+      9,
+    );
+    expect(wire.sentiment_std).toBeCloseTo(Math.sqrt(squares / scores.length), 7);
+  }
+}

@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest';
+import type { FeedName, Sandbox, SandboxOptions } from '../../src/sandbox/index.ts';
+import { aSandbox, get, NOON } from './client.ts';
+
+const HOUR = 3_600_000;
+const US_FOOD = { country: 'US', topic: 'Inflation-Food' };
+const BRENT = { ticker: 'BZ_COM' };
+
+type Case = readonly [
+  live: FeedName,
+  past: FeedName,
+  path: string,
+  params: Record<string, string>,
+  hours: number,
+];
+
+const CASES: readonly Case[] = [
+  ['gmsi-headlines-live', 'gmsi-headlines', 'headlines/feed/live/gmsi/US', US_FOOD, 24],
+  ['gmsi-index-live', 'gmsi-index', 'headlines/index/gmsi/live/US', US_FOOD, 24],
+  ['ticker-headlines-live', 'ticker-headlines', 'headlines/feed/live/ticker/BZ_COM', BRENT, 2],
+  ['ticker-index-live', 'ticker-index', 'headlines/index/ticker/live/BZ_COM', BRENT, 2],
+];
+
+test.each(CASES)(
+  '%s has the last hours of %s, newest first, in a bare array',
+  async (live, past, path, params, hours) => {
+    const sandbox = await aSandbox({ volume: 5 });
+    const { json } = await get(sandbox, `/v1/${path}`, { ...params, limit: 1000 });
+    const recent = sandbox
+      .truthOf(past, { ...params, from: '2026-11-19', to: '2026-11-20' })
+      .filter(({ publishedAt }) => Date.parse(publishedAt) >= NOON.getTime() - hours * HOUR)
+      .map(({ wire }) => wire);
+    expect(recent.length).toBeGreaterThan(0);
+    expect(json).toEqual(recent.toReversed());
+    expect(sandbox.truthOf(live, params).map(({ wire }) => wire)).toEqual(json);
+  },
+);
+
+test.each(CASES)('%s can have another window and an envelope', async (_live, past, path, params) => {
+  const sandbox = await aSandbox({ live: { envelope: true, hours: 3, tickerHours: 3 } });
+  const { json } = await get(sandbox, `/v1/${path}`, params);
+  const recent = sandbox
+    .truthOf(past, { ...params, from: '2026-11-20', to: '2026-11-20' })
+    .filter(({ publishedAt }) => Date.parse(publishedAt) >= NOON.getTime() - 3 * HOUR);
+  expect(json).toEqual({
+    data: recent.map(({ wire }) => wire).toReversed(),
+    limit: 100,
+    has_more: false,
+    next_token: null,
+  });
+});
+
+test('a live answer is cut off at its limit, 100 by default', async () => {
+  const sandbox = await aSandbox({ volume: 20 });
+  const all = sandbox.truthOf('gmsi-headlines-live', US_FOOD).map(({ wire }) => wire);
+  expect(all.length).toBeGreaterThan(100);
+  expect((await askLive(sandbox, {})).json).toEqual(all.slice(0, 100));
+  expect((await askLive(sandbox, { limit: 7 })).json).toEqual(all.slice(0, 7));
+  expect((await askLive(sandbox, { limit: 0 })).status).toBe(422);
+  expect((await askLive(sandbox, { limit: 1001 })).status).toBe(422);
+});
+
+test('the live feed wants a topic and knows match types', async () => {
+  const sandbox = await aSandbox();
+  expect((await get(sandbox, '/v1/headlines/feed/live/gmsi/US')).status).toBe(422);
+  expect((await get(sandbox, '/v1/headlines/feed/live/gmsi/ZZ', { topic: 'Wars' })).status).toBe(404);
+  const { json } = await askLive(sandbox, { match_type: 'DOMESTIC' });
+  expect(json.length).toBeGreaterThan(0);
+  expect(new Set(json.map((it: { match_type: string }) => it.match_type))).toEqual(new Set(['DOMESTIC']));
+});
+
+test.each([
+  ['the historical feed', { historicalDelayMinutes: 90 }, 'gmsi-headlines', 'gmsi-headlines-live'],
+  ['the live feed', { live: { delaySeconds: 5400 } }, 'gmsi-headlines-live', 'gmsi-headlines'],
+] as const)('%s can lag behind the other', async (_what, options: SandboxOptions, slow, fast) => {
+  const sandbox = await aSandbox({ volume: 5, ...options });
+  const times = (feed: FeedName) =>
+    sandbox
+      .truthOf(feed, { ...US_FOOD, from: '2026-11-20', to: '2026-11-20' })
+      .map(({ publishedAt }) => publishedAt)
+      .filter((time) => time >= '2026-11-20');
+  const [late, early] = [times(slow), times(fast)];
+  expect(late.length).toBeGreaterThan(0);
+  expect(late.toSorted()).toEqual(early.filter((time) => time <= '2026-11-20T10:30:00.000Z').toSorted());
+  expect(late.length).toBeLessThan(early.length);
+});
+
+test('a page of a day that has just ended is not kept while the historical feed lags', async () => {
+  let now = Date.parse('2026-11-20T00:10:00Z');
+  const sandbox = await aSandbox({ volume: 20, historicalDelayMinutes: 90, clock: () => new Date(now) });
+  const path = '/v1/headlines/feed/historical/gmsi/US';
+  const query = { topic: 'Inflation-Food', start_date: '2026-11-19', end_date: '2026-11-19', limit: 1000 };
+  const before = (await get(sandbox, path, query)).json.data.length;
+  now += 2 * HOUR;
+  expect((await get(sandbox, path, query)).json.data.length).toBeGreaterThan(before);
+});
+
+test('faults of records meet live feeds, faults of cursors do not', async () => {
+  const sandbox = await aSandbox();
+  const plain = (await askLive(sandbox, {})).json;
+  sandbox.script([{ kind: 'missing-token' }, { kind: 'duplicate-record' }, { kind: 'truncate' }]);
+  expect((await askLive(sandbox, {})).json).toEqual([...plain, plain[0]]);
+  await expect(askLive(sandbox, {})).rejects.toThrow();
+  expect((await askLive(sandbox, {})).json).toEqual(plain);
+  expect(sandbox.stats()).toMatchObject({
+    pages: 3,
+    records: 3 * plain.length + 1,
+    pagesServedTwice: 0,
+    faults: { 'duplicate-record': 1, truncate: 1 },
+  });
+});
+
+function askLive(sandbox: Sandbox, query: Record<string, string | number>) {
+  return get(sandbox, '/v1/headlines/feed/live/gmsi/US', { topic: 'Inflation-Food', ...query });
+}

@@ -1,0 +1,170 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type FeedName, type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { type Answer, aSandbox, drainBy, get, NOON, post, recordsOf } from './client.ts';
+
+/** Every feed with a cursor: its path, and what is asked of it. */
+const FEEDS: Readonly<Record<string, { path: string; params: Record<string, string>; isPost?: true }>> = {
+  'gmsi-headlines': { path: 'headlines/feed/historical/gmsi/{country}', params: US_FOOD() },
+  'gmsi-index': { path: 'headlines/index/gmsi/historical/{country}', params: US_FOOD() },
+  'ticker-headlines': { path: 'headlines/feed/historical/ticker/{ticker}', params: BRENT() },
+  'ticker-index': { path: 'headlines/index/ticker/historical/{ticker}', params: BRENT() },
+  events: { path: 'events/feed/historical/ticker/{ticker}', params: BRENT() },
+  'event-headlines': { path: 'event_headlines/feed/historical/ticker/{ticker}', params: BRENT() },
+  'event-metrics': { path: 'events/index/historical/ticker/{ticker}', params: BRENT() },
+  'event-metrics-query': {
+    path: 'events/index/query',
+    params: { tickers: 'GC_COM,BZ_COM,BTC_CRY', event_types: 'Combined,Realised' },
+    isPost: true,
+  },
+};
+const NAMES = Object.keys(FEEDS) as FeedName[];
+
+test('each feed pages through its truth, all of it, in order, whatever the limit, range, order and zone', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...NAMES),
+      fc.record({
+        order: fc.constantFrom('newest-first' as const, 'oldest-first' as const),
+        timeZone: fc.constantFrom('UTC', 'Asia/Kolkata', 'America/New_York'),
+        records: fc.record({ ids: fc.boolean(), texts: fc.boolean() }),
+        pageCapMode: fc.constant('silent' as const),
+        pageCap: fc.constantFrom(25, 1000),
+      }),
+      fc.integer({ min: 1, max: 9 }),
+      fc.integer({ min: 10, max: 1000 }),
+      async (name, options, days, limit) => {
+        await using sandbox = await startSandbox({ ...options, limits: null, clock: () => NOON });
+        const [from, to] = ['2026-10-29', `2026-11-0${days}`];
+        const pages = await drainFeed(sandbox, name, { start_date: from, end_date: to, limit });
+        const truth = sandbox.truthOf(name, { ...FEEDS[name]!.params, from, to }).map(({ wire }) => wire);
+        expect(truth.length).toBeGreaterThan(0);
+        expect(recordsOf(pages)).toEqual(options.order === 'oldest-first' ? truth : truth.toReversed());
+        expect(pages.length).toBe(Math.ceil(truth.length / Math.min(limit, options.pageCap)));
+        expect(pages.map(({ json }) => json.limit)).toEqual(pages.map(() => limit));
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+test.each(NAMES)(
+  '%s changes over time, and what is there throughout a drain is served once',
+  async (name) => {
+    let now = Date.parse('2026-11-11T00:00:00Z');
+    const changes = { late: 0.3, revised: 0.5, withdrawn: 0.2 };
+    const sandbox = await aSandbox({ changes, clock: () => new Date(now) });
+    const question = { ...FEEDS[name]!.params, from: '2026-11-01', to: '2026-11-10' };
+    const before = sandbox.truthOf(name, question);
+    now += 20 * 86_400_000;
+    const after = sandbox.truthOf(name, question);
+    expect(after).not.toEqual(before);
+    const pages = await drainFeed(sandbox, name, { start_date: question.from, end_date: question.to });
+    expect(recordsOf(pages).toReversed()).toEqual(after.map(({ wire }) => wire));
+  },
+);
+
+test.each(NAMES)('%s takes limits, dates and cursors as all feeds do', async (name) => {
+  const sandbox = await aSandbox({ lookBackDays: 60 });
+  const ask = async (query: Record<string, string | number>) => (await askFeed(sandbox, name, query)).status;
+  expect(await ask({ limit: 1001 })).toBe(422);
+  expect(await ask({ start_date: '2026-11-31' })).toBe(422);
+  expect(await ask({ start_date: '2026-09-20', end_date: '2026-11-20' })).toBe(400);
+  const query = { start_date: '2026-10-01', end_date: '2026-11-10', limit: 2 };
+  const token = (await askFeed(sandbox, name, query)).json.next_token;
+  expect(await ask({ ...query, next_token: token })).toBe(200);
+  expect(await ask({ ...query, limit: 3, next_token: token })).toBe(400);
+  const otherName = NAMES[(NAMES.indexOf(name) + 1) % NAMES.length]!;
+  expect((await askFeed(sandbox, otherName, { ...query, next_token: token })).status).toBe(400);
+});
+
+test.each(NAMES)('%s has limits, faults and counts as all feeds do', async (name) => {
+  const sandbox = await aSandbox();
+  const path = FEEDS[name]!.path.replace(/\{(.*)\}/, ':$1');
+  const query = { start_date: '2026-10-01', end_date: '2026-11-10' };
+  const plain = (await askFeed(sandbox, name, query)).json;
+  sandbox.script([{ kind: 'server-error' }, { kind: 'duplicate-record' }, { kind: 'drift' }]);
+  expect((await askFeed(sandbox, name, query)).status).toBe(500);
+  expect((await askFeed(sandbox, name, query)).json.data.at(-1)).toEqual(plain.data[0]);
+  const drifted = await askFeed(sandbox, name, query);
+  const { data } = JSON.parse(drifted.text.replace(/:(NaN|Infinity),/g, ':null,'));
+  expect(Object.keys(data[0]).sort()).not.toEqual(Object.keys(plain.data[0]).sort());
+  expect(Object.keys(data[2]).length).toBe(Object.keys(plain.data[2]).length - 1);
+  expect(JSON.stringify(data[3])).toContain('NUL');
+  expect(Object.keys(data[6])).not.toContain(name === 'events' ? 'event_date' : 'publication_time');
+  expect(data.slice(11)).toEqual(plain.data.slice(11));
+  expect(sandbox.stats()).toMatchObject({
+    byRoute: { [`/v1/${path}`]: 4 },
+    byStatus: { 200: 3, 500: 1 },
+    pages: 3,
+    pagesServedTwice: 2,
+    faults: { 'server-error': 1, 'duplicate-record': 1, drift: 1 },
+  });
+});
+
+test('a cursor that is read twice at once is noticed in a body too', async () => {
+  const sandbox = await aSandbox();
+  sandbox.script([{ kind: 'latency', ms: 30, times: 4 }]);
+  const body = (ticker: string) => ({ tickers: [ticker] });
+  await Promise.all(
+    ['BZ_COM', 'GC_COM'].map((ticker) => post(sandbox, '/v1/events/index/query', body(ticker))),
+  );
+  expect(sandbox.stats()).toMatchObject({ mostInFlight: 2, cursorReadsAtOnce: 1 });
+  await Promise.all([1, 2].map(() => post(sandbox, '/v1/events/index/query', body('BZ_COM'))));
+  expect(sandbox.stats().cursorReadsAtOnce).toBe(2);
+});
+
+test('the custom query takes its cursor in the body and in the query alike', async () => {
+  const sandbox = await aSandbox();
+  const body = { tickers: ['BZ_COM', 'GC_COM'], start_date: '2026-10-01', end_date: '2026-11-10', limit: 5 };
+  const path = '/v1/events/index/query';
+  const { next_token } = (await post(sandbox, path, body)).json;
+  const second = await post(sandbox, path, { ...body, next_token });
+  expect(second.status).toBe(200);
+  expect((await post(sandbox, path, body, { next_token })).text).toBe(second.text);
+});
+
+test.each([
+  'no JSON',
+  '[]',
+  '{}',
+  { tickers: [] },
+  { tickers: ['NOTHING_COM'] },
+  { tickers: ['BZ_COM'], event_types: ['All'] },
+  { tickers: ['BZ_COM'], limit: 0 },
+])('a custom query with the body %j is refused, and counted', async (body) => {
+  const sandbox = await aSandbox({ limits: { perMonth: 1 } });
+  expect(await post(sandbox, '/v1/events/index/query', body)).toMatchObject({
+    status: 422,
+    json: { detail: expect.anything() },
+  });
+  expect((await post(sandbox, '/v1/events/index/query', body)).status).toBe(429);
+});
+
+function US_FOOD() {
+  return { country: 'US', topic: 'Inflation-Food' };
+}
+
+function BRENT() {
+  return { ticker: 'BZ_COM' };
+}
+
+function askFeed(
+  sandbox: Sandbox,
+  name: FeedName,
+  query: Readonly<Record<string, string | number | null>>,
+): Promise<Answer> {
+  const { path, params, isPost } = FEEDS[name]!;
+  const url = `/v1/${path.replace(/\{(.*)\}/, (_, parameter) => params[parameter]!)}`;
+  if (!isPost) return get(sandbox, url, { ...params, ...query });
+  const { tickers, event_types } = params;
+  return post(sandbox, url, { tickers: tickers!.split(','), event_types: event_types!.split(','), ...query });
+}
+
+function drainFeed(
+  sandbox: Sandbox,
+  name: FeedName,
+  query: Readonly<Record<string, string | number>>,
+): Promise<Answer[]> {
+  return drainBy((next_token) => askFeed(sandbox, name, { ...query, next_token }));
+}

@@ -1,0 +1,215 @@
+import { expect, test } from 'vitest';
+import { aSandbox, get } from './client.ts';
+
+const MONTH = { from: '2026-10-20', to: '2026-11-19' };
+const BRENT = { ticker: 'BZ_COM' };
+const PATH = '/v1/headlines/feed/historical/ticker/BZ_COM';
+
+test('a headline of a ticker has the fields that are likely, with the time in UTC', async () => {
+  const { json } = await get(await aSandbox({ records: { missingScores: 0 } }), PATH, { limit: 1000 });
+  expect(Object.keys(json.data[0])).toEqual([
+    'id',
+    'ticker',
+    'ticker_name',
+    'publication_time',
+    'headline',
+    'source',
+    'url',
+    'language',
+    'topic_name',
+    'sentiment_score',
+    'bearish_probability',
+    'neutral_probability',
+    'bullish_probability',
+    'topic_probability',
+    'match_type',
+    'countries',
+  ]);
+  expect(json.data[0]).toMatchObject({ ticker: 'BZ_COM', ticker_name: 'Brent Crude Oil' });
+  expect(json.data[0].publication_time).toMatch(/^2026-11-\d\dT\d\d:\d\d:\d\d\+00:00$/);
+  expect(
+    new Set(json.data.map(({ countries }: { countries: string[] | null }) => countries?.length)),
+  ).toEqual(new Set([undefined, 1, 2]));
+});
+
+test('records of tickers can go without ids and texts, write numbers as strings and times in a zone', async () => {
+  const records = {
+    ids: false,
+    texts: false,
+    numbers: 'string',
+    missingScores: 0,
+    tickerTimes: 'naive',
+  } as const;
+  const sandbox = await aSandbox({ records, timeZone: 'Asia/Kolkata' });
+  const [newest] = sandbox.truthOf('ticker-headlines', { ...BRENT, ...MONTH }).slice(-1);
+  const { publication_time, ...rest } = newest!.wire;
+  expect(Date.parse(`${publication_time}+05:30`)).toBe(Date.parse(newest!.publishedAt));
+  expect(Object.keys(rest)).not.toContain('id');
+  expect(Object.keys(rest)).not.toContain('headline');
+  expect([rest.sentiment_score, rest.topic_probability].map((it) => typeof it)).toEqual(['string', 'string']);
+  const [event] = sandbox.truthOf('events', { ...BRENT, ...MONTH });
+  expect(Date.parse(`${event!.wire.event_date}+05:30`)).toBe(Date.parse(event!.publishedAt));
+  expect(event!.wire).not.toHaveProperty('id');
+});
+
+test('scores of tickers add up, and some records go without the score alone', async () => {
+  const sandbox = await aSandbox({ records: { missingScores: 0.2 } });
+  const records = sandbox.truthOf('ticker-headlines', { ...BRENT, ...MONTH }).map(({ wire }) => wire);
+  for (const it of records) {
+    const [bear, flat, bull] = [it.bearish_probability, it.neutral_probability, it.bullish_probability].map(
+      Number,
+    );
+    expect(bear! + flat! + bull!).toBeCloseTo(1, 9);
+    if (typeof it.sentiment_score === 'number') expect(it.sentiment_score).toBeCloseTo(bull! - bear!, 9);
+  }
+  const nulls = records.filter(({ sentiment_score }) => sentiment_score === null).length;
+  const absent = records.filter((record) => !('sentiment_score' in record)).length;
+  expect((nulls + absent) / records.length).toBeCloseTo(0.2, 1);
+  expect(Math.min(nulls, absent)).toBeGreaterThan(0);
+});
+
+test('headlines of tickers can be told apart by id, and without one by time, text and source', async () => {
+  const sandbox = await aSandbox({ volume: 10 });
+  const week = { from: '2026-11-13', to: '2026-11-19' };
+  const records = ['BZ_COM', 'CL_COM', 'BTC_CRY'].flatMap((ticker) =>
+    sandbox.truthOf('ticker-headlines', { ticker, ...week }).map(({ wire }) => wire),
+  );
+  expect(records.length).toBeGreaterThan(5000);
+  expect(new Set(records.map(({ id }) => id)).size).toBe(records.length);
+  const natural = records.map((it) =>
+    JSON.stringify([it.ticker, it.publication_time, it.headline, it.source]),
+  );
+  expect(new Set(natural).size).toBe(records.length);
+});
+
+test('EXPLICIT and IMPLICIT are together COMBINED', async () => {
+  const sandbox = await aSandbox();
+  const [combined, explicit, implicit] = ['COMBINED', 'EXPLICIT', 'IMPLICIT'].map((match_type) =>
+    sandbox.truthOf('ticker-headlines', { ...BRENT, match_type, ...MONTH }).map(({ wire }) => wire.id),
+  );
+  expect([...explicit!, ...implicit!].sort()).toEqual([...combined!].sort());
+  expect(Math.min(explicit!.length, implicit!.length)).toBeGreaterThan(0);
+});
+
+test.each([
+  [
+    'topic_probability_threshold',
+    ({ topic_probability }: Record<string, unknown>) => Number(topic_probability),
+  ],
+  [
+    'abs_sentiment_threshold',
+    ({ sentiment_score }: Record<string, unknown>) => Math.abs(Number(sentiment_score)),
+  ],
+] as const)('%s leaves out what is below it', async (name, read) => {
+  const sandbox = await aSandbox({ records: { missingScores: 0 } });
+  const all = sandbox.truthOf('ticker-headlines', { ...BRENT, ...MONTH });
+  const some = sandbox.truthOf('ticker-headlines', { ...BRENT, [name]: '0.7', ...MONTH });
+  expect(some).toEqual(all.filter(({ wire }) => read(wire) >= 0.7));
+  expect(some.length).toBeGreaterThan(0);
+  expect(some.length).toBeLessThan(all.length);
+});
+
+test.each([
+  [422, { match_type: 'DOMESTIC' }],
+  [422, { language_preset: 'WESTERN' }],
+  [422, { abs_sentiment_threshold: 1.5 }],
+  [422, { topic_probability_threshold: 'high' }],
+  [200, { topic_preset: 'ALL', language_preset: 'ALL', source_preset: 'ALL', source_country_preset: 'ALL' }],
+])('%d answers a ticker with %j', async (status, query) => {
+  expect((await get(await aSandbox(), PATH, query)).status).toBe(status);
+});
+
+test('headlines of tickers reach 90 days back unless they may reach further', async () => {
+  const ask = async (tickerLookBackDays: number | null | undefined, start_date: string) => {
+    const sandbox = await aSandbox(tickerLookBackDays === undefined ? {} : { tickerLookBackDays });
+    return (await get(sandbox, PATH, { start_date, end_date: start_date })).status;
+  };
+  expect(await ask(undefined, '2026-08-22')).toBe(200);
+  expect(await ask(undefined, '2026-08-21')).toBe(400);
+  expect(await ask(null, '2020-01-01')).toBe(200);
+  expect(await ask(30, '2026-08-22')).toBe(400);
+});
+
+test('there are some 60 tickers of every class, and some have no news at all', async () => {
+  const sandbox = await aSandbox();
+  const { json } = await get(sandbox, '/v1/ticker');
+  const tickers: string[] = json.map(({ ticker }: { ticker: string }) => ticker);
+  expect(json[0]).toEqual({ ticker: 'BZ_COM', name: 'Brent Crude Oil', asset_class: 'Commodities' });
+  expect(new Set(tickers).size).toBeGreaterThan(55);
+  expect(new Set(tickers.map((ticker) => ticker.split('_')[1]))).toEqual(
+    new Set(['COM', 'CRY', 'IND', 'EQ', 'FX']),
+  );
+  expect(tickers).toEqual(expect.arrayContaining(['BZ_COM', 'BTC_CRY', 'EUR_IND']));
+  const silent = tickers.filter(
+    (ticker) => sandbox.truthOf('ticker-headlines', { ticker, ...MONTH }).length === 0,
+  );
+  expect(silent.length).toBeGreaterThan(2);
+  expect(silent.length).toBeLessThan(10);
+});
+
+test('tickers are searched by keywords in code and name', async () => {
+  const sandbox = await aSandbox();
+  const { json } = await get(sandbox, '/v1/ticker/search', { keywords: 'gas' });
+  expect(json.map(({ ticker }: { ticker: string }) => ticker)).toEqual([
+    'NG_COM',
+    'TTF_COM',
+    'RB_COM',
+    'PGY_EQ',
+  ]);
+  expect((await get(sandbox, '/v1/ticker/search')).status).toBe(422);
+});
+
+test('sources and languages are those that headlines have', async () => {
+  const sandbox = await aSandbox();
+  const names = async (path: string, field: string) =>
+    (await get(sandbox, path)).json.map((entry: Record<string, string>) => entry[field]);
+  const sources = new Set(await names('/v1/sources', 'name'));
+  const languages = new Set(await names('/v1/taxonomy/languages', 'code'));
+  const records = sandbox.truthOf('ticker-headlines', { ...BRENT, ...MONTH }).map(({ wire }) => wire);
+  expect(records.filter(({ source }) => !sources.has(source))).toEqual([]);
+  expect(new Set(records.map(({ language }) => language))).toEqual(languages);
+});
+
+test.each([
+  ['/v1/ticker', 'BZ_COM'],
+  ['/v1/sources', 'Meridian Wire'],
+  ['/v1/taxonomy/languages', 'ko'],
+])('%s can list bare strings', async (path, one) => {
+  expect((await get(await aSandbox({ lookups: 'strings' }), path)).json).toContain(one);
+});
+
+test('an event has the fields that are likely, its impact a number in a string or a word', async () => {
+  const sandbox = await aSandbox();
+  const events = sandbox.truthOf('events', { ...BRENT, ...MONTH }).map(({ wire }) => wire);
+  expect(Object.keys(events[0]!)).toEqual([
+    'id',
+    'event_date',
+    'event_name',
+    'summary',
+    'event_type',
+    'direction',
+    'impact',
+    'topic_name',
+  ]);
+  const impacts = new Set(events.map(({ impact }) => impact));
+  expect([...impacts].filter((it) => !/^(0\.\d|1|High|Medium|Low)$/.test(String(it)))).toEqual([]);
+  expect(impacts).toContain('High');
+  expect(impacts).toContain('0.9');
+  expect(new Set(events.map(({ direction }) => direction))).toEqual(new Set(['Bullish', 'Bearish']));
+  const ofType = (event_type: string) => sandbox.truthOf('events', { ...BRENT, event_type, ...MONTH }).length;
+  expect(ofType('Realised') + ofType('Anticipated')).toBe(ofType('Combined'));
+});
+
+test('every event has headlines, published on its day and not before it', async () => {
+  const sandbox = await aSandbox();
+  const events = sandbox.truthOf('events', { ...BRENT, ...MONTH });
+  const headlines = sandbox.truthOf('event-headlines', { ...BRENT, ...MONTH });
+  const publishedAt = new Map(events.map((event) => [event.wire.id, event.publishedAt]));
+  expect(new Set(headlines.map(({ wire }) => wire.event_id))).toEqual(new Set(publishedAt.keys()));
+  for (const headline of headlines) {
+    const eventAt = publishedAt.get(headline.wire.event_id)!;
+    expect(headline.publishedAt >= eventAt).toBe(true);
+    expect(headline.publishedAt.slice(0, 10)).toBe(eventAt.slice(0, 10));
+    expect(Date.parse(String(headline.wire.event_date))).toBe(Date.parse(eventAt));
+  }
+});
