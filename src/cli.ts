@@ -11,9 +11,11 @@ import { sandboxCommand } from './commands/sandbox.ts';
 import { statusCommand } from './commands/status.ts';
 import type { Session } from './compose.ts';
 import { readConfig } from './config.ts';
-import { exitCodeOf, explain } from './exit.ts';
+import { ConfigError } from './errors.ts';
+import { exitCodeOf, exitCodes, explain } from './exit.ts';
 import { stopOnSignals } from './interrupt.ts';
 import { createLog } from './log.ts';
+import { StatusLine } from './terminal/status-line.ts';
 import { version } from './version.ts';
 
 /** A command: does its work, prints its result, answers with the exit code. */
@@ -33,7 +35,7 @@ const program = new Command('gmsi')
   .option('--json', 'print the result as one JSON document')
   .option('--quiet', 'no progress, only warnings')
   .option('--verbose', 'log more, and show where an error came from')
-  .showSuggestionAfterError()
+  .configureOutput({ outputError: () => {} })
   .exitOverride();
 
 /** Gives a command its session and takes its exit code. */
@@ -42,12 +44,17 @@ function runs<Args extends unknown[]>(run: Run<Args>, { readable = false } = {})
     const args = given.slice(0, -1) as Args;
     const { json = false, quiet = false, verbose = false } = program.opts<GlobalOptions>();
     const config = readConfig();
-    const terminal = process.stderr.isTTY === true;
+    const screen = process.stderr.isTTY ? new StatusLine(process.stderr) : undefined;
+    process.once('exit', () => screen?.clear());
     const level = verbose ? 'debug' : quiet && config.logLevel === 'info' ? 'warn' : config.logLevel;
-    const log = createLog({ level, readable: readable || terminal });
+    const log = createLog({
+      level,
+      readable: readable || screen !== undefined,
+      ...(screen && { to: screen }),
+    });
     const session: Session = {
-      ...{ config, log, json, clock: () => new Date(), stop: stopOnSignals() },
-      progress: quiet ? 'none' : terminal ? 'bar' : 'lines',
+      ...{ config, log, json, clock: () => new Date(), stop: stopOnSignals(screen ?? process.stderr) },
+      progress: quiet ? 'none' : (screen ?? 'lines'),
     };
     process.exitCode = await run(session, ...args);
   };
@@ -116,10 +123,17 @@ program
 try {
   await program.parseAsync();
 } catch (error) {
-  if (error instanceof CommanderError) {
-    process.exitCode = error.exitCode === 0 ? 0 : 2;
-  } else {
-    process.stderr.write(explain(error, process.argv.includes('--verbose')));
-    process.exitCode = exitCodeOf(error);
-  }
+  const isHelp = error instanceof CommanderError && /help|version/.test(error.code);
+  const shown = error instanceof CommanderError ? misuse(error) : error;
+  if (!isHelp) process.stderr.write(explain(shown, process.argv.includes('--verbose')));
+  process.exitCode = isHelp && error.exitCode === 0 ? exitCodes.done : exitCodeOf(shown);
+}
+
+/** What commander says, in the form of every other error. */
+function misuse(error: CommanderError): ConfigError {
+  const [what = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
+  const hint =
+    suggestion?.replace(/^\((.*)\)$/, '$1') ??
+    'gmsi --help lists the commands, gmsi <command> --help what each takes.';
+  return new ConfigError(`${what.replace(/\.$/, '')}.`, { hint, cause: error });
 }

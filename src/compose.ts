@@ -10,6 +10,7 @@ import { readJob } from './job/read-job.ts';
 import type { Log } from './log.ts';
 import { type Ledger, openLedger } from './pipeline/request-budget.ts';
 import type { Secret } from './secret.ts';
+import type { ProgressView } from './terminal/progress.ts';
 import { version } from './version.ts';
 import { checkServer, connect, type Warehouse } from './warehouse/connect.ts';
 import { useEmbeddedServer } from './warehouse/embedded/server.ts';
@@ -23,8 +24,7 @@ export interface Session {
   readonly stop: AbortSignal;
   /** Results as one JSON document instead of text for a person. */
   readonly json: boolean;
-  /** Progress goes to a bar on the terminal, to log lines, or nowhere. */
-  readonly progress: 'bar' | 'lines' | 'none';
+  readonly progress: ProgressView;
 }
 
 export interface OpenWarehouse extends AsyncDisposable {
@@ -84,8 +84,8 @@ async function warehouseAddress({ config, log }: Session) {
     };
   }
   const server = await useEmbeddedServer(config.home);
-  const { moved, cluster } = server.location;
-  if (moved)
+  const { justMoved, cluster } = server.location;
+  if (justMoved)
     log.info(
       `the embedded PostgreSQL cannot run below ${config.home}, which only root can enter: its data is in ${cluster}`,
     );
@@ -159,9 +159,15 @@ export function openService(
 
 function logEvent(log: Log, event: ClientEvent): void {
   if (event.type === 'request') log.trace(event, 'answered');
-  else if (event.type === 'retry') log.debug({ ...event, reason: event.reason.message }, 'trying again');
+  else if (event.type === 'retry') logRetry(log, event);
   else
     log.warn(
       `the service asked to slow down: pausing ${event.pauseMs} ms, then ${event.concurrency} requests at a time`,
     );
+}
+
+function logRetry(log: Log, { path, attempt, delayMs, reason }: ClientEvent & { type: 'retry' }): void {
+  // The first ones are over in a second or two and of no interest; later ones explain a silence.
+  const level = attempt < 3 ? 'debug' : 'info';
+  log[level]({ path }, `${reason.message} Try ${attempt + 1} follows in ${(delayMs / 1000).toFixed(1)} s.`);
 }

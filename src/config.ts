@@ -79,7 +79,11 @@ function readApiKey(env: Environment, cwd: string): Secret | undefined {
         hint: 'It must name a file that holds nothing but the key.',
       });
     }
-    if (key === '') throw new ConfigError(`GMSI_API_KEY_FILE is empty: ${path}`);
+    if (key === '') {
+      throw new ConfigError(`GMSI_API_KEY_FILE names an empty file: ${path}`, {
+        hint: 'It must hold the key and nothing else.',
+      });
+    }
   }
   if (key === undefined) return undefined;
   if (!/^[\x21-\x7e]+$/.test(key)) {
@@ -104,7 +108,9 @@ function readBaseUrl(text: string | undefined): string | undefined {
     });
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new ConfigError(`GMSI_BASE_URL must begin with https:// (or http://), not ${url.protocol}//`);
+    throw new ConfigError(`GMSI_BASE_URL begins with ${url.protocol}.`, {
+      hint: 'It must begin with https:// (or http://).',
+    });
   }
   if (url.username || url.password || url.search || url.hash) {
     throw new ConfigError('GMSI_BASE_URL must hold neither a user, a password, a query nor a fragment.', {
@@ -119,24 +125,42 @@ function readWarehouse(env: Environment): WarehouseAddress {
   if (text === undefined) {
     return env.PGHOST || env.PGSERVICE || env.PGDATABASE ? { kind: 'pg-environment' } : { kind: 'embedded' };
   }
-  if (!/^postgres(ql)?:\/\//.test(text)) {
+  if (!isPostgresAddress(text.trim())) {
+    // No cause: the parser's error quotes the address, password and all.
     throw new ConfigError('DATABASE_URL is not the address of a PostgreSQL database.', {
-      hint: 'It looks like postgres://user:password@host:5432/database. Unset it to use the embedded warehouse.',
+      hint: 'It looks like postgres://user:password@host:5432/database, special characters of the password as %40.',
     });
   }
   return { kind: 'url', url: new Secret(text.trim()) };
 }
 
+function isPostgresAddress(text: string): boolean {
+  if (!/^postgres(ql)?:\/\//.test(text)) return false;
+  try {
+    const { username, password, hostname, pathname } = new URL(text);
+    for (const part of [username, password, hostname, pathname]) decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function readLogLevel(text = 'info'): LogLevel {
   const level = logLevels.find((known) => known === text.trim().toLowerCase());
-  if (!level) throw new ConfigError(`LOG_LEVEL is "${text}"; it can be ${logLevels.join(', ')}.`);
+  if (!level) {
+    throw new ConfigError(`LOG_LEVEL is "${text}", which is no level.`, {
+      hint: `It can be ${logLevels.join(', ')}.`,
+    });
+  }
   return level;
 }
 
 function readLease(text = '30'): number {
   const seconds = Number(text);
   if (!(seconds >= 2 && seconds <= 3600)) {
-    throw new ConfigError(`GMSI_LEASE_SECONDS is "${text}"; it must be a number of seconds from 2 to 3600.`);
+    throw new ConfigError(`GMSI_LEASE_SECONDS is "${text}".`, {
+      hint: 'It must be a number of seconds from 2 to 3600.',
+    });
   }
   return seconds;
 }

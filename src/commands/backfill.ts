@@ -54,8 +54,7 @@ export async function backfillJob(
       },
       plan: { fullRefresh: options.fullRefresh ?? false, retryRefused: options.retryRefused ?? false },
       onStart: (read) => {
-        if (session.progress !== 'none')
-          progress = showProgress(job.name, read, session.log, session.progress === 'bar');
+        progress = showProgress(job.name, read, session.log, session.progress);
       },
     });
     await service.ledger.settle();

@@ -28,8 +28,10 @@ export async function doctorCommand(session: Session): Promise<number> {
       warehouse = await openWarehouse(session, 'as-is');
       return `${warehouse.description}, PostgreSQL ${(await checkServer(warehouse.db)).version}`;
     });
-    if (warehouse) await checkWarehouse(findings, warehouse);
-    if (warehouse) await checkService(findings, session, warehouse);
+    if (warehouse) {
+      const isMigrated = await checkWarehouse(findings, warehouse);
+      await checkService(findings, session, warehouse, isMigrated);
+    }
   } finally {
     await warehouse?.[Symbol.asyncDispose]();
   }
@@ -37,11 +39,14 @@ export async function doctorCommand(session: Session): Promise<number> {
   return findings.every((finding) => finding.ok) ? exitCodes.done : exitCodes.doNotRetry;
 }
 
-async function checkWarehouse(findings: Finding[], { db }: OpenWarehouse): Promise<void> {
+/** @returns whether the schema is there and current */
+async function checkWarehouse(findings: Finding[], { db }: OpenWarehouse): Promise<boolean> {
+  let isMigrated = false;
   await attempt(findings, 'schema', async () => {
     const waiting = (await migrationStatus(db))
       .filter(({ executedAt }) => !executedAt)
       .map(({ name }) => name);
+    isMigrated = waiting.length === 0;
     return waiting.length > 0 ? `not migrated yet (${waiting.join(', ')}); the next load does it` : 'current';
   });
   await attempt(findings, 'privileges', async () => {
@@ -62,17 +67,27 @@ async function checkWarehouse(findings: Finding[], { db }: OpenWarehouse): Promi
       );
     return `within ${Math.max(1, Math.ceil(Math.abs(seconds)))} s of the warehouse`;
   });
+  return isMigrated;
 }
 
-async function checkService(findings: Finding[], session: Session, { db }: OpenWarehouse): Promise<void> {
+async function checkService(
+  findings: Finding[],
+  session: Session,
+  { db }: OpenWarehouse,
+  isMigrated: boolean,
+): Promise<void> {
   const known = await attempt(findings, 'configuration', async () => {
     serviceAccess(session);
     return `${session.config.baseUrl}, with a key`;
   });
   if (!known) return;
-  if ((await migrationStatus(db)).some(({ executedAt }) => !executedAt)) {
+  if (!isMigrated) {
     // A request must be booked, and there is nowhere to book it yet.
-    findings.push({ check: 'service', ok: true, found: 'not asked: gmsi migrate first' });
+    findings.push({
+      check: 'service',
+      ok: true,
+      found: 'not asked: the warehouse has to be mended or migrated first',
+    });
     return;
   }
   const settings = { ...defaultServiceSettings, maxAttempts: 1 };

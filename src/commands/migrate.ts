@@ -6,7 +6,9 @@ import { migrate, migrationStatus } from '../warehouse/migrate.ts';
 /** `gmsi migrate [status]`. */
 export async function migrateCommand(session: Session, what: string | undefined): Promise<number> {
   if (what !== undefined && what !== 'status') {
-    throw new ConfigError(`gmsi migrate takes nothing, or "status", not "${what}".`);
+    throw new ConfigError(`There is no gmsi migrate ${what}.`, {
+      hint: 'gmsi migrate brings the schema up to date, gmsi migrate status only shows what is applied.',
+    });
   }
   await using warehouse = await openWarehouse(session, 'as-is');
   const applied = what === 'status' ? [] : await migrate(warehouse.db);

@@ -1,9 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { sql } from 'kysely';
 import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
+import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import { table } from '../terminal/table.ts';
+import { count, table } from '../terminal/table.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
 
 export interface PsqlOptions {
@@ -29,8 +30,16 @@ export async function psqlCommand(session: Session, options: PsqlOptions): Promi
     stdio: 'inherit',
     env: { ...process.env, ...environmentFor(warehouse) },
   });
+  leaveSignalsTo(child);
   const [code] = await once(child, 'exit');
   return code ?? exitCodes.incomplete;
+}
+
+/** Ctrl-C is psql's: there it cancels a statement, and must not end the program that keeps the server running. */
+function leaveSignalsTo(child: ChildProcess): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeAllListeners(signal);
+  process.on('SIGINT', () => {});
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
 }
 
 async function keepOpen(session: Session, { url, description }: OpenWarehouse): Promise<number> {
@@ -46,10 +55,16 @@ async function runWithoutPsql({ db }: OpenWarehouse, statement: string): Promise
     const { rows } = await sql.raw<Record<string, unknown>>(statement).execute(db);
     const head = Object.keys(rows[0] ?? {});
     const cells = rows.map((row) => head.map((column) => cell(row[column])));
-    process.stdout.write(`${table(head, cells)}\n(${rows.length} rows)\n`);
-    return 0;
+    const lines = rows.length > 0 ? `${table(head, cells)}\n` : '';
+    process.stdout.write(`${lines}(${count(rows.length, 'row')})\n`);
+    return exitCodes.done;
   } catch (error) {
-    throw namedDatabaseError(error);
+    const named = namedDatabaseError(error);
+    if (named !== error || !(error instanceof Error)) throw named;
+    throw new ConfigError(`The statement fails: ${error.message}`, {
+      cause: error,
+      hint: 'Mend the statement.',
+    });
   }
 }
 

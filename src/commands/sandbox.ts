@@ -70,6 +70,8 @@ function parseOptions(text = '{}'): SandboxOptions {
 }
 
 function wholeNumber(flag: string, text: string): number {
-  if (!/^\d+$/.test(text)) throw new ConfigError(`${flag} is "${text}"; it must be a whole number.`);
+  if (!/^\d+$/.test(text)) {
+    throw new ConfigError(`${flag} is "${text}".`, { hint: 'It must be a whole number.' });
+  }
   return Number(text);
 }

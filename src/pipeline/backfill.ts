@@ -19,6 +19,7 @@ import { originOf } from './origin.ts';
 import { type PlanOptions, planWindows } from './plan-windows.ts';
 import type { Ledger } from './request-budget.ts';
 import { freshLookups, scopeOf } from './resolve-job.ts';
+import { withWarehouseRetries } from './warehouse-retries.ts';
 
 export interface BackfillContext {
   readonly job: Job;
@@ -85,19 +86,16 @@ export async function backfill(context: BackfillContext): Promise<BackfillResult
 
   const scope = scopeOf(job, days, lookups);
   await planWindows(warehouse, job, scope, context.plan);
-  const open = await countOpen(warehouse, scope, { loadId: 0, leaseSeconds: context.leaseSeconds });
+  const nobody = { loadId: 0, leaseSeconds: context.leaseSeconds };
+  const open = await withWarehouseRetries(() => countOpen(warehouse, scope, nobody));
   if (open.free + open.held === 0) {
     const windows = await countByState(warehouse, scope);
     const outcome = windows.refused > 0 ? 'incomplete' : 'done';
     return { outcome, error: undefined, loadId: undefined, totals, windows, scope, seconds: seconds() };
   }
 
-  const loadId = await startLoad(warehouse, {
-    command: 'backfill',
-    job: job.name,
-    feed: feed.name,
-    run_by: context.runBy,
-  });
+  const about = { command: 'backfill', job: job.name, feed: feed.name, run_by: context.runBy };
+  const loadId = await withWarehouseRetries(() => startLoad(warehouse, about));
   const log = context.log.child({ load: loadId, job: job.name });
   const lease = keepLease(warehouse, loadId, context.leaseSeconds, totals, log);
   const ending = endings(stop);
@@ -130,7 +128,7 @@ export async function backfill(context: BackfillContext): Promise<BackfillResult
     ending.dispose();
     await close(load, end, context.ledger);
   }
-  const windows = await countByState(warehouse, scope);
+  const windows = await withWarehouseRetries(() => countByState(warehouse, scope));
   return { ...end, loadId, totals, windows, scope, seconds: seconds() };
 }
 

@@ -8,7 +8,9 @@ import {
   countOpen,
   type Leaving,
   leaveWindow,
+  releaseWindows,
 } from '../warehouse/queries/claims.ts';
+import { countByState } from '../warehouse/queries/window-counts.ts';
 import type { LoadOutcome } from '../warehouse/tables/database.ts';
 import { ClaimLost } from './commit-page.ts';
 import { drainWindow } from './drain-window.ts';
@@ -25,7 +27,10 @@ export interface LoadEnd {
 /** How long to wait before looking again for windows that another run holds, in milliseconds. */
 const pollInterval = 500;
 
-/** Windows that may fail one after the other, with none drained in between, before the run is ended as hopeless. */
+/**
+ * Windows that may fail one after the other, with none drained in between, before the run is ended as hopeless; not
+ * counting as many as are under way at once, which may all be older than the service's look-back.
+ */
 const failuresInARow = 10;
 
 /**
@@ -106,7 +111,7 @@ export async function drainAll(
     );
     if (!(error instanceof GmsiError)) load.log.debug({ ...about, err: error }, 'this was not expected');
     inARow = refusal.event === 'fail' ? inARow + 1 : 0;
-    if (inARow >= failuresInARow) endEarly('incomplete', error, false);
+    if (inARow >= failuresInARow + load.job.service.concurrency) endEarly('incomplete', error, false);
   }
 
   async function judge(window: ClaimedWindow, error: unknown) {
@@ -153,11 +158,23 @@ export async function drainAll(
     return true;
   }
 
-  const workers = Array.from({ length: load.job.service.concurrency }, () =>
-    work().catch((error: unknown) => endEarly('incomplete', error, true)),
-  );
-  await Promise.all(workers);
+  const unlessBroken = (part: Promise<void>) =>
+    part.catch((error: unknown) => endEarly('incomplete', error, true));
+
+  let unclaimed = 0;
+  do {
+    await Promise.all(Array.from({ length: load.job.service.concurrency }, () => unlessBroken(work())));
+    if (load.stop.aborted) break;
+    // A claim whose reply was lost on the way is a window that this load holds and nobody drains.
+    await unlessBroken(
+      withWarehouseRetries(() => releaseWindows(load.warehouse, load.loadId)).then((released) => {
+        unclaimed = released;
+      }),
+    );
+  } while (unclaimed > 0 && !load.stop.aborted);
+
   if (ended) return ended;
   if (load.stop.aborted) return { outcome: 'interrupted', error: undefined };
-  return { outcome: failed > 0 ? 'incomplete' : 'done', error: undefined };
+  const { refused } = await withWarehouseRetries(() => countByState(load.warehouse, load.scope));
+  return { outcome: failed + refused > 0 ? 'incomplete' : 'done', error: undefined };
 }

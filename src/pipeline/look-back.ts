@@ -12,10 +12,15 @@ export type Refusal =
   /** `marked`: windows that are now refused without having been asked for. */
   | { readonly beyondLookBack: true; readonly marked: number; readonly firstDay: Day };
 
+interface Refused {
+  readonly window: ClaimedWindow;
+  readonly status: number;
+}
+
 /** Tells a service that does not answer windows older than its look-back from one that refuses a single window. */
 export interface LookBack {
   refused(window: ClaimedWindow, error: RequestRefused): Promise<Refusal>;
-  /** True where refusals came in before anything was answered: the newest windows will tell what they mean. */
+  /** True once windows were refused: the newest ones will tell what it means. */
   readonly wantsNewestFirst: boolean;
 }
 
@@ -25,9 +30,10 @@ export interface LookBack {
  * Then every window that begins as early is refused, too, and is not worth a request.
  */
 export function watchLookBack(warehouse: Warehouse, scope: WindowScope, loadId: number): LookBack {
-  const suspects: { window: ClaimedWindow; status: number }[] = [];
+  const suspects: Refused[] = [];
   const onlySeries = scope.countries.length * scope.topics.length === 1;
-  let unexplained = 0;
+  /** Refusals that nothing younger was answered for: either broken windows, or the answers are still on their way. */
+  const unexplained: Refused[] = [];
   let boundary: Day | undefined;
 
   async function isSuspect(window: ClaimedWindow): Promise<boolean> {
@@ -37,7 +43,13 @@ export function watchLookBack(warehouse: Warehouse, scope: WindowScope, loadId: 
     return around.younger && !around.asOld;
   }
 
-  function isConfirmed({ window, status }: (typeof suspects)[number]): boolean {
+  async function suspectEarlierOnes(): Promise<void> {
+    for (const earlier of unexplained.splice(0)) {
+      ((await isSuspect(earlier.window)) ? suspects : unexplained).push(earlier);
+    }
+  }
+
+  function isConfirmed({ window, status }: Refused): boolean {
     return suspects.some(
       (other) =>
         other.status === status &&
@@ -48,17 +60,19 @@ export function watchLookBack(warehouse: Warehouse, scope: WindowScope, loadId: 
 
   return {
     get wantsNewestFirst() {
-      return unexplained >= 2 && boundary === undefined;
+      // Also once a boundary is known: drawn from old windows, it may lie far below the real one.
+      return unexplained.length + suspects.length >= 2;
     },
     async refused(window, error) {
       if (boundary === undefined || window.first_day > boundary) {
+        const refused = { window, status: error.status };
         if (!(await isSuspect(window))) {
-          unexplained++;
+          unexplained.push(refused);
           return { beyondLookBack: false };
         }
-        const suspect = { window, status: error.status };
-        suspects.push(suspect);
-        if (!isConfirmed(suspect)) return { beyondLookBack: false };
+        suspects.push(refused);
+        await suspectEarlierOnes();
+        if (!isConfirmed(refused)) return { beyondLookBack: false };
         const confirmed = suspects
           .filter((one) => one.status === error.status)
           .map((one) => one.window.first_day);

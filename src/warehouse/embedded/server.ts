@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,6 +23,12 @@ const user = 'gmsi';
 const database = 'gmsi';
 /** Every process that uses the server holds this advisory lock shared; who can take it alone is the last. */
 const inUse = 20_160_101;
+/** Beside the data, so that one rename puts both in place. */
+const passwordName = 'gmsi-password';
+const logName = 'server.log';
+/** How long a crashed server may take to read its log again. */
+const recoverySeconds = 120;
+const cannotConnectNow = '57P03';
 
 /** The embedded warehouse, running for as long as anybody uses it. */
 export interface EmbeddedServer extends AsyncDisposable {
@@ -34,7 +49,8 @@ export async function useEmbeddedServer(home: string): Promise<EmbeddedServer> {
   const binaries = findBinaries(location.account, () => sharedRoot(home, location.account));
   const data = join(location.cluster, 'data');
   await initialise(binaries, location, data);
-  const password = readFileSync(join(location.cluster, 'password'), 'utf8').trim();
+  const password = readFileSync(join(data, passwordName), 'utf8').trim();
+  const giveUpAt = performance.now() + recoverySeconds * 1000;
   for (let attempt = 1; ; attempt++) {
     const started = await startUnlessRunning(binaries, location, data);
     const port = runningPort(data);
@@ -46,17 +62,20 @@ export async function useEmbeddedServer(home: string): Promise<EmbeddedServer> {
         release(holder, () => control(binaries, location, data, ['stop', '-m', 'fast', '-w']));
       return { url, location, started, [Symbol.asyncDispose]: leave };
     } catch (cause) {
-      // Whoever left last may be stopping it at this very moment; then it is started again.
-      if (attempt === 5) throw notStarting(location, data, cause);
-      await sleep(200 * attempt);
+      // Whoever left last may be stopping it at this very moment; then it is started again. After a crash it answers
+      // that it is starting up for as long as it recovers.
+      const isComing = (cause as { code?: string }).code === cannotConnectNow;
+      if (isComing ? performance.now() > giveUpAt : attempt >= 5) throw notStarting(location, data, cause);
+      await sleep(200 * Math.min(attempt, 5));
     }
   }
 }
 
 async function initialise(binaries: Binaries, { cluster, account }: Location, data: string): Promise<void> {
   if (existsSync(join(data, 'PG_VERSION'))) return refuseOtherMajor(binaries, data);
-  // Made aside and renamed: a process that is killed half-way, or two at once, leave no half a cluster.
-  const half = join(cluster, `making-${process.pid}`);
+  // Made aside and renamed: a process that is killed half-way, or two at once, leave no half a cluster. Named at random:
+  // a container that was killed half-way and starts again has the same process ids.
+  const half = join(cluster, `making-${randomBytes(6).toString('hex')}`);
   const password = randomBytes(18).toString('base64url');
   const passwordFile = join(half, 'password');
   mkdirSync(half, { recursive: true });
@@ -69,11 +88,11 @@ async function initialise(binaries: Binaries, { cluster, account }: Location, da
         ...['-D', join(half, 'data'), '-U', user, `--pwfile=${passwordFile}`, '--auth=scram-sha-256'],
         ...['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
       ],
-      account,
+      { account },
     );
-    if (existsSync(data)) return;
-    renameSync(passwordFile, join(cluster, 'password'));
+    renameSync(passwordFile, join(half, 'data', passwordName));
     renameSync(join(half, 'data'), data);
+    removeAbandoned(cluster);
   } catch (cause) {
     if (existsSync(join(data, 'PG_VERSION'))) return;
     throw new ConfigError(
@@ -85,6 +104,13 @@ async function initialise(binaries: Binaries, { cluster, account }: Location, da
     );
   } finally {
     rmSync(half, { recursive: true, force: true });
+  }
+}
+
+/** What processes that were killed half-way, or came second, have left; theirs cannot come to be of use any more. */
+function removeAbandoned(cluster: string): void {
+  for (const name of readdirSync(cluster)) {
+    if (name.startsWith('making-')) rmSync(join(cluster, name), { recursive: true, force: true });
   }
 }
 
@@ -115,9 +141,9 @@ async function startUnlessRunning(binaries: Binaries, location: Location, data: 
     'start',
     '-w',
     '-t',
-    '60',
+    String(recoverySeconds),
     '-l',
-    join(data, 'server.log'),
+    logName,
     '-o',
     options,
   ]);
@@ -131,7 +157,8 @@ async function control(
   args: string[],
 ): Promise<boolean> {
   try {
-    await run(binaries.pgCtl, ['-D', data, ...args], location.account);
+    // pg_ctl puts -D and -l into a shell's command line between double quotes, where a path can break out.
+    await run(binaries.pgCtl, args, { account: location.account, cwd: data, PGDATA: data });
     return true;
   } catch {
     return false;
@@ -200,13 +227,21 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-function run(program: string, args: string[], account: Location['account']): Promise<void> {
+interface RunSetting {
+  readonly account: Location['account'];
+  readonly cwd?: string;
+  readonly PGDATA?: string;
+}
+
+function run(program: string, args: string[], { account, cwd = '/', PGDATA }: RunSetting): Promise<void> {
   return new Promise((done, failed) => {
-    // Not in our working directory, which the server's user may not be able to enter; messages in English.
+    // Not in our working directory, which the server's user may not be able to enter; messages in English; in a session
+    // of its own, so that Ctrl-C does not end an initdb half-way.
     const child = spawn(program, args, {
       ...account,
-      cwd: '/',
-      env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' },
+      cwd,
+      detached: true,
+      env: { LC_ALL: 'C', PATH: '/usr/bin:/bin', PGDATA },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     let said = '';
@@ -225,6 +260,6 @@ function run(program: string, args: string[], account: Location['account']): Pro
 function notStarting({ cluster }: Location, data: string, cause: unknown): ConfigError {
   return new ConfigError(`The embedded PostgreSQL in ${cluster} does not start.`, {
     cause,
-    hint: `Its log says why: ${join(data, 'server.log')}`,
+    hint: `Its log says why: ${join(data, logName)}`,
   });
 }

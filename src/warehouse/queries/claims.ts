@@ -116,6 +116,17 @@ export async function leaveWindow(
     .execute();
 }
 
+/** Gives back every window that a load holds. @returns how many */
+export async function releaseWindows(db: Kysely<Database>, loadId: number): Promise<number> {
+  const { numUpdatedRows } = await db
+    .updateTable('windows')
+    .set({ state: nextWindowState('draining', 'release')! })
+    .where('load_id', '=', loadId)
+    .where('state', '=', 'draining')
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}
+
 /** True where a load still holds a window that it has claimed. */
 export async function holdsWindow(db: Kysely<Database>, windowId: number, loadId: number): Promise<boolean> {
   const row = await db

@@ -14,6 +14,13 @@ export async function missingPrivileges(db: Kysely<Database>): Promise<string[]>
     select 'CREATE on the database' as missing
     where to_regnamespace('gmsi') is null and not has_database_privilege(current_database(), 'CREATE')
     union all
+    select 'USAGE on schema gmsi'
+    from pg_namespace where nspname = 'gmsi' and not has_schema_privilege(oid, 'USAGE')
+    union all
+    select 'DELETE on gmsi.windows'
+    from pg_class
+    where relnamespace = to_regnamespace('gmsi') and relname = 'windows' and not has_table_privilege(oid, 'DELETE')
+    union all
     select format('%s on gmsi.%I', privilege, relname)
     from pg_class
     cross join unnest(array['SELECT', 'INSERT', 'UPDATE']) as privilege

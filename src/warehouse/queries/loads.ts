@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database, LoadOutcome } from '../tables/database.ts';
+import { releaseWindows } from './claims.ts';
 
 /** What a load has done so far. */
 export interface LoadTotals {
@@ -42,12 +43,7 @@ export async function finishLoad(
   totals: LoadTotals,
   error: string | null,
 ): Promise<void> {
-  await db
-    .updateTable('windows')
-    .set({ state: 'pending' })
-    .where('load_id', '=', loadId)
-    .where('state', '=', 'draining')
-    .execute();
+  await releaseWindows(db, loadId);
   await db
     .updateTable('loads')
     .set({ ...totals, outcome, error, heartbeat_at: sql<Date>`now()`, finished_at: sql<Date>`now()` })

@@ -15,12 +15,9 @@ export async function ensurePartitions(
   rows: readonly Row[],
   known: KnownPartitions,
 ): Promise<void> {
-  const missing = new Set<string>();
-  for (const row of rows) {
-    const month = (row[table.partitionedBy] as string).slice(0, 7);
-    if (!known.has(`${table.name} ${month}`)) missing.add(month);
-  }
-  for (const month of missing) {
+  const months = new Set(rows.map((row) => (row[table.partitionedBy] as string).slice(0, 7)));
+  for (const month of months) {
+    if (known.has(`${table.name} ${month}`)) continue;
     await sql`select gmsi.ensure_month_partition(${table.name}, ${`${month}-01`}::date)`.execute(warehouse);
     known.add(`${table.name} ${month}`);
   }

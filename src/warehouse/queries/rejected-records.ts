@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Database } from '../tables/database.ts';
-import { arrayLiteral } from './array-literal.ts';
+import { arrayParameter } from './array-parameter.ts';
 
 /** A record that could not be read. */
 export type RejectedRecord = {
@@ -22,9 +22,10 @@ export async function keepRejected(
   await sql`
     insert into gmsi.rejected_records
       (feed, country, topic, match_type, window_id, load_id, record_hash, reason, record)
-    select ${feed}, ${series.country}, ${series.topic}, ${series.matchType}, ${windowId}::bigint, ${loadId}::bigint, sent.*
-    from unnest(${arrayLiteral(records, 'record_hash', 'uuid')}::uuid[], ${arrayLiteral(records, 'reason', 'text')}::text[],
-                ${arrayLiteral(records, 'record', 'jsonb')}::jsonb[]) as sent
+    select ${feed}, ${series.country}, ${series.topic}, ${series.matchType}, ${windowId}::bigint, ${loadId}::bigint,
+           unnest(${arrayParameter(records, 'record_hash', 'uuid')}::uuid[]),
+           unnest(${arrayParameter(records, 'reason', 'text')}::text[]),
+           unnest(${arrayParameter(records, 'record', 'jsonb')}::jsonb[])
     on conflict do nothing
   `.execute(db);
 }

@@ -1,0 +1,71 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Temporal } from 'temporal-polyfill';
+import { expect, test } from 'vitest';
+import { parseJob } from '../../src/job/parse-job.ts';
+import { readJob } from '../../src/job/read-job.ts';
+import { type DocPage, docPages, fencesOf, root } from './pages.ts';
+
+const pages = docPages();
+const today = Temporal.PlainDate.from('2026-11-20');
+
+/** Anchors as GitHub makes them of headings. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map((match) =>
+    match[1]!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+function brokenLinks({ path, text }: DocPage): string[] {
+  const prose = text.replace(/^```[\s\S]*?^```$/gm, '');
+  const targets = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1]!);
+  return targets
+    .filter((target) => !/^https?:/.test(target))
+    .filter((target) => {
+      const [file = '', anchor] = target.split('#');
+      const linked = file === '' ? path : join(dirname(path), file);
+      if (!existsSync(join(root, linked))) return true;
+      return anchor !== undefined && !anchorsOf(readFileSync(join(root, linked), 'utf8')).includes(anchor);
+    });
+}
+
+test.for(pages)('every link of $path leads somewhere', (page) => {
+  expect(brokenLinks(page)).toEqual([]);
+});
+
+test('every job file that is printed can be run', () => {
+  const jobs = pages
+    .flatMap(fencesOf)
+    .filter(({ language, marks }) => language === 'yaml' && marks.includes('job'));
+  expect(jobs).not.toHaveLength(0);
+  for (const { place, text } of jobs) {
+    expect(parseJob({ path: place, name: 'printed', text }, today).feed).toBe('gmsi-headlines');
+  }
+});
+
+test('every job in jobs/ that is named on a command line is there', async () => {
+  const commands = pages.flatMap(({ text }) => [
+    ...text.matchAll(/gmsi (?:plan|backfill|status) (jobs\/[\w-]+\.yaml)/g),
+  ]);
+  expect(commands).not.toHaveLength(0);
+  for (const [, path = ''] of commands) await readJob(path, { cwd: root, today });
+});
+
+test('the README names every variable of the environment that is read', () => {
+  const config = readFileSync(join(root, 'src/config.ts'), 'utf8');
+  const read = new Set([...config.matchAll(/\benv\.([A-Z_]+)/g)].map((match) => match[1]!));
+  expect(read).toContain('GMSI_API_KEY');
+  const readme = pages.find(({ path }) => path === 'README.md')!.text;
+  expect([...read].filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
+});
+
+test('the README names every command', () => {
+  const cli = readFileSync(join(root, 'src/cli.ts'), 'utf8');
+  const commands = [...cli.matchAll(/\.command\('(\w+)'\)/g)].map((match) => match[1]!);
+  expect(commands).toContain('backfill');
+  const readme = pages.find(({ path }) => path === 'README.md')!.text;
+  expect(commands.filter((name) => !readme.includes(`\`gmsi ${name}`))).toEqual([]);
+});

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { type Kysely, sql } from 'kysely';
+import { expect, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { Secret } from '../../src/secret.ts';
+import { connect } from '../../src/warehouse/connect.ts';
+import { missingPrivileges } from '../../src/warehouse/queries/health.ts';
+import type { Database } from '../../src/warehouse/tables/database.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { sqlMarked } from './pages.ts';
+
+/** A user of the test's own with the privileges that docs/operating.md grants to `mark`, and a connection as it. */
+async function aUser(warehouse: TestWarehouse, mark: 'loader' | 'reader') {
+  const name = `gmsi_${mark}_${randomUUID().slice(0, 8)}`;
+  await sql.raw(`create role ${name} login password 'secret'`).execute(warehouse.db);
+  const grants = sqlMarked(mark).replaceAll(mark, name);
+  for (const statement of grants.split(';').filter((text) => text.trim() !== '')) {
+    await sql.raw(statement).execute(warehouse.db);
+  }
+  const url = new URL(warehouse.url);
+  url.username = name;
+  url.password = 'secret';
+  const db = connect({ kind: 'url', url: new Secret(url.href) }, 2);
+  return {
+    db,
+    async [Symbol.asyncDispose]() {
+      await db.destroy();
+      await dropRole(warehouse.db, name);
+    },
+  };
+}
+
+async function dropRole(db: Kysely<Database>, name: string): Promise<void> {
+  await sql.raw(`drop owned by ${name}`).execute(db);
+  await sql.raw(`drop role ${name}`).execute(db);
+}
+
+test('the privileges that are documented for a loading user are enough to load, twice', async () => {
+  await using warehouse = await aWarehouse();
+  await using loader = await aUser(warehouse, 'loader');
+  await using sandbox = await startSandbox({ limits: null });
+  const job = aJob({ countries: ['NO'], topics: ['Inflation-Food'] });
+
+  expect(await missingPrivileges(loader.db)).toEqual([]);
+  expect(await runBackfill({ job, db: loader.db, sandbox })).toMatchObject({ outcome: 'done' });
+  const plan = { fullRefresh: true, retryRefused: true };
+  expect(await runBackfill({ job, db: loader.db, sandbox, plan })).toMatchObject({ outcome: 'done' });
+});
+
+test('each of these privileges is needed: without it the doctor says so', async () => {
+  await using warehouse = await aWarehouse();
+  await using reader = await aUser(warehouse, 'reader');
+  const missing = await missingPrivileges(reader.db);
+  expect(missing).toContain('INSERT on gmsi.headlines');
+  expect(missing).toContain('UPDATE on gmsi.windows');
+  expect(missing).toContain('DELETE on gmsi.windows');
+  expect(missing.filter((privilege) => privilege.startsWith('SELECT'))).toEqual([]);
+});
+
+test('the privileges that are documented for a reader let it read and not write', async () => {
+  await using warehouse = await aWarehouse();
+  await using reader = await aUser(warehouse, 'reader');
+  await sql`select * from gmsi.headlines`.execute(reader.db);
+  await expect(sql`delete from gmsi.headlines`.execute(reader.db)).rejects.toThrow('permission denied');
+});

@@ -1,0 +1,48 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { docPages, fencesOf } from './pages.ts';
+
+/**
+ * Queries of the documentation, run against a part of what `npm start` loads. A block of SQL without a mark must
+ * return rows; `may-be-empty` lets it return none. Other marks are for other tests.
+ */
+const queries = docPages()
+  .flatMap(fencesOf)
+  .filter(({ language, marks }) => language === 'sql' && marks.every((mark) => mark === 'may-be-empty'));
+
+let warehouse: TestWarehouse;
+let sandbox: Sandbox;
+
+beforeAll(async () => {
+  // After the last day loaded, so that a fortnight later some of its scores have been revised.
+  let now = new Date('2026-01-03T12:00:00Z');
+  const clock = () => now;
+  const key = 'sandbox-key';
+  const changes = { late: 0, revised: 0.2, withdrawn: 0 };
+  sandbox = await startSandbox({ seed: 'demo', keys: [key], limits: null, clock, changes });
+  warehouse = await aWarehouse();
+  const topics = ['Inflation-Food', 'Market Stress'];
+  const period = { start_date: '2025-10-01', end_date: '2025-12-31' };
+  const job = aJob({ countries: ['US', 'NO'], topics, ...period }, '2026-01-03');
+  const run = { job, db: warehouse.db, sandbox, apiKey: key, clock };
+  await runBackfill(run);
+  now = new Date('2026-01-17T12:00:00Z');
+  await runBackfill({ ...run, plan: { fullRefresh: true, retryRefused: false } });
+});
+
+afterAll(async () => {
+  await warehouse[Symbol.asyncDispose]();
+  await sandbox.stop();
+});
+
+test('the documentation has queries in it', () => {
+  expect(queries.map(({ place }) => place.split(':')[0])).toContain('README.md');
+});
+
+test.for(queries)('$place runs as it is printed', async ({ text, marks }) => {
+  const { rows } = await sql.raw(text).execute(warehouse.db);
+  if (!marks.includes('may-be-empty')) expect(rows).not.toHaveLength(0);
+});

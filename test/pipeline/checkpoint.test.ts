@@ -1,0 +1,123 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aJobFor, type BackfillSetting, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
+import { watchRequests } from '../support/watch-requests.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
+const job = aJobFor(scope, {
+  step: 'P15D',
+  service: { end_date: 'inclusive', page_size: 25, concurrency: 3 },
+});
+
+describe('a run that is stopped and taken up again', () => {
+  it.each([1, 3, 8])(
+    'at page %i, spends no request twice and goes on with the very token it had kept',
+    async (stopAt) => {
+      await using warehouse = await aWarehouse();
+      await using sandbox = await startSandbox({ limits: null, clock });
+      const { db } = warehouse;
+      const stop = new AbortController();
+      let pages = 0;
+      const aroundPage: BackfillSetting['aroundPage'] = async (ask) => {
+        const page = await ask();
+        if (++pages === stopAt) stop.abort();
+        return page;
+      };
+      const first = await runBackfill({ job, db, sandbox, clock, stop: stop.signal, aroundPage });
+      expect(first).toMatchObject({ outcome: 'interrupted', windows: { draining: 0, failed: 0 } });
+      expect(first.totals.pages).toBeLessThan(sandbox.stats().pages + 1);
+
+      const kept = (await windowsOf(db)).filter(({ next_token }) => next_token !== null);
+      const committed = await countRows(db, 'headlines');
+      expect(committed).toBe(sum((await windowsOf(db)).map(({ records }) => records)));
+
+      const requests = watchRequests(sandbox);
+      const second = await runBackfill({ job, db, sandbox, clock });
+      expect(second.outcome).toBe('done');
+      const firstOfEach = new Map<string, string | null>();
+      for (const { path, query, token } of requests) {
+        const window = `${path} ${query.start_date}`;
+        if (!firstOfEach.has(window)) firstOfEach.set(window, token);
+      }
+      for (const { country, first_day, next_token } of kept) {
+        const window = `/v1/headlines/feed/historical/gmsi/${country} ${first_day}`;
+        expect(firstOfEach.get(window)).toBe(next_token);
+      }
+      expect(sandbox.stats().pagesServedTwice).toBe(0);
+      expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
+      expect(first.totals.pages + second.totals.pages).toBe(sandbox.stats().pages);
+      expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    },
+  );
+
+  it('twenty times over, has asked for each page once in the end', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    const outcomes: string[] = [];
+    while (outcomes.at(-1) !== 'done' && outcomes.length < 60) {
+      const stop = new AbortController();
+      const aroundPage: BackfillSetting['aroundPage'] = (ask) => {
+        stop.abort();
+        return ask();
+      };
+      outcomes.push((await runBackfill({ job, db, sandbox, clock, stop: stop.signal, aroundPage })).outcome);
+    }
+    expect(outcomes.length).toBeGreaterThan(5);
+    expect(outcomes.at(-1)).toBe('done');
+    expect(sandbox.stats().pagesServedTwice).toBe(0);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+});
+
+describe('a page whose claim is lost', () => {
+  it.each([
+    ['another load has taken the window', sql`load_id = load_id + 1000`],
+    ['the window was given back', sql`state = 'pending'`],
+    ['somebody has moved its checkpoint', sql`pages = pages + 1`],
+    ['somebody has changed its token', sql`next_token = 'another'`],
+  ])('because %s, is rolled back whole', async (_, change) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    const one = { ...scope, countries: ['US'] };
+    const stop = new AbortController();
+    const slow = aJobFor(one, { service: { end_date: 'inclusive', page_size: 25, concurrency: 1 } });
+    let asked = 0;
+    const result = await runBackfill({
+      ...{ job: slow, db, sandbox, clock, stop: stop.signal },
+      aroundPage: async (ask) => {
+        const page = await ask();
+        if (++asked === 3) {
+          await committedPages(db, 2);
+          await sql`update gmsi.windows set ${change}`.execute(db);
+          stop.abort();
+        }
+        return page;
+      },
+    });
+    expect(result.outcome).toBe('interrupted');
+    expect(result.totals.pages).toBe(2);
+    expect(await countRows(db, 'headlines')).toBe(50);
+    expect((await windowsOf(db))[0]).toMatchObject({ records: 50, rows_inserted: 50 });
+    expect(await coverageOf(db)).toEqual({});
+  });
+});
+
+/** Comes back once the only window's checkpoint stands after so many pages. */
+async function committedPages(db: Warehouse, pages: number): Promise<void> {
+  for (;;) {
+    const [window] = await windowsOf(db);
+    if (window!.pages === pages) return;
+  }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

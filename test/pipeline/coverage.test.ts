@@ -1,0 +1,175 @@
+import fc from 'fast-check';
+import { Temporal } from 'temporal-polyfill';
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { coverageOf } from '../support/warehouse-state.ts';
+import { firstPages, watchRequests } from '../support/watch-requests.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const us = { countries: ['US'], topics: ['Inflation-Food'] };
+/** Windows that abut exactly, so that each day asked for can be counted. */
+const exact = { service: { end_date: 'inclusive' } };
+
+describe('jobs that overlap share coverage', () => {
+  it('extended at both ends, a job asks only for the new days', async () => {
+    const asked = await daysAskedFor([
+      { ...us, from: '2026-03-01', to: '2026-03-31' },
+      { ...us, from: '2026-02-20', to: '2026-04-09' },
+    ]);
+    expect(asked.at(-1)).toEqual(['US 2026-02-20/2026-02-28', 'US 2026-04-01/2026-04-09']);
+  });
+
+  it('shrunk, a job asks for nothing', async () => {
+    const asked = await daysAskedFor([
+      { ...us, from: '2026-03-01', to: '2026-03-31' },
+      { ...us, from: '2026-03-10', to: '2026-03-20' },
+    ]);
+    expect(asked.at(-1)).toEqual([]);
+  });
+
+  it('between what two others have covered, a job asks for the gap in the middle', async () => {
+    const asked = await daysAskedFor([
+      { ...us, from: '2026-03-01', to: '2026-03-05' },
+      { ...us, from: '2026-03-20', to: '2026-03-25' },
+      { ...us, from: '2026-03-01', to: '2026-03-31' },
+    ]);
+    expect(asked.at(-1)).toEqual(['US 2026-03-06/2026-03-19', 'US 2026-03-26/2026-03-31']);
+  });
+
+  it('with another country added, a job asks for that country only', async () => {
+    const asked = await daysAskedFor([
+      { ...us, from: '2026-03-01', to: '2026-03-31' },
+      { ...us, countries: ['US', 'DE'], from: '2026-03-01', to: '2026-03-31' },
+    ]);
+    expect(asked.at(-1)).toEqual(['DE 2026-03-01/2026-03-31']);
+  });
+
+  it('days that an interrupted job has planned are not planned again by another one, but drained', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+    const { db } = warehouse;
+    const job = aJobFor({ ...us, from: '2026-03-01', to: '2026-03-31' }, { ...exact, step: 'P10D' });
+    const stop = new AbortController();
+    const onStart = () => stop.abort();
+    const first = await runBackfill({ job, db, sandbox, clock, stop: stop.signal, onStart });
+    expect(first).toMatchObject({ outcome: 'interrupted', totals: { pages: 0 } });
+
+    const requests = watchRequests(sandbox);
+    const wider = aJobFor({ ...us, from: '2026-02-20', to: '2026-03-31' }, { ...exact, step: 'P10D' });
+    expect((await runBackfill({ job: wider, db, sandbox, clock })).outcome).toBe('done');
+    expect(firstPages(requests).map(described).sort()).toEqual([
+      'US 2026-02-20/2026-02-28',
+      'US 2026-03-01/2026-03-01',
+      'US 2026-03-02/2026-03-11',
+      'US 2026-03-12/2026-03-21',
+      'US 2026-03-22/2026-03-31',
+    ]);
+  });
+});
+
+describe('after any sequence of jobs', () => {
+  const firstDay = Temporal.PlainDate.from('2026-10-25');
+  const today = Temporal.PlainDate.from(clock().toISOString().slice(0, 10));
+  const span = firstDay.until(today, { largestUnit: 'day' }).days;
+  const someJob = fc.record({
+    countries: fc.subarray(['US', 'DE', 'NO'], { minLength: 1 }),
+    topics: fc.subarray(['Inflation-Food', 'Policy Outlook'], { minLength: 1 }),
+    from: fc.integer({ min: 0, max: span }),
+    days: fc.integer({ min: 1, max: span + 1 }),
+    step: fc.integer({ min: 1, max: 40 }),
+    order: fc.constantFrom('newest-first', 'oldest-first'),
+    lookback: fc.integer({ min: 0, max: 5 }),
+  });
+
+  it('the settled days of all are covered, no other day is, and no covered day was asked for again', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(someJob, { minLength: 2, maxLength: 4 }), async (jobs) => {
+        await using warehouse = await aWarehouse();
+        await using sandbox = await startSandbox({ limits: null, clock, volume: 0.05 });
+        const { db } = warehouse;
+        const requests = watchRequests(sandbox);
+        const covered = new Map<string, Set<string>>();
+        for (const { countries, topics, from, days, step, order, lookback } of jobs) {
+          const begin = firstDay.add({ days: from });
+          const end = begin.add({ days: days - 1 });
+          const job = aJobFor(
+            { countries, topics, from: begin.toString(), to: end.toString() },
+            { ...exact, step: `P${step}D`, order, lookback: `P${lookback}D` },
+          );
+          requests.length = 0;
+          expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+
+          for (const { path, query } of firstPages(requests)) {
+            const known = covered.get(`${path.split('/').at(-1)} ${query.topic} COMBINED`);
+            for (const day of daysBetween(query.start_date!, query.end_date!)) {
+              expect(known?.has(day) ?? false, `${day} was covered already`).toBe(false);
+            }
+          }
+          const settled = today.subtract({ days: lookback }).toString();
+          for (const series of countries.flatMap((c) => topics.map((topic) => `${c} ${topic} COMBINED`))) {
+            const known = covered.get(series) ?? new Set();
+            for (const day of daysBetween(begin.toString(), end.toString()))
+              if (day < settled) known.add(day);
+            if (known.size > 0) covered.set(series, known);
+          }
+          const held = Object.entries(await coverageOf(db)).map(
+            ([series, days]) => [series, daysOf(days)] as const,
+          );
+          expect(new Map(held)).toEqual(new Map([...covered].map(([s, days]) => [s, [...days].sort()])));
+        }
+        for (const [series, days] of covered) {
+          const [country, ...topic] = series.split(' ').slice(0, -1) as [string, ...string[]];
+          for (const day of [...days].slice(0, 3)) {
+            const one = { countries: [country], topics: [topic.join(' ')], from: day, to: day };
+            expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+          }
+        }
+      }),
+      { numRuns: 5 },
+    );
+  });
+});
+
+interface Scope {
+  readonly countries: string[];
+  readonly topics: string[];
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Runs a job for each scope, one after the other, and says which windows each of them asked for. */
+async function daysAskedFor(scopes: readonly Scope[]): Promise<string[][]> {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+  const { db } = warehouse;
+  const asked: string[][] = [];
+  for (const scope of scopes) {
+    const requests = watchRequests(sandbox);
+    const result = await runBackfill({ job: aJobFor(scope, exact), db, sandbox, clock });
+    expect(result.outcome).toBe('done');
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    asked.push(firstPages(requests).map(described).sort());
+  }
+  return asked;
+}
+
+function described({ path, query }: { path: string; query: Readonly<Record<string, string>> }): string {
+  return `${path.split('/').at(-1)} ${query.start_date}/${query.end_date}`;
+}
+
+/** Every day from one to another, both included. */
+function daysBetween(from: string, to: string): string[] {
+  const first = Temporal.PlainDate.from(from);
+  const count = first.until(Temporal.PlainDate.from(to), { largestUnit: 'day' }).days + 1;
+  return Array.from({ length: Math.max(0, count) }, (_, i) => first.add({ days: i }).toString());
+}
+
+/** The days of a multirange as PostgreSQL writes it, `{[2026-01-01,2026-01-03)}`. */
+function daysOf(multirange: string): string[] {
+  return [...multirange.matchAll(/\[([\d-]+),([\d-]+)\)/g)].flatMap(([, from, to]) =>
+    daysBetween(from!, Temporal.PlainDate.from(to!).subtract({ days: 1 }).toString()),
+  );
+}

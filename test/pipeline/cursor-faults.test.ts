@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aJobFor, type BackfillSetting, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { windowsOf } from '../support/warehouse-state.ts';
+import { firstPages, watchRequests } from '../support/watch-requests.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
+const service = { end_date: 'inclusive', page_size: 40 };
+const job = aJobFor(scope, { service });
+
+describe('a cursor that is broken', () => {
+  it.each([
+    ['repeats a token', 'repeat-token', /second time/],
+    ['goes round in a circle', 'cycle-token', /second time/],
+    ['lacks a token', 'missing-token', /no next_token/],
+  ] as const)('because it %s fails its window alone, and a rerun completes it', async (_, kind, reason) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    sandbox.script([{ kind, match: ({ path, token }) => path.endsWith('/US') && token !== null }]);
+
+    const first = await runBackfill({ job, db, sandbox, clock });
+    expect(first).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 1 } });
+    expect(first.totals).toMatchObject({ windows_failed: 1, windows_drained: 1 });
+    const failed = (await windowsOf(db)).find(({ state }) => state === 'failed')!;
+    expect(failed).toMatchObject({ country: 'US', last_error: expect.stringMatching(reason) });
+    const german = { ...scope, countries: ['DE'] };
+    expect(await heldBy(db, german)).toEqual(servedBy(sandbox, german));
+
+    const requests = watchRequests(sandbox);
+    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+    expect(requests[0]!.token).toBe(failed.next_token);
+    expect(firstPages(requests)).toEqual([]);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+
+  it('on a first page, because it lacks a token, is begun anew by a rerun', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    sandbox.script([{ kind: 'missing-token', match: ({ token }) => token === null }]);
+    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('incomplete');
+    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+});
+
+describe('an empty page that has a token', () => {
+  it('is followed, be it the first, one in the middle or several in a row', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    sandbox.script([
+      { kind: 'empty-page', match: ({ path, token }) => path.endsWith('/DE') && token === null },
+      { kind: 'empty-page', times: 3, match: ({ token }) => token !== null },
+    ]);
+    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+    expect(sandbox.stats().faults['empty-page']).toBe(4);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+});
+
+describe('a token that the service takes no longer', () => {
+  const one = { ...scope, countries: ['US'] };
+  const oneJob = aJobFor(one, { service });
+  const hour = 3_600_000;
+
+  it.each([400, 404, 422])(
+    'because it expired between two runs (%i), restarts its window from the first page',
+    async (tokenErrorStatus) => {
+      await using warehouse = await aWarehouse();
+      let now = clock().getTime();
+      const moving = () => new Date(now);
+      await using sandbox = await startSandbox({
+        ...{ limits: null, clock: moving, tokenLifetimeMs: hour, tokenErrorStatus },
+      });
+      const { db } = warehouse;
+      const stop = new AbortController();
+      let pages = 0;
+      const aroundPage: BackfillSetting['aroundPage'] = async (ask) => {
+        const page = await ask();
+        if (++pages === 3) stop.abort();
+        return page;
+      };
+      await runBackfill({ job: oneJob, db, sandbox, clock: moving, stop: stop.signal, aroundPage });
+      now += 2 * hour;
+
+      const requests = watchRequests(sandbox);
+      expect((await runBackfill({ job: oneJob, db, sandbox, clock: moving })).outcome).toBe('done');
+      expect(requests.slice(0, 2).map(({ token }) => token === null)).toEqual([false, true]);
+      expect(firstPages(requests)).toHaveLength(1);
+      const [window] = await windowsOf(db);
+      expect(window).toMatchObject({ state: 'drained', restarts: 1 });
+      expect(window!.records).toBe(servedBy(sandbox, one).length);
+      expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+    },
+  );
+
+  it('time and again, restarts twice and then fails with the words of the service', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    const requests = watchRequests(sandbox, [
+      { kind: 'refuse', times: 1e6, detail: 'Expired next_token', match: ({ token }) => token !== null },
+    ]);
+    const result = await runBackfill({ job: oneJob, db, sandbox, clock });
+    expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 1 } });
+    expect(requests.map(({ token }) => token === null)).toEqual([true, false, true, false, true, false]);
+    const [window] = await windowsOf(db);
+    expect(window).toMatchObject({ restarts: 2, last_error: expect.stringContaining('Expired next_token') });
+
+    sandbox.script([]);
+    expect((await runBackfill({ job: oneJob, db, sandbox, clock })).outcome).toBe('done');
+    expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+  });
+});

@@ -1,0 +1,120 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { Secret } from '../../src/secret.ts';
+import { connect } from '../../src/warehouse/connect.ts';
+import { WarehouseFull } from '../../src/warehouse/errors.ts';
+import { aCuttingProxy } from '../support/cutting-proxy.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
+const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 40 } });
+const covered = {
+  'US Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
+  'DE Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
+};
+
+describe('a load whose connections are cut again and again', () => {
+  it('commits every page once', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const admin = connect({ kind: 'url', url: new Secret(warehouse.url) }, 1);
+    let cut = 0;
+    let asked = 0;
+    const result = await runBackfill({
+      ...{ job, db: warehouse.db, sandbox, clock },
+      // Asked for while the page before is being committed.
+      aroundPage: async (ask) => {
+        const page = await ask();
+        if (++asked % 3 === 0) {
+          const { rows } = await sql`
+            select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
+          `.execute(admin);
+          cut += rows.length;
+        }
+        return page;
+      },
+    });
+    await admin.destroy();
+    expect(cut).toBeGreaterThan(5);
+    expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4 } });
+    expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
+    expect(await heldBy(warehouse.db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(await coverageOf(warehouse.db)).toEqual(covered);
+  });
+});
+
+describe('a reply that is lost after the server has done its work', () => {
+  // One window at a time: every second claim finds one, the others find nothing half drained.
+  const lost = [
+    ...[1, 2, 3, 6, 9].map((nth) => [nth, 'a commit', /commit\0/, 8] as const),
+    ...[1, 2, 4, 8].map((nth) => [nth, 'a claim', /update gmsi\.windows set state = 'draining'/, 1] as const),
+    ...[1, 4].map((nth) => [nth, 'the begin of a drain', /"drain_started_at" = now\(\)/, 1] as const),
+  ];
+
+  it.each(lost)('(number %i, to %s) costs nothing', async (nth, _, pattern, concurrency) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await using proxy = await aCuttingProxy(warehouse.url);
+    const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 6);
+    const service = { end_date: 'inclusive', page_size: 40, concurrency };
+    try {
+      const result = await runBackfill({
+        ...{ job: aJobFor(scope, { step: 'P15D', service }), db, sandbox, clock },
+        onStart: () => proxy.loseReplyTo(pattern, nth),
+      });
+      expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4, pending: 0, draining: 0 } });
+    } finally {
+      await db.destroy();
+    }
+    expect(proxy.lost).toBe(1);
+    expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
+    expect(await heldBy(warehouse.db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(await coverageOf(warehouse.db)).toEqual(covered);
+    const windows = await windowsOf(warehouse.db);
+    expect(sum(windows.map(({ records }) => records))).toBe(sandbox.stats().records);
+    expect(sum(windows.map(({ pages }) => pages))).toBe(sandbox.stats().pages);
+  });
+});
+
+describe('a warehouse whose disk is full', () => {
+  it('ends the run with what to do about it, and a rerun goes on', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    await sql`
+      create function gmsi.fill_disk() returns trigger language plpgsql as $$
+      begin
+        if (select count(*) from gmsi.headlines) > 150 then
+          raise exception 'could not extend file: No space left on device' using errcode = '53100';
+        end if;
+        return null;
+      end $$
+    `.execute(db);
+    await sql`create trigger fill_disk after insert on gmsi.headlines execute function gmsi.fill_disk()`.execute(
+      db,
+    );
+
+    const first = await runBackfill({ job, db, sandbox, clock });
+    expect(first).toMatchObject({ outcome: 'incomplete', windows: { draining: 0, failed: 0 } });
+    expect(first.error).toBeInstanceOf(WarehouseFull);
+    expect((first.error as WarehouseFull).hint).toMatch(/Make room/);
+    const held = await countRows(db, 'headlines');
+    expect(held).toBeLessThan(servedBy(sandbox, scope).length);
+    expect(held).toBe(sum((await windowsOf(db)).map(({ records }) => records)));
+
+    await sql`drop trigger fill_disk on gmsi.headlines`.execute(db);
+    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(await coverageOf(db)).toEqual(covered);
+  });
+});
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

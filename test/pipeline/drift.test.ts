@@ -1,0 +1,124 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { type DriftKind, startSandbox } from '../../src/sandbox/index.ts';
+import { aLog, type LogLine } from '../support/a-log.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { countRows } from '../support/warehouse-state.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-10' };
+const job = aJobFor(scope, { service: { end_date: 'inclusive' } });
+
+const kept: readonly DriftKind[] = [
+  'renamed-field',
+  'new-field',
+  'vanished-field',
+  'nul-character',
+  'lone-surrogate',
+  'score-as-string',
+  'bare-nan',
+  'bare-infinity',
+];
+const rejected: Record<string, string> = {
+  'no-time': 'no readable publication time',
+  'no-score': 'no directional or semantic score',
+  'not-an-object': 'not a JSON object',
+};
+
+describe('records that drift', () => {
+  it('are all kept: each is a row, or a rejected record with its reason', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    sandbox.script([{ kind: 'drift' }]);
+    const result = await runBackfill({ job, db, sandbox, clock });
+    expect(result).toMatchObject({ outcome: 'done', totals: { records_rejected: 3 } });
+    const rows = await countRows(db, 'headlines');
+    expect(rows + 3).toBe(result.totals.records);
+    const reasons = await db.selectFrom('rejected_records').select('reason').orderBy('reason').execute();
+    expect(reasons.map(({ reason }) => reason)).toEqual(Object.values(rejected).sort());
+  });
+
+  it.each(kept)('by %s are rows with everything that can be held', async (drift) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    sandbox.script([{ kind: 'drift', drifts: [drift] }]);
+    const newest = sandbox.truth({ country: 'US', topic: 'Inflation-Food', ...scope }).at(-1)!;
+    const result = await runBackfill({ job, db, sandbox, clock });
+    expect(result.totals).toMatchObject({ records_rejected: 0, rows_inserted: result.totals.records });
+    const { rows } = await sql<Record<string, unknown>>`
+      select * from gmsi.headlines where headline_id = ${newest.id}
+    `.execute(db);
+    expect(rows[0]).toMatchObject({
+      ...{ headline: newest.headline, topic_probability: newest.topicProbability },
+      directional_positive: newest.directional.positive,
+      extra: { relevance_rank: newest.wire.relevance_rank },
+      ...asDrifted[drift],
+    });
+  });
+
+  it.each(Object.entries(rejected))('by %s are kept whole in rejected_records: %s', async (drift, reason) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    sandbox.script([{ kind: 'drift', drifts: [drift as DriftKind] }]);
+    const newest = sandbox.truth({ country: 'US', topic: 'Inflation-Food', ...scope }).at(-1)!;
+    const { loadId } = await runBackfill({ job, db, sandbox, clock });
+    const record = drift === 'not-an-object' ? 'a record that is no object' : { ...newest.wire };
+    if (drift === 'no-time') delete (record as Record<string, unknown>).publication_time;
+    if (drift === 'no-score') {
+      for (const name of Object.keys(record)) {
+        if (/^(directional|semantic)/.test(name)) delete (record as Record<string, unknown>)[name];
+      }
+    }
+    const { rows } = await sql`select * from gmsi.rejected_records`.execute(db);
+    expect(rows).toEqual([
+      expect.objectContaining({ country: 'US', topic: 'Inflation-Food', reason, record, load_id: loadId }),
+    ]);
+  });
+});
+
+describe('field names that come or go', () => {
+  it('are noted once per load, and not at all by the load after it', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    const plan = { fullRefresh: true, retryRefused: false };
+    const drain = async (drifts: readonly DriftKind[] | undefined) => {
+      const { log, lines } = aLog();
+      // Every record of every page drifts in the same way.
+      const all = drifts && Array.from({ length: 1000 }, () => drifts[0]!);
+      sandbox.script(all ? [{ kind: 'drift', drifts: all, times: 1e6 }] : []);
+      const paged = aJobFor(scope, { service: { end_date: 'inclusive', page_size: 20 } });
+      expect((await runBackfill({ job: paged, db, sandbox, clock, log, plan })).outcome).toBe('done');
+      return fieldNotes(lines);
+    };
+    expect(await drain(undefined)).toEqual([]);
+    expect(await drain(['new-field'])).toEqual([
+      ['records carry fields that no load has met before', ['model_version']],
+    ]);
+    expect(await drain(['new-field'])).toEqual([]);
+    expect(await drain(['vanished-field'])).toEqual([
+      ['records no longer carry these fields', ['match_type', 'model_version']],
+    ]);
+    expect(await drain(['vanished-field'])).toEqual([]);
+    expect(await drain(undefined)).toEqual([]);
+  });
+});
+
+const asDrifted: Partial<Record<DriftKind, object>> = {
+  'renamed-field': { topic_probability: null, extra: { topicProbability: expect.any(Number) } },
+  'new-field': { extra: { model_version: { name: 'drift', major: 4 } } },
+  'nul-character': { headline: 'a NUL \ufffd in a text' },
+  'lone-surrogate': { headline: 'half a character \ufffd in a text' },
+  'bare-nan': { directional_positive: null, extra: { directional_positive: 'NaN' } },
+  'bare-infinity': { directional_positive: null, extra: { directional_positive: 'Infinity' } },
+};
+
+function fieldNotes(lines: readonly LogLine[]) {
+  return lines
+    .filter(({ fields }) => fields !== undefined)
+    .map(({ msg, fields }) => [msg, [...(fields as string[])].sort()]);
+}

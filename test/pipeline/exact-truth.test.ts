@@ -1,0 +1,116 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { type RecordLook, type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy, type TruthScope } from '../support/truth.ts';
+import { coverageOf } from '../support/warehouse-state.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+
+/** Two months that meet, so that windows of 20 days end within them. */
+const scope: TruthScope = {
+  ...{ countries: ['US', 'DE'], topics: ['Governance/Corruption', 'Policy Reform & Legislation'] },
+  ...{ from: '2026-08-20', to: '2026-09-30' },
+};
+
+const looks: Record<string, Partial<RecordLook>> = {
+  'ids and texts': {},
+  'ids but no texts': { texts: false },
+  'texts but no ids': { ids: false },
+  'neither ids nor texts': { ids: false, texts: false },
+  'nested scores': { scores: 'nested' },
+  'numbers sent as strings': { numbers: 'string' },
+  'nested scores sent as strings': { scores: 'nested', numbers: 'string' },
+  'times with +00:00': { times: 'utc' },
+  'times with another zone': { times: 'offset' },
+  'every time rounded to the hour, without ids': { hourShare: 1, ids: false },
+  'many scores missing': { missingScores: 0.4 },
+};
+
+describe('what is held after a backfill is exactly what is served', () => {
+  it.each(Object.entries(looks))('for records with %s', async (_, records) => {
+    await holdsTheTruth({ records, volume: 0.3 });
+  });
+
+  it.each([
+    ['inclusive', 'unknown'],
+    ['inclusive', 'inclusive'],
+    ['exclusive', 'unknown'],
+    ['exclusive', 'exclusive'],
+    ['inclusive', 'exclusive'],
+  ] as const)('where end_date is %s and the job reads it as %s', async (endDate, reading) => {
+    await holdsTheTruth({ endDate, volume: 0.3 }, { step: 'P9D', service: { end_date: reading } });
+  });
+
+  it.each([
+    ['oldest-first', 1, 0.02],
+    ['newest-first', 1, 0.02],
+    ['oldest-first', 7, 0.3],
+    ['newest-first', 7, 0.3],
+    ['oldest-first', 1000, 1],
+    ['newest-first', 1000, 1],
+  ] as const)('for records %s on pages of %i', async (order, pageSize, volume) => {
+    await holdsTheTruth({ order, volume }, { service: { page_size: pageSize } });
+  });
+
+  it('for each match type, without one disturbing the rows or the coverage of another', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const { db } = warehouse;
+    const one = { ...scope, countries: ['US'], topics: ['Governance/Corruption'] };
+    const types = ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'] as const;
+    for (const matchType of types) {
+      const job = aJobFor({ ...one, matchType });
+      expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+    }
+    for (const matchType of types) {
+      const mine = { ...one, matchType };
+      expect(await heldBy(db, mine)).toEqual(servedBy(sandbox, mine));
+    }
+    expect(await coverageOf(db)).toEqual({
+      'US Governance/Corruption COMBINED': '{[2026-08-20,2026-10-01)}',
+      'US Governance/Corruption DOMESTIC': '{[2026-08-20,2026-10-01)}',
+      'US Governance/Corruption INTERNATIONAL': '{[2026-08-20,2026-10-01)}',
+    });
+  });
+
+  it('also in the fields that have no column, and in the scores that follow from others', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const job = aJobFor(scope, { service: { end_date: 'inclusive' } });
+    await runBackfill({ job, db: warehouse.db, sandbox, clock });
+    const { rows } = await sql<{ headline_id: string; extra: unknown; directional_score: number }>`
+      select headline_id, extra, directional_score from gmsi.headlines where country = 'DE'
+        and topic = 'Governance/Corruption' order by headline_id
+    `.execute(warehouse.db);
+    const truth = sandbox
+      .truth({ country: 'DE', topic: 'Governance/Corruption', from: scope.from, to: scope.to })
+      .sort((a, b) => (a.id! < b.id! ? -1 : 1));
+    expect(truth.length).toBeGreaterThan(20);
+    expect(rows).toEqual(
+      truth.map(({ id, wire, directional }) => ({
+        headline_id: id,
+        extra: {
+          topic_name: wire.topic_name,
+          match_type: wire.match_type,
+          relevance_rank: wire.relevance_rank,
+          entities: wire.entities,
+        },
+        directional_score: directional.positive - directional.negative,
+      })),
+    );
+  });
+});
+
+async function holdsTheTruth(options: SandboxOptions, overrides: Record<string, unknown> = {}) {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock, ...options });
+  const job = aJobFor(scope, { step: 'P20D', ...overrides });
+  const result = await runBackfill({ job, db: warehouse.db, sandbox, clock });
+  const truth = { ...scope, ids: options.records?.ids ?? true };
+  const served = servedBy(sandbox, truth);
+  expect(served.length).toBeGreaterThan(10);
+  expect(await heldBy(warehouse.db, truth)).toEqual(served);
+  expect(result).toMatchObject({ outcome: 'done', totals: { records_rejected: 0, rows_changed: 0 } });
+}

@@ -1,0 +1,64 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { countRows, coverageOf } from '../support/warehouse-state.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const scope = {
+  ...{ countries: ['US'], topics: ['Inflation-Food', 'Policy Outlook'] },
+  ...{ from: '2026-08-20', to: '2026-09-30' },
+};
+const refresh = { fullRefresh: true, retryRefused: false };
+
+describe('draining covered days again', () => {
+  it('writes no row, keeps no revision and rejects nothing twice', async () => {
+    await using warehouse = await aWarehouse();
+    const records = { ids: false };
+    await using sandbox = await startSandbox({ limits: null, clock, records });
+    const { db } = warehouse;
+    const job = aJobFor(scope, { service: { page_size: 100 } });
+    const drift = ['no-time', 'no-score', 'not-an-object', 'nul-character', 'lone-surrogate'] as const;
+    // Each window's first page drifts in the same way both times.
+    const script = () =>
+      sandbox.script([{ kind: 'drift', drifts: drift, times: 1e6, match: ({ token }) => token === null }]);
+
+    script();
+    const first = await runBackfill({ job, db, sandbox, clock });
+    const before = await everything(db);
+    expect(before.rejected).toHaveLength(first.totals.records_rejected);
+    expect(before.rejected.length).toBeGreaterThanOrEqual(4);
+
+    script();
+    const second = await runBackfill({ job, db, sandbox, clock, plan: refresh });
+    expect(second).toMatchObject({ outcome: 'done', totals: { rows_inserted: 0, rows_changed: 0 } });
+    expect(second.totals.records).toBe(first.totals.records);
+    expect(await everything(db)).toEqual(before);
+    expect(await countRows(db, 'headline_revisions')).toBe(0);
+  });
+
+  it('asks for every window again, and no more', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+    const { db } = warehouse;
+    const job = aJobFor(scope);
+    await runBackfill({ job, db, sandbox, clock });
+    const before = sandbox.stats();
+    await runBackfill({ job, db, sandbox, clock, plan: refresh });
+    expect(sandbox.stats().requests - before.requests).toBe(before.pages);
+    expect(sandbox.stats().pagesServedTwice).toBe(before.pages);
+  });
+});
+
+/** Rows with the transactions that wrote them: a row that is written again, even with equal values, has another xmin. */
+async function everything(db: Warehouse) {
+  const headlines = await sql`
+    select xmin::text as written_by, headline_id, changed_at, load_id from gmsi.headlines order by headline_id, topic
+  `.execute(db);
+  const rejected = await sql`
+    select xmin::text as written_by, record_hash, topic, load_id from gmsi.rejected_records order by record_hash, topic
+  `.execute(db);
+  return { headlines: headlines.rows, rejected: rejected.rows, coverage: await coverageOf(db) };
+}

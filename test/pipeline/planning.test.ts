@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aJobFor, type BackfillSetting, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { coverageOf, windowsOf } from '../support/warehouse-state.ts';
+import { firstPages, watchRequests } from '../support/watch-requests.ts';
+
+const us = { countries: ['US'], topics: ['Inflation-Food'] };
+const series = 'US Inflation-Food COMBINED';
+/** One window at a time, so that requests come in the order of the plan. */
+const inTurn = { end_date: 'inclusive', concurrency: 1 };
+
+describe('the order of draining', () => {
+  it.each([
+    ['newest-first', ['2026-03-11', '2026-03-11', '2026-03-01', '2026-03-01']],
+    ['oldest-first', ['2026-03-01', '2026-03-01', '2026-03-11', '2026-03-11']],
+  ])('is %s, with all series in turn', async (order, starts) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+    const requests = watchRequests(sandbox);
+    const two = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-03-01', to: '2026-03-20' };
+    const job = aJobFor(two, { step: 'P10D', order, service: inTurn });
+    await runBackfill({ job, db: warehouse.db, sandbox });
+    expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(starts);
+    const countries = requests.map(({ path }) => path.split('/').at(-1));
+    expect(new Set(countries.slice(0, 2))).toEqual(new Set(['US', 'DE']));
+    expect(new Set(countries.slice(2))).toEqual(new Set(['US', 'DE']));
+  });
+
+  it('begins with what is half drained, however old it is', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    const { db } = warehouse;
+    const scope = { ...us, from: '2026-03-01', to: '2026-03-30' };
+    const service = { ...inTurn, page_size: 20 };
+    const oldest = aJobFor(scope, { step: 'P10D', order: 'oldest-first', service });
+    const stop = new AbortController();
+    let pages = 0;
+    const aroundPage: BackfillSetting['aroundPage'] = async (ask) => {
+      const page = await ask();
+      if (++pages === 2) stop.abort();
+      return page;
+    };
+    await runBackfill({ job: oldest, db, sandbox, stop: stop.signal, aroundPage });
+
+    const [halfDrained] = (await windowsOf(db)).filter(({ next_token }) => next_token !== null);
+    const requests = watchRequests(sandbox);
+    const newest = aJobFor(scope, { step: 'P10D', order: 'newest-first', service });
+    expect((await runBackfill({ job: newest, db, sandbox })).outcome).toBe('done');
+    expect(requests[0]).toMatchObject({
+      token: halfDrained!.next_token,
+      query: { start_date: '2026-03-01', end_date: '2026-03-10' },
+    });
+    expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(['2026-03-21', '2026-03-11']);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+});
+
+describe('days that may still change', () => {
+  it.each([
+    ['at the end of a month', '2026-10-31', '2026-10-28', '2026-11-01'],
+    ['on the first of a month', '2026-11-01', '2026-10-29', '2026-11-02'],
+    ['on a 29 February', '2028-02-29', '2028-02-26', '2028-03-01'],
+    ['after a 29 February', '2028-03-02', '2028-02-28', '2028-03-03'],
+    ["at the year's turn", '2027-01-01', '2026-12-29', '2027-01-02'],
+  ])('%s are loaded, not covered, and loaded again the next day', async (_, today, settled, tomorrow) => {
+    await using warehouse = await aWarehouse();
+    let now = new Date(`${today}T00:00:01Z`);
+    const clock = () => now;
+    await using sandbox = await startSandbox({ limits: null, volume: 0.3, clock });
+    const { db } = warehouse;
+    const from = '2026-10-20';
+    const begin = today.startsWith('2028') ? '2028-02-20' : today.startsWith('2027') ? '2026-12-20' : from;
+    const scope = { ...us, from: begin, to: today };
+    const job = aJobFor(scope, { end_date: 'today', lookback: 'P3D', service: inTurn }, today);
+
+    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(await coverageOf(db)).toEqual({ [series]: `{[${begin},${settled})}` });
+
+    now = new Date(`${tomorrow}T23:59:59Z`);
+    const requests = watchRequests(sandbox);
+    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+    expect(requests.map(({ query }) => `${query.start_date}/${query.end_date}`)).toEqual([
+      `${settled}/${tomorrow}`,
+    ]);
+    const wider = { ...scope, to: tomorrow };
+    expect(await heldBy(db, wider)).toEqual(servedBy(sandbox, wider));
+  });
+
+  it('are judged by the day on which a drain begins, though it ends after midnight', async () => {
+    await using warehouse = await aWarehouse();
+    let now = new Date('2026-11-19T23:59:59Z');
+    const clock = () => now;
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    const scope = { ...us, from: '2026-11-10', to: '2026-11-19' };
+    const job = aJobFor(scope, { end_date: 'today', lookback: 'P0D', service: { ...inTurn, page_size: 20 } });
+    const result = await runBackfill({
+      ...{ job, db, sandbox, clock },
+      aroundPage: async (ask) => {
+        const page = await ask();
+        now = new Date('2026-11-20T00:00:01Z');
+        return page;
+      },
+    });
+    expect(result).toMatchObject({ outcome: 'done', windows: { drained: 1 } });
+    expect(result.totals.pages).toBeGreaterThan(1);
+    expect(await coverageOf(db)).toEqual({ [series]: '{[2026-11-10,2026-11-19)}' });
+  });
+
+  it('do not come into being for a job whose period has not begun', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    const job = aJobFor({ ...us, from: '2026-11-20', to: '2026-11-20' });
+    const clock = () => new Date('2026-11-19T12:00:00Z');
+    const result = await runBackfill({ job, db: warehouse.db, sandbox, clock });
+    expect(result).toMatchObject({ outcome: 'done', loadId: undefined });
+    expect(await openWindows(warehouse.db)).toEqual([]);
+  });
+
+  it('within the lookback of a job are asked for at each run, also where the job ends before today', async () => {
+    await using warehouse = await aWarehouse();
+    const clock = () => new Date('2026-11-20T12:00:00Z');
+    await using sandbox = await startSandbox({ limits: null, volume: 0.2, clock });
+    const { db } = warehouse;
+    const job = aJobFor({ ...us, from: '2026-11-01', to: '2026-11-18' }, { service: inTurn });
+    await runBackfill({ job, db, sandbox, clock });
+    const requests = watchRequests(sandbox);
+    await runBackfill({ job, db, sandbox, clock });
+    expect(requests.map(({ query }) => `${query.start_date}/${query.end_date}`)).toEqual([
+      '2026-11-17/2026-11-18',
+    ]);
+  });
+});
+
+async function openWindows(db: Warehouse) {
+  return (await windowsOf(db)).filter(({ state }) => state !== 'drained');
+}

@@ -1,0 +1,21 @@
+import { sql } from 'kysely';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+
+/** Every window, in the order of planning. */
+export function windowsOf(db: Warehouse) {
+  return db.selectFrom('windows').selectAll().orderBy('window_id').execute();
+}
+
+/** The covered days of each series, `country topic match_type` to a multirange such as `{[2026-09-01,2026-10-01)}`. */
+export async function coverageOf(db: Warehouse): Promise<Record<string, string>> {
+  const rows = await db.selectFrom('coverage').selectAll().execute();
+  return Object.fromEntries(rows.map((row) => [`${row.country} ${row.topic} ${row.match_type}`, row.days]));
+}
+
+/** The rows of a table of the warehouse. */
+export async function countRows(db: Warehouse, table: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) from ${sql.table(`gmsi.${table}`)}`.execute(
+    db,
+  );
+  return rows[0]!.count;
+}

@@ -1,0 +1,31 @@
+import type { Row } from '../../src/feeds/feed.ts';
+import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { ensurePartitions } from '../../src/warehouse/queries/partitions.ts';
+import { type Upserted, upsertRows } from '../../src/warehouse/queries/upsert-rows.ts';
+
+export const series = { country: 'US', topic: 'Inflation-Food', matchType: 'COMBINED' };
+
+/** A row of gmsi.headlines with nothing in it but what every row has. */
+export function aRow(values: Row = {}): Row {
+  const nothing = Object.fromEntries(
+    Object.keys(gmsiHeadlines.table.columns).map((column) => [column, null]),
+  );
+  return { ...nothing, headline_id: idOf(1), published_at: '2026-09-01T12:00:00Z', ...values };
+}
+
+export function idOf(number: number): string {
+  return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+}
+
+/** Writes rows as the commit of a page does. */
+export async function upsert(
+  db: Warehouse,
+  rows: readonly Row[],
+  { loadId = 1, isBackfilled = true } = {},
+): Promise<Upserted> {
+  await ensurePartitions(db, gmsiHeadlines.table, rows, new Set());
+  return db
+    .transaction()
+    .execute((trx) => upsertRows(trx, gmsiHeadlines.table, rows, { series, loadId, isBackfilled }));
+}

@@ -1,0 +1,82 @@
+import { readdir } from 'node:fs/promises';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { ConfigError } from '../../src/errors.ts';
+import { Secret } from '../../src/secret.ts';
+import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
+import { migrate, migrationStatus } from '../../src/warehouse/migrate.ts';
+import { anEmptyDatabase, aWarehouse } from '../support/test-warehouse.ts';
+
+const names = (await readdir(new URL('../../migrations/', import.meta.url)))
+  .filter((file) => file.endsWith('.sql'))
+  .map((file) => file.replace('.sql', ''))
+  .sort();
+
+describe('migrating', () => {
+  it('brings an empty database to the newest schema, and then has nothing to do', async () => {
+    await using database = await anEmptyDatabase();
+    expect((await migrationStatus(database.db)).map(({ executedAt }) => executedAt)).toEqual(
+      names.map(() => undefined),
+    );
+    expect(await migrate(database.db)).toEqual(names);
+    expect(await migrate(database.db)).toEqual([]);
+    const status = await migrationStatus(database.db);
+    expect(status.map(({ name }) => name)).toEqual(names);
+    expect(status.every(({ executedAt }) => executedAt instanceof Date)).toBe(true);
+  });
+
+  it('by many processes at once is done by one of them, and none fails', async () => {
+    await using database = await anEmptyDatabase();
+    const processes = Array.from({ length: 6 }, () =>
+      connect({ kind: 'url', url: new Secret(database.url) }, 2),
+    );
+    const applied = await Promise.all(processes.map((db) => migrate(db)));
+    await Promise.all(processes.map((db) => db.destroy()));
+    expect(applied.flat().sort()).toEqual(names);
+    expect(applied.filter((list) => list.length > 0)).toHaveLength(1);
+  });
+
+  it('gives the schema that a migrated template has', async () => {
+    await using database = await anEmptyDatabase();
+    await using template = await aWarehouse();
+    await migrate(database.db);
+    expect(await relations(database.db)).toEqual(await relations(template.db));
+  });
+
+  it('refuses a warehouse that a newer gmsi has migrated, and changes nothing', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await sql`insert into gmsi.kysely_migration (name, timestamp) values ('9999_of_the_future', '2030-01-01')`.execute(
+      db,
+    );
+    const refusal = migrate(db);
+    await expect(refusal).rejects.toBeInstanceOf(ConfigError);
+    await expect(refusal).rejects.toThrow(/newer gmsi.*9999_of_the_future/);
+    await expect(migrationStatus(db)).rejects.toBeInstanceOf(ConfigError);
+  });
+
+  it('needs no privilege where there is nothing to migrate', async () => {
+    await using warehouse = await aWarehouse({ connections: 1 });
+    const { db } = warehouse;
+    await sql`create role gmsi_test_reader`.execute(db);
+    try {
+      await sql`grant usage on schema gmsi to gmsi_test_reader`.execute(db);
+      await sql`grant select on all tables in schema gmsi to gmsi_test_reader`.execute(db);
+      await sql`set role gmsi_test_reader`.execute(db);
+      expect(await migrate(db)).toEqual([]);
+    } finally {
+      await sql`reset role`.execute(db);
+      await sql`drop owned by gmsi_test_reader`.execute(db);
+      await sql`drop role gmsi_test_reader`.execute(db);
+    }
+  });
+});
+
+async function relations(db: Warehouse) {
+  const { rows } = await sql`
+    select relname, attname, format_type(atttypid, atttypmod) as type, attnotnull
+    from pg_class join pg_attribute on attrelid = pg_class.oid
+    where relnamespace = 'gmsi'::regnamespace and attnum > 0 order by 1, attnum
+  `.execute(db);
+  return rows;
+}

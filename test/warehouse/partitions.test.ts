@@ -1,0 +1,79 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { countRows } from '../support/warehouse-state.ts';
+import { aRow, idOf, upsert } from './a-row.ts';
+
+describe('month partitions', () => {
+  it('are made once, though many connections want the same ones at once', async () => {
+    await using warehouse = await aWarehouse({ connections: 10 });
+    const months = ['2026-11', '2026-12', '2027-01'];
+    const results = await Promise.all(
+      Array.from({ length: 30 }, (_, n) =>
+        upsert(
+          warehouse.db,
+          months.map((month) =>
+            aRow({ headline_id: idOf(n), published_at: `${month}-15T00:00:00Z`, headline: `${n}` }),
+          ),
+        ),
+      ),
+    );
+    expect(results.every(({ inserted }) => inserted === 3)).toBe(true);
+    expect(await partitions(warehouse.db)).toEqual([
+      'headlines_2026_11',
+      'headlines_2026_12',
+      'headlines_2027_01',
+    ]);
+    expect(await countRows(warehouse.db, 'headlines')).toBe(90);
+  });
+
+  it.each(['1900-01', '1999-12', '2000-02', '2030-06', '2100-12'])(
+    'are made for a month as odd as %s',
+    async (month) => {
+      await using warehouse = await aWarehouse();
+      const [year, number] = month.split('-').map(Number) as [number, number];
+      const lastDay = new Date(Date.UTC(year, number, 0)).toISOString().slice(0, 10);
+      const rows = [`${month}-01T00:00:00Z`, `${lastDay}T23:59:59.999999Z`].map((published_at, n) =>
+        aRow({ headline_id: idOf(n), published_at }),
+      );
+      await upsert(warehouse.db, rows);
+      expect(await partitions(warehouse.db)).toEqual([`headlines_${month.replace('-', '_')}`]);
+    },
+  );
+
+  it('meet without a gap, in UTC, whatever the time zone of the session that makes them', async () => {
+    await using warehouse = await aWarehouse({ connections: 1 });
+    const { db } = warehouse;
+    await sql`set time zone 'Pacific/Auckland'`.execute(db);
+    await upsert(db, [aRow({ published_at: '2026-10-31T23:59:59Z' })]);
+    await upsert(db, [aRow({ published_at: '2026-11-01T00:00:00Z' })]);
+    await sql`set time zone 'UTC'`.execute(db);
+    const { rows } = await sql<{ bounds: string }>`
+      select pg_get_expr(relpartbound, oid) as bounds from pg_class
+      where relispartition and relkind = 'r' and relname like 'headlines\\_2%' order by relname
+    `.execute(db);
+    expect(rows.map(({ bounds }) => bounds)).toEqual([
+      "FOR VALUES FROM ('2026-10-01 00:00:00+00') TO ('2026-11-01 00:00:00+00')",
+      "FOR VALUES FROM ('2026-11-01 00:00:00+00') TO ('2026-12-01 00:00:00+00')",
+    ]);
+  });
+
+  it('are made while other transactions write to the table, without waiting for them', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await upsert(db, [aRow()]);
+    await db.transaction().execute(async (trx) => {
+      await sql`update gmsi.headlines set url = 'held'`.execute(trx);
+      await upsert(db, [aRow({ published_at: '2027-05-01T00:00:00Z' })]);
+    });
+    expect(await countRows(db, 'headlines')).toBe(2);
+  });
+});
+
+async function partitions(db: Warehouse): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select inhrelid::regclass::text as name from pg_inherits where inhparent = 'gmsi.headlines'::regclass order by 1
+  `.execute(db);
+  return rows.map(({ name }) => name.replace('gmsi.', ''));
+}

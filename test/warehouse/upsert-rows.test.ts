@@ -1,0 +1,182 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Row } from '../../src/feeds/feed.ts';
+import { holdableJson, holdableText } from '../../src/feeds/holdable-json.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { countRows } from '../support/warehouse-state.ts';
+import { aRow, idOf, series, upsert } from './a-row.ts';
+
+let warehouse: TestWarehouse;
+
+beforeAll(async () => {
+  warehouse = await aWarehouse({ connections: 8 });
+});
+afterAll(() => warehouse[Symbol.asyncDispose]());
+beforeEach(async () => {
+  await sql`truncate gmsi.headlines, gmsi.headline_revisions`.execute(warehouse.db);
+});
+
+describe('rows of a page', () => {
+  it('are inserted once, and not touched where they come again as they are', async () => {
+    const rows = [1, 2, 3].map((n) => aRow({ headline_id: idOf(n), headline: `headline ${n}` }));
+    expect(await upsert(warehouse.db, rows)).toEqual({ inserted: 3, changed: 0 });
+    const before = await held();
+    expect(await upsert(warehouse.db, rows, { loadId: 2 })).toEqual({ inserted: 0, changed: 0 });
+    expect(await held()).toEqual(before);
+  });
+
+  it('that have the same key twice count as one, the last', async () => {
+    const twice = [aRow({ headline: 'first' }), aRow({ headline: 'last' })];
+    expect(await upsert(warehouse.db, twice)).toEqual({ inserted: 1, changed: 0 });
+    expect((await held()).map(({ headline }) => headline)).toEqual(['last']);
+    expect(await countRows(warehouse.db, 'headline_revisions')).toBe(0);
+  });
+
+  it('can be none', async () => {
+    expect(await upsert(warehouse.db, [])).toEqual({ inserted: 0, changed: 0 });
+  });
+
+  it.each([
+    ['a score', { semantic_score: 0.25 }, { semantic_score: 0.5 }, 'rescored'],
+    ['a score that was missing', { semantic_score: null }, { semantic_score: 0.5 }, 'rescored'],
+    ['a score that is gone', { semantic_score: 0.5 }, { semantic_score: null }, 'rescored'],
+    ['the least bit of a score', { topic_probability: 0.3 }, { topic_probability: 0.1 + 0.2 }, 'rescored'],
+    ['the text', { headline: 'a' }, { headline: 'b' }, 'text changed'],
+    ['the source', { source: 'a' }, { source: 'b' }, 'text changed'],
+    ['the address', { url: 'a' }, { url: 'b' }, 'other'],
+    ['a field without a column', { extra: '{"rank": 1}' }, { extra: '{"rank": 2}' }, 'other'],
+  ])('that change in %s keep the version before', async (_, old, now, reason) => {
+    await upsert(warehouse.db, [aRow(old)]);
+    const [first] = await held();
+    expect(await upsert(warehouse.db, [aRow(now)], { loadId: 2, isBackfilled: false })).toEqual({
+      ...{ inserted: 0, changed: 1 },
+    });
+    const [second] = await held();
+    const { rows: revisions } = await sql`select * from gmsi.headline_revisions`.execute(warehouse.db);
+    const { changed_at, ...rest } = first!;
+    expect(revisions).toEqual([
+      { ...rest, known_from: changed_at, known_to: second!.changed_at, reason, load_id: 1 },
+    ]);
+    expect(second).toMatchObject({ load_id: 2, first_seen_at: first!.first_seen_at, is_backfilled: true });
+  });
+
+  it('that differ in nothing but the order of keys in extra have not changed', async () => {
+    await upsert(warehouse.db, [aRow({ extra: '{"a": 1, "b": [1.0, {}]}' })]);
+    expect(await upsert(warehouse.db, [aRow({ extra: '{"b":[1.0,{}],"a":1}' })])).toEqual({
+      ...{ inserted: 0, changed: 0 },
+    });
+  });
+
+  it('are written by several connections at once in any order without a deadlock', async () => {
+    const rows = Array.from({ length: 200 }, (_, n) => n + 1);
+    const shuffled = (round: number) =>
+      [...rows].sort((a, b) => ((a * 7919 * round) % 211) - ((b * 7919 * round) % 211));
+    await Promise.all(
+      Array.from({ length: 32 }, (_, round) =>
+        upsert(
+          warehouse.db,
+          shuffled(round + 1).map((n) => aRow({ headline_id: idOf(n), headline: `version ${round}` })),
+        ),
+      ),
+    );
+    expect(await countRows(warehouse.db, 'headlines')).toBe(200);
+    // Each write was a version of its own, and none of them is lost.
+    const { rows: chains } = await sql`
+      select headline_id from gmsi.headline_revisions group by 1
+      having count(*) <> 31 or count(distinct known_from) <> 31 or count(distinct known_to) <> 31
+    `.execute(warehouse.db);
+    expect(chains).toEqual([]);
+    expect(await countRows(warehouse.db, 'headline_revisions')).toBe(200 * 31);
+  });
+});
+
+describe('values', () => {
+  const nasty = ['', ' ', 'NULL', 'null', '"', "'", '\\', '\\N', '{', '}', '{}', ',', '\n', '\r\n', '\t'];
+  const more = [
+    '👩‍👩‍👧',
+    'é',
+    'e\u0301',
+    '\u2028',
+    '\u200b',
+    '\ufeff',
+    '中文',
+    'עברית',
+    '\x01',
+    '\x7f',
+    '$1',
+    '\ud83d',
+    '\0',
+  ];
+  const piece = fc.oneof(fc.constantFrom(...nasty, ...more), fc.string({ unit: 'binary', maxLength: 6 }));
+  const text = fc.array(piece, { maxLength: 6 }).map((parts) => holdableText(parts.join('')));
+  const number = fc.oneof(
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.constantFrom(0, 0.1, 1e-7, 5e-324, Number.MAX_VALUE, -Number.MAX_VALUE, 1 / 3),
+  );
+  const column = {
+    headline: fc.option(text),
+    language: fc.option(text),
+    source: fc.option(text),
+    url: fc.option(text),
+    topic_probability: fc.option(number),
+    semantic_score: fc.option(number),
+    extra: fc.option(fc.dictionary(text, fc.oneof(text, fc.integer(), fc.constant(null)), { maxKeys: 3 })),
+  };
+
+  it('come back as they were written, whatever they hold', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.record(column), { minLength: 1, maxLength: 8 }), async (records) => {
+        await sql`truncate gmsi.headlines, gmsi.headline_revisions`.execute(warehouse.db);
+        const rows = records.map(
+          (record, n): Row =>
+            aRow({
+              ...record,
+              headline_id: idOf(n),
+              extra: record.extra === null ? null : holdableJson(record.extra),
+            }),
+        );
+        expect(await upsert(warehouse.db, rows)).toEqual({ inserted: rows.length, changed: 0 });
+        expect(await upsert(warehouse.db, rows)).toEqual({ inserted: 0, changed: 0 });
+        const columns = Object.keys(records[0]!);
+        const back = (await held()).map((row) =>
+          Object.fromEntries(columns.map((name) => [name, comparable(row[name])])),
+        );
+        expect(back).toEqual(
+          records.map((record) =>
+            Object.fromEntries(Object.entries(record).map(([name, value]) => [name, comparable(value)])),
+          ),
+        );
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it.each([
+    ['2026-09-01T12:00:00Z', '2026-09-01T12:00:00.000Z'],
+    ['2026-09-01T12:00:00.123456Z', '2026-09-01T12:00:00.123Z'],
+    ['1999-12-31T23:59:59Z', '1999-12-31T23:59:59.000Z'],
+    ['2030-02-01T00:00:00Z', '2030-02-01T00:00:00.000Z'],
+  ])('of time %s stay that instant, in whatever zone the session is', async (published_at, instant) => {
+    await upsert(warehouse.db, [aRow({ published_at })]);
+    expect((await held())[0]!.published_at).toEqual(new Date(instant));
+  });
+});
+
+interface Held {
+  readonly [column: string]: unknown;
+  readonly changed_at: Date;
+}
+
+async function held(): Promise<Held[]> {
+  const { rows } = await sql<Held>`
+    select * from gmsi.headlines where country = ${series.country} and topic = ${series.topic} order by headline_id
+  `.execute(warehouse.db);
+  return rows;
+}
+
+/** The two zeros are one, and so are objects whose keys come in another order: jsonb has an order of its own. */
+function comparable(value: unknown): unknown {
+  if (typeof value === 'object' && value !== null) return JSON.stringify(Object.entries(value).sort());
+  return value === 0 ? 0 : value;
+}
