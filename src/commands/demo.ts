@@ -59,9 +59,11 @@ function answer(months: readonly MonthlyScore[]): string {
 }
 
 function next(): string {
-  return `Look further:         npx gmsi psql     (for instance: select country, topic, count(*), avg(directional_score) from gmsi.headlines group by 1, 2;)
-What is loaded:       npx gmsi status demo
-With a real key:      GMSI_API_KEY=… GMSI_BASE_URL=… DATABASE_URL=postgres://… npx gmsi backfill jobs/g7-inflation.yaml
+  return `Look further:     npx gmsi psql -c 'select country, topic, count(*), avg(directional_score)
+                                    from gmsi.headlines group by 1, 2 order by 1, 2'
+What is loaded:   npx gmsi status demo
+With a real key:  GMSI_API_KEY=… GMSI_BASE_URL=… DATABASE_URL=postgres://… \\
+                    npx gmsi backfill jobs/g7-inflation.yaml
 `;
 }
 

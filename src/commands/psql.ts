@@ -1,16 +1,21 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { count, table } from '../terminal/table.ts';
+import { checkServer } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
 
 export interface PsqlOptions {
   readonly command?: string;
   readonly address?: boolean;
 }
+
+/** How often to look whether the server at the printed address is still there, in milliseconds. */
+const checkInterval = 2_000;
 
 /**
  * `gmsi psql`: psql on the warehouse in use. Where there is no psql, one statement is run without it, and for more the
@@ -42,12 +47,15 @@ function leaveSignalsTo(child: ChildProcess): void {
   process.on('SIGTERM', () => child.kill('SIGTERM'));
 }
 
-async function keepOpen(session: Session, { url, description }: OpenWarehouse): Promise<number> {
+async function keepOpen(session: Session, { db, url, description }: OpenWarehouse): Promise<number> {
   process.stdout.write(`${url?.reveal() ?? 'the PG* variables of this environment'}\n`);
-  if (session.config.warehouse.kind !== 'embedded') return 0;
+  if (session.config.warehouse.kind !== 'embedded') return exitCodes.done;
   process.stderr.write(`${description} runs at this address until Ctrl-C.\n`);
-  if (!session.stop.aborted) await once(session.stop, 'abort');
-  return 0;
+  while (!session.stop.aborted) {
+    await sleep(checkInterval, undefined, { signal: session.stop }).catch(() => {});
+    if (!session.stop.aborted) await checkServer(db);
+  }
+  return exitCodes.done;
 }
 
 async function runWithoutPsql({ db }: OpenWarehouse, statement: string): Promise<number> {

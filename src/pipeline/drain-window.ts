@@ -1,7 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import { cursorGuard } from '../api/cursor.ts';
 import { RequestRefused } from '../api/errors.ts';
-import type { Page } from '../api/page.ts';
 import { beginDrain, type ClaimedWindow } from '../warehouse/queries/claims.ts';
 import { dayRange } from '../window/day-range.ts';
 import { requestRange } from '../window/request-range.ts';
@@ -9,7 +8,7 @@ import { settledBefore } from '../window/wanted-days.ts';
 import { ClaimLost, commitPage } from './commit-page.ts';
 import { fetchPage, type WindowRequest } from './fetch-page.ts';
 import type { Load } from './load.ts';
-import { readPage } from './read-page.ts';
+import { type ReadPage, readPage } from './read-page.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
 /** How often a window may begin again at its first page because the service no longer takes its token. */
@@ -50,6 +49,13 @@ class TokenRefused extends Error {
   }
 }
 
+/** A page that waits to be committed. */
+interface PageInHand extends ReadPage {
+  /** How many records the page had, readable or not. */
+  readonly records: number;
+  readonly nextToken: string | null;
+}
+
 async function drainFrom(
   load: Load,
   window: ClaimedWindow,
@@ -80,12 +86,14 @@ async function ask(
   window: ClaimedWindow,
   request: WindowRequest,
   token: string | null,
-): Promise<Page> {
+): Promise<PageInHand> {
   if (!(await load.lease.holds(window.window_id, load.abort))) {
     throw new ClaimLost(`Window ${window.window_id} is no longer this run's.`);
   }
   try {
-    return await fetchPage(load.client, request, token, load.abort);
+    const { records, nextToken } = await fetchPage(load.client, request, token, load.abort);
+    // Read at once: rows are a fraction of what the service sent, and pages in hand decide how much memory a load needs.
+    return { ...readPage(records, load.reader), records: records.length, nextToken };
   } catch (error) {
     if (token !== null && error instanceof RequestRefused) throw new TokenRefused(error);
     throw error;
@@ -96,9 +104,8 @@ async function commit(
   load: Load,
   window: ClaimedWindow,
   { feed, series }: WindowRequest,
-  { page, token, pages }: { page: Page; token: string | null; pages: number },
+  { page, token, pages }: { page: PageInHand; token: string | null; pages: number },
 ): Promise<void> {
-  const { rows, rejected } = readPage(page.records, load.reader);
   const at = { windowId: window.window_id, loadId: load.loadId, pages, nextToken: token };
   const { isBackfilled } = load;
   const counts = await commitPage(
@@ -107,11 +114,8 @@ async function commit(
       feed,
       series,
       isBackfilled,
-      rows,
-      rejected,
-      records: page.records.length,
       at,
-      nextToken: page.nextToken,
+      ...page,
     },
     load.partitions,
   );

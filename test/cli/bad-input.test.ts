@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { accessTo, aFolder, type Folder, gmsi } from './gmsi.ts';
+import { jobFor, quarter } from './jobs.ts';
+
+let folder: Folder;
+let sandbox: Sandbox;
+let warehouse: TestWarehouse;
+
+beforeAll(async () => {
+  folder = await aFolder();
+  sandbox = await startSandbox({ limits: null });
+  warehouse = await aWarehouse();
+  await folder.write('jobs/good.yaml', jobFor(quarter));
+  await folder.write(
+    'jobs/typo.yaml',
+    'feed: gmsi-headlines\ncontries: [US]\ntopics: all\nstart_date: 2024-01-01\n',
+  );
+  await folder.write('jobs/topic.yaml', jobFor({ ...quarter, topics: ['Inflation-Fod'] }));
+  await folder.write('empty', '');
+});
+
+afterAll(async () => {
+  await warehouse[Symbol.asyncDispose]();
+  await sandbox.stop();
+  await folder[Symbol.asyncDispose]();
+});
+
+interface Mistake {
+  readonly args: string[];
+  readonly env?: Record<string, string | undefined>;
+  readonly what: RegExp;
+  readonly hint: RegExp;
+}
+
+const password = 's3cret-Passw0rd';
+const backfill = ['backfill', 'good'];
+const mistakes: Record<string, Mistake> = {
+  'an unknown command': {
+    args: ['backfil'],
+    what: /unknown command 'backfil'\.$/,
+    hint: /Did you mean backfill\?/,
+  },
+  'an unknown option': { args: ['backfill', '--ful'], what: /unknown option '--ful'/, hint: /--help/ },
+  'a job left out': { args: ['backfill'], what: /missing required argument 'job'/, hint: /--help/ },
+  'an unknown word after migrate': {
+    args: ['migrate', 'up'],
+    what: /no gmsi migrate up/,
+    hint: /migrate status/,
+  },
+  'a port that is no number': {
+    args: ['sandbox', '--port', 'x'],
+    what: /--port is "x"/,
+    hint: /whole number/,
+  },
+  'no key and no address': {
+    args: backfill,
+    env: { GMSI_API_KEY: undefined, GMSI_BASE_URL: undefined },
+    what: /GMSI_API_KEY and GMSI_BASE_URL are not set/,
+    hint: /npm start/,
+  },
+  'no address': {
+    args: ['lookups'],
+    env: { GMSI_BASE_URL: '' },
+    what: /^gmsi: GMSI_BASE_URL is not set/,
+    hint: /\.env/,
+  },
+  'an address of the service that is none': {
+    args: ['lookups'],
+    env: { GMSI_BASE_URL: 'api.example.com' },
+    what: /GMSI_BASE_URL is not an address/,
+    hint: /https:/,
+  },
+  'another kind of database': {
+    args: ['status'],
+    env: { DATABASE_URL: `mysql://user:${password}@host/db` },
+    what: /DATABASE_URL is not the address of a PostgreSQL database/,
+    hint: /postgres:\/\/user:password@host:5432\/database/,
+  },
+  'a database address that cannot be read': {
+    args: ['status'],
+    env: { DATABASE_URL: `postgres://user:${password}@[host/db` },
+    what: /DATABASE_URL is not the address/,
+    hint: /%40/,
+  },
+  'a badly escaped password': {
+    args: ['status'],
+    env: { DATABASE_URL: `postgres://user:${password}%zz@host/db` },
+    what: /DATABASE_URL is not the address/,
+    hint: /%40/,
+  },
+  'a wrong password': {
+    args: ['status'],
+    env: { DATABASE_URL: '<wrong password>' },
+    what: /The warehouse refuses the user/,
+    hint: /Check user and password in DATABASE_URL/,
+  },
+  'an unknown database': {
+    args: ['status'],
+    env: { DATABASE_URL: '<unknown database>' },
+    what: /no such database: database "nosuch" does not exist/,
+    hint: /createdb/,
+  },
+  'an unknown database host': {
+    args: ['status'],
+    env: { DATABASE_URL: `postgres://user:${password}@nowhere.invalid/db` },
+    what: /host is not known: .*nowhere\.invalid/,
+    hint: /DATABASE_URL/,
+  },
+  'an unknown field in a job file': {
+    args: ['backfill', 'typo'],
+    what: /contries +unknown; did you mean/,
+    hint: /Mend jobs\/typo\.yaml/,
+  },
+  'an unknown topic in a job file': {
+    args: ['backfill', 'topic'],
+    what: /"Inflation-Fod".*did you mean "Inflation-Food"/,
+    hint: /Mend jobs\/topic\.yaml/,
+  },
+  'an unknown job': { args: ['backfill', 'goood'], what: /no job file goood/, hint: /Did you mean good\?/ },
+  'a key file that is not there': {
+    args: backfill,
+    env: { GMSI_API_KEY: undefined, GMSI_API_KEY_FILE: 'nowhere' },
+    what: /GMSI_API_KEY_FILE cannot be read: .*nowhere/,
+    hint: /the key/,
+  },
+  'an empty key file': {
+    args: backfill,
+    env: { GMSI_API_KEY: undefined, GMSI_API_KEY_FILE: 'empty' },
+    what: /names an empty file: .*empty/,
+    hint: /the key/,
+  },
+  'a key and a key file': {
+    args: backfill,
+    env: { GMSI_API_KEY_FILE: 'empty' },
+    what: /both set/,
+    hint: /Unset one/,
+  },
+  'a key of two words': {
+    args: backfill,
+    env: { GMSI_API_KEY: `${password} b` },
+    what: /holds a space/,
+    hint: /one word/,
+  },
+  'a log level that is none': {
+    args: ['status'],
+    env: { LOG_LEVEL: 'loud' },
+    what: /LOG_LEVEL is "loud"/,
+    hint: /debug/,
+  },
+  'a lease that is no number': {
+    args: ['status'],
+    env: { GMSI_LEASE_SECONDS: 'x' },
+    what: /GMSI_LEASE_SECONDS is "x"/,
+    hint: /seconds/,
+  },
+};
+
+it.concurrent.each(Object.entries(mistakes))(
+  '%s: says what and what to do and exits with 2; a stack shows with --verbose only, a secret never',
+  async (_, mistake) => {
+    const [plain, verbose] = await Promise.all([
+      run(mistake),
+      run({ ...mistake, args: [...mistake.args, '--verbose'] }),
+    ]);
+
+    expect(plain).toMatchObject({ code: 2, stdout: '' });
+    const lines = plain.stderr.trimEnd().split('\n');
+    const what = lines.slice(0, -1).join('\n');
+    expect(what).toMatch(/^gmsi: /);
+    expect(what).toMatch(mistake.what);
+    expect(lines.at(-1)).toMatch(/^ {2}→ /);
+    expect(lines.at(-1)).toMatch(mistake.hint);
+    expect(plain.stderr).not.toMatch(/^\s+at /m);
+    expect(verbose).toMatchObject({ code: 2, stdout: '' });
+    expect(verbose.stderr).toMatch(/^\s+at /m);
+    expect(plain.stderr + verbose.stderr).not.toContain(password);
+  },
+);
+
+it('takes a database that does not answer for one that may answer later', async () => {
+  const env = { DATABASE_URL: `postgres://user:${password}@127.0.0.1:1/db` };
+  const { code, stderr } = await run({ args: ['status'], env, what: /./, hint: /./ });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /^gmsi: The warehouse does not answer: .*ECONNREFUSED.*\n {2}→ .*A rerun goes on.*\n$/,
+  );
+});
+
+function run({ args, env = {} }: Mistake) {
+  const wrong = new URL(warehouse.url);
+  wrong.password = password;
+  const unknown = new URL(warehouse.url);
+  unknown.pathname = '/nosuch';
+  const stand: Record<string, string> = {
+    '<wrong password>': wrong.href,
+    '<unknown database>': unknown.href,
+  };
+  const whole = { ...accessTo(warehouse, sandbox), ...env };
+  const given = Object.entries(whole).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, stand[value] ?? value] as const],
+  );
+  return gmsi(args, { cwd: folder.path, env: Object.fromEntries(given) });
+}

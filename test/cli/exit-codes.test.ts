@@ -1,0 +1,128 @@
+import { expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { accessTo, aFolder, type Ended, gmsi } from './gmsi.ts';
+import { jobFor, quarter } from './jobs.ts';
+
+it('0: all is done, and done again without a request', async () => {
+  await withJob({}, async ({ sandbox, backfill }) => {
+    expect(await backfill()).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('every day asked for'),
+    });
+    const { requests } = sandbox.stats();
+    expect(await backfill()).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('no request was spent'),
+    });
+    expect(sandbox.stats().requests).toBe(requests);
+  });
+});
+
+it('1: some windows failed, and a rerun takes them up again', async () => {
+  await withJob({}, async ({ sandbox, warehouse, backfill }) => {
+    const inNorway = ({ path }: { path: string }) => path.endsWith('/NO');
+    sandbox.script([{ kind: 'refuse', status: 422, detail: 'not today', match: inNorway, times: 3 }]);
+
+    const first = await backfill();
+    expect(first).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/not complete, 3 windows left[\s\S]*3 failed/),
+    });
+    expect(first.stderr).toContain('not today');
+    expect(await backfill()).toMatchObject({ code: 0 });
+    expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+  });
+});
+
+it.each([401, 403] as const)(
+  '2: the key is refused with %i, which a retry does not mend',
+  async (badKeyStatus) => {
+    await withJob(
+      {},
+      async ({ backfill }) => {
+        const { code, stderr } = await backfill({ GMSI_API_KEY: 'another-key' });
+        expect(code).toBe(2);
+        expect(stderr).toMatch(
+          /^gmsi: The service refused the API key with 40[13].*\n {2}→ Check GMSI_API_KEY .*\n$/,
+        );
+      },
+      { badKeyStatus },
+    );
+  },
+);
+
+it('2: the key is refused in the middle', async () => {
+  await withJob({}, async ({ sandbox, backfill }) => {
+    sandbox.script([{ kind: 'auth', match: ({ token }) => token !== null }]);
+    const refused = await backfill();
+    expect(refused).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining('The service refused the API key'),
+    });
+    expect(await backfill()).toMatchObject({ code: 0 });
+    expect(sandbox.stats().pagesServedTwice).toBeLessThanOrEqual(2 * 4);
+  });
+});
+
+it('75: the budget is spent, to the request, and a rerun with more goes on from there', async () => {
+  await withJob(
+    { budget: { requests_per_month: 30, reserve: 10 } },
+    async ({ sandbox, warehouse, backfill, change }) => {
+      const stopped = await backfill();
+      expect(stopped).toMatchObject({
+        code: 75,
+        stdout: expect.stringContaining('stopped at the request budget'),
+      });
+      expect(sandbox.stats().requests).toBe(20);
+      expect(await backfill()).toMatchObject({ code: 75 });
+      expect(sandbox.stats().requests).toBe(20);
+
+      await change({ budget: { requests_per_month: 250_000, reserve: 0 } });
+      expect(await backfill()).toMatchObject({ code: 0 });
+      expect(sandbox.stats().pagesServedTwice).toBe(0);
+      expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+    },
+  );
+});
+
+it('the worst of several jobs', async () => {
+  await withJob({}, async ({ sandbox, folder, run }) => {
+    const small = { ...quarter, to: '2024-01-10' };
+    const good = await folder.write('good.yaml', jobFor({ ...small, countries: ['US'] }));
+    const bad = await folder.write('bad.yaml', jobFor({ ...small, countries: ['NO'] }));
+    sandbox.script([{ kind: 'refuse', match: ({ path }) => path.endsWith('/NO'), times: 2 }]);
+    const both = await gmsi(['backfill', bad, good, '--json'], run);
+    expect(both.code).toBe(1);
+    expect(JSON.parse(both.stdout).jobs).toMatchObject([
+      { job: 'bad', outcome: 'incomplete' },
+      { job: 'good', outcome: 'done' },
+    ]);
+  });
+});
+
+interface Bench {
+  readonly sandbox: Sandbox;
+  readonly warehouse: TestWarehouse;
+  readonly folder: Awaited<ReturnType<typeof aFolder>>;
+  readonly run: { cwd: string; env: Record<string, string> };
+  readonly backfill: (env?: Record<string, string>) => Promise<Ended>;
+  readonly change: (overrides: object) => Promise<unknown>;
+}
+
+async function withJob(
+  overrides: object,
+  test: (bench: Bench) => Promise<void>,
+  options: { badKeyStatus?: 401 | 403 } = {},
+): Promise<void> {
+  await using folder = await aFolder();
+  await using sandbox = await startSandbox({ limits: null, ...options });
+  await using warehouse = await aWarehouse();
+  const change = (to: object) => folder.write('jobs/job.yaml', jobFor(quarter, { step: 'P30D', ...to }));
+  await change(overrides);
+  const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+  const backfill = (env: Record<string, string> = {}) =>
+    gmsi(['backfill', 'job'], { ...run, env: { ...run.env, ...env } });
+  await test({ sandbox, warehouse, folder, run, backfill, change });
+}

@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { vi } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.ts';
+import type { TestWarehouse } from '../support/test-warehouse.ts';
+
+// Whoever imports this starts processes, each of which takes a second or more on a busy machine.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+/** How a process ended, and all that it wrote. */
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A process of the program that is under way. */
+export interface Running {
+  readonly pid: number;
+  kill(signal: NodeJS.Signals): void;
+  /** What it has written so far. */
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly ended: Promise<Ended>;
+}
+
+export interface Setting {
+  /** The whole environment but for what every process needs; nothing of the tests' own leaks in. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** The program to run, where it is not the one of this checkout. */
+  readonly cli?: string;
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** Starts `gmsi` with these arguments. */
+export function startGmsi(args: readonly string[], { env, cwd, cli = program, ...user }: Setting): Running {
+  const child = spawn(process.execPath, [cli, ...args], {
+    cwd,
+    env: { PATH: process.env.PATH, HOME: cwd, TMPDIR: tmpdir(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...user,
+  });
+  const said = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    said.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    said.stderr += text;
+  });
+  return {
+    pid: child.pid!,
+    kill: (signal) => child.kill(signal),
+    get stdout() {
+      return said.stdout;
+    },
+    get stderr() {
+      return said.stderr;
+    },
+    ended: once(child, 'close').then(([code, signal]) => ({ code, signal, ...said })),
+  };
+}
+
+/** Runs `gmsi` to its end. */
+export function gmsi(args: readonly string[], setting: Setting): Promise<Ended> {
+  return startGmsi(args, setting).ended;
+}
+
+/** A working directory of a test's own, gone when disposed. */
+export interface Folder extends AsyncDisposable {
+  readonly path: string;
+  /** Writes a file of it, JSON where it is not text, and says where. */
+  write(name: string, content: string | object): Promise<string>;
+}
+
+export async function aFolder(name = 'gmsi cli '): Promise<Folder> {
+  const path = await mkdtemp(join(tmpdir(), name));
+  return {
+    path,
+    async write(file, content) {
+      const target = join(path, file);
+      await mkdir(join(target, '..'), { recursive: true });
+      // YAML holds JSON.
+      await writeFile(target, typeof content === 'string' ? content : JSON.stringify(content));
+      return target;
+    },
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+  };
+}
+
+/** The environment of somebody who has a database and a key for the sandbox. */
+export function accessTo(
+  warehouse: Pick<TestWarehouse, 'url'>,
+  sandbox: Pick<Sandbox, 'url'>,
+  key = 'sandbox-key',
+): Record<string, string> {
+  return { DATABASE_URL: warehouse.url, GMSI_BASE_URL: sandbox.url, GMSI_API_KEY: key };
+}

@@ -1,0 +1,72 @@
+import { setTimeout as passing } from 'node:timers/promises';
+import { expect, it, vi } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { Random } from '../../src/sandbox/random.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { windowsOf } from '../support/warehouse-state.ts';
+import { accessTo, aFolder, gmsi, startGmsi } from './gmsi.ts';
+import { jobFor, scope } from './jobs.ts';
+
+const kills = 10;
+const concurrency = 4;
+const service = { concurrency, page_size: 50 };
+/** What a process books at a time (request-budget.ts). */
+const block = 25;
+
+it('loses nothing and doubles nothing, however often and whenever it is killed', async () => {
+  await using folder = await aFolder();
+  await using sandbox = await startSandbox({ limits: null, volume: 0.7 });
+  await using warehouse = await aWarehouse();
+  const run = { cwd: folder.path, env: { ...accessTo(warehouse, sandbox), GMSI_LEASE_SECONDS: '2' } };
+  const least = await pagesOfAnUndisturbedRun(sandbox);
+
+  expect(await gmsi(['lookups'], run)).toMatchObject({ code: 0 });
+  const lookups = 2;
+  const before = sandbox.stats();
+  const slowly = { ...service, rate: 60, burst: 10 };
+  const job = await folder.write('job.yaml', jobFor(scope, { service: slowly }));
+  const random = new Random(20_261_120);
+  let killsInTheMiddle = 0;
+  for (let kill = 1; kill <= kills; kill++) {
+    const { pages } = sandbox.stats();
+    const gone = startGmsi(['backfill', job], run);
+    // Every other one is let begin, however slow the machine is; the rest may be killed while they start.
+    if (kill % 2 === 0) await vi.waitFor(() => expect(sandbox.stats().pages).toBeGreaterThan(pages), 30_000);
+    await passing(900 * random.share());
+    gone.kill('SIGKILL');
+    expect(await gone.ended, `kill ${kill}`).toMatchObject({ signal: 'SIGKILL' });
+    const windows = await windowsOf(warehouse.db);
+    if (windows.some(({ state, next_token }) => state === 'draining' && next_token !== null))
+      killsInTheMiddle++;
+  }
+  expect(killsInTheMiddle, 'kills that left a window half drained').toBeGreaterThanOrEqual(3);
+
+  expect(await gmsi(['backfill', job], run)).toMatchObject({ code: 0 });
+  expect(await heldBy(warehouse.db, scope)).toEqual(servedBy(sandbox, scope));
+
+  // At a kill, one page of each window in hand may be on its way to the table and the next one on its way here.
+  const requests = sandbox.stats().requests - before.requests;
+  expect(requests).toBeGreaterThanOrEqual(least);
+  expect(requests).toBeLessThanOrEqual(least + kills * concurrency * 2);
+  // Booked are what is left of a block, and what had been taken out of it but had not reached the service.
+  const booked = await requestsBooked(warehouse.db);
+  expect(booked).toBeGreaterThanOrEqual(requests + lookups);
+  expect(booked).toBeLessThanOrEqual(requests + lookups + kills * (block + concurrency));
+});
+
+async function pagesOfAnUndisturbedRun(sandbox: Sandbox): Promise<number> {
+  await using folder = await aFolder();
+  await using warehouse = await aWarehouse();
+  const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+  const before = sandbox.stats();
+  const job = await folder.write('job.yaml', jobFor(scope, { service }));
+  expect(await gmsi(['backfill', job], run)).toMatchObject({ code: 0 });
+  return sandbox.stats().pages - before.pages;
+}
+
+async function requestsBooked(db: Warehouse): Promise<number> {
+  const months = await db.selectFrom('api_usage').select('requests').execute();
+  return months.reduce((sum, { requests }) => sum + requests, 0);
+}

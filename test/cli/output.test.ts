@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { accessTo, aFolder, type Folder, gmsi, startGmsi } from './gmsi.ts';
+import { jobFor, quarter } from './jobs.ts';
+
+let folder: Folder;
+let sandbox: Sandbox;
+let warehouse: TestWarehouse;
+let setting: { cwd: string; env: Record<string, string> };
+
+beforeAll(async () => {
+  folder = await aFolder();
+  sandbox = await startSandbox({ limits: null });
+  warehouse = await aWarehouse();
+  setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+  await folder.write('jobs/job.yaml', jobFor({ ...quarter, to: '2024-01-31' }));
+  expect(await gmsi(['backfill', 'job'], setting)).toMatchObject({ code: 0 });
+});
+
+afterAll(async () => {
+  await warehouse[Symbol.asyncDispose]();
+  await sandbox.stop();
+  await folder[Symbol.asyncDispose]();
+});
+
+it.each([
+  'plan job',
+  'backfill job',
+  'backfill job --full-refresh',
+  'status job',
+  'status',
+  'lookups',
+  'migrate',
+  'migrate status',
+  'doctor',
+])('prints one JSON document with --json and nothing else: gmsi %s', async (command) => {
+  const { code, stdout, stderr } = await gmsi([...command.split(' '), '--json'], setting);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toBeTypeOf('object');
+  for (const line of stderr.split('\n').filter((text) => text !== '')) JSON.parse(line);
+});
+
+it('prints the address of a sandbox as one line of JSON with --json', async () => {
+  const running = startGmsi(['sandbox', '--port', '0', '--json'], { cwd: folder.path });
+  await vi.waitFor(() => expect(running.stdout).toContain('\n'), 30_000);
+  const { url, keys } = JSON.parse(running.stdout);
+  const answer = await fetch(`${url}/v1/countries`, { headers: { 'x-api-key': keys[0] } });
+  expect(answer.status).toBe(200);
+  running.kill('SIGTERM');
+  expect(await running.ended).toMatchObject({ code: 0 });
+});
+
+it('prints nothing to standard output when it fails, and the reason to standard error, with --json too', async () => {
+  const { stdout, stderr } = await gmsi(['backfill', 'nosuch', '--json'], setting);
+  expect(stdout).toBe('');
+  expect(stderr).toContain('no job file nosuch');
+});
+
+it('tells of its progress every few seconds where there is no terminal, and not with --quiet', async () => {
+  const slow = jobFor(quarter, { service: { rate: 1, burst: 1, concurrency: 2 } });
+  await using other = await aWarehouse();
+  const quietly = { ...setting, env: { ...setting.env, DATABASE_URL: other.url } };
+  await folder.write('jobs/slow.yaml', slow);
+  const talking = startGmsi(['backfill', 'slow'], setting);
+  const quiet = startGmsi(['backfill', 'slow', '--quiet'], quietly);
+
+  await vi.waitFor(() => expect(talking.stderr).toMatch(/"msg":"slow: \d+ of \d+ windows, /), 30_000);
+  // By then the quiet one has had its time as well.
+  await vi.waitFor(async () => {
+    const [load] = await other.db.selectFrom('loads').selectAll().execute();
+    expect(load!.heartbeat_at.getTime() - load!.started_at.getTime()).toBeGreaterThan(5_000);
+  }, 30_000);
+  expect(quiet.stderr).toBe('');
+  for (const running of [talking, quiet]) running.kill('SIGINT');
+  for (const running of [talking, quiet]) {
+    expect(await running.ended).toMatchObject({ code: 130, stdout: expect.stringContaining('interrupted') });
+  }
+});
+
+it('prints its help to standard output, and where no command is named, to standard error', async () => {
+  expect(await gmsi(['--help'], setting)).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringContaining('backfill'),
+  });
+  expect(await gmsi(['backfill', '--help'], setting)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('--full-refresh'),
+  });
+  expect(await gmsi([], setting)).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('Usage: gmsi'),
+  });
+  expect(await gmsi(['--version'], setting)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+  });
+});

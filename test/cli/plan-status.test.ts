@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { accessTo, aFolder, gmsi } from './gmsi.ts';
+import { jobFor, quarter } from './jobs.ts';
+
+it('plans and reports on an empty, a half-loaded and a covered warehouse without a request', async () => {
+  await using folder = await aFolder();
+  await using sandbox = await startSandbox({ limits: null });
+  await using warehouse = await aWarehouse();
+  const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+  await folder.write('jobs/job.yaml', jobFor(quarter, { step: 'P30D', service: { end_date: 'inclusive' } }));
+  await folder.write(
+    'jobs/half.yaml',
+    jobFor({ ...quarter, countries: ['US'] }, { service: { end_date: 'inclusive' } }),
+  );
+  const spendingNothing = async (...args: string[]) => {
+    const before = sandbox.stats().requests;
+    const ended = await gmsi(args, setting);
+    expect(sandbox.stats().requests).toBe(before);
+    return ended;
+  };
+
+  expect(await spendingNothing('plan', 'job')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('gmsi lookups'),
+  });
+  expect((await spendingNothing('status', 'job')).stdout).toMatch(
+    /nothing is known of its countries[\s\S]*nothing is covered yet/,
+  );
+
+  await gmsi(['lookups'], setting);
+  // 91 days in windows of 30: four a series.
+  expect((await spendingNothing('plan', 'job')).stdout).toMatch(
+    /covered +0 of 364 days[\s\S]*windows +16 new\nrequests +16 at the least/,
+  );
+  expect((await spendingNothing('status', 'job')).stdout).toMatch(
+    /covered +0 of 364 days \(0\.0%\)[\s\S]*2024-01-01 +2024-03-31 +4 /,
+  );
+
+  await gmsi(['backfill', 'half'], setting);
+  const half = await spendingNothing('plan', 'job');
+  expect(half.stdout).toMatch(
+    /covered +182 of 364 days[\s\S]*windows +8 new\nrequests +8 at the least, about \d+ expected/,
+  );
+  expect((await spendingNothing('status', 'job')).stdout).toMatch(
+    /covered +182 of 364 days \(50\.0%\)[\s\S]*2024-01-01 +2024-03-31 +2 +NO /,
+  );
+
+  const planned = JSON.parse((await spendingNothing('plan', 'job', '--json')).stdout).jobs[0];
+  const before = sandbox.stats().requests;
+  await gmsi(['backfill', 'job'], setting);
+  expect(sandbox.stats().requests - before).toBeGreaterThanOrEqual(planned.leastRequests);
+
+  expect((await spendingNothing('plan', 'job')).stdout).toMatch(
+    /covered +364 of 364 days[\s\S]*none: everything is covered/,
+  );
+  const covered = await spendingNothing('status', 'job');
+  expect(covered.stdout).toMatch(/covered +364 of 364 days \(all\)\nwindows +\d+ drained/);
+  expect(covered.stdout).not.toContain('not covered from');
+  for (const line of covered.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+});

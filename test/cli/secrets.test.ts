@@ -1,0 +1,82 @@
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { accessTo, aFolder, gmsi } from './gmsi.ts';
+import { jobFor, quarter } from './jobs.ts';
+
+const key = 'k3y-0f-some0ne';
+
+it('shows and stores neither the key nor a password, though the service repeats the key and everything is logged', async () => {
+  await using folder = await aFolder();
+  await using sandbox = await startSandbox({ limits: null, keys: [key] });
+  await using warehouse = await aWarehouse();
+  const env = { ...accessTo(warehouse, sandbox, key), LOG_LEVEL: 'trace' };
+  const setting = { cwd: folder.path, env };
+  await folder.write('jobs/job.yaml', jobFor({ ...quarter, countries: ['NO'] }, { step: 'P20D' }));
+  const inNorway = ({ path }: { path: string }) => path.endsWith('/NO');
+  sandbox.script([
+    { kind: 'refuse', status: 500, detail: `x-api-key: ${key} broke it`, match: inNorway, times: 3 },
+    { kind: 'reset', match: inNorway },
+    {
+      kind: 'refuse',
+      detail: `no such thing for x-api-key: ${key}`,
+      match: ({ query }) => query.topic === 'Governance/Corruption',
+      times: 1000,
+    },
+  ]);
+
+  const said: string[] = [];
+  for (const args of [
+    ['doctor'],
+    ['lookups'],
+    ['plan', 'job'],
+    ['backfill', 'job'],
+    ['backfill', 'job', '--verbose'],
+    ['status', 'job', '--json'],
+    ['migrate', 'status'],
+    ['psql', '-c', 'select 1'],
+  ]) {
+    const { stdout, stderr } = await gmsi(args, setting);
+    said.push(stdout, stderr);
+  }
+  const refused = await gmsi(['lookups', '--verbose'], {
+    ...setting,
+    env: { ...env, GMSI_API_KEY: `${key}-old` },
+  });
+  const unreachable = await gmsi(['status', '--verbose'], {
+    ...setting,
+    env: { ...env, DATABASE_URL: warehouse.url.replace(/:\d+\//, ':1/') },
+  });
+  said.push(refused.stdout, refused.stderr, unreachable.stdout, unreachable.stderr);
+
+  const everything = said.join('\n');
+  const database = await allText(warehouse.db);
+  const password = decodeURIComponent(new URL(warehouse.url).password);
+  // Where nothing of the key would have been said, its absence would show nothing.
+  expect({ printed: everything.includes('[key]'), stored: database.includes('[key]') }).toEqual({
+    printed: true,
+    stored: true,
+  });
+  for (const secret of [key, password]) {
+    expect(everything.includes(secret), 'a secret was printed').toBe(false);
+    expect(database.includes(secret), 'a secret was stored').toBe(false);
+  }
+});
+
+/** Every row of every table of the warehouse, as text. */
+async function allText(db: Warehouse): Promise<string> {
+  const { rows: tables } = await sql<{ name: string }>`
+    select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'gmsi'`.execute(
+    db,
+  );
+  const texts = await Promise.all(
+    tables.map(async ({ name }) => {
+      const { rows } = await sql<{ text: string | null }>`
+        select string_agg(t::text, ' ') as text from ${sql.raw(name)} as t`.execute(db);
+      return rows[0]!.text ?? '';
+    }),
+  );
+  return texts.join('\n');
+}

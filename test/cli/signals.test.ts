@@ -1,0 +1,83 @@
+import { describe, expect, it, vi } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { windowsOf } from '../support/warehouse-state.ts';
+import { accessTo, aFolder, gmsi, startGmsi } from './gmsi.ts';
+import { jobFor, quarter } from './jobs.ts';
+
+const service = { concurrency: 4, page_size: 50 };
+
+describe.each(['SIGINT', 'SIGTERM'] as const)('%s', (signal) => {
+  it('finishes the pages in hand, gives its windows back and exits with 130; a rerun asks for nothing again', async () => {
+    await using folder = await aFolder();
+    await using sandbox = await startSandbox({ limits: null });
+    await using warehouse = await aWarehouse();
+    const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+    const slow = await folder.write(
+      'slow.yaml',
+      jobFor(quarter, { service: { ...service, rate: 30, burst: 5 } }),
+    );
+    const fast = await folder.write('fast.yaml', jobFor(quarter, { service }));
+
+    const interrupted = startGmsi(['backfill', slow], run);
+    await pagesServed(sandbox, 20);
+    interrupted.kill(signal);
+
+    expect(await interrupted.ended).toMatchObject({
+      code: 130,
+      stdout: expect.stringContaining('interrupted'),
+      stderr: expect.stringContaining('once more stops at once'),
+    });
+    const left = await windowsOf(warehouse.db);
+    expect(left.filter(({ state }) => state === 'draining')).toEqual([]);
+    expect(left.filter(({ state, next_token }) => state === 'pending' && next_token !== null)).not.toEqual(
+      [],
+    );
+    const committed = left.reduce((sum, { pages }) => sum + pages, 0);
+    expect(committed).toBe(sandbox.stats().pages);
+
+    expect(await gmsi(['backfill', fast], run)).toMatchObject({ code: 0 });
+    expect(sandbox.stats().pagesServedTwice).toBe(0);
+    expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+  });
+
+  it('ends at once when it comes twice, though the service never answers', async () => {
+    await using folder = await aFolder();
+    await using sandbox = await startSandbox({ limits: null });
+    await using warehouse = await aWarehouse();
+    const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+    const job = await folder.write('job.yaml', jobFor(quarter, { service }));
+    sandbox.script([{ kind: 'hang', times: 100, match: ({ token }) => token !== null }]);
+
+    const stuck = startGmsi(['backfill', job], run);
+    await vi.waitFor(() => expect(sandbox.stats().faults.hang, stuck.stderr).toBe(4), 30_000);
+    stuck.kill(signal);
+    await vi.waitFor(() => expect(stuck.stderr).toContain('once more stops at once'), 30_000);
+    const secondAt = performance.now();
+    stuck.kill(signal);
+
+    expect(await stuck.ended).toMatchObject({ code: 130 });
+    expect(performance.now() - secondAt).toBeLessThan(2_000);
+  });
+});
+
+it('is interrupted before the first page as well', async () => {
+  await using folder = await aFolder();
+  await using sandbox = await startSandbox({ limits: null });
+  await using warehouse = await aWarehouse();
+  const job = await folder.write('job.yaml', jobFor(quarter));
+  sandbox.script([{ kind: 'hang', match: ({ path }) => path.endsWith('/countries') }]);
+
+  const waiting = startGmsi(['backfill', job], { cwd: folder.path, env: accessTo(warehouse, sandbox) });
+  await vi.waitFor(() => expect(sandbox.stats().faults.hang).toBe(1), 30_000);
+  waiting.kill('SIGINT');
+
+  const { code, stderr } = await waiting.ended;
+  expect(code).toBe(130);
+  expect(stderr).toBe('finishing what is in hand; once more stops at once\ngmsi: interrupted\n');
+});
+
+async function pagesServed(sandbox: Sandbox, pages: number): Promise<void> {
+  await vi.waitFor(() => expect(sandbox.stats().pages).toBeGreaterThanOrEqual(pages), 30_000);
+}

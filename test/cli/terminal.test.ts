@@ -1,0 +1,112 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, vi } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { accessTo, aFolder } from './gmsi.ts';
+import { jobFor, quarter } from './jobs.ts';
+
+const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+const hasScript = spawnSync('script', ['--version']).stdout?.includes('util-linux') ?? false;
+
+describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-linux)', () => {
+  it.each([80, 120])(
+    'draws progress on one line of %i columns and leaves nothing of it behind, with ^C as well',
+    async (columns) => {
+      await using folder = await aFolder();
+      await using sandbox = await startSandbox({ limits: null });
+      await using warehouse = await aWarehouse();
+      const job = await folder.write('job.yaml', jobFor(quarter, { service: { rate: 10, burst: 2 } }));
+      const terminal = startOnTerminal(['backfill', job], columns, {
+        cwd: folder.path,
+        env: accessTo(warehouse, sandbox),
+      });
+
+      await vi.waitFor(
+        () => expect(screenAfter(terminal.written, columns).at(-1)).toMatch(/^job {2}█.* 1\d?\/.*left$/),
+        20_000,
+      );
+      expect(screenAfter(terminal.written, columns)).toHaveLength(1);
+      terminal.type('\x03');
+      await terminal.ended;
+
+      const screen = screenAfter(terminal.written, columns);
+      expect(screen.slice(0, 2)).toEqual([
+        'finishing what is in hand; once more stops at once',
+        expect.stringMatching(/^job: interrupted, \d+ windows left/),
+      ]);
+      expect(screen.join('\n')).not.toMatch(/[█░]/);
+      // Nothing to be restored by a process that may be killed: no hidden cursor, no other mode of the terminal.
+      expect(terminal.written).not.toContain('\x1b[?');
+    },
+  );
+
+  it('leaves no progress behind when it is interrupted twice', async () => {
+    await using folder = await aFolder();
+    await using sandbox = await startSandbox({ limits: null });
+    await using warehouse = await aWarehouse();
+    sandbox.script([{ kind: 'hang', times: 100, match: ({ token }) => token !== null }]);
+    const terminal = startOnTerminal(['backfill', await folder.write('job.yaml', jobFor(quarter))], 80, {
+      cwd: folder.path,
+      env: accessTo(warehouse, sandbox),
+    });
+
+    await vi.waitFor(() => expect(sandbox.stats().faults.hang, terminal.written).toBe(4), 30_000);
+    terminal.type('\x03');
+    await vi.waitFor(() => expect(terminal.written).toContain('once more'), 30_000);
+    terminal.type('\x03');
+
+    expect(await terminal.ended).toBe(130);
+    expect(screenAfter(terminal.written, 80)).toEqual(['finishing what is in hand; once more stops at once']);
+  });
+});
+
+function startOnTerminal(
+  args: readonly string[],
+  columns: number,
+  setting: { cwd: string; env: Record<string, string> },
+) {
+  const quoted = [process.execPath, program, ...args].map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['-qec', `stty cols ${columns}; exec ${quoted}`, '/dev/null'], {
+    cwd: setting.cwd,
+    env: { PATH: process.env.PATH, TERM: 'xterm', NO_COLOR: '1', ...setting.env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let written = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    written += text;
+  });
+  return {
+    get written() {
+      return written;
+    },
+    type: (keys: string) => child.stdin.write(keys),
+    ended: once(child, 'close').then(([code]) => code as number),
+  };
+}
+
+/** What a terminal shows after all of this, without the empty lines: enough of one for `\r`, `\n` and erasing. */
+function screenAfter(written: string, columns: number): string[] {
+  const rows: string[][] = [[]];
+  let column = 0;
+  for (const [token] of written.matchAll(/\p{Cc}\[[0-9;?]*[A-Za-z]|[\s\S]/gu)) {
+    if (token === '\r') column = 0;
+    else if (token === '\n') rows.push([]);
+    else if (token === '\x1b[K') rows.at(-1)!.length = Math.min(column, rows.at(-1)!.length);
+    else if (!token.startsWith('\x1b')) {
+      if (column === columns) {
+        rows.push([]);
+        column = 0;
+      }
+      rows.at(-1)![column++] = token;
+    }
+  }
+  return rows
+    .map((row) =>
+      Array.from(row, (cell) => cell ?? ' ')
+        .join('')
+        .trimEnd(),
+    )
+    .filter((row) => row !== '');
+}

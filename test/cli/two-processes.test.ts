@@ -1,0 +1,55 @@
+import { expect, it, vi } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { windowsOf } from '../support/warehouse-state.ts';
+import { accessTo, aFolder, gmsi, startGmsi } from './gmsi.ts';
+import { jobFor, quarter } from './jobs.ts';
+
+it('shares a job between two processes, each page asked for by one of them', async () => {
+  await using folder = await aFolder();
+  await using sandbox = await startSandbox({ limits: null });
+  await using warehouse = await aWarehouse();
+  const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+  const job = await folder.write('job.yaml', jobFor(quarter, { service: { rate: 100, burst: 10 } }));
+
+  const both = await Promise.all([gmsi(['backfill', job], run), gmsi(['backfill', job], run)]);
+
+  expect(both).toMatchObject([{ code: 0 }, { code: 0 }]);
+  expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+  expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
+  const loads = await warehouse.db.selectFrom('loads').selectAll().execute();
+  expect(loads).toHaveLength(2);
+  for (const load of loads) expect(load.windows_drained).toBeGreaterThan(0);
+});
+
+it('takes over what a killed process held while the other one waited for it', async () => {
+  await using folder = await aFolder();
+  await using sandbox = await startSandbox({ limits: null });
+  await using warehouse = await aWarehouse();
+  const run = {
+    cwd: folder.path,
+    env: { ...accessTo(warehouse, sandbox), GMSI_LEASE_SECONDS: '2' },
+  };
+  const service = { concurrency: 4, page_size: 50 };
+  const slow = await folder.write(
+    'slow.yaml',
+    jobFor(quarter, { service: { ...service, rate: 5, burst: 4 } }),
+  );
+  const fast = await folder.write('fast.yaml', jobFor(quarter, { service }));
+
+  const killed = startGmsi(['backfill', slow], run);
+  await vi.waitFor(async () => {
+    const held = (await windowsOf(warehouse.db)).filter(
+      ({ state, pages }) => state === 'draining' && pages > 0,
+    );
+    expect(held).toHaveLength(4);
+  }, 30_000);
+  const other = startGmsi(['backfill', fast], run);
+  await vi.waitFor(() => expect(other.stderr).toContain('another run holds 4 windows'), 30_000);
+  killed.kill('SIGKILL');
+
+  expect(await other.ended).toMatchObject({ code: 0 });
+  expect((await killed.ended).signal).toBe('SIGKILL');
+  expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+});

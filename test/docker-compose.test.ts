@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import { GenericContainer, Wait } from 'testcontainers';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { startSandbox } from '../src/sandbox/index.ts';
+import { accessTo, aFolder, gmsi } from './cli/gmsi.ts';
+import { jobFor, quarter } from './cli/jobs.ts';
+
+interface Service {
+  readonly image: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly command?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly ports: readonly string[];
+  readonly profiles?: readonly string[];
+  readonly healthcheck: { readonly test: readonly string[] };
+}
+
+interface ComposeFile {
+  readonly services: { readonly postgres: Service; readonly redis: Service };
+  readonly volumes: Readonly<Record<string, unknown>>;
+}
+
+it('opens its ports to this machine only, pins its images and checks the health of both services', async () => {
+  const { services, volumes } = await composeFile({});
+  expect(Object.keys(services)).toEqual(['postgres', 'redis']);
+  for (const { image, ports, healthcheck } of Object.values(services)) {
+    expect(image).toMatch(/^\w+:\d+\.\d+$/);
+    expect(ports.every((port) => port.startsWith('127.0.0.1:'))).toBe(true);
+    expect(healthcheck.test[0]).toMatch(/^CMD/);
+  }
+  const { postgres, redis } = services;
+  expect(postgres.image).toMatch(/^postgres:18/);
+  expect(postgres.profiles).toBeUndefined();
+  expect(redis.profiles).toEqual(['redis']);
+  // Below a volume that has a name, or an update of the image begins with an empty database.
+  const [volume, mount] = postgres.volumes![0]!.split(':');
+  expect(volumes).toHaveProperty(volume!);
+  expect(postgres.environment!.PGDATA!.startsWith(`${mount}/`)).toBe(true);
+});
+
+it('takes image, password and ports from .env', async () => {
+  const set = {
+    POSTGRES_IMAGE: 'mirror/postgres:17',
+    POSTGRES_PASSWORD: 'chosen',
+    POSTGRES_PORT: '15432',
+    REDIS_PORT: '16379',
+  };
+  const { postgres, redis } = (await composeFile(set)).services;
+  expect(postgres).toMatchObject({
+    image: 'mirror/postgres:17',
+    environment: { POSTGRES_PASSWORD: 'chosen' },
+    ports: ['127.0.0.1:15432:5432'],
+  });
+  expect(redis.ports).toEqual(['127.0.0.1:16379:6379']);
+});
+
+it('.env.example sets nothing but what the program or the compose file reads', async () => {
+  const example = await readFile(new URL('../.env.example', import.meta.url), 'utf8');
+  const readers = await Promise.all(
+    ['../src/config.ts', '../docker-compose.yml'].map((path) =>
+      readFile(new URL(path, import.meta.url), 'utf8'),
+    ),
+  );
+  const names = [...example.matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name!);
+  expect(names).toContain('GMSI_API_KEY');
+  expect(names.filter((name) => !readers.some((text) => text.includes(name)))).toEqual([]);
+});
+
+it.skipIf(process.env.TEST_POSTGRES !== 'container')(
+  'becomes healthy by its own check and takes a backfill (needs an engine: npm run test:containers)',
+  async () => {
+    const { image, environment, healthcheck } = (await composeFile(process.env)).services.postgres;
+    await using folder = await aFolder();
+    await using sandbox = await startSandbox({ limits: null });
+    await using container = await new GenericContainer(image)
+      .withEnvironment(environment!)
+      .withExposedPorts(5432)
+      .withWaitStrategy(Wait.forSuccessfulCommand(healthcheck.test.slice(1).join(' ')))
+      .start();
+    const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = environment!;
+    const url = `postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@${container.getHost()}:${container.getMappedPort(5432)}/${POSTGRES_DB}`;
+    const job = await folder.write('job.yaml', jobFor({ ...quarter, to: '2024-01-10' }));
+
+    const run = { cwd: folder.path, env: accessTo({ url }, sandbox) };
+    expect(await gmsi(['backfill', job], run)).toMatchObject({ code: 0, stderr: '' });
+    expect(await gmsi(['doctor'], run)).toMatchObject({ code: 0 });
+  },
+  120_000,
+);
+
+/** docker-compose.yml with its `${NAME:-default}` filled in, as Compose does it. */
+async function composeFile(env: Readonly<Record<string, string | undefined>>): Promise<ComposeFile> {
+  const text = await readFile(new URL('../docker-compose.yml', import.meta.url), 'utf8');
+  return parse(
+    text.replace(/\$\{(\w+):-([^}]*)\}/g, (_, name: string, otherwise: string) => env[name] || otherwise),
+  );
+}
