@@ -88,7 +88,7 @@ program
   .action(runs(statusCommand));
 program
   .command('lookups')
-  .description('refresh countries and topics in the warehouse (2 requests)')
+  .description('refresh what the service lists: countries, topics, tickers … (5 requests)')
   .action(runs(lookupsCommand));
 program
   .command('migrate')

@@ -3,7 +3,7 @@ import { Temporal } from 'temporal-polyfill';
 import { type Client, type ClientEvent, createClient } from './api/client.ts';
 import type { Config } from './config.ts';
 import { ConfigError } from './errors.ts';
-import { feedNamed } from './feeds/catalog.ts';
+import { catalog, feedNamed, retired } from './feeds/catalog.ts';
 import { checkFields } from './job/check-fields.ts';
 import type { Job, ServiceSettings } from './job/job.ts';
 import { readJob } from './job/read-job.ts';
@@ -103,9 +103,8 @@ export function today({ clock }: Session): Temporal.PlainDate {
 
 /** Reads and checks job files, all of them before anything else is done. */
 export async function readJobs(session: Session, names: readonly string[]): Promise<Job[]> {
-  const jobs = await Promise.all(
-    names.map((name) => readJob(name, { cwd: process.cwd(), today: today(session) })),
-  );
+  const facts = { cwd: process.cwd(), today: today(session), known: { feeds: catalog, retired } };
+  const jobs = await Promise.all(names.map((name) => readJob(name, facts)));
   for (const job of jobs) checkFields(job, Object.keys(feedNamed(job.feed).table.columns));
   return jobs;
 }

@@ -100,11 +100,12 @@ export function createClient(options: ClientOptions): Client {
   /** `read` belongs to the attempt, because a good status with an unreadable body is tried again. */
   function get<T>(request: ServiceRequest, read: (answer: HttpAnswer) => T, signal: AbortSignal): Promise<T> {
     const target = requestTarget(address, request);
+    const json = request.body && JSON.stringify(request.body);
     const path = target.replace(/\?.*$/s, '');
 
     const attempt = async () => {
       await budget.book(signal);
-      const answer = await send(target, path, signal);
+      const answer = await send(target, json, path, signal);
       checkStatus(answer, { path, redact, now: clock.now() });
       const result = read(answer);
       servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
@@ -120,11 +121,16 @@ export function createClient(options: ClientOptions): Client {
     return withRetries(() => pace.run(attempt, signal), retrying, signal);
   }
 
-  async function send(target: string, path: string, signal: AbortSignal): Promise<HttpAnswer> {
+  async function send(
+    target: string,
+    json: string | undefined,
+    path: string,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> {
     signal.throwIfAborted();
     counts.requests += 1;
     const sentAt = clock.now();
-    const answer = await http.get(target, signal);
+    const answer = await http.send(target, json, signal);
     counts.bytes += answer.bytes;
     if (answer.status === 429) counts.rateLimited += 1;
     onEvent({ type: 'request', path, status: answer.status, ms: clock.now() - sentAt, bytes: answer.bytes });

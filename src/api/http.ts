@@ -33,15 +33,16 @@ export interface HttpOptions {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** GETs of one origin over kept-alive connections. */
+/** Requests to one origin over kept-alive connections. */
 export interface Http {
   /**
    * Sends one request. Redirects are not followed: the headers hold the key.
    * @param target path and query, encoded
+   * @param json the body of a POST; without one it is a GET
    * @throws ServiceUnavailable without an answer in time; MalformedPage where a 200's body is cut short, over the
    * cap or cannot be unpacked; the signal's reason once it is aborted
    */
-  get(target: string, signal: AbortSignal): Promise<HttpAnswer>;
+  send(target: string, json: string | undefined, signal: AbortSignal): Promise<HttpAnswer>;
   /** Closes the connections; requests under way fail. */
   close(): Promise<void>;
 }
@@ -56,14 +57,14 @@ export function openHttp(origin: string, options: HttpOptions): Http {
   });
   const headers = { accept: 'application/json', 'accept-encoding': 'gzip', ...options.headers };
 
-  async function get(target: string, signal: AbortSignal): Promise<HttpAnswer> {
+  async function send(target: string, json: string | undefined, signal: AbortSignal): Promise<HttpAnswer> {
     signal.throwIfAborted();
     const stop = new AbortController();
     const onAbort = () => stop.abort(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     let bodyTimer: NodeJS.Timeout | undefined;
     try {
-      const response = await pool.request({ method: 'GET', path: target, headers, signal: stop.signal });
+      const response = await pool.request({ ...bodyOf(json), path: target, signal: stop.signal });
       bodyTimer = setTimeout(() => stop.abort(new errors.BodyTimeoutError()), options.bodyTimeout);
       return await readAnswer(response, signal);
     } catch (error) {
@@ -92,7 +93,16 @@ export function openHttp(origin: string, options: HttpOptions): Http {
     }
   }
 
-  return { get, close: () => pool.destroy() };
+  function bodyOf(json: string | undefined) {
+    if (json === undefined) return { method: 'GET' as const, headers };
+    return {
+      method: 'POST' as const,
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: json,
+    };
+  }
+
+  return { send, close: () => pool.destroy() };
 }
 
 function brokenBody(error: unknown, options: HttpOptions): MalformedPage {

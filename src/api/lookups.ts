@@ -22,6 +22,35 @@ export interface Topic {
   readonly extra: Extra;
 }
 
+/** An entry of one of the service's other lists. */
+export interface ListedCode {
+  /** As it goes into a request. */
+  readonly code: string;
+  readonly name: string | null;
+  readonly extra: Extra;
+}
+
+/** The lists beside countries and topics (service-document 4.3); their shapes are not shown. */
+const otherLists = {
+  tickers: {
+    path: '/ticker',
+    codes: ['ticker', 'ticker_id', 'code', 'symbol', 'id'],
+    names: ['name', 'ticker_name', 'label'],
+  },
+  sources: {
+    path: '/sources',
+    codes: ['source', 'code', 'id', 'name'],
+    names: ['name', 'source_name', 'label'],
+  },
+  languages: {
+    path: '/taxonomy/languages',
+    codes: ['code', 'language', 'language_code', 'id'],
+    names: ['name', 'language_name', 'label'],
+  },
+} as const;
+
+export type OtherList = keyof typeof otherLists;
+
 type LookupClient = Pick<Client, 'getJson'>;
 
 /**
@@ -62,6 +91,24 @@ export async function fetchTopics(client: LookupClient, signal: AbortSignal): Pr
     return { name, category, classificationRule: rule, extra: take.rest() };
   });
   return withoutDoubles(topics, (topic) => topic.name);
+}
+
+/** Reads `GET /ticker`, `/sources` or `/taxonomy/languages`; in any shape, and with the errors, of `fetchCountries`. */
+export async function fetchCodes(
+  client: LookupClient,
+  list: OtherList,
+  signal: AbortSignal,
+): Promise<ListedCode[]> {
+  const { path, codes, names } = otherLists[list];
+  const entries = (await fetchEntries(client, path, list, signal)).map((entry): ListedCode => {
+    if (isText(entry)) return { code: entry, name: null, extra: {} };
+    const fields = objectOf(entry, path);
+    const take = fieldTaker(fields);
+    const code = take(codes, isText);
+    if (code === undefined) throw unreadableEntry(path, fields, 'a code');
+    return { code, name: take(names, isText) ?? null, extra: take.rest() };
+  });
+  return withoutDoubles(entries, ({ code }) => code);
 }
 
 async function fetchEntries(

@@ -1,9 +1,11 @@
-/** One GET of the service. */
+/** One request to the service: a GET, or with a body a POST. */
 export interface ServiceRequest {
   /** The path below `/v1`, with or without a leading slash, each segment URL-encoded. */
   readonly path: string;
   /** Names and values, not yet encoded. */
   readonly query: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: Readonly<Record<string, unknown>>;
 }
 
 /** One page of a cursor-paginated feed, already checked to be the envelope of service-document 2.1. */

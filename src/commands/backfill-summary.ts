@@ -2,6 +2,7 @@ import { explain } from '../exit.ts';
 import type { Job } from '../job/job.ts';
 import type { BackfillResult } from '../pipeline/backfill.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
+import { seriesIn } from '../warehouse/queries/window-scope.ts';
 
 /** What a run of one job did, and what it left of the budget. */
 export interface BackfillSummary extends BackfillResult {
@@ -52,7 +53,7 @@ export function summaryAsJson({ job, scope, error, ...rest }: BackfillSummary): 
     // Spread, because `requests` is counted elsewhere and read through a getter.
     totals: { ...rest.totals },
     period: scope ? { from: scope.from, to: scope.to } : null,
-    series: scope ? scope.countries.length * scope.topics.length : 0,
+    series: scope ? seriesIn(scope) : 0,
     error: error instanceof Error ? error.message : null,
   };
 }

@@ -1,15 +1,16 @@
 import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
+import { feedNamed } from '../feeds/catalog.ts';
 import type { Job } from '../job/job.ts';
 import { type Forecast, forecast } from '../pipeline/forecast.ts';
 import type { PlanOptions } from '../pipeline/plan-windows.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from '../pipeline/request-budget.ts';
-import { scopeOf } from '../pipeline/resolve-job.ts';
+import { listsFor, scopeOf } from '../pipeline/resolve-job.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { usedRequests } from '../warehouse/queries/api-usage.ts';
 import { readLookups } from '../warehouse/queries/lookups.ts';
-import type { WindowScope } from '../warehouse/queries/window-scope.ts';
+import { seriesIn, type WindowScope } from '../warehouse/queries/window-scope.ts';
 import { wantedDays } from '../window/wanted-days.ts';
 
 interface PlannedJob {
@@ -44,9 +45,10 @@ async function plan(
   options: Partial<PlanOptions>,
 ): Promise<PlannedJob> {
   const lookups = await readLookups(db);
-  if (lookups.refreshedAt === null) {
-    throw new ConfigError('The warehouse does not know yet which countries and topics there are.', {
-      hint: 'Run gmsi lookups first: it spends 2 requests, then plans cost none.',
+  const missing = listsFor(feedNamed(job.feed)).filter((list) => lookups.refreshedAt[list] === null);
+  if (missing.length > 0) {
+    throw new ConfigError(`The warehouse does not know yet which ${missing.join(' and ')} there are.`, {
+      hint: 'Run gmsi lookups first: it spends 5 requests, then plans cost none.',
     });
   }
   // Job files with a start in the future are refused, so a period always has a day.
@@ -85,10 +87,7 @@ function describe(session: Session, planned: PlannedJob): string {
     : 'as fast as the service answers';
   return `${facts([
     ['job', `${job.name} (${job.path})`],
-    [
-      'series',
-      `${count(scope.countries.length, 'country', 'countries')} × ${count(scope.topics.length, 'topic')}, ${scope.matchType}`,
-    ],
+    ['series', describeSeries(scope)],
     ['period', `${scope.from} to ${scope.to}`],
     ['covered', `${number(f.coveredDays)} of ${number(f.wantedDays)} days, over all series`],
     [
@@ -136,11 +135,22 @@ function asJson(session: Session, planned: PlannedJob): object {
   return {
     job: job.name,
     path: job.path,
-    series: scope.countries.length * scope.topics.length,
+    series: seriesIn(scope),
     period: { from: scope.from, to: scope.to },
     ...forecast,
     budget: { limit, used, left },
     secondsAtRateLimit: seconds,
     wouldEnd: end.toISOString(),
   };
+}
+
+/** `6 countries × 4 topics, COMBINED`, of the dimensions that the feed has. */
+function describeSeries({ countries, topics, tickers, matchType, variants }: WindowScope): string {
+  const parts = [
+    countries[0] === '' ? '' : count(countries.length, 'country', 'countries'),
+    topics[0] === '' ? '' : count(topics.length, 'topic'),
+    tickers[0] === '' ? '' : count(tickers.length, 'ticker'),
+    variants.length > 1 ? count(variants.length, 'variant') : '',
+  ].filter((part) => part !== '');
+  return [parts.join(' × ') || 'one', ...(matchType ? [matchType] : [])].join(', ');
 }

@@ -1,6 +1,7 @@
 import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import { feedNamed } from '../feeds/catalog.ts';
 import type { Job } from '../job/job.ts';
-import { scopeOf } from '../pipeline/resolve-job.ts';
+import { listsFor, scopeOf } from '../pipeline/resolve-job.ts';
 import { count, facts, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { readLookups } from '../warehouse/queries/lookups.ts';
@@ -15,6 +16,7 @@ import {
   windowCounts,
 } from '../warehouse/queries/status.ts';
 import { countByState, type WindowsByState } from '../warehouse/queries/window-counts.ts';
+import { seriesIn } from '../warehouse/queries/window-scope.ts';
 import { wantedDays } from '../window/wanted-days.ts';
 
 const shown = { gaps: 8, troubles: 8, loads: 5, months: 3 };
@@ -53,11 +55,12 @@ async function statusOf(
   job: Job,
 ): Promise<JobStatus | { job: string; series: null }> {
   const lookups = await readLookups(db);
-  if (lookups.refreshedAt === null) return { job: job.name, series: null };
+  const lists = listsFor(feedNamed(job.feed));
+  if (lists.some((list) => lookups.refreshedAt[list] === null)) return { job: job.name, series: null };
   const scope = scopeOf(job, wantedDays(job, today(session))!, lookups);
   return {
     job: job.name,
-    series: scope.countries.length * scope.topics.length,
+    series: seriesIn(scope),
     period: { from: scope.from, to: scope.to },
     ...(await coverageOf(db, scope)),
     windows: await countByState(db, scope),
@@ -133,7 +136,7 @@ function describe(status: {
 
 function describeJob(status: JobStatus | { job: string; series: null }): string {
   if (status.series === null)
-    return `Job ${status.job}: nothing is known of its countries and topics yet; gmsi lookups or the first run fetches them.`;
+    return `Job ${status.job}: nothing is known of what it selects from yet; gmsi lookups or the first run fetches them.`;
   const { covered, wanted, windows } = status;
   const share = covered === wanted ? 'all' : `${((100 * covered) / wanted).toFixed(1)}%`;
   const states = Object.entries(windows)

@@ -1,10 +1,35 @@
 import { ConfigError } from '../errors.ts';
 import { knownNames } from '../nearest.ts';
+import { eventMetricsQuery, tickerEventMetrics } from './event-metrics.ts';
 import type { Feed } from './feed.ts';
 import { gmsiHeadlines } from './gmsi-headlines.ts';
+import { gmsiIndex } from './gmsi-index.ts';
+import { tickerEventHeadlines } from './ticker-event-headlines.ts';
+import { tickerEvents } from './ticker-events.ts';
+import { tickerHeadlines } from './ticker-headlines.ts';
+import { tickerIndex } from './ticker-index.ts';
+
+const feeds = [
+  gmsiHeadlines,
+  gmsiIndex,
+  tickerHeadlines,
+  tickerIndex,
+  tickerEvents,
+  tickerEventHeadlines,
+  tickerEventMetrics,
+  eventMetricsQuery,
+];
 
 /** Every feed of the service that can be loaded, by the name that job files use. */
-export const catalog: ReadonlyMap<string, Feed> = new Map([gmsiHeadlines].map((feed) => [feed.name, feed]));
+export const catalog: ReadonlyMap<string, Feed> = new Map(feeds.map((feed) => [feed.name, feed]));
+
+/** Feeds that the service has removed, with what to use instead (service-document 4.4). */
+export const retired: ReadonlyMap<string, string> = new Map([
+  [
+    'asset-headlines',
+    'The service removed it on 2026-05-01. Load "feed: ticker-headlines" with the same tickers; gmsi sync reads its live twin.',
+  ],
+]);
 
 /** A job names a feed that there is not. */
 export class UnknownFeed extends ConfigError {
@@ -13,9 +38,18 @@ export class UnknownFeed extends ConfigError {
   }
 }
 
-/** The feed of that name; throws `UnknownFeed`, which names the nearest one. */
+/** A job names a feed that there is no longer. */
+export class RetiredFeed extends ConfigError {
+  constructor(name: string, instead: string) {
+    super(`the feed "${name}" is retired`, { hint: instead });
+  }
+}
+
+/** The feed of that name; throws `UnknownFeed`, which names the nearest one, or `RetiredFeed`. */
 export function feedNamed(name: string): Feed {
   const feed = catalog.get(name);
+  const instead = retired.get(name);
+  if (instead !== undefined) throw new RetiredFeed(name, instead);
   if (feed === undefined) throw new UnknownFeed(name);
   return feed;
 }

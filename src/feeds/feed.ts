@@ -1,9 +1,18 @@
-/** One thing that a feed is asked for over time; coverage, windows and cursors are kept per series. */
+/**
+ * One thing that a feed is asked for over time; coverage, windows and cursors are kept per series. What a feed is not
+ * partitioned by is empty.
+ */
 export interface Series {
   readonly country: string;
   readonly topic: string;
+  readonly ticker: string;
   readonly matchType: string;
+  /** Further parameters that make it a series of its own, as `name=value&name=value` in the order of their names. */
+  readonly variant: string;
 }
+
+/** What a job can select series by, each with a lookup that lists what there is. */
+export type Dimension = 'country' | 'topic' | 'ticker';
 
 /** The PostgreSQL types that a feed's columns may have. */
 export type ColumnType = 'text' | 'uuid' | 'timestamptz' | 'double precision' | 'jsonb';
@@ -16,8 +25,10 @@ export interface FeedTable {
   readonly columns: Readonly<Record<string, ColumnType>>;
   /** Columns of `columns` that, together with the series, identify a row; sorted by in every write. */
   readonly key: readonly string[];
-  /** The column of `key` by whose month the table is partitioned. */
-  readonly partitionedBy: string;
+  /** The columns that say which series a row belongs to, all of its key; a `parameter` is one out of the variant. */
+  readonly series: Readonly<Record<string, keyof Series | { readonly parameter: string }>>;
+  /** The column of `key` by whose month the table is partitioned, if it is. */
+  readonly partitionedBy: string | null;
 }
 
 /** One row as read from a record: a value for each of the table's columns, `null` where the record has none. */
@@ -38,23 +49,45 @@ export interface RecordReader {
   readonly fieldsSeen: ReadonlyMap<string, 'column' | 'extra'>;
 }
 
-/** The names of the query parameters; all but `next_token` and `limit` are only likely, so a job can rename them. */
+/**
+ * The names of the query parameters that a feed takes. Those of the cursor and of ticker feeds' dates are given
+ * (service-document 4.5, 8), the others only likely; a job can rename them all.
+ */
 export interface ParameterNames {
-  readonly topic: string;
-  readonly matchType: string;
+  readonly topic?: string;
+  readonly matchType?: string;
   readonly startDate: string;
   readonly endDate: string;
   readonly limit: string;
   readonly nextToken: string;
 }
 
+/** A live feed: the newest records of a series in one answer, likely a bare array (service-facts.md). */
+export interface LiveTwin {
+  readonly path: (series: Series) => string;
+  /** The most records that one answer holds; one that is full may be cut off. */
+  readonly limit: number;
+  /** How far back it reaches, in hours; only likely. */
+  readonly hours: number;
+}
+
 /** One feed of the service: where it is, how it is asked, how its records are read, which table it fills. */
 export interface Feed {
   /** As in a job file's `feed`. */
   readonly name: string;
+  /** By what its jobs select series; none where a job is one series. */
+  readonly dimensions: readonly Dimension[];
+  /** `POST` sends the parameters in a JSON body, together with the body that the job file holds. */
+  readonly method: 'GET' | 'POST';
   /** The path below `/v1` for a series, each segment URL-encoded. */
   readonly path: (series: Series) => string;
   readonly parameters: ParameterNames;
+  /** Likely values of the match type (of an index: the index type), the default first; none where it has no such. */
+  readonly matchTypes: readonly string[];
+  /** Further parameters and the values that are asked for where a job names none; each combination is a series. */
+  readonly variants: Readonly<Record<string, readonly string[]>>;
+  /** Where the newest records of the same kind are, ahead of the historical feed. */
+  readonly live?: LiveTwin;
   readonly table: FeedTable;
   readonly fields: FieldAliases;
   /** `overrides` come from a job file and are tried before the feed's own aliases. */

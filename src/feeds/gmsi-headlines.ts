@@ -1,4 +1,5 @@
 import type { Feed, FieldAliases, Series } from './feed.ts';
+import { likelyNames, windowParameters } from './likely-names.ts';
 import { createRecordReader, type RecordShape } from './read-record.ts';
 
 const directional = ['directional', 'directional_sentiment'];
@@ -29,22 +30,13 @@ const columns = {
  * (service-facts.md, "A GMSI headline record"); the rest are what such services use.
  */
 const fields: FieldAliases = {
-  headline_id: ['id', 'headline_id', 'uuid', 'guid', 'article_id'],
-  published_at: [
-    'publication_time',
-    'published_at',
-    'publication_timestamp',
-    'publication_date',
-    'published',
-    'timestamp',
-    'datetime',
-    'date',
-  ],
-  headline: ['headline', 'title', 'headline_text', 'text', 'headline.text', 'headline.title'],
-  language: ['language', 'lang', 'language_code', 'language.code'],
-  source: ['source', 'source_name', 'publisher', 'source.name', 'publisher.name'],
-  url: ['url', 'link', 'headline_url', 'article_url'],
-  topic_probability: ['topic_probability', 'topic.probability'],
+  headline_id: likelyNames.id,
+  published_at: likelyNames.publicationTime,
+  headline: likelyNames.headline,
+  language: likelyNames.language,
+  source: likelyNames.source,
+  url: likelyNames.url,
+  topic_probability: likelyNames.topicProbability,
   directional_positive: probabilityAliases(directional, 'positive'),
   directional_neutral: probabilityAliases(directional, 'neutral'),
   directional_negative: probabilityAliases(directional, 'negative'),
@@ -79,16 +71,24 @@ const shape: RecordShape = {
  */
 export const gmsiHeadlines: Feed = {
   name: 'gmsi-headlines',
+  dimensions: ['country', 'topic'],
+  method: 'GET',
   path: ({ country }: Series) => `/headlines/feed/historical/gmsi/${encodeURIComponent(country)}`,
-  parameters: {
-    topic: 'topic',
-    matchType: 'match_type',
-    startDate: 'start_date',
-    endDate: 'end_date',
-    limit: 'limit',
-    nextToken: 'next_token',
+  parameters: { ...windowParameters, topic: 'topic', matchType: 'match_type' },
+  matchTypes: ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'],
+  variants: {},
+  live: {
+    path: ({ country }: Series) => `/headlines/feed/live/gmsi/${encodeURIComponent(country)}`,
+    limit: 1000,
+    hours: 24,
   },
-  table: { name: 'headlines', columns, key: ['published_at', 'headline_id'], partitionedBy: 'published_at' },
+  table: {
+    name: 'headlines',
+    columns,
+    key: ['published_at', 'headline_id'],
+    series: { country: 'country', topic: 'topic', match_type: 'matchType' },
+    partitionedBy: 'published_at',
+  },
   fields,
   reader: (overrides) => createRecordReader(shape, overrides),
 };

@@ -32,6 +32,11 @@ export function identityOfContent(time: string, record: object, timeField: strin
   return uuidOf(['content', time, canonicalObject(record, 0, timeField)]);
 }
 
+/** The identity of an aggregate: what it is of, such as its hour and topic, whatever its values. */
+export function identityOfEntry(parts: readonly (string | number | null)[]): string {
+  return uuidOf(['entry', ...parts]);
+}
+
 /**
  * A UUID of version 8 (RFC 9562: the meaning is the maker's) out of the SHA-256 of the parts' JSON text. An array's
  * JSON text says where each part ends, so that no two lists of parts run together into the same text.

@@ -2,27 +2,35 @@ import { BareObject } from './bare-object.ts';
 import type { FeedTable, FieldAliases, ReadResult, RecordReader, Row } from './feed.ts';
 import { buildFieldTree, type Field, type FieldTree } from './field-tree.ts';
 import { holdableJson } from './holdable-json.ts';
-import { identityOfContent, identityOfId, identityOfText, isUuid } from './identity.ts';
+import { identityOfContent, identityOfEntry, identityOfId, identityOfText, isUuid } from './identity.ts';
 
 /** How the records of a feed are read, as data. */
 export interface RecordShape {
   /** The columns to fill; each but `extra`, which takes what no column does, has aliases in `fields`. */
   readonly columns: FeedTable['columns'];
   readonly fields: FieldAliases;
-  /**
-   * The columns that a record is known by: its id, else its time, text and qualifiers, else its time and all its
-   * content. `time` has to be `required`.
-   */
-  readonly identity: {
-    readonly id: string;
-    readonly time: string;
-    readonly text: string;
-    readonly qualifiers: readonly string[];
-  };
+  readonly identity: RecordIdentity | EntryIdentity;
   /** Columns that are the difference of two others, first minus second, where the record does not have them. */
   readonly differences: readonly { readonly column: string; readonly of: readonly [string, string] }[];
   /** A record that fills none of `anyOf` is rejected for `reason`. */
   readonly required: readonly { readonly anyOf: readonly string[]; readonly reason: string }[];
+}
+
+/**
+ * The columns that a record is known by: its id, else its time, text and qualifiers, else its time and all its
+ * content. `time` has to be `required`.
+ */
+export interface RecordIdentity {
+  readonly id: string;
+  readonly time: string;
+  readonly text: string;
+  readonly qualifiers: readonly string[];
+}
+
+/** For aggregates, which have no id: `column` is filled from the columns `of` that say which one it is. */
+export interface EntryIdentity {
+  readonly column: string;
+  readonly of: readonly string[];
 }
 
 type JsonObject = Record<string, unknown>;
@@ -58,7 +66,8 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
       if (anyOf.every((column) => reading.row[column] === null)) return { rejected: reason };
     }
     fillDifferences(shape, reading.row);
-    fillIdentity(shape, reading);
+    if ('of' in shape.identity) fillEntryIdentity(shape.identity, reading.row);
+    else fillIdentity(shape.identity, reading);
     reading.row.extra = reading.extra === undefined ? null : holdableJson(reading.extra);
     return { row: reading.row };
   }
@@ -123,7 +132,11 @@ function fillDifferences(shape: RecordShape, row: Row): void {
   }
 }
 
-function fillIdentity({ identity }: RecordShape, reading: Reading): void {
+function fillEntryIdentity({ column, of }: EntryIdentity, row: Row): void {
+  row[column] = identityOfEntry(of.map((part) => row[part] ?? null));
+}
+
+function fillIdentity(identity: RecordIdentity, reading: Reading): void {
   const { row, record, filledBy } = reading;
   const id = row[identity.id];
   const time = row[identity.time] as string;

@@ -1,5 +1,5 @@
 import type { Temporal } from 'temporal-polyfill';
-import type { FieldAliases, ParameterNames } from '../feeds/feed.ts';
+import type { Dimension, FieldAliases, ParameterNames } from '../feeds/feed.ts';
 
 /** Names or globs out of a lookup, or everything that the lookup lists. */
 export type Selection = 'all' | readonly string[];
@@ -62,9 +62,14 @@ export interface Job {
   /** Where a field's value (or its key) stands in the file, so that what is refused after reading can be shown. */
   readonly locate: (field: FieldPath, atKey?: boolean) => FilePosition;
   readonly feed: string;
-  readonly countries: Selection;
-  readonly topics: Selection;
+  /** What it selects along each dimension of its feed. */
+  readonly selections: Readonly<Partial<Record<Dimension, Selection>>>;
+  /** Empty where the feed has no match type. */
   readonly matchType: string;
+  /** Each combination of further parameters that it asks for; one empty text where there are none. */
+  readonly variants: readonly string[];
+  /** Sent with every request of a `POST` feed. */
+  readonly body: Readonly<Record<string, unknown>> | undefined;
   readonly startDate: Temporal.PlainDate;
   /** The last day wanted, itself included. */
   readonly endDate: Temporal.PlainDate | 'today';

@@ -4,26 +4,36 @@ import type { JobFileText } from './find-job-file.ts';
 import type { Job } from './job.ts';
 import { JobFileError } from './job-file-error.ts';
 import { type ParsedYaml, parseYaml } from './parse-yaml.ts';
-import { type JobFile, jobFileJsonSchema, jobFileSchema } from './schema.ts';
+import { type JobFile, jobFileJsonSchema, jobFileSchema, type KnownFeeds } from './schema.ts';
 import { serviceSettings } from './service-settings.ts';
+import { variantsOf } from './variants.ts';
+
+/** What a job file is read in the light of. */
+export interface JobFacts {
+  /** The current day in UTC. */
+  readonly today: Temporal.PlainDate;
+  readonly known: KnownFeeds;
+}
 
 /**
- * Checks a job file's text and turns it into a job. `today` is the current day in UTC.
+ * Checks a job file's text and turns it into a job.
  * Fails with a `JobFileError` that tells all that is wrong.
  */
-export function parseJob({ path, name, text }: JobFileText, today: Temporal.PlainDate): Job {
+export function parseJob({ path, name, text }: JobFileText, { today, known }: JobFacts): Job {
   const yaml = parseYaml(path, text);
   const { locate } = yaml;
-  const file = checkJobFile(path, yaml);
+  const file = checkJobFile(path, yaml, known);
+  const feed = known.feeds.get(file.feed)!;
   refuseFutureStart(path, file, today, locate);
   return {
     name,
     path,
     locate,
     feed: file.feed,
-    countries: file.countries,
-    topics: file.topics,
-    matchType: file.match_type,
+    selections: selectionsOf(file),
+    matchType: file.match_type ?? feed.matchTypes[0] ?? '',
+    variants: variantsOf(feed, file),
+    body: file.body,
     startDate: file.start_date,
     endDate: file.end_date,
     stepDays: file.step,
@@ -36,10 +46,18 @@ export function parseJob({ path, name, text }: JobFileText, today: Temporal.Plai
   };
 }
 
-function checkJobFile(path: string, { value, locate }: ParsedYaml): JobFile {
-  const checked = jobFileSchema.safeParse(value);
+function selectionsOf({ countries, topics, tickers }: JobFile): Job['selections'] {
+  return {
+    ...(countries !== undefined && { country: countries }),
+    ...(topics !== undefined && { topic: topics }),
+    ...(tickers !== undefined && { ticker: tickers }),
+  };
+}
+
+function checkJobFile(path: string, { value, locate }: ParsedYaml, known: KnownFeeds): JobFile {
+  const checked = jobFileSchema(known).safeParse(value);
   if (checked.success) return checked.data;
-  const problems = describeProblems(checked.error.issues, value, jobFileJsonSchema());
+  const problems = describeProblems(checked.error.issues, value, jobFileJsonSchema(known));
   throw new JobFileError(
     path,
     problems.map(({ field, atKey, message }) => ({ position: locate(field, atKey), field, message })),

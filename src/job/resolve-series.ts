@@ -8,18 +8,20 @@ import { JobFileError, type JobFileProblem } from './job-file-error.ts';
 export interface Lookups {
   readonly countries: readonly { readonly code: string; readonly name: string | null }[];
   readonly topics: readonly { readonly name: string }[];
+  readonly tickers: readonly { readonly code: string; readonly name: string | null }[];
 }
 
 /**
- * Every country and topic that a job selects, crossed: countries in the job's order, and the topics within each.
- * `all` and globs follow the lookup's order; nothing comes twice. Names that are not listed, and globs that match
+ * Every series that a job selects: its countries, topics, tickers and variants crossed, in the job's order. `all` and globs follow the lookup's order; nothing comes twice. Names that are not listed, and globs that match
  * nothing, are a `JobFileError` that tells all of them. Codes and topics are matched exactly, as the service does.
  */
 export function resolveSeries(job: Job, lookups: Lookups): Series[] {
   const codes = lookups.countries.map(({ code }) => code);
   const topicNames = lookups.topics.map(({ name }) => name);
-  const countries = resolve(job.countries, codes);
-  const topics = resolve(job.topics, topicNames);
+  const tickerCodes = lookups.tickers.map(({ code }) => code);
+  const countries = resolve(job.selections.country, codes);
+  const topics = resolve(job.selections.topic, topicNames);
+  const tickers = resolve(job.selections.ticker, tickerCodes);
 
   const problems = [
     ...countries.unknown.map(({ text, index }) =>
@@ -40,11 +42,26 @@ export function resolveSeries(job: Job, lookups: Lookups): Series[] {
         nearestTopic(text, topicNames),
       ),
     ),
+    ...tickers.unknown.map(({ text, index }) =>
+      problem(
+        job,
+        'tickers',
+        index,
+        `found "${text}", expected a ticker that the service lists`,
+        nearestTicker(text, lookups),
+      ),
+    ),
   ];
   if (problems.length > 0) throw new JobFileError(job.path, problems);
 
-  const { matchType } = job;
-  return countries.names.flatMap((country) => topics.names.map((topic) => ({ country, topic, matchType })));
+  const { matchType, variants } = job;
+  return countries.names.flatMap((country) =>
+    topics.names.flatMap((topic) =>
+      tickers.names.flatMap((ticker) =>
+        variants.map((variant) => ({ country, topic, ticker, matchType, variant })),
+      ),
+    ),
+  );
 }
 
 interface Resolved {
@@ -52,7 +69,9 @@ interface Resolved {
   readonly unknown: readonly { readonly text: string; readonly index: number }[];
 }
 
-function resolve(selection: Selection, listed: readonly string[]): Resolved {
+function resolve(selection: Selection | undefined, listed: readonly string[]): Resolved {
+  // The feed is not by this dimension: everything is in the one empty place.
+  if (selection === undefined) return { names: [''], unknown: [] };
   if (selection === 'all') return { names: [...new Set(listed)], unknown: [] };
   const matches = selection.map((text, index) => ({ text, index, names: matching(text, listed) }));
   return {
@@ -78,7 +97,7 @@ function globPattern(glob: string): RegExp {
 
 function problem(
   job: Job,
-  list: 'countries' | 'topics',
+  list: 'countries' | 'topics' | 'tickers',
   index: number,
   message: string,
   meant: string | undefined,
@@ -97,6 +116,13 @@ function nearestCountry(text: string, { countries }: Lookups): string | undefine
   );
   const other = otherCodes[text.toUpperCase()];
   if (other !== undefined && codeByText.has(other)) return other;
+  return codeByText.get(nearest(text, codeByText.keys()) ?? '');
+}
+
+function nearestTicker(text: string, { tickers }: Lookups): string | undefined {
+  const codeByText = new Map(
+    tickers.flatMap(({ code, name }) => [[name ?? code, code] as const, [code, code] as const]),
+  );
   return codeByText.get(nearest(text, codeByText.keys()) ?? '');
 }
 

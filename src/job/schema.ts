@@ -1,5 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
+import type { Feed } from '../feeds/feed.ts';
 import { cronExpression, day, timeZone, wholeDays, wholeNumber } from './field-types.ts';
 import { serviceSection } from './service-schema.ts';
 
@@ -8,8 +9,15 @@ import { serviceSection } from './service-schema.ts';
  * Each `error` names what is expected; see describe-problems.ts for how a problem is told.
  */
 
-/** The values of `match_type` that are likely (service-facts.md); `service.match_types` adds to them. */
-const likelyMatchTypes = ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'];
+/** What a job file is checked against besides its own schema. */
+export interface KnownFeeds {
+  readonly feeds: ReadonlyMap<string, Feed>;
+  /** Feeds that are gone, with what to use instead. */
+  readonly retired: ReadonlyMap<string, string>;
+}
+
+/** The key by which a job selects along each dimension of its feed. */
+const selectionKeys = { country: 'countries', topic: 'topics', ticker: 'tickers' } as const;
 
 const selection = (one: string, example: string) =>
   z.union([z.literal('all'), z.array(selected(one)).min(1, { error: `all, or at least one ${one}` })], {
@@ -75,71 +83,124 @@ const fields = z
 
 const lastDay = 'a calendar day such as 2025-12-31, or today';
 
-const jobFileKeys = z.strictObject(
-  {
-    feed: z
-      .enum(['gmsi-headlines'], { error: 'a feed: gmsi-headlines' })
-      .default('gmsi-headlines')
-      .describe('What to load.'),
-    countries: selection('country', '[US, GB, NO]').describe(
-      'ISO 3166 two-letter codes such as [US, GB, NO], or all. Checked against the countries that the service lists.',
+const parameterValue =
+  'a value (text, number or true and false), or a list of such values that are each asked for';
+
+const scalar = z.union([z.string(), z.number(), z.boolean()], { error: parameterValue }).transform(String);
+
+const parameters = z
+  .record(
+    z.string(),
+    z.union(
+      [
+        scalar.transform((value) => [value]),
+        z.array(scalar, { error: parameterValue }).min(1, { error: parameterValue }),
+      ],
+      {
+        error: parameterValue,
+      },
     ),
-    topics: selection('topic', '[Inflation-Food, "Labour Market-*"]').describe(
-      'Names exactly as the service lists them, globs such as Labour Market-*, or all.',
-    ),
-    match_type: z
-      .string({ error: 'a match type, as text' })
-      .default('COMBINED')
-      .describe('Which coverage: domestic, international, or both (COMBINED).')
-      .meta({ examples: likelyMatchTypes }),
-    start_date: day('a calendar day such as 2016-01-01').describe(
-      'The first day wanted, such as 2016-01-01.',
-    ),
-    end_date: z
-      .union([z.literal('today'), day(lastDay, ['today'])], {
-        error: lastDay,
-      })
-      .prefault('today')
-      .describe('The last day wanted, itself included: a day such as 2025-12-31, or today.'),
-    step: wholeDays({ example: 'P90D', least: 1, most: 90, because: 'the service takes no longer range' })
-      .prefault('P90D')
-      .describe(
-        'The longest window that is asked for at once, at most P90D. Shorter ones cost more requests.',
+    { error: 'a map of query parameters to values' },
+  )
+  .prefault({})
+  .describe(
+    'Further query parameters, such as topic_preset: ALL. Of a list each value is asked for, and kept apart in the warehouse.',
+  );
+
+const jobFileKeys = ({ feeds, retired }: KnownFeeds) =>
+  z.strictObject(
+    {
+      feed: z
+        .enum([...feeds.keys()], {
+          error: ({ input }) => {
+            const instead = retired.get(String(input));
+            return instead === undefined
+              ? `a feed: ${[...feeds.keys()].join(', ')}`
+              : `another feed. ${instead}`;
+          },
+        })
+        .default('gmsi-headlines')
+        .describe('What to load.'),
+      countries: selection('country', '[US, GB, NO]')
+        .exactOptional()
+        .describe(
+          'ISO 3166 two-letter codes such as [US, GB, NO], or all. Checked against the countries that the service lists.',
+        ),
+      topics: selection('topic', '[Inflation-Food, "Labour Market-*"]')
+        .exactOptional()
+        .describe('Names exactly as the service lists them, globs such as Labour Market-*, or all.'),
+      tickers: selection('ticker', '[BTC_CRY, "*_IND"]')
+        .exactOptional()
+        .describe(
+          'Tickers exactly as the service lists them, globs such as *_CRY, or all; for the feeds of assets.',
+        ),
+      match_type: z
+        .string({ error: 'a match type, as text' })
+        .exactOptional()
+        .describe(
+          'Which coverage, COMBINED if left out: DOMESTIC or INTERNATIONAL of a country, EXPLICIT or IMPLICIT of a ticker.',
+        )
+        .meta({ examples: ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'] }),
+      parameters,
+      body: z
+        .record(z.string(), z.unknown(), { error: 'a map, sent as JSON' })
+        .exactOptional()
+        .describe('What feed event-metrics-query sends, besides the dates, the page size and the cursor.'),
+      start_date: day('a calendar day such as 2016-01-01').describe(
+        'The first day wanted, such as 2016-01-01.',
       ),
-    order: z
-      .enum(['newest-first', 'oldest-first'], { error: 'newest-first or oldest-first' })
-      .default('newest-first')
-      .describe('Which missing days a backfill drains first.'),
-    lookback: wholeDays({
-      example: 'P3D',
-      least: 0,
-      most: 366,
-      because: 'every sync drains these days again',
-    })
-      .prefault('P3D')
-      .describe('Days before today that sync drains again, because they may still change.'),
-    budget: budget.prefault({}).describe('How many requests this job may spend.'),
-    schedule: schedule.optional().describe('When `gmsi work` runs this job; never, if left out.'),
-    fields,
-    service: serviceSection,
-  },
-  { error: 'a map of keys, such as countries and topics' },
-);
+      end_date: z
+        .union([z.literal('today'), day(lastDay, ['today'])], {
+          error: lastDay,
+        })
+        .prefault('today')
+        .describe('The last day wanted, itself included: a day such as 2025-12-31, or today.'),
+      step: wholeDays({ example: 'P90D', least: 1, most: 90, because: 'the service takes no longer range' })
+        .prefault('P90D')
+        .describe(
+          'The longest window that is asked for at once, at most P90D. Shorter ones cost more requests.',
+        ),
+      order: z
+        .enum(['newest-first', 'oldest-first'], { error: 'newest-first or oldest-first' })
+        .default('newest-first')
+        .describe('Which missing days a backfill drains first.'),
+      lookback: wholeDays({
+        example: 'P3D',
+        least: 0,
+        most: 366,
+        because: 'every sync drains these days again',
+      })
+        .prefault('P3D')
+        .describe('Days before today that sync drains again, because they may still change.'),
+      budget: budget.prefault({}).describe('How many requests this job may spend.'),
+      schedule: schedule.optional().describe('When `gmsi work` runs this job; never, if left out.'),
+      fields,
+      service: serviceSection,
+    },
+    { error: 'a map of keys, such as countries and topics' },
+  );
 
 /** A job file as parsed: with its defaults, dates as Temporal.PlainDate, durations in days or milliseconds. */
-export type JobFile = z.output<typeof jobFileKeys>;
+export type JobFile = z.output<ReturnType<typeof jobFileKeys>>;
 
 /**
  * A job file as written. The checks across keys run beside other problems too, so that one reading tells them all;
  * a key that did not parse is then not yet of its type.
  */
-export const jobFileSchema = jobFileKeys
-  .superRefine(checkPeriod, { when: ({ value }) => isMap(value) })
-  .superRefine(checkMatchType, { when: ({ value }) => isMap(value) });
+export function jobFileSchema(known: KnownFeeds) {
+  const when = { when: ({ value }: { value: unknown }) => isMap(value) };
+  const checkAgainstFeed = (file: JobFile, context: z.RefinementCtx) => {
+    const feed = known.feeds.get(file.feed ?? 'gmsi-headlines');
+    if (feed)
+      for (const check of [checkSelections, checkMatchType, checkParameters, checkBody])
+        check(file, feed, context);
+  };
+  return jobFileKeys(known).superRefine(checkPeriod, when).superRefine(checkAgainstFeed, when);
+}
 
 /** The JSON Schema of a job file as a user writes it, for editors. */
-export function jobFileJsonSchema() {
-  return z.toJSONSchema(jobFileSchema, {
+export function jobFileJsonSchema(known: KnownFeeds) {
+  return z.toJSONSchema(jobFileSchema(known), {
     io: 'input',
     target: 'draft-7',
     // zod's bound of every whole number: true, but noise in an editor.
@@ -159,12 +220,51 @@ function checkPeriod({ start_date, end_date }: JobFile, context: z.RefinementCtx
   });
 }
 
-function checkMatchType({ match_type, service }: JobFile, context: z.RefinementCtx): void {
+function checkSelections(file: JobFile, feed: Feed, context: z.RefinementCtx): void {
+  for (const dimension of ['country', 'topic', 'ticker'] as const) {
+    const key = selectionKeys[dimension];
+    const isGiven = file[key] !== undefined;
+    if (isGiven === feed.dimensions.includes(dimension)) continue;
+    const message = isGiven
+      ? `nothing here: feed ${feed.name} is ${feed.dimensions.length === 0 ? 'asked for as a whole' : `by ${feed.dimensions.join(' and ')}`}`
+      : `all, or a list: feed ${feed.name} is by ${feed.dimensions.join(' and ')}`;
+    context.addIssue({ code: 'custom', path: [key], message });
+  }
+}
+
+function checkMatchType({ match_type, service }: JobFile, feed: Feed, context: z.RefinementCtx): void {
+  if (typeof match_type !== 'string') return;
   const added = Array.isArray(service?.match_types) ? service.match_types : [];
-  const candidates = [...likelyMatchTypes, ...added];
-  if (typeof match_type !== 'string' || candidates.includes(match_type)) return;
-  const message = `one of ${candidates.join(', ')} (service.match_types adds others)`;
+  const candidates = feed.matchTypes.length === 0 ? [] : [...feed.matchTypes, ...added];
+  if (candidates.includes(match_type)) return;
+  const message =
+    candidates.length === 0
+      ? `nothing here: feed ${feed.name} has no match type`
+      : `one of ${candidates.join(', ')} (service.match_types adds others)`;
   context.addIssue({ code: 'custom', path: ['match_type'], message, params: { candidates } });
+}
+
+/** What the pipeline itself sends must not be set a second time. */
+function checkParameters({ parameters, service }: JobFile, feed: Feed, context: z.RefinementCtx): void {
+  if (!isMap(parameters)) return;
+  const own = new Set<string>(Object.values({ ...feed.parameters, ...service?.parameters }));
+  for (const name of Object.keys(parameters)) {
+    if (!own.has(name)) continue;
+    context.addIssue({
+      code: 'custom',
+      path: ['parameters', name],
+      message: 'no such entry: the pipeline sends it by itself',
+    });
+  }
+}
+
+function checkBody({ body }: JobFile, feed: Feed, context: z.RefinementCtx): void {
+  if ((feed.method === 'POST') === (body !== undefined)) return;
+  const message =
+    body === undefined
+      ? `the body that feed ${feed.name} sends, a map`
+      : `nothing here: feed ${feed.name} sends no body`;
+  context.addIssue({ code: 'custom', path: ['body'], message });
 }
 
 function isMap(value: unknown): boolean {

@@ -18,7 +18,7 @@ import type { Load } from './load.ts';
 import { originOf } from './origin.ts';
 import { type PlanOptions, planWindows } from './plan-windows.ts';
 import type { Ledger } from './request-budget.ts';
-import { freshLookups, scopeOf } from './resolve-job.ts';
+import { freshLookups, listsFor, scopeOf } from './resolve-job.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
 export interface BackfillContext {
@@ -72,7 +72,11 @@ export async function backfill(context: BackfillContext): Promise<BackfillResult
   const feed = feedNamed(job.feed);
   const reader = feed.reader(job.fields);
   const origin = originOf(warehouse);
-  const lookups = await freshLookups(warehouse, client, origin, { clock, signal: stop });
+  const lookups = await freshLookups(warehouse, client, origin, {
+    lists: listsFor(feed),
+    clock,
+    signal: stop,
+  });
   const today = Temporal.PlainDate.from(clock().toISOString().slice(0, 10));
   const days = wantedDays(job, today);
   const totals = countingTotals(client);

@@ -1,6 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { cursorGuard } from '../api/cursor.ts';
 import { RequestRefused } from '../api/errors.ts';
+import type { Series } from '../feeds/feed.ts';
 import { beginDrain, type ClaimedWindow } from '../warehouse/queries/claims.ts';
 import { dayRange } from '../window/day-range.ts';
 import { requestRange } from '../window/request-range.ts';
@@ -153,6 +154,7 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
     endDate: range.end,
     pageSize,
     parameters: job.service.parameters,
+    body: job.body,
   };
 }
 
@@ -164,9 +166,10 @@ function resume({ feed, job }: Load, window: ClaimedWindow): WindowRequest {
     endDate: window.request_end!,
     pageSize: window.page_size!,
     parameters: job.service.parameters,
+    body: job.body,
   };
 }
 
-function seriesOf(window: ClaimedWindow) {
-  return { country: window.country, topic: window.topic, matchType: window.match_type };
+function seriesOf({ country, topic, ticker, match_type, variant }: ClaimedWindow): Series {
+  return { country, topic, ticker, matchType: match_type, variant };
 }

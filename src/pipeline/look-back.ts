@@ -2,7 +2,7 @@ import type { RequestRefused } from '../api/errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { ClaimedWindow } from '../warehouse/queries/claims.ts';
 import { answeredAround, refuseUpTo } from '../warehouse/queries/refusals.ts';
-import type { WindowScope } from '../warehouse/queries/window-scope.ts';
+import { seriesIn, type WindowScope } from '../warehouse/queries/window-scope.ts';
 import type { Day } from '../warehouse/tables/database.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
@@ -31,7 +31,7 @@ export interface LookBack {
  */
 export function watchLookBack(warehouse: Warehouse, scope: WindowScope, loadId: number): LookBack {
   const suspects: Refused[] = [];
-  const onlySeries = scope.countries.length * scope.topics.length === 1;
+  const onlySeries = seriesIn(scope) === 1;
   /** Refusals that nothing younger was answered for: either broken windows, or the answers are still on their way. */
   const unexplained: Refused[] = [];
   let boundary: Day | undefined;
@@ -54,7 +54,7 @@ export function watchLookBack(warehouse: Warehouse, scope: WindowScope, loadId: 
       (other) =>
         other.status === status &&
         other.window.window_id !== window.window_id &&
-        (onlySeries || other.window.country !== window.country || other.window.topic !== window.topic),
+        (onlySeries || seriesName(other.window) !== seriesName(window)),
     );
   }
 
@@ -84,4 +84,8 @@ export function watchLookBack(warehouse: Warehouse, scope: WindowScope, loadId: 
       return { beyondLookBack: true, marked, firstDay };
     },
   };
+}
+
+function seriesName({ country, topic, ticker, variant }: ClaimedWindow): string {
+  return JSON.stringify([country, topic, ticker, variant]);
 }

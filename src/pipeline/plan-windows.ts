@@ -55,7 +55,7 @@ export async function planWindows(
 export function* cutGaps(gaps: readonly Gap[], job: Job): Iterable<PlannedWindow> {
   const shape = { stepDays: job.stepDays, endDate: job.service.endDate, order: job.order };
   const cut = new Map<string, { first_day: string; last_day: string }[]>();
-  for (const { country, topic, from, to } of gaps) {
+  for (const { from, to, ...series } of gaps) {
     const key = `${from}/${to}`;
     let windows = cut.get(key);
     if (!windows) {
@@ -65,7 +65,7 @@ export function* cutGaps(gaps: readonly Gap[], job: Job): Iterable<PlannedWindow
       }));
       cut.set(key, windows);
     }
-    for (const window of windows) yield { country, topic, ...window };
+    for (const window of windows) yield { ...series, ...window };
   }
 }
 

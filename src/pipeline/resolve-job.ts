@@ -1,9 +1,17 @@
 import type { Client } from '../api/client.ts';
-import { fetchCountries, fetchTopics } from '../api/lookups.ts';
+import { fetchCodes, fetchCountries, fetchTopics } from '../api/lookups.ts';
+import type { Feed } from '../feeds/feed.ts';
 import type { Job } from '../job/job.ts';
 import { resolveSeries } from '../job/resolve-series.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { readLookups, type StoredLookups, saveLookups } from '../warehouse/queries/lookups.ts';
+import {
+  type ListName,
+  readLookups,
+  type StoredLookups,
+  saveCodes,
+  saveCountries,
+  saveTopics,
+} from '../warehouse/queries/lookups.ts';
 import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import type { DayRange } from '../window/day-range.ts';
 import type { Origin } from './origin.ts';
@@ -11,35 +19,60 @@ import type { Origin } from './origin.ts';
 /** Lookups older than this are fetched again before a load. */
 const freshFor = 7 * 24 * 3600 * 1000;
 
-/** Fetches countries and topics (two requests, more where the service pages them) and stores them. */
-export async function refreshLookups(
+/** Which list settles what a job selects along each dimension. */
+const listOf = { country: 'countries', topic: 'topics', ticker: 'tickers' } as const;
+
+/** The lists that the jobs of a feed are resolved against. */
+export function listsFor(feed: Feed): ListName[] {
+  return feed.dimensions.map((dimension) => listOf[dimension]);
+}
+
+/** Fetches a list (one request, more where the service pages it) and stores it. */
+export async function refreshList(
   warehouse: Warehouse,
   client: Client,
   origin: Origin,
+  list: ListName,
   signal: AbortSignal,
-): Promise<StoredLookups> {
-  const countries = await fetchCountries(client, signal);
-  const topics = await fetchTopics(client, signal);
-  await origin.check(client.servedBy);
-  await saveLookups(warehouse, countries, topics);
-  return readLookups(warehouse);
+): Promise<void> {
+  switch (list) {
+    case 'countries': {
+      const countries = await fetchCountries(client, signal);
+      await origin.check(client.servedBy);
+      return saveCountries(warehouse, countries);
+    }
+    case 'topics': {
+      const topics = await fetchTopics(client, signal);
+      await origin.check(client.servedBy);
+      return saveTopics(warehouse, topics);
+    }
+    default: {
+      const codes = await fetchCodes(client, list, signal);
+      await origin.check(client.servedBy);
+      return saveCodes(warehouse, list, codes);
+    }
+  }
 }
 
-/** The stored lookups, fetched anew where there are none or they are older than a week. */
+/** The stored lookups; those of `lists` that are missing or older than a week are fetched anew first. */
 export async function freshLookups(
   warehouse: Warehouse,
   client: Client,
   origin: Origin,
-  { clock, signal }: { clock: () => Date; signal: AbortSignal },
+  { lists, clock, signal }: { lists: readonly ListName[]; clock: () => Date; signal: AbortSignal },
 ): Promise<StoredLookups> {
   const stored = await readLookups(warehouse);
-  const isFresh = stored.refreshedAt !== null && clock().getTime() - stored.refreshedAt.getTime() < freshFor;
-  return isFresh ? stored : refreshLookups(warehouse, client, origin, signal);
+  const stale = lists.filter((list) => {
+    const at = stored.refreshedAt[list];
+    return at === null || clock().getTime() - at.getTime() >= freshFor;
+  });
+  for (const list of stale) await refreshList(warehouse, client, origin, list, signal);
+  return stale.length === 0 ? stored : readLookups(warehouse);
 }
 
 /**
  * What a job asks for, in terms of the warehouse.
- * @throws JobFileError where it names a country or topic that the service does not list
+ * @throws JobFileError where it names a country, topic or ticker that the service does not list
  */
 export function scopeOf(job: Job, days: DayRange, lookups: StoredLookups): WindowScope {
   const series = resolveSeries(job, lookups);
@@ -47,7 +80,9 @@ export function scopeOf(job: Job, days: DayRange, lookups: StoredLookups): Windo
     feed: job.feed,
     countries: [...new Set(series.map(({ country }) => country))],
     topics: [...new Set(series.map(({ topic }) => topic))],
+    tickers: [...new Set(series.map(({ ticker }) => ticker))],
     matchType: job.matchType,
+    variants: job.variants,
     from: days.from.toString(),
     to: days.to.toString(),
   };

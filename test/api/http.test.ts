@@ -41,7 +41,7 @@ async function socketServer(onConnection: (socket: Socket) => void): Promise<str
 describe('openHttp', () => {
   test('sends the headers and the target as they are and reads status, headers and body', async () => {
     const server = await rawServer(text('hello', 418, { 'x-flavour': 'mint' }));
-    const answer = await http(server.url).get('/v1/x?a=%20%2B', never);
+    const answer = await http(server.url).send('/v1/x?a=%20%2B', undefined, never);
     expect(answer).toMatchObject({ status: 418, text: 'hello', bytes: 5, headers: { 'x-flavour': 'mint' } });
     expect(server.targets).toEqual(['/v1/x?a=%20%2B']);
     expect(server.headers[0]).toMatchObject({ 'x-api-key': 'k', accept: 'application/json' });
@@ -49,15 +49,15 @@ describe('openHttp', () => {
 
   test('uses one connection for requests that follow each other', async () => {
     const server = await rawServer(json({}));
-    const { get } = http(server.url, { connections: 1 });
-    for (let request = 0; request < 5; request += 1) await get('/', never);
+    const { send } = http(server.url, { connections: 1 });
+    for (let request = 0; request < 5; request += 1) await send('/', undefined, never);
     expect(server.connections).toBe(1);
   });
 
   test('opens no more connections than it may', async () => {
     const server = await rawServer(json({}));
-    const { get } = http(server.url);
-    await Promise.all(Array.from({ length: 10 }, () => get('/', never)));
+    const { send } = http(server.url);
+    await Promise.all(Array.from({ length: 10 }, () => send('/', undefined, never)));
     expect(server.connections).toBe(2);
   });
 
@@ -66,14 +66,14 @@ describe('openHttp', () => {
     const server = await rawServer((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed);
     });
-    const answer = await http(server.url).get('/', never);
+    const answer = await http(server.url).send('/', undefined, never);
     expect(server.headers[0]).toMatchObject({ 'accept-encoding': 'gzip' });
     expect(answer).toMatchObject({ text: 'x'.repeat(5000), bytes: packed.length });
   });
 
   test('gives up a connection that does not come to stand in time', async () => {
     const address = await socketServer(() => {}); // accepts, and never says its part of the TLS handshake
-    const answer = http(`https://${address}`, { connectTimeout: 50 }).get('/', never);
+    const answer = http(`https://${address}`, { connectTimeout: 50 }).send('/', undefined, never);
     await expect(answer).rejects.toMatchObject({
       name: 'ServiceUnavailable',
       message: 'No connection within 50 ms.',
@@ -82,7 +82,7 @@ describe('openHttp', () => {
 
   test('gives up an answer whose headers do not come in time', async () => {
     const server = await rawServer(() => {});
-    const answer = http(server.url, { headersTimeout: 50 }).get('/', never);
+    const answer = http(server.url, { headersTimeout: 50 }).send('/', undefined, never);
     await expect(answer).rejects.toMatchObject({
       name: 'ServiceUnavailable',
       message: 'No answer within 50 ms.',
@@ -95,7 +95,7 @@ describe('openHttp', () => {
       const trickle = setInterval(() => response.write(' '), 10);
       request.on('close', () => clearInterval(trickle));
     });
-    const answer = http(server.url, { bodyTimeout: 100 }).get('/', never);
+    const answer = http(server.url, { bodyTimeout: 100 }).send('/', undefined, never);
     await expect(answer).rejects.toMatchObject({
       name: 'ServiceUnavailable',
       message: 'The body was not complete within 100 ms.',
@@ -120,19 +120,19 @@ describe('openHttp', () => {
     ],
   ])('refuses a body over the cap: %s', async (_name, answer) => {
     const server = await rawServer(answer);
-    const refused = http(server.url).get('/', never);
+    const refused = http(server.url).send('/', undefined, never);
     await expect(refused).rejects.toThrow(MalformedPage);
     await expect(refused).rejects.toThrow('The body is larger than 10000 bytes.');
   });
 
   test('reads a body of exactly the cap', async () => {
     const server = await rawServer(text('x'.repeat(10_000), 200));
-    await expect(http(server.url).get('/', never)).resolves.toMatchObject({ bytes: 10_000 });
+    await expect(http(server.url).send('/', undefined, never)).resolves.toMatchObject({ bytes: 10_000 });
   });
 
   test('refuses a body that is cut short', async () => {
     const server = await rawServer(cutShort);
-    await expect(http(server.url).get('/', never)).rejects.toThrow(MalformedPage);
+    await expect(http(server.url).send('/', undefined, never)).rejects.toThrow(MalformedPage);
   });
 
   test('refuses a packed body that is cut short', async () => {
@@ -140,7 +140,7 @@ describe('openHttp', () => {
     const server = await rawServer((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed.subarray(0, -10));
     });
-    await expect(http(server.url).get('/', never)).rejects.toThrow(MalformedPage);
+    await expect(http(server.url).send('/', undefined, never)).rejects.toThrow(MalformedPage);
   });
 
   test('keeps the status of a refusal whose body cannot be read', async () => {
@@ -148,25 +148,28 @@ describe('openHttp', () => {
       response.writeHead(401, { 'content-length': '100' });
       response.write('{', () => response.destroy());
     });
-    await expect(http(server.url).get('/', never)).resolves.toMatchObject({ status: 401, text: '' });
+    await expect(http(server.url).send('/', undefined, never)).resolves.toMatchObject({
+      status: 401,
+      text: '',
+    });
   });
 
   test('names a connection that is reset, refused or not HTTP as no answer', async () => {
     const resetting = await rawServer(reset);
-    await expect(http(resetting.url).get('/', never)).rejects.toThrow(ServiceUnavailable);
-    await expect(http('http://127.0.0.1:1').get('/', never)).rejects.toMatchObject({
+    await expect(http(resetting.url).send('/', undefined, never)).rejects.toThrow(ServiceUnavailable);
+    await expect(http('http://127.0.0.1:1').send('/', undefined, never)).rejects.toMatchObject({
       name: 'ServiceUnavailable',
       message: 'No answer from the service: ECONNREFUSED.',
     });
     const address = await socketServer((socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n'));
-    await expect(http(`http://${address}`).get('/', never)).rejects.toThrow(ServiceUnavailable);
+    await expect(http(`http://${address}`).send('/', undefined, never)).rejects.toThrow(ServiceUnavailable);
   });
 
   test('sends nothing once the signal is aborted', async () => {
     const server = await rawServer(json({}));
-    await expect(http(server.url).get('/', AbortSignal.abort(new Error('interrupted')))).rejects.toThrow(
-      'interrupted',
-    );
+    await expect(
+      http(server.url).send('/', undefined, AbortSignal.abort(new Error('interrupted'))),
+    ).rejects.toThrow('interrupted');
     expect(server.targets).toEqual([]);
   });
 
@@ -176,7 +179,7 @@ describe('openHttp', () => {
       response.writeHead(status);
       response.write('{', () => stop.abort(new Error('interrupted')));
     });
-    await expect(http(server.url, { bodyTimeout: 60_000 }).get('/', stop.signal)).rejects.toThrow(
+    await expect(http(server.url, { bodyTimeout: 60_000 }).send('/', undefined, stop.signal)).rejects.toThrow(
       'interrupted',
     );
   });

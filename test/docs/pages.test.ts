@@ -2,11 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Temporal } from 'temporal-polyfill';
 import { expect, test } from 'vitest';
+import { catalog, retired } from '../../src/feeds/catalog.ts';
 import { parseJob } from '../../src/job/parse-job.ts';
 import { readJob } from '../../src/job/read-job.ts';
 import { type DocPage, docPages, fencesOf, root } from './pages.ts';
 
 const pages = docPages();
+const known = { feeds: catalog, retired };
 const today = Temporal.PlainDate.from('2026-11-20');
 
 /** Anchors as GitHub makes them of headings. */
@@ -42,7 +44,7 @@ test('every job file that is printed can be run', () => {
     .filter(({ language, marks }) => language === 'yaml' && marks.includes('job'));
   expect(jobs).not.toHaveLength(0);
   for (const { place, text } of jobs) {
-    expect(parseJob({ path: place, name: 'printed', text }, today).feed).toBe('gmsi-headlines');
+    expect(parseJob({ path: place, name: 'printed', text }, { today, known }).feed).toBe('gmsi-headlines');
   }
 });
 
@@ -51,7 +53,7 @@ test('every job in jobs/ that is named on a command line is there', async () => 
     ...text.matchAll(/gmsi (?:plan|backfill|status) (jobs\/[\w-]+\.yaml)/g),
   ]);
   expect(commands).not.toHaveLength(0);
-  for (const [, path = ''] of commands) await readJob(path, { cwd: root, today });
+  for (const [, path = ''] of commands) await readJob(path, { cwd: root, today, known });
 });
 
 test('the README names every variable of the environment that is read', () => {

@@ -17,15 +17,21 @@ describe('the catalog', () => {
     );
   });
 
+  test('says what to use instead of a feed that the service has removed', () => {
+    expect(() => feedNamed('asset-headlines')).toThrow(
+      expect.objectContaining({ kind: 'fatal', hint: expect.stringContaining('ticker-headlines') }),
+    );
+  });
+
   test('takes no name of Object.prototype for a feed', () => {
     expect(() => feedNamed('constructor')).toThrow(UnknownFeed);
   });
 
   test.each([...catalog.values()])(
-    '$name has aliases for every column but extra, none of them twice',
+    '$name has aliases for every column but extra and an identity of its own making, none of them twice',
     (feed) => {
       expect(Object.keys(feed.fields)).toEqual(
-        Object.keys(feed.table.columns).filter((column) => column !== 'extra'),
+        Object.keys(feed.table.columns).filter((column) => column !== 'extra' && column !== 'entry_id'),
       );
       const aliases = Object.values(feed.fields).flat();
       expect(aliases.filter((alias, index) => aliases.indexOf(alias) !== index)).toEqual([]);
@@ -34,6 +40,6 @@ describe('the catalog', () => {
 
   test.each([...catalog.values()])('$name has its key and its partition column among its columns', (feed) => {
     expect(Object.keys(feed.table.columns)).toEqual(expect.arrayContaining([...feed.table.key]));
-    expect(feed.table.key).toContain(feed.table.partitionedBy);
+    expect([null, ...feed.table.key]).toContain(feed.table.partitionedBy);
   });
 });

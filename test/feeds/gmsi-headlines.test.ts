@@ -6,12 +6,18 @@ const read = (record: unknown) => gmsiHeadlines.reader().read(record);
 
 describe('the path of historical GMSI headlines', () => {
   test('holds the country, encoded', () => {
-    expect(gmsiHeadlines.path({ country: 'US', topic: 'Tension', matchType: 'COMBINED' })).toBe(
-      '/headlines/feed/historical/gmsi/US',
-    );
-    expect(gmsiHeadlines.path({ country: 'a/b?', topic: 'Tension', matchType: 'COMBINED' })).toBe(
-      '/headlines/feed/historical/gmsi/a%2Fb%3F',
-    );
+    expect(
+      gmsiHeadlines.path({ country: 'US', topic: 'Tension', ticker: '', matchType: 'COMBINED', variant: '' }),
+    ).toBe('/headlines/feed/historical/gmsi/US');
+    expect(
+      gmsiHeadlines.path({
+        country: 'a/b?',
+        topic: 'Tension',
+        ticker: '',
+        matchType: 'COMBINED',
+        variant: '',
+      }),
+    ).toBe('/headlines/feed/historical/gmsi/a%2Fb%3F');
   });
 });
 

@@ -1,7 +1,10 @@
 import { Temporal } from 'temporal-polyfill';
+import { catalog, retired } from '../../src/feeds/catalog.ts';
 import type { Job } from '../../src/job/job.ts';
 import { JobFileError } from '../../src/job/job-file-error.ts';
 import { parseJob } from '../../src/job/parse-job.ts';
+
+export const known = { feeds: catalog, retired };
 
 export const today = Temporal.PlainDate.from('2026-11-02');
 
@@ -14,7 +17,7 @@ export function jobText(keys: Readonly<Record<string, string>> = {}): string {
 }
 
 export function jobFromText(text: string): Job {
-  return parseJob({ path: 'jobs/test.yaml', name: 'test', text }, today);
+  return parseJob({ path: 'jobs/test.yaml', name: 'test', text }, { today, known });
 }
 
 export function aJob(keys: Readonly<Record<string, string>> = {}): Job {

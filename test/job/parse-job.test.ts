@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { aJob, jobFromText, jobText, refusalOf } from './job-text.ts';
+import { aJob, jobFromText, jobText, known, refusalOf } from './job-text.ts';
 
 const refusal = (keys: Readonly<Record<string, string>>) =>
   refusalOf(() => aJob(keys)).map((line) => line.replace(/ {2,}/g, ' '));
@@ -13,9 +13,10 @@ describe('what a job file says', () => {
       name: 'test',
       path: 'jobs/test.yaml',
       feed: 'gmsi-headlines',
-      countries: ['US', 'GB'],
-      topics: ['Inflation-Food'],
+      selections: { country: ['US', 'GB'], topic: ['Inflation-Food'] },
       matchType: 'COMBINED',
+      variants: [''],
+      body: undefined,
       endDate: 'today',
       stepDays: 90,
       order: 'newest-first',
@@ -57,8 +58,7 @@ describe('what a job file says', () => {
         'connect_timeout: 2.5, headers_timeout: PT1M, body_timeout: PT0.5S, max_body_bytes: 2048, max_attempts: 1 }',
     });
     expect(job).toMatchObject({
-      countries: 'all',
-      topics: 'all',
+      selections: { country: 'all', topic: 'all' },
       matchType: 'DOMESTIC',
       stepDays: 14,
       order: 'oldest-first',
@@ -94,7 +94,7 @@ describe('what a job file says', () => {
     'NO is Norway and a date is a date under %j',
     (head) => {
       const job = jobFromText(`${head}${jobText({ countries: '[NO, no, "NO"]', end_date: '2016-01-02' })}`);
-      expect(job.countries).toEqual(['NO', 'no', 'NO']);
+      expect(job.selections.country).toEqual(['NO', 'no', 'NO']);
       expect(job.endDate.toString()).toBe('2016-01-02');
     },
   );
@@ -148,7 +148,7 @@ describe('what is refused', () => {
     ],
     [
       { feed: 'gmsi-headline' },
-      'jobs/test.yaml:4:7 feed found "gmsi-headline", expected a feed: gmsi-headlines; did you mean "gmsi-headlines"?',
+      `jobs/test.yaml:4:7 feed found "gmsi-headline", expected a feed: ${[...known.feeds.keys()].join(', ')}; did you mean "gmsi-headlines"?`,
     ],
     [
       { match_type: 'combined' },
@@ -260,7 +260,7 @@ describe('what is refused', () => {
 
   test('a missing key is missing from the file as a whole', () => {
     expect(refusalOf(() => jobFromText('countries: all\nstart_date: 2020-01-01\n'))).toEqual([
-      'jobs/test.yaml:1:1  topics  missing, expected all, or a list such as [Inflation-Food, "Labour Market-*"]',
+      'jobs/test.yaml:1:1  topics  missing, expected all, or a list: feed gmsi-headlines is by country and topic',
     ]);
   });
 
@@ -283,6 +283,9 @@ describe('what is refused', () => {
       'feed',
       'countries',
       'topics',
+      'tickers',
+      'parameters',
+      'body',
       'match_type',
       'start_date',
       'end_date',

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
 import { readJob } from '../../src/job/read-job.ts';
-import { jobText, today } from './job-text.ts';
+import { jobText, known, today } from './job-text.ts';
 
 describe('a job file is found', () => {
   let cwd: string;
@@ -18,7 +18,7 @@ describe('a job file is found', () => {
   afterEach(() => rm(cwd, { recursive: true }));
 
   const refusal = (nameOrPath: string): Promise<unknown> =>
-    readJob(nameOrPath, { cwd, today }).catch((error: unknown) => error);
+    readJob(nameOrPath, { cwd, today, known }).catch((error: unknown) => error);
 
   test.each([
     ['g7', 'g7', 'jobs/g7.yaml'],
@@ -26,12 +26,12 @@ describe('a job file is found', () => {
     ['mine.yaml', 'mine', 'mine.yaml'],
     ['./jobs/g7.yaml', 'g7', './jobs/g7.yaml'],
   ])('by %s', async (nameOrPath, name, path) => {
-    expect(await readJob(nameOrPath, { cwd, today })).toMatchObject({ name, path });
+    expect(await readJob(nameOrPath, { cwd, today, known })).toMatchObject({ name, path });
   });
 
   test('by an absolute path', async () => {
     const path = join(cwd, 'mine.yaml');
-    expect(await readJob(path, { cwd, today })).toMatchObject({ name: 'mine', path });
+    expect(await readJob(path, { cwd, today, known })).toMatchObject({ name: 'mine', path });
   });
 
   test.each([
@@ -71,13 +71,15 @@ describe('the job files that come with the project', async () => {
   });
 
   test.each(files)('%s can be read', async (file) => {
-    expect(await readJob(join('jobs', file), { cwd, today })).toMatchObject({ feed: 'gmsi-headlines' });
+    expect(await readJob(join('jobs', file), { cwd, today, known })).toMatchObject({
+      feed: 'gmsi-headlines',
+    });
   });
 
   test('demo is 6 countries, 4 topics and 3 years that are over', async () => {
-    const { countries, topics, startDate, endDate } = await readJob('demo', { cwd, today });
-    expect(countries).toHaveLength(6);
-    expect(topics).toHaveLength(4);
+    const { selections, startDate, endDate } = await readJob('demo', { cwd, today, known });
+    expect(selections.country).toHaveLength(6);
+    expect(selections.topic).toHaveLength(4);
     expect([startDate.toString(), endDate.toString()]).toEqual(['2023-01-01', '2025-12-31']);
   });
 });

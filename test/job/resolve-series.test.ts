@@ -17,6 +17,11 @@ const lookups = {
     { name: 'Labour Market-Employment' },
     { name: 'Policy Reform & Legislation' },
   ],
+  tickers: [
+    { code: 'BTC_CRY', name: 'Bitcoin' },
+    { code: 'ETH_CRY', name: 'Ether' },
+    { code: 'BZ_COM', name: null },
+  ],
 };
 const countriesOf = (selection: string) => [
   ...new Set(resolveSeries(aJob({ countries: selection }), lookups).map(({ country }) => country)),
@@ -34,10 +39,10 @@ describe('what a job selects', () => {
       match_type: 'DOMESTIC',
     });
     expect(resolveSeries(job, lookups)).toEqual([
-      { country: 'US', topic: 'Inflation-Food', matchType: 'DOMESTIC' },
-      { country: 'US', topic: 'Elections', matchType: 'DOMESTIC' },
-      { country: 'DE', topic: 'Inflation-Food', matchType: 'DOMESTIC' },
-      { country: 'DE', topic: 'Elections', matchType: 'DOMESTIC' },
+      { country: 'US', topic: 'Inflation-Food', matchType: 'DOMESTIC', ticker: '', variant: '' },
+      { country: 'US', topic: 'Elections', matchType: 'DOMESTIC', ticker: '', variant: '' },
+      { country: 'DE', topic: 'Inflation-Food', matchType: 'DOMESTIC', ticker: '', variant: '' },
+      { country: 'DE', topic: 'Elections', matchType: 'DOMESTIC', ticker: '', variant: '' },
     ]);
   });
 

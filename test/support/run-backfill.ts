@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { Temporal } from 'temporal-polyfill';
 import { type Client, createClient } from '../../src/api/client.ts';
 import type { Page, ServiceRequest } from '../../src/api/page.ts';
+import { catalog, retired } from '../../src/feeds/catalog.ts';
 import type { Job } from '../../src/job/job.ts';
 import { parseJob } from '../../src/job/parse-job.ts';
 import { createLog } from '../../src/log.ts';
@@ -24,7 +25,7 @@ export function aJob(overrides: Record<string, unknown> = {}, today = '2026-11-2
   };
   return parseJob(
     { path: 'test.yaml', name: 'test', text: JSON.stringify(file) },
-    Temporal.PlainDate.from(today),
+    { today: Temporal.PlainDate.from(today), known: { feeds: catalog, retired } },
   );
 }
 

@@ -4,7 +4,13 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { ensurePartitions } from '../../src/warehouse/queries/partitions.ts';
 import { type Upserted, upsertRows } from '../../src/warehouse/queries/upsert-rows.ts';
 
-export const series = { country: 'US', topic: 'Inflation-Food', matchType: 'COMBINED' };
+export const series = {
+  country: 'US',
+  topic: 'Inflation-Food',
+  ticker: '',
+  matchType: 'COMBINED',
+  variant: '',
+};
 
 /** A row of gmsi.headlines with nothing in it but what every row has. */
 export function aRow(values: Row = {}): Row {

@@ -52,11 +52,11 @@ export async function advanceCheckpoint(
 /** Counts the settled days of a drained window as covered. */
 export async function addCoverage(trx: Transaction<Database>, windowId: number): Promise<void> {
   await sql`
-    insert into gmsi.coverage as kept (feed, country, topic, match_type, days)
-    select feed, country, topic, match_type, datemultirange(days * daterange(null, settled_before))
+    insert into gmsi.coverage as kept (feed, country, topic, ticker, match_type, variant, days)
+    select feed, country, topic, ticker, match_type, variant, datemultirange(days * daterange(null, settled_before))
     from gmsi.windows
     where window_id = ${windowId} and not isempty(days * daterange(null, settled_before))
-    on conflict (feed, country, topic, match_type)
+    on conflict (feed, country, topic, ticker, match_type, variant)
     do update set days = kept.days + excluded.days, updated_at = now()
   `.execute(trx);
 }

@@ -15,7 +15,9 @@ export interface ClaimedWindow {
   readonly window_id: number;
   readonly country: string;
   readonly topic: string;
+  readonly ticker: string;
   readonly match_type: string;
+  readonly variant: string;
   readonly first_day: Day;
   readonly last_day: Day;
   readonly request_start: Day | null;
@@ -43,10 +45,11 @@ export async function claimWindow(
       where window_id = (
         select w.window_id from gmsi.windows w
         where ${inScope(scope)} and ${isOpen} and ${step} and ${isFree(run)}
-        order by w.last_day ${direction}, w.country ${direction}, w.topic ${direction}
+        order by w.last_day ${direction}, w.country ${direction}, w.topic ${direction}, w.ticker ${direction},
+                 w.variant ${direction}
         limit 1 for update of w skip locked
       )
-      returning window_id, country, topic, match_type, first_day, last_day, request_start, request_end,
+      returning window_id, country, topic, ticker, match_type, variant, first_day, last_day, request_start, request_end,
                 page_size, next_token, pages, attempts
     `.execute(db);
     if (rows[0]) return rows[0];

@@ -15,7 +15,9 @@ export async function ensurePartitions(
   rows: readonly Row[],
   known: KnownPartitions,
 ): Promise<void> {
-  const months = new Set(rows.map((row) => (row[table.partitionedBy] as string).slice(0, 7)));
+  const { partitionedBy } = table;
+  if (partitionedBy === null) return;
+  const months = new Set(rows.map((row) => (row[partitionedBy] as string).slice(0, 7)));
   for (const month of months) {
     if (known.has(`${table.name} ${month}`)) continue;
     await sql`select gmsi.ensure_month_partition(${table.name}, ${`${month}-01`}::date)`.execute(warehouse);

@@ -1,18 +1,22 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database, Day } from '../tables/database.ts';
-import { askedSeries, inScope, period, type WindowScope } from './window-scope.ts';
+import { askedSeries, coverageOfAsked, inScope, period, type WindowScope } from './window-scope.ts';
 
-export interface PlannedWindow {
+/** What tells the series of one job apart. */
+export interface SeriesKey {
   readonly country: string;
   readonly topic: string;
+  readonly ticker: string;
+  readonly variant: string;
+}
+
+export interface PlannedWindow extends SeriesKey {
   readonly first_day: Day;
   readonly last_day: Day;
 }
 
 /** Days that are neither covered nor in a window that is open or refused. */
-export interface Gap {
-  readonly country: string;
-  readonly topic: string;
+export interface Gap extends SeriesKey {
   readonly from: Day;
   readonly to: Day;
 }
@@ -30,20 +34,20 @@ export async function findGaps(
 ): Promise<Gap[]> {
   const { rows } = await sql<Gap>`
     with standing as (
-      select w.country, w.topic, range_agg(w.days) as days
+      select w.country, w.topic, w.ticker, w.variant, range_agg(w.days) as days
       from gmsi.windows w where ${inScope(scope)} and w.state in ('pending', 'draining', 'failed', 'refused')
-      group by w.country, w.topic
+      group by 1, 2, 3, 4
     )
-    select asked.country, asked.topic, lower(gap)::text as from, (upper(gap) - 1)::text as to
+    select asked.*, lower(gap)::text as from, (upper(gap) - 1)::text as to
     from ${askedSeries(scope)}
-    left join standing on standing.country = asked.country and standing.topic = asked.topic
-    left join gmsi.coverage c on c.feed = ${scope.feed} and c.match_type = ${scope.matchType}
-      and c.country = asked.country and c.topic = asked.topic
+    left join standing on (standing.country, standing.topic, standing.ticker, standing.variant)
+      = (asked.country, asked.topic, asked.ticker, asked.variant)
+    left join ${coverageOfAsked(scope)}
     cross join lateral unnest(
       datemultirange(${period(scope)}) - coalesce(standing.days, '{}')
         - case when ${options.ignoreCoverage}::boolean then '{}' else coalesce(c.days, '{}') end
     ) as gap
-    order by 1, 2, gap
+    order by asked.country, asked.topic, asked.ticker, asked.variant, gap
   `.execute(db);
   return rows;
 }
@@ -67,10 +71,10 @@ export async function insertWindows(
 ): Promise<void> {
   const column = (name: keyof PlannedWindow) => windows.map((window) => window[name]);
   await sql`
-    insert into gmsi.windows (feed, match_type, country, topic, first_day, last_day)
+    insert into gmsi.windows (feed, match_type, country, topic, ticker, variant, first_day, last_day)
     select ${scope.feed}, ${scope.matchType}, planned.*
-    from unnest(${column('country')}::text[], ${column('topic')}::text[],
-                ${column('first_day')}::date[], ${column('last_day')}::date[]) as planned
+    from unnest(${column('country')}::text[], ${column('topic')}::text[], ${column('ticker')}::text[],
+                ${column('variant')}::text[], ${column('first_day')}::date[], ${column('last_day')}::date[]) as planned
   `.execute(db);
 }
 

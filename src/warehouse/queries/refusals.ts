@@ -32,10 +32,10 @@ export async function answeredAround(
   db: Kysely<Database>,
   window: SeriesColumns & { first_day: Day; last_day: Day },
 ): Promise<{ younger: boolean; asOld: boolean }> {
-  const { feed, country, topic, match_type, first_day, last_day } = window;
+  const { feed, country, topic, ticker, match_type, variant, first_day, last_day } = window;
   const { rows } = await sql<{ younger: boolean; asOld: boolean }>`
     select exists (select from gmsi.windows where feed = ${feed} and country = ${country} and topic = ${topic}
-                     and match_type = ${match_type} and first_day > ${last_day}::date and pages > 0) as younger,
+                     and ticker = ${ticker} and match_type = ${match_type} and variant = ${variant} and first_day > ${last_day}::date and pages > 0) as younger,
            exists (select from gmsi.windows where feed = ${feed} and first_day <= ${first_day}::date and pages > 0) as "asOld"
   `.execute(db);
   return rows[0]!;

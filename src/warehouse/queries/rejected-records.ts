@@ -15,14 +15,15 @@ export type RejectedRecord = {
 export async function keepRejected(
   db: Kysely<Database>,
   records: readonly RejectedRecord[],
-  from: { feed: string; series: Series; windowId: number; loadId: number },
+  from: { feed: string; series: Series; windowId: number | null; loadId: number },
 ): Promise<void> {
   if (records.length === 0) return;
   const { feed, series, windowId, loadId } = from;
   await sql`
     insert into gmsi.rejected_records
-      (feed, country, topic, match_type, window_id, load_id, record_hash, reason, record)
-    select ${feed}, ${series.country}, ${series.topic}, ${series.matchType}, ${windowId}::bigint, ${loadId}::bigint,
+      (feed, country, topic, ticker, match_type, variant, window_id, load_id, record_hash, reason, record)
+    select ${feed}, ${series.country}, ${series.topic}, ${series.ticker}, ${series.matchType}, ${series.variant},
+           ${windowId}::bigint, ${loadId}::bigint,
            unnest(${arrayParameter(records, 'record_hash', 'uuid')}::uuid[]),
            unnest(${arrayParameter(records, 'reason', 'text')}::text[]),
            unnest(${arrayParameter(records, 'record', 'jsonb')}::jsonb[])

@@ -1,6 +1,13 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database, Day } from '../tables/database.ts';
-import { askedSeries, period, type WindowScope } from './window-scope.ts';
+import {
+  askedSeries,
+  coverageOfAsked,
+  inSeries,
+  period,
+  seriesIn,
+  type WindowScope,
+} from './window-scope.ts';
 
 /** How far a feed is loaded, over all series of a match type. */
 export interface FeedCoverage {
@@ -14,7 +21,7 @@ export interface FeedCoverage {
 
 export async function coverageByFeed(db: Kysely<Database>): Promise<FeedCoverage[]> {
   const { rows } = await sql<FeedCoverage>`
-    select feed, match_type, count(distinct (country, topic)) as series, sum(upper(range) - lower(range)) as days,
+    select feed, match_type, count(distinct (country, topic, ticker, variant)) as series, sum(upper(range) - lower(range)) as days,
            min(lower(range)) as oldest, max(upper(range) - 1) as newest
     from gmsi.coverage cross join lateral unnest(days) as range
     group by 1, 2 order by 1, 2
@@ -29,11 +36,11 @@ export async function coverageOf(
 ): Promise<{ covered: number; wanted: number }> {
   const { rows } = await sql<{ covered: number; wanted: number }>`
     select coalesce(sum(upper(range) - lower(range)), 0) as covered,
-           ${scope.countries.length * scope.topics.length}::bigint * (${scope.to}::date - ${scope.from}::date + 1) as wanted
+           ${seriesIn(scope)}::bigint * (${scope.to}::date - ${scope.from}::date + 1) as wanted
     from gmsi.coverage c
     cross join lateral unnest(c.days * datemultirange(${period(scope)})) as range
     where c.feed = ${scope.feed} and c.match_type = ${scope.matchType}
-      and c.country = any(${[...scope.countries]}::text[]) and c.topic = any(${[...scope.topics]}::text[])
+      and ${inSeries(scope, 'c')}
   `.execute(db);
   return rows[0]!;
 }
@@ -51,10 +58,9 @@ export interface SharedGap {
 export async function gapsOf(db: Kysely<Database>, scope: WindowScope, atMost: number): Promise<SharedGap[]> {
   const { rows } = await sql<SharedGap>`
     select lower(gap)::text as from, (upper(gap) - 1)::text as to, count(*) as series,
-           min(asked.country || ' ' || asked.topic) as example
+           min(concat_ws(' ', nullif(asked.country, ''), nullif(asked.topic, ''), nullif(asked.ticker, ''), nullif(asked.variant, ''))) as example
     from ${askedSeries(scope)}
-    left join gmsi.coverage c on c.feed = ${scope.feed} and c.match_type = ${scope.matchType}
-      and c.country = asked.country and c.topic = asked.topic
+    left join ${coverageOfAsked(scope)}
     cross join lateral unnest(datemultirange(${period(scope)})
       - coalesce(c.days, '{}')) as gap
     group by gap order by count(*) desc, gap desc limit ${atMost}
@@ -124,7 +130,7 @@ export async function recordsPerDay(db: Kysely<Database>, scope: WindowScope): P
     select sum(records)::float8 / nullif(sum(last_day - first_day + 1), 0) as mean
     from gmsi.windows w
     where w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and w.state = 'drained'
-      and w.country = any(${[...scope.countries]}::text[]) and w.topic = any(${[...scope.topics]}::text[])
+      and ${inSeries(scope, 'w')}
   `.execute(db);
   return rows[0]!.mean;
 }

@@ -29,9 +29,8 @@ export async function upsertRows(
 ): Promise<Upserted> {
   const unique = sortedAndUnique(rows, table.key);
   if (unique.length === 0) return { inserted: 0, changed: 0 };
-  const { country, topic, matchType } = series;
   const columns = Object.entries(table.columns).map(([column, type]) => arrayParameter(unique, column, type));
-  const parameters = [country, topic, matchType, isBackfilled, loadId, ...columns];
+  const parameters = [isBackfilled, loadId, ...seriesValues(table, series), ...columns];
   const result = await trx.executeQuery<Upserted>(CompiledQuery.raw(statementFor(table), parameters));
   return result.rows[0]!;
 }
@@ -45,17 +44,20 @@ function statementFor(table: FeedTable): string {
   return statement;
 }
 
-function writeStatement({ name, columns, key }: FeedTable): string {
+function writeStatement({ name, columns, key, series }: FeedTable): string {
+  const ofSeries = Object.keys(series);
   const names = Object.keys(columns);
   const values = names.filter((column) => !key.includes(column));
   const list = (of: readonly string[], before = '') => of.map((column) => `${before}"${column}"`).join(', ');
   // Side by side in the select list: a function in FROM would keep each column in a store of its own first.
-  const sent = Object.values(columns).map((type, index) => `unnest($${index + 6}::${type}[])`);
+  const sent = Object.values(columns).map(
+    (type, index) => `unnest($${index + 3 + ofSeries.length}::${type}[])`,
+  );
   return `
     with written as (
-      insert into gmsi."${name}" as kept (country, topic, match_type, is_backfilled, load_id, ${list(names)})
-      select $1, $2, $3, $4::boolean, $5::bigint, ${sent.join(', ')}
-      on conflict (country, topic, match_type, ${list(key)}) do update set
+      insert into gmsi."${name}" as kept (is_backfilled, load_id, ${list([...ofSeries, ...names])})
+      select $1::boolean, $2::bigint, ${ofSeries.map((_, index) => `$${index + 3}::text`).join(', ')}, ${sent.join(', ')}
+      on conflict (${list([...ofSeries, ...key])}) do update set
         ${values.map((column) => `"${column}" = excluded."${column}"`).join(', ')},
         load_id = excluded.load_id,
         retracted_at = null,
@@ -65,6 +67,14 @@ function writeStatement({ name, columns, key }: FeedTable): string {
       returning kept.first_seen_at = kept.changed_at as is_new
     )
     select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as changed from written`;
+}
+
+/** What a series has in each column of the table that says which series a row belongs to. */
+function seriesValues(table: FeedTable, series: Series): string[] {
+  const parameters = new URLSearchParams(series.variant);
+  return Object.values(table.series).map((part) =>
+    typeof part === 'string' ? series[part] : (parameters.get(part.parameter) ?? ''),
+  );
 }
 
 /**

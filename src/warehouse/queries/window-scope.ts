@@ -2,20 +2,35 @@ import { type RawBuilder, sql } from 'kysely';
 import { statesBefore } from '../../window/window-state.ts';
 import type { Day } from '../tables/database.ts';
 
-/** Which windows belong to a job: its series and its period. */
+/** Which windows belong to a job: its series, crossed out of these lists, and its period. */
 export interface WindowScope {
   readonly feed: string;
   readonly countries: readonly string[];
   readonly topics: readonly string[];
+  readonly tickers: readonly string[];
   readonly matchType: string;
+  readonly variants: readonly string[];
   readonly from: Day;
   readonly to: Day;
+}
+
+/** How many series a job has. */
+export function seriesIn({ countries, topics, tickers, variants }: WindowScope): number {
+  return countries.length * topics.length * tickers.length * variants.length;
 }
 
 /** The condition that a window, called `w` in the query, belongs to a job. */
 export function inScope(scope: WindowScope): RawBuilder<boolean> {
   return sql`(w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and w.days && ${period(scope)}
-    and w.country = any(${[...scope.countries]}::text[]) and w.topic = any(${[...scope.topics]}::text[]))`;
+    and ${inSeries(scope, 'w')})`;
+}
+
+/** The condition that a row of a table, called `alias` in the query, is of one of a job's series. */
+export function inSeries(scope: WindowScope, alias: 'w' | 'c'): RawBuilder<boolean> {
+  const is = (column: string, values: readonly string[]) =>
+    sql`${sql.ref(`${alias}.${column}`)} = any(${[...values]}::text[])`;
+  return sql`(${is('country', scope.countries)} and ${is('topic', scope.topics)}
+    and ${is('ticker', scope.tickers)} and ${is('variant', scope.variants)})`;
 }
 
 /** The condition that a window `w` is still to be drained; in the words of the partial indexes, so that they are used. */
@@ -26,8 +41,16 @@ export function period(scope: WindowScope): RawBuilder<unknown> {
   return sql`daterange(${scope.from}::date, ${scope.to}::date, '[]')`;
 }
 
-/** Every series of a job, as rows `asked (country, topic)`. */
+/** Every series of a job, as rows `asked (country, topic, ticker, variant)`. */
 export function askedSeries(scope: WindowScope): RawBuilder<unknown> {
-  return sql`(select country, topic from unnest(${[...scope.countries]}::text[]) as country
-              cross join unnest(${[...scope.topics]}::text[]) as topic) as asked`;
+  return sql`(select country, topic, ticker, variant from unnest(${[...scope.countries]}::text[]) as country
+              cross join unnest(${[...scope.topics]}::text[]) as topic
+              cross join unnest(${[...scope.tickers]}::text[]) as ticker
+              cross join unnest(${[...scope.variants]}::text[]) as variant) as asked`;
+}
+
+/** The coverage `c` of the series `asked`. */
+export function coverageOfAsked(scope: WindowScope): RawBuilder<unknown> {
+  return sql`gmsi.coverage c on c.feed = ${scope.feed} and c.match_type = ${scope.matchType} and c.country = asked.country
+    and c.topic = asked.topic and c.ticker = asked.ticker and c.variant = asked.variant`;
 }

@@ -14,7 +14,9 @@ export interface SeriesColumns {
   feed: string;
   country: string;
   topic: string;
+  ticker: string;
   match_type: string;
+  variant: string;
 }
 
 export interface WindowsTable extends SeriesColumns {
@@ -78,7 +80,7 @@ export interface RejectedRecordsTable extends SeriesColumns {
   record_hash: string;
   reason: string;
   record: Json;
-  window_id: number;
+  window_id: number | null;
   load_id: number;
   rejected_at: GeneratedTimestamp;
 }
@@ -95,6 +97,15 @@ export interface TopicsTable {
   topic: string;
   category: string | null;
   classification_rule: Json;
+  extra: Json;
+  listed: Generated<boolean>;
+  refreshed_at: GeneratedTimestamp;
+}
+
+export interface LookupsTable {
+  lookup: string;
+  code: string;
+  name: string | null;
   extra: Json;
   listed: Generated<boolean>;
   refreshed_at: GeneratedTimestamp;
@@ -123,6 +134,7 @@ export interface Database {
   rejected_records: RejectedRecordsTable;
   countries: CountriesTable;
   topics: TopicsTable;
+  lookups: LookupsTable;
   wire_fields: WireFieldsTable;
   origin: OriginTable;
 }
