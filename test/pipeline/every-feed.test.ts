@@ -1,0 +1,140 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import type { FeedName } from '../../src/sandbox/index.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+
+const days = { from: '2026-09-01', to: '2026-10-15' };
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const tickers = ['BTC_CRY', 'BZ_COM'];
+
+interface Case {
+  readonly feed: string;
+  readonly job: Record<string, unknown>;
+  readonly table: string;
+  readonly time: string;
+  /** What the sandbox is asked for the truth. */
+  readonly truth: readonly (readonly [FeedName, Record<string, string>])[];
+  /** Columns of the table beside the fields of a record that they were read from. */
+  readonly columns: Readonly<Record<string, string>>;
+}
+
+const ofTickers = (feed: FeedName) => tickers.map((ticker) => [feed, { ticker }] as const);
+const components = {
+  sentiment_sum: 'sentiment_sum',
+  sentiment_abs_sum: 'sentiment_abs_sum',
+  sentiment_std: 'sentiment_std',
+};
+
+const cases: readonly Case[] = [
+  {
+    feed: 'ticker-headlines',
+    job: { tickers },
+    table: 'ticker_headlines',
+    time: 'published_at',
+    truth: ofTickers('ticker-headlines'),
+    columns: {
+      ticker: 'ticker',
+      headline: 'headline',
+      topic: 'topic_name',
+      bearish_probability: 'bearish_probability',
+    },
+  },
+  {
+    feed: 'ticker-events',
+    job: { tickers },
+    table: 'ticker_events',
+    time: 'event_at',
+    truth: ofTickers('events'),
+    columns: { event_name: 'event_name', direction: 'direction', impact: 'impact', summary: 'summary' },
+  },
+  {
+    feed: 'ticker-event-headlines',
+    job: { tickers },
+    table: 'ticker_event_headlines',
+    time: 'published_at',
+    truth: ofTickers('event-headlines'),
+    columns: { headline: 'headline', event_name: 'event_name', event_id: 'event_id' },
+  },
+  {
+    feed: 'ticker-index',
+    job: { tickers },
+    table: 'ticker_index',
+    time: 'published_at',
+    truth: ofTickers('ticker-index'),
+    columns: { topic: 'topic_name', headline_count: 'headline_count', ...components },
+  },
+  {
+    feed: 'gmsi-index',
+    job: { countries: ['US', 'NO'], topics: ['Inflation-Food'] },
+    table: 'gmsi_index',
+    time: 'published_at',
+    truth: ['US', 'NO'].flatMap((country) =>
+      ['directional', 'semantic_sentiment'].map(
+        (sentiment_type) => ['gmsi-index', { country, topic: 'Inflation-Food', sentiment_type }] as const,
+      ),
+    ),
+    columns: { topic_name: 'topic_name', headline_count: 'headline_count', ...components },
+  },
+  {
+    feed: 'ticker-event-metrics',
+    job: { tickers },
+    table: 'ticker_event_metrics',
+    time: 'published_at',
+    truth: ofTickers('event-metrics'),
+    columns: { event_type: 'event_type', event_count: 'event_count', ...components },
+  },
+  {
+    feed: 'event-metrics-query',
+    job: { body: { tickers, event_types: ['Realised', 'Anticipated'] } },
+    table: 'event_query_metrics',
+    time: 'published_at',
+    truth: [['event-metrics-query', { tickers: tickers.join(','), event_types: 'Realised,Anticipated' }]],
+    columns: { ticker: 'ticker', event_type: 'event_type', event_count: 'event_count', ...components },
+  },
+];
+
+describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, columns }) => {
+  it('is loaded exactly as the service has it, once, and kept covered', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, tickerLookBackDays: null });
+    const job = aJob({
+      feed,
+      countries: undefined,
+      topics: undefined,
+      ...keys,
+      start_date: days.from,
+      end_date: days.to,
+      step: 'P20D',
+    });
+
+    const result = await runBackfill({ job, db: warehouse.db, sandbox, clock });
+    expect(result).toMatchObject({ outcome: 'done', totals: { records_rejected: 0 } });
+    expect(result.totals.rows_inserted).toBeGreaterThan(0);
+
+    const served = truth.flatMap(([name, query]) => sandbox.truthOf(name, { ...query, ...days }));
+    const { rows } = await sql<Record<string, unknown>>`
+      select ${sql.ref(time)} as "at", ${sql.join(Object.keys(columns).map((column) => sql.ref(column)))}
+      from ${sql.table(`gmsi.${table}`)}
+      where (${sql.ref(time)} at time zone 'UTC')::date between ${days.from}::date and ${days.to}::date
+    `.execute(warehouse.db);
+    const held = rows.map((row) =>
+      JSON.stringify([(row.at as Date).toISOString(), ...Object.keys(columns).map((column) => row[column])]),
+    );
+    const expected = served.map(({ publishedAt, wire }) =>
+      JSON.stringify([
+        new Date(publishedAt).toISOString(),
+        ...Object.values(columns).map((field) => wire[field] ?? null),
+      ]),
+    );
+    expect(held.sort()).toEqual(expected.sort());
+
+    const before = sandbox.stats().requests;
+    expect(await runBackfill({ job, db: warehouse.db, sandbox, clock })).toMatchObject({
+      outcome: 'done',
+      loadId: undefined,
+    });
+    expect(sandbox.stats().requests).toBe(before);
+  });
+});
