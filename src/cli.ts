@@ -10,6 +10,7 @@ import { planCommand } from './commands/plan.ts';
 import { psqlCommand } from './commands/psql.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { statusCommand } from './commands/status.ts';
+import { syncCommand } from './commands/sync.ts';
 import type { Session } from './compose.ts';
 import { readConfig } from './config.ts';
 import { ConfigError } from './errors.ts';
@@ -81,6 +82,11 @@ program
   .option('--full-refresh', 'drain covered days, too')
   .option('--retry-refused', 'ask again for windows that the service refused as too old')
   .action(runs(backfillCommand));
+program
+  .command('sync')
+  .description('drain the settling days again and every missing day since, then read the live feed')
+  .argument(...jobs)
+  .action(runs(syncCommand));
 program
   .command('status')
   .description('show coverage, gaps, windows, quota and the last loads; spends no request')

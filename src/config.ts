@@ -18,6 +18,8 @@ export type WarehouseAddress =
 export interface Config {
   readonly apiKey: Secret | undefined;
   readonly baseUrl: string | undefined;
+  /** Where the live feeds are, if not there (service-document 4.2 shows them at another address). */
+  readonly liveBaseUrl: string | undefined;
   readonly warehouse: WarehouseAddress;
   /** Absolute path of the folder that holds the embedded warehouse. */
   readonly home: string;
@@ -36,7 +38,8 @@ export function readConfig(processEnvironment: Environment = process.env, cwd = 
   const env = { ...readDotenvFile(cwd), ...withoutEmpty(processEnvironment) };
   return {
     apiKey: readApiKey(env, cwd),
-    baseUrl: readBaseUrl(env.GMSI_BASE_URL),
+    baseUrl: readBaseUrl('GMSI_BASE_URL', env.GMSI_BASE_URL),
+    liveBaseUrl: readBaseUrl('GMSI_LIVE_BASE_URL', env.GMSI_LIVE_BASE_URL),
     warehouse: readWarehouse(env),
     home: resolve(cwd, expandHome(env.GMSI_HOME ?? '.gmsi')),
     logLevel: readLogLevel(env.LOG_LEVEL),
@@ -97,23 +100,23 @@ function readApiKey(env: Environment, cwd: string): Secret | undefined {
   return new Secret(key);
 }
 
-function readBaseUrl(text: string | undefined): string | undefined {
+function readBaseUrl(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   let url: URL;
   try {
     url = new URL(text.trim());
   } catch {
-    throw new ConfigError('GMSI_BASE_URL is not an address.', {
+    throw new ConfigError(`${name} is not an address.`, {
       hint: 'It looks like https://api.example.com (with or without /v1).',
     });
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new ConfigError(`GMSI_BASE_URL begins with ${url.protocol}.`, {
+    throw new ConfigError(`${name} begins with ${url.protocol}.`, {
       hint: 'It must begin with https:// (or http://).',
     });
   }
   if (url.username || url.password || url.search || url.hash) {
-    throw new ConfigError('GMSI_BASE_URL must hold neither a user, a password, a query nor a fragment.', {
+    throw new ConfigError(`${name} must hold neither a user, a password, a query nor a fragment.`, {
       hint: 'The key goes into GMSI_API_KEY.',
     });
   }

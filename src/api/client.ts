@@ -5,7 +5,7 @@ import { checkStatus } from './check-status.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type EnvelopeOptions, readPage } from './envelope.ts';
 import { MalformedPage } from './errors.ts';
-import { type HttpAnswer, openHttp } from './http.ts';
+import { type Http, type HttpAnswer, openHttp } from './http.ts';
 import { createPace } from './pace.ts';
 import type { Page, RequestBudget, ServiceRequest } from './page.ts';
 import { parseBody } from './parse-body.ts';
@@ -50,6 +50,8 @@ export interface ClientStats {
 export interface ClientOptions {
   /** With or without `/v1`, with or without a trailing slash. */
   readonly baseUrl: string;
+  /** Where live feeds are, if not at `baseUrl`. */
+  readonly liveBaseUrl?: string | undefined;
   readonly apiKey: Secret;
   readonly settings: ServiceSettings;
   /** Booked once for every request that is sent, retries included, right before it is sent. */
@@ -81,12 +83,16 @@ export function createClient(options: ClientOptions): Client {
   const { settings, budget, clock = systemClock, random = Math.random, onEvent = () => {} } = options;
   const patience = { ...defaultPatience, ...options.patience };
   const address = serviceAddress(options.baseUrl);
+  const liveAddress = serviceAddress(options.liveBaseUrl ?? options.baseUrl);
   const redact = (text: string) => text.replaceAll(options.apiKey.reveal(), '[key]');
-  const http = openHttp(address.origin, {
-    ...settings,
-    connections: settings.concurrency,
-    headers: { 'x-api-key': options.apiKey.reveal(), 'user-agent': options.userAgent },
-  });
+  const connect = (origin: string) =>
+    openHttp(origin, {
+      ...settings,
+      connections: settings.concurrency,
+      headers: { 'x-api-key': options.apiKey.reveal(), 'user-agent': options.userAgent },
+    });
+  const http = connect(address.origin);
+  const liveHttp = liveAddress.origin === address.origin ? http : connect(liveAddress.origin);
   const pace = createPace({
     ...settings,
     patience,
@@ -99,13 +105,13 @@ export function createClient(options: ClientOptions): Client {
 
   /** `read` belongs to the attempt, because a good status with an unreadable body is tried again. */
   function get<T>(request: ServiceRequest, read: (answer: HttpAnswer) => T, signal: AbortSignal): Promise<T> {
-    const target = requestTarget(address, request);
+    const target = requestTarget(request.isLive ? liveAddress : address, request);
     const json = request.body && JSON.stringify(request.body);
     const path = target.replace(/\?.*$/s, '');
 
     const attempt = async () => {
       await budget.book(signal);
-      const answer = await send(target, json, path, signal);
+      const answer = await send(request.isLive ? liveHttp : http, { target, json, path }, signal);
       checkStatus(answer, { path, redact, now: clock.now() });
       const result = read(answer);
       servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
@@ -122,15 +128,14 @@ export function createClient(options: ClientOptions): Client {
   }
 
   async function send(
-    target: string,
-    json: string | undefined,
-    path: string,
+    to: Http,
+    { target, json, path }: { target: string; json: string | undefined; path: string },
     signal: AbortSignal,
   ): Promise<HttpAnswer> {
     signal.throwIfAborted();
     counts.requests += 1;
     const sentAt = clock.now();
-    const answer = await http.send(target, json, signal);
+    const answer = await to.send(target, json, signal);
     counts.bytes += answer.bytes;
     if (answer.status === 429) counts.rateLimited += 1;
     onEvent({ type: 'request', path, status: answer.status, ms: clock.now() - sentAt, bytes: answer.bytes });
@@ -149,7 +154,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   async function close(): Promise<void> {
-    await Promise.all([pace.close(), http.close()]);
+    await Promise.all([pace.close(), http.close(), liveHttp.close()]);
   }
 
   return {

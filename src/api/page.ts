@@ -4,15 +4,19 @@ export interface ServiceRequest {
   readonly path: string;
   /** Names and values, not yet encoded. */
   readonly query: Readonly<Record<string, string>>;
+  /** Goes to the address of the live feeds, where that is another one (service-document 4.2). */
+  readonly isLive?: boolean;
   /** Sent as JSON. */
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
-/** One page of a cursor-paginated feed, already checked to be the envelope of service-document 2.1. */
+/** One page of a feed, already checked: the envelope of service-document 2.1, or a bare array. */
 export interface Page {
   readonly records: readonly unknown[];
   /** The cursor of the next page; `null` where this page was the last. */
   readonly nextToken: string | null;
+  /** More records may exist, and no token leads to them; only where one answer is all that a feed gives. */
+  readonly isCutOff: boolean;
   /** Size of the body as received (compressed, where it was), in bytes. */
   readonly bytes: number;
 }

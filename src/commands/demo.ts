@@ -5,8 +5,9 @@ import { startSandbox } from '../sandbox/index.ts';
 import { Secret } from '../secret.ts';
 import { table } from '../terminal/table.ts';
 import { type MonthlyScore, monthlyScores } from '../warehouse/queries/monthly-scores.ts';
-import { backfillJob } from './backfill.ts';
-import { describeSummary } from './backfill-summary.ts';
+import { backfillRunner } from './backfill.ts';
+import { runJob } from './run-jobs.ts';
+import { describeSummary } from './run-summary.ts';
 
 const job = fileURLToPath(new URL('../../jobs/demo.yaml', import.meta.url));
 const key = 'demo-key';
@@ -34,7 +35,7 @@ export async function demoCommand(session: Session): Promise<number> {
     `Loading jobs/demo.yaml from a sandbox of the service on ${sandbox.url}\ninto ${warehouse.description}\n\n`,
   );
 
-  const summary = await backfillJob(demo, warehouse.db, demoJob!, {});
+  const summary = await runJob(demo, warehouse.db, demoJob!, backfillRunner({}));
   say(`${describeSummary(summary)}\n`);
   const months = await monthlyScores(warehouse.db, question);
   if (session.json) {

@@ -64,3 +64,28 @@ export async function commitPage(
     });
   });
 }
+
+/** A live answer: rows without a window, so that neither a checkpoint nor a coverage goes with them. */
+export interface LiveToCommit extends ReadPage {
+  readonly feed: Feed;
+  readonly series: Series;
+  readonly loadId: number;
+  readonly records: number;
+}
+
+/** Commits a live answer in one transaction. What it brings is seen as it appears, so it is not backfilled. */
+export async function commitLive(
+  warehouse: Warehouse,
+  live: LiveToCommit,
+  known: KnownPartitions,
+): Promise<PageCounts> {
+  const { feed, series, loadId, rows, rejected, records } = live;
+  return withWarehouseRetries(async () => {
+    await ensurePartitions(warehouse, feed.table, rows, known);
+    return warehouse.transaction().execute(async (trx) => {
+      const upserted = await upsertRows(trx, feed.table, rows, { series, loadId, isBackfilled: false });
+      await keepRejected(trx, rejected, { feed: feed.name, series, windowId: null, loadId });
+      return { ...upserted, records, rejected: rejected.length };
+    });
+  });
+}

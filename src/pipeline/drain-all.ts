@@ -31,7 +31,7 @@ const pollInterval = 500;
  * Windows that may fail one after the other, with none drained in between, before the run is ended as hopeless; not
  * counting as many as are under way at once, which may all be older than the service's look-back.
  */
-const failuresInARow = 10;
+export const failuresInARow = 10;
 
 /**
  * Drains all open windows of a load's job, several at a time. Waits for windows that another run holds, and takes

@@ -108,7 +108,7 @@ async function commit(
   { page, token, pages }: { page: PageInHand; token: string | null; pages: number },
 ): Promise<void> {
   const at = { windowId: window.window_id, loadId: load.loadId, pages, nextToken: token };
-  const { isBackfilled } = load;
+  const isBackfilled = load.isBackfilled(window);
   const counts = await commitPage(
     load.warehouse,
     {

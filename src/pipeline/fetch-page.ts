@@ -26,31 +26,56 @@ export function fetchPage(
   const { feed, series, body } = request;
   const path = feed.path(series);
   const parameters = parametersOf(request, token);
-  if (feed.method === 'GET') return client.getPage({ path, query: parameters }, signal);
+  const envelope = { limit: request.pageSize };
+  if (feed.method === 'GET') return client.getPage({ path, query: parameters }, signal, envelope);
   // The page size is a number there, as it would be in any JSON.
-  const limit = { [nameOf(request, 'limit')]: request.pageSize };
-  return client.getPage({ path, query: {}, body: { ...body, ...parameters, ...limit } }, signal);
+  const limit = { [request.parameters.limit ?? feed.parameters.limit]: request.pageSize };
+  return client.getPage({ path, query: {}, body: { ...body, ...parameters, ...limit } }, signal, envelope);
 }
 
-function parametersOf(request: WindowRequest, token: string | null): Record<string, string> {
-  const { feed, series } = request;
-  const values: Record<keyof ParameterNames, string | null> = {
-    topic: series.topic,
-    matchType: series.matchType,
-    startDate: request.startDate,
-    endDate: request.endDate,
-    limit: String(request.pageSize),
-    nextToken: token,
+/** Asks the live feed for the newest records of a series. */
+export function fetchLive(
+  client: Client,
+  feed: Feed,
+  series: Series,
+  renamed: Partial<ParameterNames>,
+  signal: AbortSignal,
+): Promise<Page> {
+  const live = feed.live!;
+  const query = {
+    ...variantOf(series),
+    ...named(feed, renamed, { topic: series.topic, matchType: series.matchType, limit: String(live.limit) }),
   };
-  const parameters: Record<string, string> =
-    feed.method === 'GET' ? Object.fromEntries(new URLSearchParams(series.variant)) : {};
-  for (const key of Object.keys(feed.parameters) as (keyof ParameterNames)[]) {
+  const envelope = { bareArray: true, limit: live.limit };
+  return client.getPage({ path: live.path(series), query, isLive: true }, signal, envelope);
+}
+
+function parametersOf(
+  { feed, series, parameters, ...request }: WindowRequest,
+  token: string | null,
+): Record<string, string> {
+  const values = {
+    ...{ topic: series.topic, matchType: series.matchType, limit: String(request.pageSize) },
+    ...{ startDate: request.startDate, endDate: request.endDate },
+    ...(token === null ? {} : { nextToken: token }),
+  };
+  return { ...(feed.method === 'GET' ? variantOf(series) : {}), ...named(feed, parameters, values) };
+}
+
+/** Values under the names that the feed's parameters have; one that the feed does not take is left out. */
+function named(
+  feed: Feed,
+  renamed: Partial<ParameterNames>,
+  values: Partial<Record<keyof ParameterNames, string>>,
+): Record<string, string> {
+  const parameters: Record<string, string> = {};
+  for (const [key, name] of Object.entries(feed.parameters) as [keyof ParameterNames, string][]) {
     const value = values[key];
-    if (value !== null) parameters[nameOf(request, key)] = value;
+    if (value !== undefined) parameters[renamed[key] ?? name] = value;
   }
   return parameters;
 }
 
-function nameOf({ feed, parameters }: WindowRequest, key: keyof ParameterNames): string {
-  return parameters[key] ?? feed.parameters[key]!;
+function variantOf({ variant }: Series): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(variant));
 }

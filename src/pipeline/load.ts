@@ -3,6 +3,7 @@ import type { Feed, RecordReader } from '../feeds/feed.ts';
 import type { Job } from '../job/job.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import type { ClaimedWindow } from '../warehouse/queries/claims.ts';
 import type { LoadTotals } from '../warehouse/queries/loads.ts';
 import type { KnownPartitions } from '../warehouse/queries/partitions.ts';
 import type { WindowScope } from '../warehouse/queries/window-scope.ts';
@@ -15,7 +16,8 @@ export interface Load {
   readonly job: Job;
   readonly feed: Feed;
   readonly scope: WindowScope;
-  readonly isBackfilled: boolean;
+  /** Whether rows of a window are loaded after the fact, so that their first sight says nothing. */
+  readonly isBackfilled: (window: ClaimedWindow) => boolean;
   readonly client: Client;
   readonly warehouse: Warehouse;
   readonly reader: RecordReader;

@@ -69,7 +69,8 @@ export function* cutGaps(gaps: readonly Gap[], job: Job): Iterable<PlannedWindow
   }
 }
 
-function* batches<T>(items: Iterable<T>): Iterable<T[]> {
+/** In lists short enough to send. */
+export function* batches<T>(items: Iterable<T>): Iterable<T[]> {
   let batch: T[] = [];
   for (const item of items) {
     if (batch.push(item) < batchSize) continue;

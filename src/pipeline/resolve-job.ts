@@ -1,9 +1,12 @@
+import { Temporal } from 'temporal-polyfill';
 import type { Client } from '../api/client.ts';
 import { fetchCodes, fetchCountries, fetchTopics } from '../api/lookups.ts';
-import type { Feed } from '../feeds/feed.ts';
+import { feedNamed } from '../feeds/catalog.ts';
+import type { Feed, RecordReader } from '../feeds/feed.ts';
 import type { Job } from '../job/job.ts';
 import { resolveSeries } from '../job/resolve-series.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import type { LoadTotals } from '../warehouse/queries/loads.ts';
 import {
   type ListName,
   readLookups,
@@ -14,7 +17,9 @@ import {
 } from '../warehouse/queries/lookups.ts';
 import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import type { DayRange } from '../window/day-range.ts';
-import type { Origin } from './origin.ts';
+import { wantedDays } from '../window/wanted-days.ts';
+import { countingTotals, type RunContext, type RunResult } from './open-load.ts';
+import { type Origin, originOf } from './origin.ts';
 
 /** Lookups older than this are fetched again before a load. */
 const freshFor = 7 * 24 * 3600 * 1000;
@@ -86,4 +91,40 @@ export function scopeOf(job: Job, days: DayRange, lookups: StoredLookups): Windo
     from: days.from.toString(),
     to: days.to.toString(),
   };
+}
+
+/** A job made out in terms of the service and the warehouse, before anything of it is loaded. */
+export interface ResolvedRun {
+  readonly feed: Feed;
+  readonly reader: RecordReader;
+  readonly origin: Origin;
+  readonly totals: LoadTotals;
+  /** The day that it is, in UTC. */
+  readonly today: Temporal.PlainDate;
+  /** `undefined` where the job's period has not begun. */
+  readonly scope: WindowScope | undefined;
+  /** Seconds since the run began. */
+  readonly seconds: () => number;
+  readonly nothingToDo: () => RunResult;
+}
+
+/** Settles what a job asks for, by the lookups, which are fetched where they are missing or old. */
+export async function resolveRun({ job, warehouse, client, clock, stop }: RunContext): Promise<ResolvedRun> {
+  const startedAt = performance.now();
+  const seconds = () => (performance.now() - startedAt) / 1000;
+  const feed = feedNamed(job.feed);
+  const reader = feed.reader(job.fields);
+  const origin = originOf(warehouse);
+  const lists = listsFor(feed);
+  const lookups = await freshLookups(warehouse, client, origin, { lists, clock, signal: stop });
+  const today = Temporal.PlainDate.from(clock().toISOString().slice(0, 10));
+  const days = wantedDays(job, today);
+  const scope = days && scopeOf(job, days, lookups);
+  const totals = countingTotals(client);
+  const windows = { pending: 0, draining: 0, drained: 0, failed: 0, refused: 0 };
+  const nothingToDo = (): RunResult => ({
+    ...{ outcome: 'done', error: undefined, loadId: undefined, totals, windows, scope: undefined },
+    seconds: seconds(),
+  });
+  return { feed, reader, origin, totals, today, scope, seconds, nothingToDo };
 }

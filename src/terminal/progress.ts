@@ -1,5 +1,5 @@
 import type { Log } from '../log.ts';
-import type { BackfillProgress } from '../pipeline/backfill.ts';
+import type { RunProgress } from '../pipeline/open-load.ts';
 import type { StatusLine } from './status-line.ts';
 import { count, duration, number } from './table.ts';
 
@@ -7,24 +7,19 @@ import { count, duration, number } from './table.ts';
 export type ProgressView = StatusLine | 'lines' | 'none';
 
 /** Shows how a backfill goes on until it is disposed. */
-export function showProgress(
-  job: string,
-  read: () => BackfillProgress,
-  log: Log,
-  view: ProgressView,
-): Disposable {
+export function showProgress(job: string, read: () => RunProgress, log: Log, view: ProgressView): Disposable {
   const startedAt = performance.now();
   if (view === 'none') return { [Symbol.dispose]: () => {} };
   return view === 'lines' ? lines(job, read, startedAt, log) : bar(job, read, startedAt, view);
 }
 
-function bar(job: string, read: () => BackfillProgress, startedAt: number, view: StatusLine): Disposable {
+function bar(job: string, read: () => RunProgress, startedAt: number, view: StatusLine): Disposable {
   const draw = () => {
     const progress = read();
-    const told = `${number(done(progress))}/${number(progress.windows)} windows  ${details(progress, startedAt)}`;
+    const told = `${number(progress.done)}/${number(progress.all)} windows  ${details(progress, startedAt)}`;
     const room = view.width - job.length - told.length - 4;
     view.show(
-      `${job}  ${room < barWidth.least ? '' : `${blocks(done(progress) / progress.windows, room)}  `}${told}`,
+      `${job}  ${room < barWidth.least ? '' : `${blocks(progress.done / progress.all, room)}  `}${told}`,
     );
   };
   draw();
@@ -46,30 +41,25 @@ function blocks(share: number, room: number): string {
   return '█'.repeat(full) + '░'.repeat(width - full);
 }
 
-function lines(job: string, read: () => BackfillProgress, startedAt: number, log: Log): Disposable {
+function lines(job: string, read: () => RunProgress, startedAt: number, log: Log): Disposable {
   const timer = setInterval(() => {
     const progress = read();
     log.info(
-      `${job}: ${number(done(progress))} of ${count(progress.windows, 'window')}, ${details(progress, startedAt)}`,
+      `${job}: ${number(progress.done)} of ${count(progress.all, 'window')}, ${details(progress, startedAt)}`,
     );
   }, 5_000);
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-function done({ totals, windows }: BackfillProgress): number {
-  // Another run may drain some of them, and a window that restarts is still one.
-  return Math.min(windows, totals.windows_drained + totals.windows_failed);
-}
-
-function details(progress: BackfillProgress, startedAt: number): string {
-  const { totals, windows } = progress;
+function details(progress: RunProgress, startedAt: number): string {
+  const { totals, done, all } = progress;
   const seconds = (performance.now() - startedAt) / 1000;
   const parts = [
     `${number(totals.records)} records`,
     `${(totals.requests / Math.max(seconds, 1)).toFixed(1)} requests/s`,
     ...(totals.windows_failed > 0 ? [`${number(totals.windows_failed)} failed`] : []),
   ];
-  const share = done(progress) / windows;
+  const share = done / all;
   if (share > 0.02 && share < 1) parts.push(`${duration((seconds / share) * (1 - share))} left`);
   return parts.join('  ');
 }

@@ -15,7 +15,7 @@ export type WindowState = (typeof windowStates)[number];
  * - `fail`: retrying has not helped
  * - `release`: the run stops (budget, interrupt) and gives the window back
  * - `refuse`: the service will not serve the window's days
- * - `replan`: somebody asks for refused days again
+ * - `replan`: days that were drained or refused are asked for again
  */
 export const windowEvents = ['claim', 'page', 'finish', 'fail', 'release', 'refuse', 'replan'] as const;
 export type WindowEvent = (typeof windowEvents)[number];
@@ -47,7 +47,7 @@ const transitions: Record<WindowState, Record<WindowEvent, WindowState | null>> 
     fail: null,
     release: null,
     refuse: null,
-    replan: null,
+    replan: 'pending',
   },
   failed: {
     claim: 'draining',

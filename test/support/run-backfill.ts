@@ -6,8 +6,10 @@ import { catalog, retired } from '../../src/feeds/catalog.ts';
 import type { Job } from '../../src/job/job.ts';
 import { parseJob } from '../../src/job/parse-job.ts';
 import { createLog } from '../../src/log.ts';
-import { type BackfillContext, type BackfillResult, backfill } from '../../src/pipeline/backfill.ts';
+import { type BackfillContext, backfill } from '../../src/pipeline/backfill.ts';
+import type { RunContext, RunResult } from '../../src/pipeline/open-load.ts';
 import { openLedger } from '../../src/pipeline/request-budget.ts';
+import { type SyncResult, sync } from '../../src/pipeline/sync.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
@@ -52,7 +54,20 @@ export interface BackfillSetting
 }
 
 /** Runs a backfill as `gmsi backfill` would, in this process. */
-export async function runBackfill(setting: BackfillSetting): Promise<BackfillResult> {
+export function runBackfill(setting: BackfillSetting): Promise<RunResult> {
+  const { plan = { fullRefresh: false, retryRefused: false } } = setting;
+  return withContext(setting, (context) => backfill({ ...context, plan }));
+}
+
+/** Runs a sync as `gmsi sync` would, in this process. */
+export function runSync(setting: BackfillSetting): Promise<SyncResult> {
+  return withContext(setting, sync);
+}
+
+async function withContext<Result>(
+  setting: BackfillSetting,
+  run: (context: RunContext) => Promise<Result>,
+): Promise<Result> {
   const { job, db, sandbox, apiKey = 'sandbox-key', aroundPage, servedBy, ...context } = setting;
   const key = new Secret(apiKey);
   const clock = context.clock ?? (() => new Date('2026-11-20T12:00:00Z'));
@@ -69,11 +84,10 @@ export async function runBackfill(setting: BackfillSetting): Promise<BackfillRes
   const stop = new AbortController().signal;
   setMaxListeners(0, stop);
   try {
-    return await backfill({
+    return await run({
       ...{ job, warehouse: db, ledger, clock, stop, leaseSeconds: 30, runBy: 'test' },
       client: watched(client, { aroundPage, servedBy }),
       log: createLog({ level: 'silent', readable: false }),
-      plan: { fullRefresh: false, retryRefused: false },
       ...context,
     });
   } finally {

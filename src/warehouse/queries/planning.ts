@@ -1,14 +1,14 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { nextWindowState } from '../../window/window-state.ts';
 import type { Database, Day } from '../tables/database.ts';
-import { askedSeries, coverageOfAsked, inScope, period, type WindowScope } from './window-scope.ts';
-
-/** What tells the series of one job apart. */
-export interface SeriesKey {
-  readonly country: string;
-  readonly topic: string;
-  readonly ticker: string;
-  readonly variant: string;
-}
+import {
+  askedSeries,
+  coverageOfAsked,
+  inScope,
+  period,
+  type SeriesKey,
+  type WindowScope,
+} from './window-scope.ts';
 
 export interface PlannedWindow extends SeriesKey {
   readonly first_day: Day;
@@ -33,11 +33,7 @@ export async function findGaps(
   options: { ignoreCoverage: boolean },
 ): Promise<Gap[]> {
   const { rows } = await sql<Gap>`
-    with standing as (
-      select w.country, w.topic, w.ticker, w.variant, range_agg(w.days) as days
-      from gmsi.windows w where ${inScope(scope)} and w.state in ('pending', 'draining', 'failed', 'refused')
-      group by 1, 2, 3, 4
-    )
+    with standing as (${standingWindows(scope)})
     select asked.*, lower(gap)::text as from, (upper(gap) - 1)::text as to
     from ${askedSeries(scope)}
     left join standing on (standing.country, standing.topic, standing.ticker, standing.variant)
@@ -52,6 +48,56 @@ export async function findGaps(
   return rows;
 }
 
+/** From when on a sync concerns itself with each series: its coverage's end, at the latest `unsettledFrom`. */
+function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<unknown> {
+  const latest = sql`${unsettledFrom}::date`;
+  return sql`
+      select asked.*, greatest(${scope.from}::date, least(coalesce(upper(c.days), ${latest}), ${latest})) as since
+      from ${askedSeries(scope)} left join ${coverageOfAsked(scope)}`;
+}
+
+/** The earliest day that a sync of these series concerns itself with; `null` where their period ends before it. */
+export async function findSyncBegin(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  unsettledFrom: Day,
+): Promise<Day | null> {
+  const { rows } = await sql<{ since: Day | null }>`
+    select min(since) as since from (${syncSince(scope, unsettledFrom)}) as wanted where since <= ${scope.to}::date
+  `.execute(db);
+  return rows[0]!.since;
+}
+
+/** The days of a sync, less those that a window stands for already. */
+export async function findSyncGaps(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  unsettledFrom: Day,
+): Promise<Gap[]> {
+  const { rows } = await sql<Gap>`
+    with standing as (${standingWindows(scope)}), wanted as (${syncSince(scope, unsettledFrom)})
+    select wanted.country, wanted.topic, wanted.ticker, wanted.variant,
+           lower(gap)::text as from, (upper(gap) - 1)::text as to
+    from wanted
+    left join standing on (standing.country, standing.topic, standing.ticker, standing.variant)
+      = (wanted.country, wanted.topic, wanted.ticker, wanted.variant)
+    cross join lateral unnest(
+      datemultirange(daterange(since, ${scope.to}::date, '[]')) - coalesce(standing.days, '{}')
+    ) as gap
+    where since <= ${scope.to}::date
+    order by 1, 2, 3, 4, gap
+  `.execute(db);
+  return rows;
+}
+
+/** The days that open and refused windows of a job stand for, per series. */
+function standingWindows(scope: WindowScope): RawBuilder<unknown> {
+  return sql`
+      select w.country, w.topic, w.ticker, w.variant, range_agg(w.days) as days
+      from gmsi.windows w where ${inScope(scope)} and w.state in ('pending', 'draining', 'failed', 'refused')
+      group by 1, 2, 3, 4`;
+}
+
 /** Takes back windows that nobody has begun and that are longer than a window may now be: they are planned afresh. */
 export async function dropLongWindows(
   db: Kysely<Database>,
@@ -64,17 +110,35 @@ export async function dropLongWindows(
   `.execute(db);
 }
 
+/** Plans windows. One that was drained before, for exactly these days, is planned again rather than twice. */
 export async function insertWindows(
   db: Kysely<Database>,
   scope: WindowScope,
   windows: readonly PlannedWindow[],
 ): Promise<void> {
   const column = (name: keyof PlannedWindow) => windows.map((window) => window[name]);
+  const key = (alias: string) =>
+    sql`(${sql.join(
+      ['country', 'topic', 'ticker', 'variant', 'first_day', 'last_day'].map((name) =>
+        sql.ref(`${alias}.${name}`),
+      ),
+    )})`;
   await sql`
+    with planned as (
+      select * from unnest(
+        ${column('country')}::text[], ${column('topic')}::text[], ${column('ticker')}::text[],
+        ${column('variant')}::text[], ${column('first_day')}::date[], ${column('last_day')}::date[]
+      ) as planned (country, topic, ticker, variant, first_day, last_day)
+    ), again as (
+      update gmsi.windows w set state = ${nextWindowState('drained', 'replan')}, planned_at = now(), finished_at = null
+      from planned
+      where w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and w.state = 'drained'
+        and ${key('w')} = ${key('planned')}
+      returning ${sql.join(['country', 'topic', 'ticker', 'variant', 'first_day', 'last_day'].map((name) => sql.ref(`w.${name}`)))}
+    )
     insert into gmsi.windows (feed, match_type, country, topic, ticker, variant, first_day, last_day)
-    select ${scope.feed}, ${scope.matchType}, planned.*
-    from unnest(${column('country')}::text[], ${column('topic')}::text[], ${column('ticker')}::text[],
-                ${column('variant')}::text[], ${column('first_day')}::date[], ${column('last_day')}::date[]) as planned
+    select ${scope.feed}, ${scope.matchType}, planned.* from planned
+    where not exists (select from again where ${key('again')} = ${key('planned')})
   `.execute(db);
 }
 

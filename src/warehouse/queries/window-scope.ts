@@ -19,6 +19,23 @@ export function seriesIn({ countries, topics, tickers, variants }: WindowScope):
   return countries.length * topics.length * tickers.length * variants.length;
 }
 
+/** What tells the series of one job apart. */
+export interface SeriesKey {
+  readonly country: string;
+  readonly topic: string;
+  readonly ticker: string;
+  readonly variant: string;
+}
+
+/** Every series of a job. */
+export function seriesOf({ countries, topics, tickers, variants }: WindowScope): SeriesKey[] {
+  return countries.flatMap((country) =>
+    topics.flatMap((topic) =>
+      tickers.flatMap((ticker) => variants.map((variant) => ({ country, topic, ticker, variant }))),
+    ),
+  );
+}
+
 /** The condition that a window, called `w` in the query, belongs to a job. */
 export function inScope(scope: WindowScope): RawBuilder<boolean> {
   return sql`(w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and w.days && ${period(scope)}

@@ -1,12 +1,17 @@
 import { explain } from '../exit.ts';
 import type { Job } from '../job/job.ts';
-import type { BackfillResult } from '../pipeline/backfill.ts';
+import type { RunResult } from '../pipeline/open-load.ts';
+import type { SyncResult } from '../pipeline/sync.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
 import { seriesIn } from '../warehouse/queries/window-scope.ts';
 
 /** What a run of one job did, and what it left of the budget. */
-export interface BackfillSummary extends BackfillResult {
+export interface RunSummary extends RunResult {
   readonly job: Job;
+  /** What a sync read from the live feed. */
+  readonly live?: SyncResult['live'];
+  /** Another sync of the job was under way. */
+  readonly isElsewhere?: boolean;
   readonly budget: {
     /** Requests booked this month with the key, by everybody. */
     readonly used: number;
@@ -15,8 +20,9 @@ export interface BackfillSummary extends BackfillResult {
 }
 
 /** A summary for a person. */
-export function describeSummary(summary: BackfillSummary): string {
-  const { job, totals, seconds, loadId, outcome } = summary;
+export function describeSummary(summary: RunSummary): string {
+  const { job, totals, seconds, loadId, outcome, live } = summary;
+  if (summary.isElsewhere) return `${job.name}: another sync of it is under way; left to that one\n`;
   if (loadId === undefined && outcome === 'done') return describeNothingToDo(summary);
   const { records, rows_inserted, rows_changed, records_rejected } = totals;
   const unchanged = records - rows_inserted - rows_changed - records_rejected;
@@ -24,6 +30,7 @@ export function describeSummary(summary: BackfillSummary): string {
     `${job.name}: ${headline(summary)}`,
     facts([
       ['windows', windowsByState(summary)],
+      ['live', live && live.series + live.failed > 0 ? liveAnswers(live) : null],
       ['requests', totals.requests],
       ['records', records],
       [
@@ -46,7 +53,7 @@ export function describeSummary(summary: BackfillSummary): string {
 }
 
 /** The same for a machine. */
-export function summaryAsJson({ job, scope, error, ...rest }: BackfillSummary): object {
+export function summaryAsJson({ job, scope, error, ...rest }: RunSummary): object {
   return {
     job: job.name,
     ...rest,
@@ -58,7 +65,7 @@ export function summaryAsJson({ job, scope, error, ...rest }: BackfillSummary): 
   };
 }
 
-function headline(summary: BackfillSummary): string {
+function headline(summary: RunSummary): string {
   const left = count(openWindows(summary), 'window');
   switch (summary.outcome) {
     case 'done':
@@ -76,7 +83,7 @@ function headline(summary: BackfillSummary): string {
   }
 }
 
-function advice({ job, windows, outcome, error }: BackfillSummary): string[] {
+function advice({ job, windows, outcome, error }: RunSummary): string[] {
   const lines: string[] = [];
   if (error && outcome !== 'interrupted') lines.push(explain(error, false).trimEnd());
   if (outcome === 'incomplete' && windows.failed > 0) {
@@ -93,7 +100,7 @@ function advice({ job, windows, outcome, error }: BackfillSummary): string[] {
   return lines;
 }
 
-function describeNothingToDo({ job, totals, budget }: BackfillSummary): string {
+function describeNothingToDo({ job, totals, budget }: RunSummary): string {
   const spent =
     totals.requests === 0
       ? 'no request was spent'
@@ -102,7 +109,7 @@ function describeNothingToDo({ job, totals, budget }: BackfillSummary): string {
   return `${job.name}: everything is covered, ${spent} (${used})\n`;
 }
 
-function windowsByState({ totals, windows }: BackfillSummary): string {
+function windowsByState({ totals, windows }: RunSummary): string {
   const { failed, refused, pending, draining } = windows;
   return list([
     [totals.windows_drained, 'drained'],
@@ -112,11 +119,20 @@ function windowsByState({ totals, windows }: BackfillSummary): string {
   ]);
 }
 
-function budgetLeft({ budget: { used, limit } }: BackfillSummary): string {
+function budgetLeft({ budget: { used, limit } }: RunSummary): string {
   return `${number(Math.max(0, limit - used))} of ${number(limit)} requests this month`;
 }
 
-function openWindows({ windows }: BackfillSummary): number {
+function liveAnswers({ series, records, failed, cutOff }: SyncResult['live']): string {
+  return list([
+    [series, 'series answered'],
+    [records, 'records'],
+    [failed, 'failed'],
+    [cutOff, 'cut off, and drained from the historical feed'],
+  ]);
+}
+
+function openWindows({ windows }: RunSummary): number {
   return windows.pending + windows.draining + windows.failed;
 }
 

@@ -1,0 +1,62 @@
+import { openService, openWarehouse, readJobs, runBy, type Session, serviceAccess } from '../compose.ts';
+import { exitCodeOfOutcome, worst } from '../exit.ts';
+import type { Job } from '../job/job.ts';
+import type { RunContext, RunResult } from '../pipeline/open-load.ts';
+import { showProgress } from '../terminal/progress.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { describeSummary, type RunSummary, summaryAsJson } from './run-summary.ts';
+
+/** How a loading command runs one job. */
+export interface JobRunner<Result extends RunResult> {
+  readonly run: (context: RunContext) => Promise<Result>;
+  /** Requests that the month's total may come to. */
+  readonly limit: (job: Job) => number;
+}
+
+/** Runs jobs one after the other, each summed up; answers with the exit code. */
+export async function runJobs<Result extends RunResult>(
+  session: Session,
+  names: readonly string[],
+  runner: JobRunner<Result>,
+): Promise<number> {
+  serviceAccess(session);
+  const jobs = await readJobs(session, names);
+  await using warehouse = await openWarehouse(session);
+  const codes: number[] = [];
+  const summaries: object[] = [];
+  for (const job of jobs) {
+    const summary = await runJob(session, warehouse.db, job, runner);
+    codes.push(exitCodeOfOutcome(summary.outcome));
+    summaries.push(summaryAsJson(summary));
+    if (!session.json) process.stdout.write(`${describeSummary(summary)}\n`);
+    // A key that is refused, or a person who interrupts, concerns the jobs that follow as well.
+    if (summary.outcome === 'failed' || summary.outcome === 'interrupted') break;
+  }
+  if (session.json) process.stdout.write(`${JSON.stringify({ jobs: summaries }, null, 2)}\n`);
+  return worst(codes);
+}
+
+/** Runs one job with its progress shown; what it did, and what is left of the budget. */
+export async function runJob<Result extends RunResult>(
+  session: Session,
+  warehouse: Warehouse,
+  job: Job,
+  { run, limit: limitOf }: JobRunner<Result>,
+): Promise<Result & RunSummary> {
+  const limit = limitOf(job);
+  await using service = openService(session, warehouse, job.service, limit);
+  let progress: Disposable | undefined;
+  try {
+    const { log, clock, stop, config } = session;
+    const result = await run({
+      ...{ job, warehouse, ...service, runBy, log, clock, stop, leaseSeconds: config.leaseSeconds },
+      onStart: (read) => {
+        progress = showProgress(job.name, read, log, session.progress);
+      },
+    });
+    await service.ledger.settle();
+    return { ...result, job, budget: { used: await service.ledger.used(), limit } };
+  } finally {
+    progress?.[Symbol.dispose]();
+  }
+}

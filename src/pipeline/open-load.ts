@@ -1,0 +1,163 @@
+import { setMaxListeners } from 'node:events';
+import type { Client } from '../api/client.ts';
+import type { Feed, RecordReader } from '../feeds/feed.ts';
+import type { Job } from '../job/job.ts';
+import type { Log } from '../log.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import type { ClaimedWindow } from '../warehouse/queries/claims.ts';
+import { finishLoad, type LoadTotals, startLoad } from '../warehouse/queries/loads.ts';
+import type { WindowsByState } from '../warehouse/queries/window-counts.ts';
+import type { WindowScope } from '../warehouse/queries/window-scope.ts';
+import { rememberFields } from '../warehouse/queries/wire-fields.ts';
+import type { LoadOutcome } from '../warehouse/tables/database.ts';
+import type { LoadEnd } from './drain-all.ts';
+import { keepLease } from './lease.ts';
+import type { Load } from './load.ts';
+import type { Origin } from './origin.ts';
+import type { Ledger } from './request-budget.ts';
+import { withWarehouseRetries } from './warehouse-retries.ts';
+
+/** What a run of a job is given. */
+export interface RunContext {
+  readonly job: Job;
+  readonly warehouse: Warehouse;
+  readonly client: Client;
+  readonly ledger: Ledger;
+  readonly log: Log;
+  readonly clock: () => Date;
+  readonly leaseSeconds: number;
+  /** Host, process and version, for `loads`. */
+  readonly runBy: string;
+  /** Fires when the run is to stop in order: pages in hand are committed. */
+  readonly stop: AbortSignal;
+  /** Called once there is something to watch. */
+  readonly onStart?: (progress: () => RunProgress) => void;
+}
+
+export interface RunProgress {
+  readonly totals: Readonly<LoadTotals>;
+  /** Windows, and live answers of a sync, that the run has done with and that it began with. */
+  readonly done: number;
+  readonly all: number;
+}
+
+/** What a run of a job did. */
+export interface RunResult {
+  readonly outcome: LoadOutcome;
+  /** Why the run ended early, where it did. */
+  readonly error: unknown;
+  /** `undefined` where there was nothing to load. */
+  readonly loadId: number | undefined;
+  readonly totals: Readonly<LoadTotals>;
+  /** The job's windows as the run leaves them. */
+  readonly windows: WindowsByState;
+  readonly scope: WindowScope | undefined;
+  /** Wall time of the run in seconds. */
+  readonly seconds: number;
+}
+
+/** A load that has begun: its heart beats until it is closed. */
+export interface OpenLoad {
+  readonly load: Load;
+  /** Makes the load's `stop` signal fire, and its `abort` signal now, or after a grace. */
+  readonly end: (now: boolean) => void;
+  /** Writes down how the load ended, and gives back what it holds. */
+  close(end: LoadEnd): Promise<void>;
+}
+
+/** How long requests under way may still take once the run is told to stop, in milliseconds. */
+const graceOnStop = 10_000;
+
+/** Begins a load of a job: its row in `loads`, its heartbeat, its signals. */
+export async function openLoad(
+  context: RunContext,
+  about: {
+    readonly command: string;
+    readonly feed: Feed;
+    readonly scope: WindowScope;
+    readonly reader: RecordReader;
+    readonly origin: Origin;
+    readonly totals: LoadTotals;
+    readonly isBackfilled: (window: ClaimedWindow) => boolean;
+  },
+): Promise<OpenLoad> {
+  const { job, warehouse, client, clock } = context;
+  const { command, feed, totals, ...rest } = about;
+  const row = { command, job: job.name, feed: feed.name, run_by: context.runBy };
+  const loadId = await withWarehouseRetries(() => startLoad(warehouse, row));
+  const log = context.log.child({ load: loadId, job: job.name });
+  const lease = keepLease(warehouse, loadId, context.leaseSeconds, totals, log);
+  const { stop, abort, end, dispose } = endings(context.stop);
+  const load: Load = {
+    ...{ loadId, job, feed, client, warehouse, lease, log, clock, totals, stop, abort, ...rest },
+    partitions: new Set(),
+  };
+  return {
+    load,
+    end,
+    async close(loadEnd) {
+      lease.stop();
+      dispose();
+      await close(load, loadEnd, context.ledger);
+    },
+  };
+}
+
+/** Writes down how the load ended. What cannot be written is logged: the lease and the block of requests cover for it. */
+async function close(load: Load, end: LoadEnd, ledger: Ledger): Promise<void> {
+  const { warehouse, loadId, log, totals, feed, reader } = load;
+  const error = end.error instanceof Error ? end.error.message : null;
+  const writes = [
+    ledger.settle(),
+    finishLoad(warehouse, loadId, end.outcome, totals, error),
+    rememberFields(warehouse, feed.name, loadId, reader.fieldsSeen).then(({ appeared, vanished }) => {
+      if (appeared.length > 0)
+        log.warn({ fields: appeared }, 'records carry fields that no load has met before');
+      if (vanished.length > 0) log.warn({ fields: vanished }, 'records no longer carry these fields');
+    }),
+  ];
+  for (const write of await Promise.allSettled(writes)) {
+    if (write.status === 'rejected')
+      log.warn({ err: write.reason }, 'the end of the load could not be written down');
+  }
+}
+
+/** The two signals of a load, fired from outside (`stop`) or from within. */
+function endings(outside: AbortSignal) {
+  const stop = new AbortController();
+  const abort = new AbortController();
+  // Every request under way listens to them.
+  setMaxListeners(0, stop.signal, abort.signal);
+  let grace: NodeJS.Timeout | undefined;
+  const end = (now: boolean) => {
+    stop.abort();
+    if (now) abort.abort();
+    else grace ??= setTimeout(() => abort.abort(), graceOnStop);
+  };
+  const onOutside = () => end(false);
+  if (outside.aborted) onOutside();
+  else outside.addEventListener('abort', onOutside, { once: true });
+  const dispose = () => {
+    clearTimeout(grace);
+    outside.removeEventListener('abort', onOutside);
+  };
+  return { stop: stop.signal, abort: abort.signal, end, dispose };
+}
+
+/** Totals at nought; requests are those of the client. */
+export function countingTotals(client: Client): LoadTotals {
+  return {
+    get requests() {
+      return client.stats().requests;
+    },
+    ...{
+      windows_drained: 0,
+      windows_failed: 0,
+      pages: 0,
+      records: 0,
+      rows_inserted: 0,
+      rows_changed: 0,
+      records_rejected: 0,
+    },
+  } as LoadTotals;
+}

@@ -1,0 +1,94 @@
+import { countOpen } from '../warehouse/queries/claims.ts';
+import { claimSync } from '../warehouse/queries/sync-lock.ts';
+import { countByState } from '../warehouse/queries/window-counts.ts';
+import { seriesOf, type WindowScope } from '../warehouse/queries/window-scope.ts';
+import { settledBefore } from '../window/wanted-days.ts';
+import { drainAll, type LoadEnd } from './drain-all.ts';
+import { type OpenLoad, openLoad, type RunContext, type RunResult } from './open-load.ts';
+import { planAgain, planSync } from './plan-sync.ts';
+import { type LiveRead, readLive } from './read-live.ts';
+import { resolveRun } from './resolve-job.ts';
+import { withWarehouseRetries } from './warehouse-retries.ts';
+
+export interface SyncResult extends RunResult {
+  /** True where another sync of the job is under way, and this one left it to that. */
+  readonly isElsewhere: boolean;
+  readonly live: Omit<LiveRead, 'cutOff' | 'end'> & { readonly cutOff: number };
+}
+
+const noLive = { series: 0, records: 0, failed: 0, cutOff: 0 };
+
+/**
+ * Brings a job's series up to date: drains the lookback days again and every day since the coverage's end from the
+ * historical feed, then reads the live feed. A live answer that may be cut off has its days drained once more. Two
+ * syncs of one job are harmless: the second says so and leaves it to the first.
+ * @throws what makes it impossible to begin: a job that cannot be resolved, a key that is refused
+ */
+export async function sync(context: RunContext): Promise<SyncResult> {
+  const { job, warehouse } = context;
+  await using claim = await claimSync(warehouse, `${job.feed} ${job.name}`);
+  const run = await resolveRun(context);
+  const nothing = () => ({ ...run.nothingToDo(), isElsewhere: !claim.isOurs, live: noLive });
+  if (!claim.isOurs || !run.scope) return nothing();
+
+  const unsettledFrom = settledBefore(run.today, job.lookbackDays).toString();
+  const scope = await planSync(warehouse, job, run.scope, unsettledFrom);
+  if (!scope) return nothing();
+
+  const { totals } = run;
+  const nobody = { loadId: 0, leaseSeconds: context.leaseSeconds };
+  const open = await withWarehouseRetries(() => countOpen(warehouse, scope, nobody));
+  const live = run.feed.live && scope.to === run.today.toString() ? seriesOf(scope) : [];
+  const isBackfilled = (window: { last_day: string }) => window.last_day < unsettledFrom;
+  const opened = await openLoad(context, { command: 'sync', ...run, scope, isBackfilled });
+  const all = open.free + open.held + live.length;
+  let answered = 0;
+  const done = () => Math.min(all, totals.windows_drained + totals.windows_failed + answered);
+  context.onStart?.(() => ({ totals, done: done(), all }));
+
+  let end: LoadEnd = { outcome: 'failed', error: undefined };
+  let read: LiveRead | undefined;
+  try {
+    end = await drainAll(opened.load, context.leaseSeconds, opened.end);
+    if (live.length > 0 && mayGoOn(end)) {
+      read = await readLive(opened.load, live, () => answered++);
+      end = worse(end, read.end);
+      if (read.cutOff.length > 0 && mayGoOn(end))
+        end = worse(end, await drainCutOff(context, opened, scope, read));
+    }
+  } finally {
+    await opened.close(end);
+  }
+  const windows = await withWarehouseRetries(() => countByState(warehouse, scope));
+  const { cutOff = [], end: _, ...counts } = read ?? { ...noLive, cutOff: [], end };
+  return {
+    ...{ ...end, loadId: opened.load.loadId, totals, windows, scope, seconds: run.seconds() },
+    ...{ isElsewhere: false, live: { ...counts, cutOff: cutOff.length } },
+  };
+}
+
+/** What a full live answer may have left out is in the historical feed, for the days that the live feed reaches over. */
+async function drainCutOff(
+  context: RunContext,
+  opened: OpenLoad,
+  scope: WindowScope,
+  { cutOff }: LiveRead,
+): Promise<LoadEnd> {
+  const { load } = opened;
+  const days = Math.ceil(load.feed.live!.hours / 24);
+  load.log.warn(
+    { series: cutOff.length },
+    `live answers are as long as their limit and may be cut off; asking the historical feed for the last ${days + 1} days of these series`,
+  );
+  await planAgain(context.warehouse, context.job, scope, cutOff, days);
+  return drainAll(load, context.leaseSeconds, opened.end);
+}
+
+function mayGoOn({ outcome }: LoadEnd): boolean {
+  return outcome === 'done' || outcome === 'incomplete';
+}
+
+/** Of two parts of a run, the end that says more. */
+function worse(first: LoadEnd, second: LoadEnd): LoadEnd {
+  return second.outcome === 'done' ? first : second;
+}

@@ -1,0 +1,155 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { windowsOf } from '../support/warehouse-state.ts';
+import { watchRequests } from '../support/watch-requests.ts';
+
+const one = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-01', to: '2026-11-20' };
+const open = { end_date: 'today' };
+const at = (time: string) => () => new Date(time);
+const noon = at('2026-11-20T12:00:00Z');
+
+describe('a sync', () => {
+  it('drains the lookback days again, reads the live feed, and keeps a headline that both bring once', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    const job = aJobFor(one, open);
+    await runBackfill({ job, db, sandbox, clock: noon });
+
+    const requests = watchRequests(sandbox);
+    const result = await runSync({ job, db, sandbox, clock: noon });
+    expect(result).toMatchObject({
+      outcome: 'done',
+      live: { series: 1, failed: 0, cutOff: 0 },
+      totals: { rows_inserted: 0, rows_changed: 0 },
+    });
+    expect(requests.map(({ path, query }) => [path, query.start_date])).toEqual([
+      ['/v1/headlines/feed/historical/gmsi/US', '2026-11-17'],
+      ['/v1/headlines/feed/live/gmsi/US', undefined],
+    ]);
+    expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+  });
+
+  it('brings what the live feed has before the historical one, as seen when it appeared', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({
+      limits: null,
+      clock: noon,
+      historicalDelayMinutes: 600,
+      volume: 3,
+    });
+    const result = await runSync({ job: aJobFor(one, open), db, sandbox, clock: noon });
+    expect(result.totals.rows_inserted).toBeGreaterThan(result.live.records - 10);
+    const { rows } = await sql<{ live: number }>`
+      select count(*) as live from gmsi.headlines where published_at > '2026-11-20T02:00:00Z' and not is_backfilled
+    `.execute(db);
+    expect(rows[0]!.live).toBeGreaterThan(0);
+  });
+
+  it('catches up after a week in which nothing ran, and marks what it finds late as backfilled', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const job = aJobFor(one, open);
+    {
+      await using sandbox = await startSandbox({ limits: null, clock: at('2026-11-08T12:00:00Z') });
+      await runBackfill({ job, db, sandbox, clock: at('2026-11-08T12:00:00Z') });
+    }
+    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    expect((await runSync({ job, db, sandbox, clock: noon })).outcome).toBe('done');
+    expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+    const { rows } = await sql<{ day: string; late: boolean }>`
+      select distinct (published_at at time zone 'UTC')::date as day, is_backfilled as late from gmsi.headlines
+      where published_at >= '2026-11-09' order by 1
+    `.execute(db);
+    expect(rows.filter(({ late }) => late).at(-1)!.day).toBe('2026-11-16');
+    expect(rows.filter(({ late }) => !late).map(({ day }) => day)).toEqual([
+      '2026-11-17',
+      '2026-11-18',
+      '2026-11-19',
+      '2026-11-20',
+    ]);
+  });
+
+  it('leaves years that a backfill has still to drain to the backfill', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
+    const job = aJobFor({ ...one, from: '2020-01-01' }, open);
+    const requests = watchRequests(sandbox);
+    expect((await runSync({ job, db, sandbox, clock: noon })).outcome).toBe('done');
+    expect(
+      requests.filter(({ query }) => query.start_date !== undefined && query.start_date < '2026-11-17'),
+    ).toEqual([]);
+    expect((await runBackfill({ job, db, sandbox, clock: noon })).outcome).toBe('done');
+  });
+
+  it('does not take a live answer as long as its limit for all there is', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    // More than 1000 headlines in 24 hours.
+    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 80 });
+    const job = aJobFor({ ...one, from: '2026-11-18' }, open);
+    const requests = watchRequests(sandbox);
+    const result = await runSync({ job, db, sandbox, clock: noon });
+    expect(result).toMatchObject({ outcome: 'done', live: { cutOff: 1, records: 1000 } });
+    const live = requests.findIndex(({ path }) => path.includes('/live/'));
+    expect(requests.slice(live + 1).map(({ query }) => query.start_date)).toContain('2026-11-19');
+    expect(await heldBy(db, { ...one, from: '2026-11-18' })).toEqual(
+      servedBy(sandbox, { ...one, from: '2026-11-18' }),
+    );
+  });
+
+  it('of a job that another process is syncing leaves it to that one', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    const job = aJobFor(one, open);
+    const [first, second] = await Promise.all([
+      runSync({ job, db, sandbox, clock: noon }),
+      runSync({ job, db, sandbox, clock: noon }),
+    ]);
+    expect([first!.isElsewhere, second!.isElsewhere].sort()).toEqual([false, true]);
+    expect([first!.outcome, second!.outcome]).toEqual(['done', 'done']);
+    expect(await runSync({ job, db, sandbox, clock: noon })).toMatchObject({ isElsewhere: false });
+  });
+
+  it('plans days that were drained before again, and not a second time', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    const job = aJobFor(one, open);
+    for (let run = 0; run < 3; run++) await runSync({ job, db, sandbox, clock: noon });
+    expect(await windowsOf(db)).toHaveLength(1);
+  });
+
+  it('goes on where the live feed refuses a series, and says that it is not complete', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    sandbox.script([
+      {
+        kind: 'refuse',
+        status: 404,
+        detail: 'no live feed',
+        times: 10,
+        match: ({ path }) => path.includes('/live/'),
+      },
+    ]);
+    const job = aJobFor({ ...one, countries: ['US', 'NO'] }, open);
+    const result = await runSync({ job, db, sandbox, clock: noon });
+    expect(result).toMatchObject({ outcome: 'incomplete', live: { failed: 2 }, windows: { drained: 2 } });
+  });
+
+  it('of a job whose period is over has nothing to do', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    const job = aJobFor({ ...one, to: '2026-10-10' });
+    const result = await runSync({ job, db: warehouse.db, sandbox, clock: noon });
+    expect(result).toMatchObject({ outcome: 'done', loadId: undefined });
+  });
+});
