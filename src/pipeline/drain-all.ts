@@ -161,17 +161,23 @@ export async function drainAll(
   const unlessBroken = (part: Promise<void>) =>
     part.catch((error: unknown) => endEarly('incomplete', error, true));
 
-  let unclaimed = 0;
+  let goesOn = false;
   do {
+    goesOn = false;
     await Promise.all(Array.from({ length: load.job.service.concurrency }, () => unlessBroken(work())));
     if (load.stop.aborted) break;
     // A claim whose reply was lost on the way is a window that this load holds and nobody drains.
     await unlessBroken(
       withWarehouseRetries(() => releaseWindows(load.warehouse, load.loadId)).then((released) => {
-        unclaimed = released;
+        goesOn ||= released > 0;
       }),
     );
-  } while (unclaimed > 0 && !load.stop.aborted);
+    await unlessBroken(
+      lookBack.narrow().then((hasMore) => {
+        goesOn ||= hasMore;
+      }),
+    );
+  } while (goesOn && !load.stop.aborted);
 
   if (ended) return ended;
   if (load.stop.aborted) return { outcome: 'interrupted', error: undefined };

@@ -1,9 +1,16 @@
 import type { RequestRefused } from '../api/errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { ClaimedWindow } from '../warehouse/queries/claims.ts';
-import { answeredAround, refuseUpTo } from '../warehouse/queries/refusals.ts';
+import {
+  answeredAround,
+  answeredFrom,
+  refusedAcross,
+  refuseUpTo,
+  splitRefused,
+} from '../warehouse/queries/refusals.ts';
 import { seriesIn, type WindowScope } from '../warehouse/queries/window-scope.ts';
 import type { Day } from '../warehouse/tables/database.ts';
+import { dayRange, daysIn } from '../window/day-range.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
 /** What a refusal turned out to mean. */
@@ -20,6 +27,12 @@ interface Refused {
 /** Tells a service that does not answer windows older than its look-back from one that refuses a single window. */
 export interface LookBack {
   refused(window: ClaimedWindow, error: RequestRefused): Promise<Refusal>;
+  /**
+   * Once nothing else is open: finds the first day that the service answers by halving what is not known, and makes
+   * the days from there on, which were refused together with older ones, windows of their own.
+   * @returns true where there is something to drain again
+   */
+  narrow(): Promise<boolean>;
   /** True once windows were refused: the newest ones will tell what it means. */
   readonly wantsNewestFirst: boolean;
 }
@@ -63,6 +76,22 @@ export function watchLookBack(warehouse: Warehouse, scope: WindowScope, loadId: 
       // Also once a boundary is known: drawn from old windows, it may lie far below the real one.
       return unexplained.length + suspects.length >= 2;
     },
+    async narrow() {
+      if (boundary === undefined) return false;
+      const refusedDay = boundary;
+      return withWarehouseRetries(async () => {
+        const across = await refusedAcross(warehouse, scope, refusedDay);
+        const answered = await answeredFrom(warehouse, scope.feed);
+        if (across.length === 0 || answered === null || answered <= refusedDay) return false;
+        const unknown = daysIn(dayRange(refusedDay, answered)) - 2;
+        const ids = across.map(({ window_id }) => window_id);
+        // One window is enough to find the day; then all of them are asked for exactly what there is.
+        if (unknown === 0) await splitRefused(warehouse, ids, answered);
+        else
+          await splitRefused(warehouse, ids.slice(0, 1), middle(refusedDay, across[0]!.last_day, answered));
+        return true;
+      });
+    },
     async refused(window, error) {
       if (boundary === undefined || window.first_day > boundary) {
         const refused = { window, status: error.status };
@@ -88,4 +117,10 @@ export function watchLookBack(warehouse: Warehouse, scope: WindowScope, loadId: 
 
 function seriesName({ country, topic, ticker, variant }: ClaimedWindow): string {
   return JSON.stringify([country, topic, ticker, variant]);
+}
+
+/** A day half-way between one that is refused and one that is answered, within a window that ends on `lastDay`. */
+function middle(refused: Day, lastDay: Day, answered: Day): Day {
+  const { from, to } = dayRange(refused, answered < lastDay ? answered : lastDay);
+  return from.add({ days: Math.ceil((daysIn({ from, to }) - 1) / 2) }).toString();
 }

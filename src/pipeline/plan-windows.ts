@@ -3,11 +3,11 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import {
   dropLongWindows,
   findGaps,
+  forgetRefused,
   type Gap,
   insertWindows,
   lockPlanning,
   type PlannedWindow,
-  reopenRefused,
 } from '../warehouse/queries/planning.ts';
 import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import { cutWindows } from '../window/cut-windows.ts';
@@ -38,7 +38,7 @@ export async function planWindows(
   return withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
       await lockPlanning(trx, scope.feed);
-      if (options.retryRefused) await reopenRefused(trx, scope);
+      await forgetRefused(trx, scope, options.retryRefused ? 'all' : 'begun before');
       await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
       const gaps = await findGaps(trx, scope, { ignoreCoverage: options.fullRefresh });
       let planned = 0;

@@ -142,9 +142,15 @@ export async function insertWindows(
   `.execute(db);
 }
 
-/** Makes refused windows of a job pending again. */
-export async function reopenRefused(db: Kysely<Database>, scope: WindowScope): Promise<void> {
-  await sql`update gmsi.windows w set state = 'pending' where ${inScope(scope)} and w.state = 'refused'`.execute(
-    db,
-  );
+/**
+ * Forgets refused windows, so that their days are planned afresh: all of a job's, or only those that begin before its
+ * period, which now asks for fewer days than were refused together.
+ */
+export async function forgetRefused(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  which: 'all' | 'begun before',
+): Promise<void> {
+  const before = which === 'all' ? sql`` : sql`and w.first_day < ${scope.from}::date`;
+  await sql`delete from gmsi.windows w where ${inScope(scope)} and w.state = 'refused' ${before}`.execute(db);
 }
