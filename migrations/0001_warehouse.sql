@@ -153,7 +153,7 @@ create table gmsi.coverage (
   updated_at timestamptz not null default now(),
   primary key (feed, country, topic, match_type)
 );
-comment on table gmsi.coverage is 'Which days of each series are loaded to the end and settled. A covered day without headlines had no news; a day that is not covered was never fetched whole.';
+comment on table gmsi.coverage is 'Which days of each series are loaded to the end and settled. A covered day without headlines had no news; a day that is not covered was never fetched whole, or may still change.';
 comment on column gmsi.coverage.feed is 'Feed.';
 comment on column gmsi.coverage.country is 'Country of the series.';
 comment on column gmsi.coverage.topic is 'Topic of the series.';

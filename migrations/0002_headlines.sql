@@ -159,4 +159,6 @@ begin
                  to_char(month, 'YYYY-MM-01 "00:00:00+00"'),
                  to_char(month + interval '1 month', 'YYYY-MM-01 "00:00:00+00"'));
 end $$;
+-- It runs as its owner, so that a loading user need not own the tables; a reader must not be able to make tables by it.
+revoke execute on function gmsi.ensure_month_partition(text, date) from public;
 comment on function gmsi.ensure_month_partition(text, date) is 'Makes the partition of a table of the warehouse for a month, where there is none yet.';

@@ -1,4 +1,12 @@
-import { openService, openWarehouse, readJobs, runBy, type Session, serviceAccess } from '../compose.ts';
+import {
+  openService,
+  openWarehouse,
+  readJobs,
+  runBy,
+  type Session,
+  serviceAccess,
+  today,
+} from '../compose.ts';
 import { exitCodeOfOutcome, worst } from '../exit.ts';
 import type { Job } from '../job/job.ts';
 import type { RunContext, RunResult } from '../pipeline/open-load.ts';
@@ -55,7 +63,7 @@ export async function runJob<Result extends RunResult>(
       },
     });
     await service.ledger.settle();
-    return { ...result, job, budget: { used: await service.ledger.used(), limit } };
+    return { ...result, job, today: today(session), budget: { used: await service.ledger.used(), limit } };
   } finally {
     progress?.[Symbol.dispose]();
   }

@@ -1,9 +1,11 @@
+import type { Temporal } from 'temporal-polyfill';
 import { explain } from '../exit.ts';
 import type { Job } from '../job/job.ts';
 import type { RunResult } from '../pipeline/open-load.ts';
 import type { SyncResult } from '../pipeline/sync.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
 import { seriesIn } from '../warehouse/queries/window-scope.ts';
+import { settledBefore } from '../window/wanted-days.ts';
 
 /** What a run of one job did, and what it left of the budget. */
 export interface RunSummary extends RunResult {
@@ -12,6 +14,8 @@ export interface RunSummary extends RunResult {
   readonly live?: SyncResult['live'];
   /** Another sync of the job was under way. */
   readonly isElsewhere?: boolean;
+  /** The day of the run, in UTC. */
+  readonly today: Temporal.PlainDate;
   readonly budget: {
     /** Requests booked this month with the key, by everybody. */
     readonly used: number;
@@ -46,6 +50,7 @@ export function describeSummary(summary: RunSummary): string {
         records_rejected > 0 ? `${count(records_rejected, 'record')}; gmsi.rejected_records says why` : null,
       ],
       ['time', `${duration(seconds)}, ${number(Math.round(records / seconds))} records/s`],
+      ['still settling', settling(summary)],
       ['budget left', budgetLeft(summary)],
     ]),
     ...advice(summary),
@@ -53,7 +58,7 @@ export function describeSummary(summary: RunSummary): string {
 }
 
 /** The same for a machine. */
-export function summaryAsJson({ job, scope, error, ...rest }: RunSummary): object {
+export function summaryAsJson({ job, scope, error, today: _, ...rest }: RunSummary): object {
   return {
     job: job.name,
     ...rest,
@@ -117,6 +122,15 @@ function windowsByState({ totals, windows }: RunSummary): string {
     [refused, 'refused'],
     [pending + draining, 'to go'],
   ]);
+}
+
+/** Days that are loaded but count as covered only once they can no longer change. */
+function settling({ job, scope, outcome, today }: RunSummary): string | null {
+  if (!scope || outcome !== 'done') return null;
+  const unsettled = settledBefore(today, job.lookbackDays).toString();
+  if (scope.to < unsettled) return null;
+  const [, from] = [unsettled, scope.from].sort();
+  return `${from} to ${scope.to}, fetched again by the next run`;
 }
 
 function budgetLeft({ budget: { used, limit } }: RunSummary): string {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely';
+import pRetry from 'p-retry';
 import pg from 'pg';
 import type { WarehouseAddress } from '../config.ts';
 import { ConfigError } from '../errors.ts';
@@ -66,13 +67,16 @@ function preparing(pool: pg.Pool): PostgresPool {
 
 /**
  * The version of the server, asked for so that a wrong address fails before anything else does.
- * @throws ConfigError where the address, the user or the version will not do; WarehouseUnavailable where nobody answers
+ * @throws ConfigError where the address, the user or the version will not do, or nobody answers there for some seconds;
+ * WarehouseUnavailable where a server is there but not ready
  */
 export async function checkServer(warehouse: Warehouse): Promise<{ version: string; user: string }> {
   try {
-    const { rows } = await sql<{ number: number; version: string; user: string }>`
+    const { rows } = await firstAnswer(() =>
+      sql<{ number: number; version: string; user: string }>`
       select current_setting('server_version_num')::int as number,
-             current_setting('server_version') as version, current_user as user`.execute(warehouse);
+             current_setting('server_version') as version, current_user as user`.execute(warehouse),
+    );
     const server = rows[0]!;
     if (server.number < 150_000) {
       throw new ConfigError(`The warehouse runs on PostgreSQL ${server.version}; 15 or newer is needed.`, {
@@ -83,4 +87,26 @@ export async function checkServer(warehouse: Warehouse): Promise<{ version: stri
   } catch (error) {
     throw namedDatabaseError(error);
   }
+}
+
+/** A server that is just being restarted refuses connections for a moment; an address where none is, for good. */
+async function firstAnswer<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await pRetry(ask, { retries: 4, minTimeout: 250, shouldRetry: ({ error }) => isRefused(error) });
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    throw new ConfigError(
+      `No PostgreSQL answers at the warehouse's address: ${(error as Error).message || 'refused'}`,
+      {
+        cause: error,
+        hint: 'Is the server running? Check host and port in DATABASE_URL (or PGHOST and PGPORT).',
+      },
+    );
+  }
+}
+
+function isRefused(error: unknown): boolean {
+  return ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT'].includes(
+    (error as { code?: string }).code ?? '',
+  );
 }

@@ -55,6 +55,7 @@ test('each of these privileges is needed: without it the doctor says so', async 
   expect(missing).toContain('INSERT on gmsi.headlines');
   expect(missing).toContain('UPDATE on gmsi.windows');
   expect(missing).toContain('DELETE on gmsi.windows');
+  expect(missing).toContain('EXECUTE on gmsi.ensure_month_partition');
   expect(missing.filter((privilege) => privilege.startsWith('SELECT'))).toEqual([]);
 });
 

@@ -21,6 +21,11 @@ export async function missingPrivileges(db: Kysely<Database>): Promise<string[]>
     from pg_class
     where relnamespace = to_regnamespace('gmsi') and relname = 'windows' and not has_table_privilege(oid, 'DELETE')
     union all
+    select 'EXECUTE on gmsi.ensure_month_partition'
+    from pg_proc
+    where pronamespace = to_regnamespace('gmsi') and proname = 'ensure_month_partition'
+      and not has_function_privilege(oid, 'EXECUTE')
+    union all
     select format('%s on gmsi.%I', privilege, relname)
     from pg_class
     cross join unnest(array['SELECT', 'INSERT', 'UPDATE']) as privilege
