@@ -1,6 +1,7 @@
 import { countOpen } from '../warehouse/queries/claims.ts';
 import { countByState } from '../warehouse/queries/window-counts.ts';
 import { drainAll, type LoadEnd } from './drain-all.ts';
+import { runWithLearnedReading } from './learned-reading.ts';
 import { openLoad, type RunContext, type RunResult } from './open-load.ts';
 import { type PlanOptions, planWindows } from './plan-windows.ts';
 import { resolveRun } from './resolve-job.ts';
@@ -15,7 +16,8 @@ export interface BackfillContext extends RunContext {
  * early, what is committed stays, and a rerun goes on from there.
  * @throws what makes it impossible to begin: a job that cannot be resolved, a key that is refused
  */
-export async function backfill(context: BackfillContext): Promise<RunResult> {
+export async function backfill(given: BackfillContext): Promise<RunResult> {
+  const context = await runWithLearnedReading(given);
   const { job, warehouse } = context;
   const run = await resolveRun(context);
   const { scope, totals, seconds } = run;

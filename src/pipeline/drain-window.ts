@@ -8,7 +8,7 @@ import { requestRange } from '../window/request-range.ts';
 import { settledBefore } from '../window/wanted-days.ts';
 import { ClaimLost, commitPage } from './commit-page.ts';
 import { fetchPage, type WindowRequest } from './fetch-page.ts';
-import type { Load } from './load.ts';
+import { countPage, type Load } from './load.ts';
 import { type ReadPage, readPage } from './read-page.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
@@ -120,11 +120,7 @@ async function commit(
     },
     load.partitions,
   );
-  load.totals.pages++;
-  load.totals.records += counts.records;
-  load.totals.rows_inserted += counts.inserted;
-  load.totals.rows_changed += counts.changed;
-  load.totals.records_rejected += counts.rejected;
+  countPage(load.totals, counts);
 }
 
 /** Fixes what is asked for, and which of the days count as covered at the end, by the day on which the drain begins. */

@@ -3,6 +3,7 @@ import type { Feed, RecordReader } from '../feeds/feed.ts';
 import type { Job } from '../job/job.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import type { PageCounts } from '../warehouse/queries/checkpoint.ts';
 import type { ClaimedWindow } from '../warehouse/queries/claims.ts';
 import type { LoadTotals } from '../warehouse/queries/loads.ts';
 import type { KnownPartitions } from '../warehouse/queries/partitions.ts';
@@ -32,4 +33,13 @@ export interface Load {
   readonly stop: AbortSignal;
   /** Set when requests under way must end, too. */
   readonly abort: AbortSignal;
+}
+
+/** Adds a committed page, or live answer, to a load's totals. */
+export function countPage(totals: LoadTotals, counts: PageCounts): void {
+  totals.pages++;
+  totals.records += counts.records;
+  totals.rows_inserted += counts.inserted;
+  totals.rows_changed += counts.changed;
+  totals.records_rejected += counts.rejected;
 }

@@ -6,7 +6,7 @@ import type { SeriesKey } from '../warehouse/queries/window-scope.ts';
 import { commitLive } from './commit-page.ts';
 import { failuresInARow, type LoadEnd } from './drain-all.ts';
 import { fetchLive } from './fetch-page.ts';
-import type { Load } from './load.ts';
+import { countPage, type Load } from './load.ts';
 import { readPage } from './read-page.ts';
 
 export interface LiveRead {
@@ -64,11 +64,7 @@ async function readOne(load: Load, series: Series): Promise<{ records: number; i
     { feed, series, loadId, rows, rejected, records },
     load.partitions,
   );
-  load.totals.pages++;
-  load.totals.records += counts.records;
-  load.totals.rows_inserted += counts.inserted;
-  load.totals.rows_changed += counts.changed;
-  load.totals.records_rejected += counts.rejected;
+  countPage(load.totals, counts);
   return { records, isCutOff: page.isCutOff || page.nextToken !== null };
 }
 

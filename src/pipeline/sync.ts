@@ -4,6 +4,7 @@ import { countByState } from '../warehouse/queries/window-counts.ts';
 import { seriesOf, type WindowScope } from '../warehouse/queries/window-scope.ts';
 import { settledBefore } from '../window/wanted-days.ts';
 import { drainAll, type LoadEnd } from './drain-all.ts';
+import { runWithLearnedReading } from './learned-reading.ts';
 import { type OpenLoad, openLoad, type RunContext, type RunResult } from './open-load.ts';
 import { planAgain, planSync } from './plan-sync.ts';
 import { type LiveRead, readLive } from './read-live.ts';
@@ -24,7 +25,8 @@ const noLive = { series: 0, records: 0, failed: 0, cutOff: 0 };
  * syncs of one job are harmless: the second says so and leaves it to the first.
  * @throws what makes it impossible to begin: a job that cannot be resolved, a key that is refused
  */
-export async function sync(context: RunContext): Promise<SyncResult> {
+export async function sync(given: RunContext): Promise<SyncResult> {
+  const context = await runWithLearnedReading(given);
   const { job, warehouse } = context;
   await using claim = await claimSync(warehouse, `${job.feed} ${job.name}`);
   const run = await resolveRun(context);
