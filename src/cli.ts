@@ -8,6 +8,7 @@ import { lookupsCommand } from './commands/lookups.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { planCommand } from './commands/plan.ts';
 import { psqlCommand } from './commands/psql.ts';
+import { replayCommand } from './commands/replay.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { statusCommand } from './commands/status.ts';
 import { syncCommand } from './commands/sync.ts';
@@ -93,8 +94,16 @@ program
   .argument('[job...]', jobs[1])
   .action(runs(statusCommand));
 program
+  .command('replay')
+  .description('read rejected records and extra fields again, spending no request')
+  .argument('[job...]', `${jobs[1]}; all feeds if left out`)
+  .option('--dry-run', 'only say what would change')
+  .action(runs(replayCommand));
+program
   .command('lookups')
   .description('refresh what the service lists: countries, topics, tickers … (5 requests)')
+  .option('--search <words>', 'only ask the service which countries match (1 request); stores nothing')
+  .option('--parameter <name>', 'the query parameter that takes these words', 'keywords')
   .action(runs(lookupsCommand));
 program
   .command('migrate')
@@ -104,6 +113,12 @@ program
 program
   .command('doctor')
   .description('check configuration, key, service, clock, database and privileges (1 request)')
+  .option(
+    '--probe',
+    'learn what the service does not document, such as how it reads end_date (12 requests at most)',
+  )
+  .option('--job <job>', "probe a job's feed and series, with its settings")
+  .option('--accept', 'take what the probe finds, where it contradicts what was learned before')
   .action(runs(doctorCommand));
 program
   .command('psql')

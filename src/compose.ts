@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { Temporal } from 'temporal-polyfill';
 import { type Client, type ClientEvent, createClient } from './api/client.ts';
+import type { RequestBudget } from './api/page.ts';
 import type { Config } from './config.ts';
 import { ConfigError } from './errors.ts';
 import { catalog, retired } from './feeds/catalog.ts';
@@ -125,12 +126,16 @@ export interface ServiceConnection extends AsyncDisposable {
   readonly ledger: Ledger;
 }
 
-/** A client of the service whose requests are booked in the warehouse, up to `limit` in the month. */
+/**
+ * A client of the service whose requests are booked in the warehouse, up to `limit` in the month.
+ * @param bound what else is to be kept to when a request is booked
+ */
 export function openService(
   session: Session,
   warehouse: Warehouse,
   settings: ServiceSettings,
   limit: number,
+  bound: (ledger: Ledger) => RequestBudget = (ledger) => ledger,
 ): ServiceConnection {
   const { baseUrl, apiKey } = serviceAccess(session);
   const ledger = openLedger(warehouse, apiKey, limit, session.clock);
@@ -141,7 +146,7 @@ export function openService(
     liveBaseUrl,
     apiKey,
     settings,
-    budget: ledger,
+    budget: bound(ledger),
     userAgent: `gmsi-etl/${version}`,
     onEvent,
   });

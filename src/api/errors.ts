@@ -81,6 +81,20 @@ export class CursorBroken extends GmsiError {
   override readonly kind = 'skippable';
 }
 
+/** A page without a cursor that may not be all: what else there is cannot be asked for. */
+export class CutOff extends GmsiError {
+  override readonly kind = 'skippable';
+
+  constructor(records: number) {
+    super(
+      `The service answered with a bare array of ${records} records, as many as were asked for: it may be cut off, and no next_token leads to the rest.`,
+      {
+        hint: 'Ask for fewer records at once: a shorter step in the job file, or a larger service.page_size.',
+      },
+    );
+  }
+}
+
 /** A lookup (countries, topics) in a shape that is not known; nothing can be resolved without it. */
 export class LookupUnreadable extends GmsiError {
   override readonly kind = 'fatal';

@@ -60,7 +60,26 @@ type LookupClient = Pick<Client, 'getJson'>;
  */
 export async function fetchCountries(client: LookupClient, signal: AbortSignal): Promise<Country[]> {
   const path = '/countries';
-  const countries = (await fetchEntries(client, path, 'countries', signal)).map((entry): Country => {
+  const entries = await fetchEntries(client, path, 'countries', signal);
+  if (entries.length === 0) throw listsNothing(path);
+  return readCountries(entries, path);
+}
+
+/**
+ * Asks `GET /countries/search` for countries by their name; none that match is an answer like any other. Its shape
+ * and the name of its `parameter` are not documented (service-document 4.3).
+ */
+export async function searchCountries(
+  client: LookupClient,
+  { words, parameter }: { words: string; parameter: string },
+  signal: AbortSignal,
+): Promise<Country[]> {
+  const path = '/countries/search';
+  return readCountries(await fetchEntries(client, path, 'countries', signal, { [parameter]: words }), path);
+}
+
+function readCountries(entries: readonly unknown[], path: string): Country[] {
+  const countries = entries.map((entry): Country => {
     if (isText(entry)) return { code: entry, name: null, extra: {} };
     const fields = objectOf(entry, path);
     const take = fieldTaker(fields);
@@ -78,7 +97,9 @@ export async function fetchCountries(client: LookupClient, signal: AbortSignal):
 /** Reads `GET /headlines/topics/gmsi`; in any shape, and with the errors, of `fetchCountries`. */
 export async function fetchTopics(client: LookupClient, signal: AbortSignal): Promise<Topic[]> {
   const path = '/headlines/topics/gmsi';
-  const topics = (await fetchEntries(client, path, 'topics', signal)).map((entry): Topic => {
+  const listed = await fetchEntries(client, path, 'topics', signal);
+  if (listed.length === 0) throw listsNothing(path);
+  const topics = listed.map((entry): Topic => {
     if (typeof entry === 'string')
       return { name: entry, category: null, classificationRule: null, extra: {} };
     const fields = objectOf(entry, path);
@@ -100,7 +121,9 @@ export async function fetchCodes(
   signal: AbortSignal,
 ): Promise<ListedCode[]> {
   const { path, codes, names } = otherLists[list];
-  const entries = (await fetchEntries(client, path, list, signal)).map((entry): ListedCode => {
+  const listed = await fetchEntries(client, path, list, signal);
+  if (listed.length === 0) throw listsNothing(path);
+  const entries = listed.map((entry): ListedCode => {
     if (isText(entry)) return { code: entry, name: null, extra: {} };
     const fields = objectOf(entry, path);
     const take = fieldTaker(fields);
@@ -116,19 +139,24 @@ async function fetchEntries(
   path: string,
   field: string,
   signal: AbortSignal,
+  asked: Readonly<Record<string, string>> = {},
 ): Promise<unknown[]> {
   const guard = cursorGuard(null);
   const entries: unknown[] = [];
   let token: string | null = null;
   do {
-    const query: Record<string, string> = token === null ? {} : { next_token: token };
+    const query: Record<string, string> = token === null ? { ...asked } : { ...asked, next_token: token };
     const body = await client.getJson({ path, query }, signal);
     entries.push(...entriesOf(body, path, field));
     token = nextToken(body);
     if (token !== null) guard.accept(token);
   } while (token !== null);
-  if (entries.length === 0) throw new LookupUnreadable(`GET ${path} lists nothing.`);
   return entries;
+}
+
+/** What is listed nowhere can be named by no job; nothing stored must be replaced by it. */
+function listsNothing(path: string): LookupUnreadable {
+  return new LookupUnreadable(`GET ${path} lists nothing.`);
 }
 
 function entriesOf(body: unknown, path: string, field: string): unknown[] {

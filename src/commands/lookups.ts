@@ -1,58 +1,110 @@
-import { KeyRefused, RequestRefused } from '../api/errors.ts';
-import { openService, openWarehouse, type Session, serviceAccess } from '../compose.ts';
+import { KeyRefused, LookupUnreadable, RequestRefused } from '../api/errors.ts';
+import { searchCountries } from '../api/lookups.ts';
+import {
+  openService,
+  openWarehouse,
+  type ServiceConnection,
+  type Session,
+  serviceAccess,
+} from '../compose.ts';
+import { ConfigError } from '../errors.ts';
 import { likelyQuota } from '../job/schema.ts';
 import { defaultServiceSettings } from '../job/service-settings.ts';
 import { originOf } from '../pipeline/origin.ts';
 import { refreshList } from '../pipeline/resolve-job.ts';
 import { count, table } from '../terminal/table.ts';
-import { type ListName, readLookups } from '../warehouse/queries/lookups.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { type ListName, readLookups, type StoredLookups } from '../warehouse/queries/lookups.ts';
 
-/** The first two every load needs; the others are for feeds of assets, which a key may not include. */
+export interface LookupsOptions {
+  /** Asks which countries match, and refreshes nothing. */
+  readonly search?: string;
+  /** The query parameter for `search`; only likely (service-facts.md, "Topics and countries"). */
+  readonly parameter: string;
+}
+
+/** The first two are what GMSI is by; the others are for feeds of assets, which a key may not include. */
 const lists: readonly ListName[] = ['countries', 'topics', 'tickers', 'sources', 'languages'];
+const optional: ReadonlySet<ListName> = new Set(['tickers', 'sources', 'languages']);
 
-/** `gmsi lookups`: refreshes and lists what job files can name. */
-export async function lookupsCommand(session: Session): Promise<number> {
+/** `gmsi lookups`: refreshes and lists what job files can name, or searches it. */
+export async function lookupsCommand(
+  session: Session,
+  { search, parameter }: LookupsOptions,
+): Promise<number> {
   serviceAccess(session);
   await using warehouse = await openWarehouse(session);
   await using service = openService(session, warehouse.db, defaultServiceSettings, likelyQuota);
-  const origin = originOf(warehouse.db);
+  const result =
+    search === undefined
+      ? await refreshAll(session, warehouse.db, service)
+      : await searched(searchCountries(service.client, { words: search, parameter }, session.stop));
+  if (session.json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+  else if ('countries' in result) process.stdout.write(describe(result, service.client.stats().requests));
+  else process.stdout.write(result.length === 0 ? 'no country matches\n' : `${codes('country', result)}\n`);
+  return 0;
+}
+
+async function refreshAll(
+  { log, stop }: Session,
+  warehouse: Warehouse,
+  { client }: ServiceConnection,
+): Promise<StoredLookups> {
+  const origin = originOf(warehouse);
   for (const list of lists) {
     try {
-      await refreshList(warehouse.db, service.client, origin, list, session.stop);
+      await refreshList(warehouse, client, origin, list, stop);
     } catch (error) {
-      const isOptional = list !== 'countries' && list !== 'topics';
-      if (!isOptional || !(error instanceof KeyRefused || error instanceof RequestRefused)) throw error;
-      session.log.warn(`${list} were not refreshed: ${error.message}`);
+      if (!optional.has(list) || !isRefusal(error)) throw error;
+      log.warn(`${list} were not refreshed, and jobs cannot name others than before: ${error.message}`);
     }
   }
-  const stored = await readLookups(warehouse.db);
-  if (session.json) {
-    process.stdout.write(`${JSON.stringify(stored, null, 2)}\n`);
-    return 0;
+  return readLookups(warehouse);
+}
+
+/** What a search is refused for is most likely its parameter's name, a guess. */
+async function searched<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (cause) {
+    if (!(cause instanceof RequestRefused)) throw cause;
+    throw new ConfigError(cause.message, {
+      cause,
+      hint: 'If it takes another parameter, name it: --parameter.',
+    });
   }
-  const named = (head: string, rows: readonly { code: string; name: string | null }[]) =>
-    rows.length === 0
-      ? []
-      : [
-          table(
-            [head, 'name'],
-            rows.map(({ code, name }) => [code, name]),
-          ),
-        ];
+}
+
+/** After countries and topics were read with the same key, a refusal concerns this list alone. */
+function isRefusal(error: unknown): error is Error {
+  return error instanceof KeyRefused || error instanceof RequestRefused || error instanceof LookupUnreadable;
+}
+
+function describe(stored: StoredLookups, requests: number): string {
   const { countries, topics, tickers, sources, languages } = stored;
-  process.stdout.write(
-    `${[
-      ...named('country', countries),
-      table(
-        ['topic', 'category'],
-        topics.map(({ name, category }) => [name, category]),
-      ),
-      ...named('ticker', tickers),
-      ...named('source', sources),
-      ...named('language', languages),
-      `${count(countries.length, 'country', 'countries')}, ${count(topics.length, 'topic')}, ${count(tickers.length, 'ticker')}, ` +
-        `${count(sources.length, 'source')} and ${count(languages.length, 'language')}, for ${count(service.client.stats().requests, 'request')}`,
-    ].join('\n\n')}\n`,
+  const listed = [
+    codes('country', countries),
+    table(
+      ['topic', 'category'],
+      topics.map(({ name, category }) => [name, category]),
+    ),
+    ...(tickers.length > 0 ? [codes('ticker', tickers)] : []),
+    ...(sources.length > 0 ? [codes('source', sources)] : []),
+    ...(languages.length > 0 ? [codes('language', languages)] : []),
+  ];
+  const counts = [
+    count(countries.length, 'country', 'countries'),
+    count(topics.length, 'topic'),
+    count(tickers.length, 'ticker'),
+    count(sources.length, 'source'),
+    count(languages.length, 'language'),
+  ];
+  return `${listed.join('\n\n')}\n\n${counts.join(', ')}, for ${count(requests, 'request')}\n`;
+}
+
+function codes(head: string, rows: readonly { code: string; name: string | null }[]): string {
+  return table(
+    [head, 'name'],
+    rows.map(({ code, name }) => [code, name]),
   );
-  return 0;
 }

@@ -2,7 +2,10 @@ import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Job } from '../job/job.ts';
+import { describeVariants } from '../job/variants.ts';
 import { type Forecast, forecast } from '../pipeline/forecast.ts';
+import { forecastSchedule, type ScheduleForecast } from '../pipeline/forecast-schedule.ts';
+import { contradiction, type ReadingInForce, withLearnedReading } from '../pipeline/learned-reading.ts';
 import type { PlanOptions } from '../pipeline/plan-windows.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from '../pipeline/request-budget.ts';
 import { listsFor, scopeOf } from '../pipeline/resolve-job.ts';
@@ -11,12 +14,17 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { usedRequests } from '../warehouse/queries/api-usage.ts';
 import { readLookups } from '../warehouse/queries/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/queries/window-scope.ts';
-import { wantedDays } from '../window/wanted-days.ts';
+import { settledBefore, wantedDays } from '../window/wanted-days.ts';
+import { describeSchedule } from './spending-report.ts';
 
 interface PlannedJob {
+  /** With the reading of `end_date` that is in force. */
   readonly job: Job;
+  readonly endDate: ReadingInForce;
   readonly scope: WindowScope;
   readonly forecast: Forecast;
+  /** `undefined` where the job has no schedule, or no days to come. */
+  readonly schedule: ScheduleForecast | undefined;
   /** Requests booked this month with the key in use; `null` without a key. */
   readonly used: number | null;
 }
@@ -33,7 +41,7 @@ export async function planCommand(
   for (const job of jobs) plans.push(await plan(session, warehouse.db, job, options));
   const text = session.json
     ? JSON.stringify({ jobs: plans.map((one) => asJson(session, one)) }, null, 2)
-    : plans.map((one) => describe(session, one)).join('\n');
+    : plans.map((one) => `${describe(session, one)}${scheduleOf(one)}`).join('\n');
   process.stdout.write(`${text}\n`);
   return 0;
 }
@@ -41,9 +49,10 @@ export async function planCommand(
 async function plan(
   session: Session,
   db: Warehouse,
-  job: Job,
+  asked: Job,
   options: Partial<PlanOptions>,
 ): Promise<PlannedJob> {
+  const { job, endDate } = await withLearnedReading(db, asked);
   const lookups = await readLookups(db);
   const missing = listsFor(feedNamed(job.feed)).filter((list) => lookups.refreshedAt[list] === null);
   if (missing.length > 0) {
@@ -56,7 +65,9 @@ async function plan(
   const flags = { fullRefresh: options.fullRefresh ?? false, retryRefused: options.retryRefused ?? false };
   const { apiKey } = session.config;
   const used = apiKey ? await usedRequests(db, keyFingerprint(apiKey), monthOf(session.clock())) : null;
-  return { job, scope, forecast: await forecast(db, job, scope, flags), used };
+  const unsettledFrom = settledBefore(today(session), job.lookbackDays).toString();
+  const schedule = await forecastSchedule(db, job, scope, { now: session.clock(), unsettledFrom });
+  return { job, endDate, scope, forecast: await forecast(db, job, scope, flags), schedule, used };
 }
 
 function outlook(session: Session, { job, forecast: { leastRequests, expectedRequests }, used }: PlannedJob) {
@@ -105,6 +116,7 @@ function describe(session: Session, planned: PlannedJob): string {
         ? `${count(f.openWindows.refused, 'window')} that the service does not answer (--retry-refused asks again)`
         : undefined,
     ],
+    ['end_date', describeReading(planned.endDate)],
     [
       'requests',
       nothing
@@ -129,28 +141,55 @@ function describe(session: Session, planned: PlannedJob): string {
   ])}\n`;
 }
 
+function scheduleOf({ job, schedule }: PlannedJob): string {
+  return schedule ? `\n${describeSchedule(job, schedule)}\n` : '';
+}
+
 function asJson(session: Session, planned: PlannedJob): object {
-  const { job, scope, forecast, used } = planned;
+  const { job, scope, forecast, schedule, used } = planned;
   const { limit, left, seconds, end } = outlook(session, planned);
   return {
     job: job.name,
     path: job.path,
+    feed: job.feed,
     series: seriesIn(scope),
+    selection: {
+      countries: scope.countries.filter(isGiven),
+      topics: scope.topics.filter(isGiven),
+      tickers: scope.tickers.filter(isGiven),
+      matchType: scope.matchType,
+      variants: scope.variants.filter(isGiven),
+    },
     period: { from: scope.from, to: scope.to },
+    endDate: planned.endDate,
     ...forecast,
     budget: { limit, used, left },
+    schedule: schedule ?? null,
     secondsAtRateLimit: seconds,
     wouldEnd: end.toISOString(),
   };
 }
 
-/** `6 countries × 4 topics, COMBINED`, of the dimensions that the feed has. */
+/** What a feed is not by is one empty text in a scope. */
+function isGiven(text: string): boolean {
+  return text !== '';
+}
+
+function describeReading(endDate: ReadingInForce): string {
+  if (endDate.contradicted !== null) return contradiction(endDate);
+  if (endDate.by === 'probe') return `${endDate.reading}, as a probe has learned`;
+  if (endDate.by === 'job') return `${endDate.reading}, as the job says`;
+  return 'unknown: a day more is asked for with each window (gmsi doctor --probe finds out)';
+}
+
+/** `6 countries × 4 topics × 2 of sentiment_type, COMBINED`, of what the feed has. */
 function describeSeries({ countries, topics, tickers, matchType, variants }: WindowScope): string {
-  const parts = [
-    countries[0] === '' ? '' : count(countries.length, 'country', 'countries'),
-    topics[0] === '' ? '' : count(topics.length, 'topic'),
-    tickers[0] === '' ? '' : count(tickers.length, 'ticker'),
-    variants.length > 1 ? count(variants.length, 'variant') : '',
-  ].filter((part) => part !== '');
-  return [parts.join(' × ') || 'one', ...(matchType ? [matchType] : [])].join(', ');
+  const { several, single } = describeVariants(variants);
+  const crossed = [
+    ...(countries[0] === '' ? [] : [count(countries.length, 'country', 'countries')]),
+    ...(topics[0] === '' ? [] : [count(topics.length, 'topic')]),
+    ...(tickers[0] === '' ? [] : [count(tickers.length, 'ticker')]),
+    ...several,
+  ];
+  return [crossed.join(' × ') || 'one', ...(matchType ? [matchType] : []), ...single].join(', ');
 }

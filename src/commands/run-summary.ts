@@ -12,6 +12,8 @@ export interface RunSummary extends RunResult {
   readonly job: Job;
   /** What a sync read from the live feed. */
   readonly live?: SyncResult['live'];
+  /** What a sync left out, since it had had no news for long. */
+  readonly cadence?: SyncResult['cadence'];
   /** Another sync of the job was under way. */
   readonly isElsewhere?: boolean;
   /** The day of the run, in UTC. */
@@ -35,6 +37,7 @@ export function describeSummary(summary: RunSummary): string {
     facts([
       ['windows', windowsByState(summary)],
       ['live', live && live.series + live.failed > 0 ? liveAnswers(live) : null],
+      ['left out', leftOut(summary)],
       ['requests', totals.requests],
       ['records', records],
       [
@@ -74,7 +77,9 @@ function headline(summary: RunSummary): string {
   const left = count(openWindows(summary), 'window');
   switch (summary.outcome) {
     case 'done':
-      return 'done, every day asked for is loaded';
+      return summary.cadence?.leftOut
+        ? 'done, every series that is due is up to date'
+        : 'done, every day asked for is loaded';
     case 'incomplete':
       return openWindows(summary) > 0
         ? `not complete, ${left} left`
@@ -144,6 +149,11 @@ function liveAnswers({ series, records, failed, cutOff }: SyncResult['live']): s
     [failed, 'failed'],
     [cutOff, 'cut off, and drained from the historical feed'],
   ]);
+}
+
+function leftOut({ cadence }: RunSummary): string | undefined {
+  if (!cadence || cadence.leftOut === 0) return undefined;
+  return `${number(cadence.leftOut)} series without news for long, at least ${count(cadence.requestsSaved, 'request')} saved`;
 }
 
 function openWindows({ windows }: RunSummary): number {

@@ -4,6 +4,7 @@ import type { Job } from '../job/job.ts';
 import { listsFor, scopeOf } from '../pipeline/resolve-job.ts';
 import { count, facts, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { type CadenceReport, reportCadence } from '../warehouse/queries/cadence.ts';
 import { readLookups } from '../warehouse/queries/lookups.ts';
 import {
   coverageByFeed,
@@ -18,6 +19,7 @@ import {
 import { countByState, type WindowsByState } from '../warehouse/queries/window-counts.ts';
 import { seriesIn } from '../warehouse/queries/window-scope.ts';
 import { wantedDays } from '../window/wanted-days.ts';
+import { describeCadence } from './spending-report.ts';
 
 const shown = { gaps: 8, troubles: 8, loads: 5, months: 3 };
 
@@ -28,6 +30,8 @@ interface JobStatus {
   readonly covered: number;
   readonly wanted: number;
   readonly windows: WindowsByState;
+  /** What leaving out quiet series has saved and cost so far. */
+  readonly cadence: CadenceReport;
   readonly gaps: readonly SharedGap[];
 }
 
@@ -64,6 +68,7 @@ async function statusOf(
     period: { from: scope.from, to: scope.to },
     ...(await coverageOf(db, scope)),
     windows: await countByState(db, scope),
+    cadence: await reportCadence(db, scope),
     gaps: await gapsOf(db, scope, shown.gaps),
   };
 }
@@ -96,11 +101,29 @@ function describe(status: {
       ? ''
       : section(
           'Failed or refused',
-          ['window', 'country', 'topic', 'from', 'to', 'state', 'why'],
+          [
+            'window',
+            'feed',
+            'country',
+            'topic',
+            'ticker',
+            'match type',
+            'variant',
+            'from',
+            'to',
+            'state',
+            'why',
+          ],
           status.troubles.map((row) => [
-            String(row.window_id),
-            row.country,
-            row.topic,
+            ...[
+              String(row.window_id),
+              row.feed,
+              row.country,
+              row.topic,
+              row.ticker,
+              row.match_type,
+              row.variant,
+            ],
             row.first_day,
             row.last_day,
             row.state,
@@ -149,6 +172,7 @@ function describeJob(status: JobStatus | { job: string; series: null }): string 
       ['period', `${status.period.from} to ${status.period.to}`],
       ['covered', `${number(covered)} of ${number(wanted)} days (${share})`],
       ['windows', states.join(', ') || 'none'],
+      ['cadence', describeCadence(status.cadence)],
     ]),
   ];
   if (status.gaps.length > 0) {

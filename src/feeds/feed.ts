@@ -42,9 +42,18 @@ export type ReadResult =
   | { readonly row: Row; readonly rejected?: undefined }
   | { readonly row?: undefined; readonly rejected: string };
 
+/** What became of a row whose `extra` was read again; one of another identity is left as it is. */
+export type RefillResult =
+  | { readonly outcome: 'unchanged' | 'another identity' }
+  | { readonly outcome: 'refilled'; readonly row: Row; readonly filled: readonly string[] };
+
 /** Turns records of one feed into rows; one reader serves one load, so that it can tell which fields it has met. */
 export interface RecordReader {
   read(record: unknown): ReadResult;
+  /** Fills the empty columns of a row, as it stands in the table, from what its `extra` holds. */
+  refill(row: Row): RefillResult;
+  /** Every top-level wire name that fills a column, or holds names that do. */
+  readonly knownFields: readonly string[];
   /** Every top-level wire name met so far, with whether a column is filled from it. */
   readonly fieldsSeen: ReadonlyMap<string, 'column' | 'extra'>;
 }

@@ -8,6 +8,11 @@ export function isUuid(id: string): boolean {
   return uuid.test(id);
 }
 
+/** Whether an identity was made here, rather than sent by the service as it is. */
+export function isMade(identity: string): boolean {
+  return identity.charAt(14) === '8';
+}
+
 /** The identity of a record that has an id of its own: that id where it is a UUID, else one made from it. */
 export function identityOfId(id: string): string {
   return isUuid(id) ? id.toLowerCase() : uuidOf(['id', id]);

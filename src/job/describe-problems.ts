@@ -32,6 +32,10 @@ export function describeProblems(issues: readonly Issue[], file: unknown, schema
         message: unknownKey(key, known),
       }));
     }
+    if (issue.code === 'custom' && issue.params?.knownKeys !== undefined) {
+      const message = unknownKey(String(path.at(-1)), issue.params.knownKeys as string[]);
+      return [{ field: path, atKey: true, message }];
+    }
     const value = valueAt(file, path);
     const found = value === undefined ? 'missing' : `found ${show(value)}`;
     const meant = typeof value === 'string' ? nearest(value, candidatesOf(issue)) : undefined;
@@ -41,8 +45,8 @@ export function describeProblems(issues: readonly Issue[], file: unknown, schema
   });
 }
 
-/** What to say of a key or column that is none of `known`: the one that was meant, or else all there are. */
-export function unknownKey(key: string, known: readonly string[]): string {
+/** What to say of a key that is none of `known`: the one that was meant, or else all there are. */
+function unknownKey(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   return meant === undefined ? `unknown, expected one of ${known.join(', ')}` : `unknown${didYouMean(meant)}`;
 }

@@ -1,3 +1,4 @@
+import { Cron } from 'croner';
 import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 
@@ -79,7 +80,16 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
 /** Five fields, as cron has them: minute, hour, day of month, month, day of week. */
 export function cronExpression() {
   const expected = 'a cron expression of five fields, such as "15 * * * *"';
-  return z.string({ error: expected }).regex(/^[\w*/,-]+( +[\w*/,-]+){4}$/, { error: expected });
+  const text = z
+    .string({ error: expected })
+    .regex(/^[\w*/,-]+( +[\w*/,-]+){4}$/, { error: expected, abort: true });
+  return text.superRefine((expression, context) => {
+    try {
+      new Cron(expression, { mode: '5-part' });
+    } catch {
+      context.addIssue({ code: 'custom', message: expected });
+    }
+  });
 }
 
 /** A time zone that this machine knows, by its IANA name. */

@@ -44,6 +44,16 @@ export interface Schedule {
   readonly timezone: string;
 }
 
+/** How often syncs poll the series of a job. */
+export interface Cadence {
+  /** False where every sync polls all of them. */
+  readonly adaptive: boolean;
+  /** The longest that polls of a quiet series may lie apart, in days. */
+  readonly longestDays: number;
+  /** The oldest, in days, that the first uncovered day of a series may get; more than the job's lookback. */
+  readonly maxUncoveredDays: number;
+}
+
 /** Keys and list indices that lead to a place in a job file, such as `['countries', 2]`. */
 export type FieldPath = readonly (string | number)[];
 
@@ -77,6 +87,7 @@ export interface Job {
   readonly stepDays: number;
   readonly order: 'newest-first' | 'oldest-first';
   readonly lookbackDays: number;
+  readonly cadence: Cadence;
   readonly budget: Budget;
   readonly schedule: Schedule | undefined;
   readonly fields: FieldAliases;

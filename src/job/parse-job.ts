@@ -1,10 +1,12 @@
 import { Temporal } from 'temporal-polyfill';
+import { isMap } from './check-against-feed.ts';
 import { describeProblems } from './describe-problems.ts';
 import type { JobFileText } from './find-job-file.ts';
 import type { Job } from './job.ts';
 import { JobFileError } from './job-file-error.ts';
+import { jobFileJsonSchema } from './json-schema.ts';
 import { type ParsedYaml, parseYaml } from './parse-yaml.ts';
-import { type JobFile, jobFileJsonSchema, jobFileSchema, type KnownFeeds } from './schema.ts';
+import { type JobFile, jobFileSchema, type KnownFeeds } from './schema.ts';
 import { serviceSettings } from './service-settings.ts';
 import { variantsOf } from './variants.ts';
 
@@ -22,6 +24,7 @@ export interface JobFacts {
 export function parseJob({ path, name, text }: JobFileText, { today, known }: JobFacts): Job {
   const yaml = parseYaml(path, text);
   const { locate } = yaml;
+  refuseRetired(path, yaml, known);
   const file = checkJobFile(path, yaml, known);
   const feed = known.feeds.get(file.feed)!;
   refuseFutureStart(path, file, today, locate);
@@ -39,11 +42,16 @@ export function parseJob({ path, name, text }: JobFileText, { today, known }: Jo
     stepDays: file.step,
     order: file.order,
     lookbackDays: file.lookback,
+    cadence: cadenceOf(file.cadence),
     budget: { requestsPerMonth: file.budget.requests_per_month, reserve: file.budget.reserve },
     schedule: file.schedule,
     fields: file.fields,
     service: serviceSettings(file.service),
   };
+}
+
+function cadenceOf({ adaptive, longest, max_uncovered }: JobFile['cadence']): Job['cadence'] {
+  return { adaptive, longestDays: longest, maxUncoveredDays: max_uncovered };
 }
 
 function selectionsOf({ countries, topics, tickers }: JobFile): Job['selections'] {
@@ -62,6 +70,16 @@ function checkJobFile(path: string, { value, locate }: ParsedYaml, known: KnownF
     path,
     problems.map(({ field, atKey, message }) => ({ position: locate(field, atKey), field, message })),
   );
+}
+
+/** Said alone: what else such a file holds, no other feed may take. */
+function refuseRetired(path: string, { value, locate }: ParsedYaml, { retired }: KnownFeeds): void {
+  const name = isMap(value) ? value.feed : undefined;
+  const instead = typeof name === 'string' ? retired.get(name) : undefined;
+  if (instead === undefined) return;
+  const field = ['feed'];
+  const message = `found "${name}", which is no more. ${instead}`;
+  throw new JobFileError(path, [{ position: locate(field), field, message }]);
 }
 
 /** A year mistyped as 2106 would otherwise look like a job with nothing left to do. */

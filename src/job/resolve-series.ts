@@ -1,57 +1,35 @@
-import type { Series } from '../feeds/feed.ts';
+import type { Dimension, Series } from '../feeds/feed.ts';
 import { nearest } from '../nearest.ts';
+import { selectionKeys } from './check-against-feed.ts';
 import { didYouMean } from './describe-problems.ts';
-import type { Job, Selection } from './job.ts';
+import type { Job } from './job.ts';
 import { JobFileError, type JobFileProblem } from './job-file-error.ts';
 
 /** What the service lists, as kept in the warehouse. */
 export interface Lookups {
-  readonly countries: readonly { readonly code: string; readonly name: string | null }[];
+  readonly countries: readonly Listed[];
   readonly topics: readonly { readonly name: string }[];
-  readonly tickers: readonly { readonly code: string; readonly name: string | null }[];
+  readonly tickers: readonly Listed[];
+}
+
+interface Listed {
+  readonly code: string;
+  readonly name: string | null;
 }
 
 /**
- * Every series that a job selects: its countries, topics, tickers and variants crossed, in the job's order. `all` and globs follow the lookup's order; nothing comes twice. Names that are not listed, and globs that match
- * nothing, are a `JobFileError` that tells all of them. Codes and topics are matched exactly, as the service does.
+ * Every series that a job selects: its countries, topics, tickers and variants crossed, in the job's order. `all` and
+ * globs follow the lookup's order; nothing comes twice. Names that are not listed, and globs that match nothing, are a
+ * `JobFileError` that tells all of them. Codes and topics are matched exactly, as the service does.
  */
 export function resolveSeries(job: Job, lookups: Lookups): Series[] {
-  const codes = lookups.countries.map(({ code }) => code);
   const topicNames = lookups.topics.map(({ name }) => name);
-  const tickerCodes = lookups.tickers.map(({ code }) => code);
-  const countries = resolve(job.selections.country, codes);
-  const topics = resolve(job.selections.topic, topicNames);
-  const tickers = resolve(job.selections.ticker, tickerCodes);
-
-  const problems = [
-    ...countries.unknown.map(({ text, index }) =>
-      problem(
-        job,
-        'countries',
-        index,
-        `found "${text}", expected a country code that the service lists`,
-        nearestCountry(text, lookups),
-      ),
-    ),
-    ...topics.unknown.map(({ text, index }) =>
-      problem(
-        job,
-        'topics',
-        index,
-        `found "${text}", expected a topic that the service lists`,
-        nearestTopic(text, topicNames),
-      ),
-    ),
-    ...tickers.unknown.map(({ text, index }) =>
-      problem(
-        job,
-        'tickers',
-        index,
-        `found "${text}", expected a ticker that the service lists`,
-        nearestTicker(text, lookups),
-      ),
-    ),
-  ];
+  const countries = resolve(job, 'country', codesOf(lookups.countries), (text) =>
+    nearestCountry(text, lookups),
+  );
+  const topics = resolve(job, 'topic', topicNames, (text) => nearestTopic(text, topicNames));
+  const tickers = resolve(job, 'ticker', codesOf(lookups.tickers), (text) => nearestTicker(text, lookups));
+  const problems = [countries, topics, tickers].flatMap((resolved) => resolved.problems);
   if (problems.length > 0) throw new JobFileError(job.path, problems);
 
   const { matchType, variants } = job;
@@ -66,18 +44,34 @@ export function resolveSeries(job: Job, lookups: Lookups): Series[] {
 
 interface Resolved {
   readonly names: readonly string[];
-  readonly unknown: readonly { readonly text: string; readonly index: number }[];
+  readonly problems: readonly JobFileProblem[];
 }
 
-function resolve(selection: Selection | undefined, listed: readonly string[]): Resolved {
+const expected: Readonly<Record<Dimension, string>> = {
+  country: 'a country code',
+  topic: 'a topic',
+  ticker: 'a ticker',
+};
+
+function resolve(
+  job: Job,
+  dimension: Dimension,
+  listed: readonly string[],
+  nearestOf: (text: string) => string | undefined,
+): Resolved {
+  const selection = job.selections[dimension];
   // The feed is not by this dimension: everything is in the one empty place.
-  if (selection === undefined) return { names: [''], unknown: [] };
-  if (selection === 'all') return { names: [...new Set(listed)], unknown: [] };
+  if (selection === undefined) return { names: [''], problems: [] };
+  if (selection === 'all') return { names: [...new Set(listed)], problems: [] };
   const matches = selection.map((text, index) => ({ text, index, names: matching(text, listed) }));
-  return {
-    names: [...new Set(matches.flatMap(({ names }) => names))],
-    unknown: matches.filter(({ names }) => names.length === 0),
-  };
+  const problems = matches
+    .filter(({ names }) => names.length === 0)
+    .map(({ text, index }) => {
+      const field = [selectionKeys[dimension], index];
+      const message = `found "${text}", expected ${expected[dimension]} that the service lists`;
+      return { position: job.locate(field), field, message: message + didYouMean(nearestOf(text)) };
+    });
+  return { names: [...new Set(matches.flatMap(({ names }) => names))], problems };
 }
 
 function matching(text: string, listed: readonly string[]): string[] {
@@ -95,35 +89,31 @@ function globPattern(glob: string): RegExp {
   return new RegExp(`^${literal.replaceAll('*', '.*').replaceAll('?', '.')}$`, 'su');
 }
 
-function problem(
-  job: Job,
-  list: 'countries' | 'topics' | 'tickers',
-  index: number,
-  message: string,
-  meant: string | undefined,
-): JobFileProblem {
-  const field = [list, index];
-  return { position: job.locate(field), field, message: message + didYouMean(meant) };
-}
-
 /** Codes in common use that ISO 3166 has under another two letters. */
 const otherCodes: Readonly<Record<string, string>> = { UK: 'GB', EL: 'GR' };
 
-/** People write a country's name, or its three-letter code, as often as a wrong two-letter code. */
 function nearestCountry(text: string, { countries }: Lookups): string | undefined {
-  const codeByText = new Map(
-    countries.flatMap(({ code, name }) => [[name ?? code, code] as const, [code, code] as const]),
-  );
   const other = otherCodes[text.toUpperCase()];
-  if (other !== undefined && codeByText.has(other)) return other;
+  if (other !== undefined && codesOf(countries).includes(other)) return other;
+  return nearestCode(text, countries);
+}
+
+/** `GC` for `GC_COM`: the part after the underscore is what people leave out. */
+function nearestTicker(text: string, { tickers }: Lookups): string | undefined {
+  const symbol = `${text.toUpperCase()}_`;
+  return codesOf(tickers).find((code) => code.startsWith(symbol)) ?? nearestCode(text, tickers);
+}
+
+/** People write the name of a country or an asset, or another kind of code, as often as a wrong code. */
+function nearestCode(text: string, listed: readonly Listed[]): string | undefined {
+  const codeByText = new Map(
+    listed.flatMap(({ code, name }) => [[name ?? code, code] as const, [code, code] as const]),
+  );
   return codeByText.get(nearest(text, codeByText.keys()) ?? '');
 }
 
-function nearestTicker(text: string, { tickers }: Lookups): string | undefined {
-  const codeByText = new Map(
-    tickers.flatMap(({ code, name }) => [[name ?? code, code] as const, [code, code] as const]),
-  );
-  return codeByText.get(nearest(text, codeByText.keys()) ?? '');
+function codesOf(listed: readonly Listed[]): string[] {
+  return listed.map(({ code }) => code);
 }
 
 /** Besides the topics, the globs of their categories: for `Inflation`, rather `Inflation-*` than `Elections`. */

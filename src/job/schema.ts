@@ -1,6 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 import type { Feed } from '../feeds/feed.ts';
+import { checkAgainstFeed, describeFeed, isMap } from './check-against-feed.ts';
 import { cronExpression, day, timeZone, wholeDays, wholeNumber } from './field-types.ts';
 import { serviceSection } from './service-schema.ts';
 
@@ -15,9 +16,6 @@ export interface KnownFeeds {
   /** Feeds that are gone, with what to use instead. */
   readonly retired: ReadonlyMap<string, string>;
 }
-
-/** The key by which a job selects along each dimension of its feed. */
-const selectionKeys = { country: 'countries', topic: 'topics', ticker: 'tickers' } as const;
 
 const selection = (one: string, example: string) =>
   z.union([z.literal('all'), z.array(selected(one)).min(1, { error: `all, or at least one ${one}` })], {
@@ -53,6 +51,29 @@ const budget = z
     context.addIssue({ code: 'custom', path: ['reserve'], input: value.reserve, message });
   });
 
+const cadence = z.strictObject(
+  {
+    adaptive: z
+      .boolean({ error: 'true or false' })
+      .default(false)
+      .describe('Whether syncs leave out series that have had no news for long. Off, every sync polls all.'),
+    longest: wholeDays({ example: 'P7D', least: 1, most: 366, because: 'news would be seen a year late' })
+      .prefault('P7D')
+      .describe('The longest that polls of a quiet series may lie apart.'),
+    max_uncovered: wholeDays({
+      example: 'P14D',
+      least: 2,
+      most: 366,
+      because: 'days must be covered some time',
+    })
+      .prefault('P14D')
+      .describe(
+        'How old the first uncovered day of a series may get, with a sync a day; more than lookback.',
+      ),
+  },
+  { error: 'a map such as { adaptive: true, longest: P7D, max_uncovered: P14D }' },
+);
+
 const schedule = z.strictObject(
   {
     sync: cronExpression().exactOptional().describe('When `gmsi work` runs an incremental load.'),
@@ -81,10 +102,12 @@ const fields = z
     'Names under which the service may send a column, tried before the built-in ones; a.b reaches into an object.',
   );
 
+/** The feed of a job file that names none. */
+export const usualFeed = 'gmsi-headlines';
+
 const lastDay = 'a calendar day such as 2025-12-31, or today';
 
-const parameterValue =
-  'a value (text, number or true and false), or a list of such values that are each asked for';
+const parameterValue = 'a value (text, a number, true or false), or a list of values that are each asked for';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()], { error: parameterValue }).transform(String);
 
@@ -96,31 +119,23 @@ const parameters = z
         scalar.transform((value) => [value]),
         z.array(scalar, { error: parameterValue }).min(1, { error: parameterValue }),
       ],
-      {
-        error: parameterValue,
-      },
+      { error: parameterValue },
     ),
-    { error: 'a map of query parameters to values' },
+    { error: 'a map of query parameters to values, such as { event_type: Combined }' },
   )
   .prefault({})
   .describe(
-    'Further query parameters, such as topic_preset: ALL. Of a list each value is asked for, and kept apart in the warehouse.',
+    'Further query parameters, such as event_type: Combined. Of a list each value is asked for; each combination is kept apart in the warehouse.',
   );
 
-const jobFileKeys = ({ feeds, retired }: KnownFeeds) =>
+const jobFileKeys = ({ feeds }: KnownFeeds) =>
   z.strictObject(
     {
       feed: z
-        .enum([...feeds.keys()], {
-          error: ({ input }) => {
-            const instead = retired.get(String(input));
-            return instead === undefined
-              ? `a feed: ${[...feeds.keys()].join(', ')}`
-              : `another feed. ${instead}`;
-          },
-        })
-        .default('gmsi-headlines')
-        .describe('What to load.'),
+        .enum([...feeds.keys()], { error: `a feed: ${[...feeds.keys()].join(', ')}` })
+        .default(usualFeed)
+        .describe('What to load; docs/feeds.md says what each feed is and costs.')
+        .meta({ enumDescriptions: [...feeds.values()].map(describeFeed) }),
       countries: selection('country', '[US, GB, NO]')
         .exactOptional()
         .describe(
@@ -138,14 +153,15 @@ const jobFileKeys = ({ feeds, retired }: KnownFeeds) =>
         .string({ error: 'a match type, as text' })
         .exactOptional()
         .describe(
-          'Which coverage, COMBINED if left out: DOMESTIC or INTERNATIONAL of a country, EXPLICIT or IMPLICIT of a ticker.',
-        )
-        .meta({ examples: ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'] }),
+          'Which coverage, COMBINED if left out: DOMESTIC or INTERNATIONAL of a country, EXPLICIT or IMPLICIT of a ticker. Sent to an index as index_type.',
+        ),
       parameters,
       body: z
         .record(z.string(), z.unknown(), { error: 'a map, sent as JSON' })
         .exactOptional()
-        .describe('What feed event-metrics-query sends, besides the dates, the page size and the cursor.'),
+        .describe(
+          'What feed event-metrics-query sends as JSON; the dates, the page size and the cursor are added. Another body is loaded anew.',
+        ),
       start_date: day('a calendar day such as 2016-01-01').describe(
         'The first day wanted, such as 2016-01-01.',
       ),
@@ -172,6 +188,7 @@ const jobFileKeys = ({ feeds, retired }: KnownFeeds) =>
       })
         .prefault('P3D')
         .describe('Days before today that sync drains again, because they may still change.'),
+      cadence: cadence.prefault({}).describe('How often syncs poll series that have no news.'),
       budget: budget.prefault({}).describe('How many requests this job may spend.'),
       schedule: schedule.optional().describe('When `gmsi work` runs this job; never, if left out.'),
       fields,
@@ -189,25 +206,20 @@ export type JobFile = z.output<ReturnType<typeof jobFileKeys>>;
  */
 export function jobFileSchema(known: KnownFeeds) {
   const when = { when: ({ value }: { value: unknown }) => isMap(value) };
-  const checkAgainstFeed = (file: JobFile, context: z.RefinementCtx) => {
-    const feed = known.feeds.get(file.feed ?? 'gmsi-headlines');
-    if (feed)
-      for (const check of [checkSelections, checkMatchType, checkParameters, checkBody])
-        check(file, feed, context);
-  };
-  return jobFileKeys(known).superRefine(checkPeriod, when).superRefine(checkAgainstFeed, when);
+  return jobFileKeys(known)
+    .superRefine(checkPeriod, when)
+    .superRefine(checkCadence, when)
+    .superRefine((file, context) => {
+      const feed = known.feeds.get(file.feed ?? usualFeed);
+      if (feed) checkAgainstFeed(file, feed, context);
+    }, when);
 }
 
-/** The JSON Schema of a job file as a user writes it, for editors. */
-export function jobFileJsonSchema(known: KnownFeeds) {
-  return z.toJSONSchema(jobFileSchema(known), {
-    io: 'input',
-    target: 'draft-7',
-    // zod's bound of every whole number: true, but noise in an editor.
-    override: ({ jsonSchema }) => {
-      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-    },
-  });
+/** Days within the lookback are never covered, so a bound within it could not be kept. */
+function checkCadence({ cadence, lookback }: JobFile, context: z.RefinementCtx): void {
+  if (cadence?.adaptive !== true || !(cadence.max_uncovered <= lookback)) return;
+  const message = `more days than lookback, P${lookback}D: days within it are not covered yet`;
+  context.addIssue({ code: 'custom', path: ['cadence', 'max_uncovered'], message });
 }
 
 function checkPeriod({ start_date, end_date }: JobFile, context: z.RefinementCtx): void {
@@ -218,55 +230,4 @@ function checkPeriod({ start_date, end_date }: JobFile, context: z.RefinementCtx
     path: ['start_date'],
     message: `a day no later than end_date, ${end_date}`,
   });
-}
-
-function checkSelections(file: JobFile, feed: Feed, context: z.RefinementCtx): void {
-  for (const dimension of ['country', 'topic', 'ticker'] as const) {
-    const key = selectionKeys[dimension];
-    const isGiven = file[key] !== undefined;
-    if (isGiven === feed.dimensions.includes(dimension)) continue;
-    const message = isGiven
-      ? `nothing here: feed ${feed.name} is ${feed.dimensions.length === 0 ? 'asked for as a whole' : `by ${feed.dimensions.join(' and ')}`}`
-      : `all, or a list: feed ${feed.name} is by ${feed.dimensions.join(' and ')}`;
-    context.addIssue({ code: 'custom', path: [key], message });
-  }
-}
-
-function checkMatchType({ match_type, service }: JobFile, feed: Feed, context: z.RefinementCtx): void {
-  if (typeof match_type !== 'string') return;
-  const added = Array.isArray(service?.match_types) ? service.match_types : [];
-  const candidates = feed.matchTypes.length === 0 ? [] : [...feed.matchTypes, ...added];
-  if (candidates.includes(match_type)) return;
-  const message =
-    candidates.length === 0
-      ? `nothing here: feed ${feed.name} has no match type`
-      : `one of ${candidates.join(', ')} (service.match_types adds others)`;
-  context.addIssue({ code: 'custom', path: ['match_type'], message, params: { candidates } });
-}
-
-/** What the pipeline itself sends must not be set a second time. */
-function checkParameters({ parameters, service }: JobFile, feed: Feed, context: z.RefinementCtx): void {
-  if (!isMap(parameters)) return;
-  const own = new Set<string>(Object.values({ ...feed.parameters, ...service?.parameters }));
-  for (const name of Object.keys(parameters)) {
-    if (!own.has(name)) continue;
-    context.addIssue({
-      code: 'custom',
-      path: ['parameters', name],
-      message: 'no such entry: the pipeline sends it by itself',
-    });
-  }
-}
-
-function checkBody({ body }: JobFile, feed: Feed, context: z.RefinementCtx): void {
-  if ((feed.method === 'POST') === (body !== undefined)) return;
-  const message =
-    body === undefined
-      ? `the body that feed ${feed.name} sends, a map`
-      : `nothing here: feed ${feed.name} sends no body`;
-  context.addIssue({ code: 'custom', path: ['body'], message });
-}
-
-function isMap(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
 import { GmsiError } from '../errors.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { notePoll } from '../warehouse/queries/cadence.ts';
 import {
   addCoverage,
   advanceCheckpoint,
@@ -29,6 +30,10 @@ export interface PageToCommit extends ReadPage {
   readonly at: Checkpoint;
   /** Cursor of the page after this one; `null` where this is the last. */
   readonly nextToken: string | null;
+  /** When it was read, where it tells something of how often its series has news. */
+  readonly polledAt: Date | null;
+  /** True where its window reaches the day itself. */
+  readonly reachesToday: boolean;
 }
 
 /**
@@ -60,6 +65,11 @@ export async function commitPage(
         throw new ClaimLost(`Window ${at.windowId} is no longer this run's.`);
       }
       if (nextToken === null) await addCoverage(trx, at.windowId);
+      if (page.polledAt) {
+        const isPoll = nextToken === null && page.reachesToday;
+        const { loadId } = at;
+        await notePoll(trx, { feed: feed.name, series, loadId, at: page.polledAt, isPoll, ...upserted });
+      }
       return counts;
     });
   });
@@ -71,6 +81,7 @@ export interface LiveToCommit extends ReadPage {
   readonly series: Series;
   readonly loadId: number;
   readonly records: number;
+  readonly polledAt: Date;
 }
 
 /** Commits a live answer in one transaction. What it brings is seen as it appears, so it is not backfilled. */
@@ -79,12 +90,13 @@ export async function commitLive(
   live: LiveToCommit,
   known: KnownPartitions,
 ): Promise<PageCounts> {
-  const { feed, series, loadId, rows, rejected, records } = live;
+  const { feed, series, loadId, rows, rejected, records, polledAt } = live;
   return withWarehouseRetries(async () => {
     await ensurePartitions(warehouse, feed.table, rows, known);
     return warehouse.transaction().execute(async (trx) => {
       const upserted = await upsertRows(trx, feed.table, rows, { series, loadId, isBackfilled: false });
       await keepRejected(trx, rejected, { feed: feed.name, series, windowId: null, loadId });
+      await notePoll(trx, { feed: feed.name, series, loadId, at: polledAt, isPoll: false, ...upserted });
       return { ...upserted, records, rejected: rejected.length };
     });
   });

@@ -103,8 +103,7 @@ export async function drainAll(
     load.totals.windows_failed += 1 + refusal.marked;
     const message = error instanceof Error ? error.message : String(error);
     await leave(window, { event: refusal.event, error: message });
-    const { country, topic, first_day, last_day } = window;
-    const about = { window: window.window_id, country, topic, first_day, last_day };
+    const about = describeWindow(window);
     load.log.warn(
       { ...about, why: message },
       `a window ${refusal.event === 'fail' ? 'failed' : 'was refused'}`,
@@ -183,4 +182,10 @@ export async function drainAll(
   if (load.stop.aborted) return { outcome: 'interrupted', error: undefined };
   const { refused } = await withWarehouseRetries(() => countByState(load.warehouse, load.scope));
   return { outcome: failed + refused > 0 ? 'incomplete' : 'done', error: undefined };
+}
+
+/** A window for the log; what its feed is not partitioned by is left out. */
+function describeWindow({ window_id, country, topic, ticker, variant, first_day, last_day }: ClaimedWindow) {
+  const series = Object.entries({ country, topic, ticker, variant }).filter(([, value]) => value !== '');
+  return { window: window_id, ...Object.fromEntries(series), first_day, last_day };
 }

@@ -22,7 +22,8 @@ const restartsAllowed = 2;
  * @throws whatever a page could not be had or committed for; what is committed stays
  */
 export async function drainWindow(load: Load, claimed: ClaimedWindow): Promise<'drained' | 'stopped'> {
-  let window = claimed;
+  // Without a token it begins at its first page, whatever an earlier drain had counted.
+  let window = claimed.next_token === null ? { ...claimed, pages: 0 } : claimed;
   for (let restarts = 0; ; restarts++) {
     const request =
       window.next_token === null ? await begin(load, window, restarts > 0) : resume(load, window);
@@ -109,6 +110,8 @@ async function commit(
 ): Promise<void> {
   const at = { windowId: window.window_id, loadId: load.loadId, pages, nextToken: token };
   const isBackfilled = load.isBackfilled(window);
+  const reachesToday = window.last_day >= load.clock().toISOString().slice(0, 10);
+  const polledAt = load.command === 'sync' || reachesToday ? load.clock() : null;
   const counts = await commitPage(
     load.warehouse,
     {
@@ -116,6 +119,8 @@ async function commit(
       series,
       isBackfilled,
       at,
+      polledAt,
+      reachesToday,
       ...page,
     },
     load.partitions,

@@ -14,6 +14,7 @@ import type { Origin } from './origin.ts';
 /** One run of one job: what all of its windows have in common. */
 export interface Load {
   readonly loadId: number;
+  readonly command: 'backfill' | 'sync';
   readonly job: Job;
   readonly feed: Feed;
   readonly scope: WindowScope;

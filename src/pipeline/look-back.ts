@@ -22,6 +22,8 @@ export type Refusal =
 interface Refused {
   readonly window: ClaimedWindow;
   readonly status: number;
+  /** What the service said. */
+  readonly words: string;
 }
 
 /** Tells a service that does not answer windows older than its look-back from one that refuses a single window. */
@@ -71,12 +73,30 @@ export function watchLookBack(warehouse: Warehouse, scope: WindowScope, loadId: 
     );
   }
 
+  /** Takes the youngest of the windows that were refused alike for the boundary. */
+  async function draw(status: number, words: string): Promise<{ marked: number; firstDay: Day }> {
+    const alike = suspects.filter((one) => one.status === status).map((one) => one.window.first_day);
+    const firstDay = [...alike, boundary ?? ''].sort().at(-1)!;
+    boundary = firstDay;
+    const by = { loadId, error: `older than the service answers: ${words}` };
+    const marked = await withWarehouseRetries(() => refuseUpTo(warehouse, scope, firstDay, by));
+    return { marked, firstDay };
+  }
+
+  /** What nothing explained when it was refused may be explained by what was answered since. */
+  async function reconsider(): Promise<void> {
+    await suspectEarlierOnes();
+    const confirmed = suspects.find(isConfirmed);
+    if (boundary === undefined && confirmed) await draw(confirmed.status, confirmed.words);
+  }
+
   return {
     get wantsNewestFirst() {
       // Also once a boundary is known: drawn from old windows, it may lie far below the real one.
       return unexplained.length + suspects.length >= 2;
     },
     async narrow() {
+      await reconsider();
       if (boundary === undefined) return false;
       const refusedDay = boundary;
       return withWarehouseRetries(async () => {
@@ -94,7 +114,7 @@ export function watchLookBack(warehouse: Warehouse, scope: WindowScope, loadId: 
     },
     async refused(window, error) {
       if (boundary === undefined || window.first_day > boundary) {
-        const refused = { window, status: error.status };
+        const refused = { window, status: error.status, words: error.words };
         if (!(await isSuspect(window))) {
           unexplained.push(refused);
           return { beyondLookBack: false };
@@ -102,15 +122,8 @@ export function watchLookBack(warehouse: Warehouse, scope: WindowScope, loadId: 
         suspects.push(refused);
         await suspectEarlierOnes();
         if (!isConfirmed(refused)) return { beyondLookBack: false };
-        const confirmed = suspects
-          .filter((one) => one.status === error.status)
-          .map((one) => one.window.first_day);
-        boundary = confirmed.sort().at(-1)!;
       }
-      const firstDay = boundary;
-      const by = { loadId, error: `older than the service answers: ${error.words}` };
-      const marked = await withWarehouseRetries(() => refuseUpTo(warehouse, scope, firstDay, by));
-      return { beyondLookBack: true, marked, firstDay };
+      return { beyondLookBack: true, ...(await draw(error.status, error.words)) };
     },
   };
 }

@@ -72,7 +72,7 @@ const graceOnStop = 10_000;
 export async function openLoad(
   context: RunContext,
   about: {
-    readonly command: string;
+    readonly command: Load['command'];
     readonly feed: Feed;
     readonly scope: WindowScope;
     readonly reader: RecordReader;
@@ -89,7 +89,7 @@ export async function openLoad(
   const lease = keepLease(warehouse, loadId, context.leaseSeconds, totals, log);
   const { stop, abort, end, dispose } = endings(context.stop);
   const load: Load = {
-    ...{ loadId, job, feed, client, warehouse, lease, log, clock, totals, stop, abort, ...rest },
+    ...{ loadId, command, job, feed, client, warehouse, lease, log, clock, totals, stop, abort, ...rest },
     partitions: new Set(),
   };
   return {

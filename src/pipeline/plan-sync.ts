@@ -1,39 +1,64 @@
 import type { Job } from '../job/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { noteConcern, noteSavings, readHabits } from '../warehouse/queries/cadence.ts';
 import {
   findSyncBegin,
   findSyncGaps,
   type Gap,
   insertWindows,
   lockPlanning,
+  type SyncGap,
 } from '../warehouse/queries/planning.ts';
-import type { SeriesKey, WindowScope } from '../warehouse/queries/window-scope.ts';
+import { type SeriesKey, seriesOf, type WindowScope } from '../warehouse/queries/window-scope.ts';
 import type { Day } from '../warehouse/tables/database.ts';
 import { dayRange, daysIn } from '../window/day-range.ts';
 import { batches, cutGaps } from './plan-windows.ts';
+import { type SyncMoment, spacePolls } from './space-polls.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
+
+/** What a sync is to do. */
+export interface SyncPlan {
+  readonly scope: WindowScope;
+  /** The series that it polls. */
+  readonly series: readonly SeriesKey[];
+  /** How many it leaves out, since they have had no news for long. */
+  readonly leftOut: number;
+  /** Requests that this saves at the least, less what polls after a pause spend more. */
+  readonly requestsSaved: number;
+}
 
 /**
  * Plans the days that a sync drains: of each series those since its coverage's end, and the unsettled days again. Days
- * that were missed are windows of their own, since what is found there is found after the fact.
- * @param unsettledFrom the first day that may still change
+ * that were missed are windows of their own, since what is found there is found after the fact. Where the job's cadence
+ * is adaptive, series that are not due are left out.
  * @returns what the sync has to drain, with what earlier runs left there; `undefined` where the job's period is over
  */
 export async function planSync(
   warehouse: Warehouse,
   job: Job,
   scope: WindowScope,
-  unsettledFrom: Day,
-): Promise<WindowScope | undefined> {
+  moment: SyncMoment & { readonly hasLive: boolean },
+): Promise<SyncPlan | undefined> {
+  const { unsettledFrom, now, hasLive } = moment;
   return withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
       await lockPlanning(trx, scope.feed);
       const from = await findSyncBegin(trx, scope, unsettledFrom);
       if (from === null) return undefined;
       const gaps = await findSyncGaps(trx, scope, unsettledFrom);
-      const parts = gaps.flatMap((gap) => splitAt(gap, unsettledFrom));
+      const habits = job.cadence.adaptive ? await readHabits(trx, scope, unsettledFrom) : undefined;
+      const spaced = habits && spacePolls(job, scope, { habits, gaps, hasLive }, moment);
+      const parts = (spaced?.gaps ?? gaps).flatMap((gap) => splitAt(gap, unsettledFrom));
       for (const batch of batches(cutGaps(parts, job))) await insertWindows(trx, scope, batch);
-      return { ...scope, from };
+      await noteConcern(trx, scope, unsettledFrom);
+      const savings = spaced?.savings ?? [];
+      await noteSavings(trx, scope, savings, now);
+      return {
+        scope: { ...scope, from },
+        series: spaced?.series ?? seriesOf(scope),
+        leftOut: savings.filter(({ isLeftOut }) => isLeftOut).length,
+        requestsSaved: savings.reduce((sum, { requests }) => sum + requests, 0),
+      };
     }),
   );
 }
@@ -57,8 +82,9 @@ export async function planAgain(
   );
 }
 
-function splitAt(gap: Gap, day: Day): Gap[] {
-  if (gap.to < day || gap.from >= day) return [gap];
+/** Days that earlier syncs drained while they could still change are not missed, and not worth a request of their own. */
+function splitAt(gap: SyncGap, day: Day): Gap[] {
+  if (!gap.isMissed || gap.to < day || gap.from >= day) return [gap];
   const { from: before } = dayRange(day, day);
   return [
     { ...gap, to: before.subtract({ days: 1 }).toString() },

@@ -61,7 +61,7 @@ async function readOne(load: Load, series: Series): Promise<{ records: number; i
   const records = page.records.length;
   const counts = await commitLive(
     load.warehouse,
-    { feed, series, loadId, rows, rejected, records },
+    { feed, series, loadId, rows, rejected, records, polledAt: load.clock() },
     load.partitions,
   );
   countPage(load.totals, counts);

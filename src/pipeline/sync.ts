@@ -1,20 +1,27 @@
+import type { Job } from '../job/job.ts';
 import { countOpen } from '../warehouse/queries/claims.ts';
 import { claimSync } from '../warehouse/queries/sync-lock.ts';
 import { countByState } from '../warehouse/queries/window-counts.ts';
-import { seriesOf, type WindowScope } from '../warehouse/queries/window-scope.ts';
+import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import { settledBefore } from '../window/wanted-days.ts';
 import { drainAll, type LoadEnd } from './drain-all.ts';
 import { runWithLearnedReading } from './learned-reading.ts';
 import { type OpenLoad, openLoad, type RunContext, type RunResult } from './open-load.ts';
-import { planAgain, planSync } from './plan-sync.ts';
+import { planAgain, planSync, type SyncPlan } from './plan-sync.ts';
 import { type LiveRead, readLive } from './read-live.ts';
 import { resolveRun } from './resolve-job.ts';
+import { daysToRecheck } from './space-polls.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
 export interface SyncResult extends RunResult {
   /** True where another sync of the job is under way, and this one left it to that. */
   readonly isElsewhere: boolean;
   readonly live: Omit<LiveRead, 'cutOff' | 'end'> & { readonly cutOff: number };
+  /** What the job's cadence left out. */
+  readonly cadence: Pick<SyncPlan, 'leftOut' | 'requestsSaved'> & {
+    /** Days before today that it drained again of every series. */
+    readonly recheckDays: number;
+  };
 }
 
 const noLive = { series: 0, records: 0, failed: 0, cutOff: 0 };
@@ -30,17 +37,27 @@ export async function sync(given: RunContext): Promise<SyncResult> {
   const { job, warehouse } = context;
   await using claim = await claimSync(warehouse, `${job.feed} ${job.name}`);
   const run = await resolveRun(context);
-  const nothing = () => ({ ...run.nothingToDo(), isElsewhere: !claim.isOurs, live: noLive });
+  const nothing = () => ({
+    ...run.nothingToDo(),
+    isElsewhere: !claim.isOurs,
+    live: noLive,
+    cadence: allPolled(job),
+  });
   if (!claim.isOurs || !run.scope) return nothing();
 
-  const unsettledFrom = settledBefore(run.today, job.lookbackDays).toString();
-  const scope = await planSync(warehouse, job, run.scope, unsettledFrom);
-  if (!scope) return nothing();
+  const { totals, today } = run;
+  const now = context.clock();
+  const unsettledFrom = settledBefore(today, job.lookbackDays).toString();
+  const recheckDays = await daysToRecheck(warehouse, job, run.feed, now);
+  const hasLive = run.feed.live !== undefined && run.scope.to === today.toString();
+  const moment = { now, today, unsettledFrom, recheckDays, hasLive };
+  const plan = await planSync(warehouse, job, run.scope, moment);
+  if (!plan) return nothing();
 
-  const { totals } = run;
+  const { scope } = plan;
   const nobody = { loadId: 0, leaseSeconds: context.leaseSeconds };
   const open = await withWarehouseRetries(() => countOpen(warehouse, scope, nobody));
-  const live = run.feed.live && scope.to === run.today.toString() ? seriesOf(scope) : [];
+  const live = hasLive ? plan.series : [];
   const isBackfilled = (window: { last_day: string }) => window.last_day < unsettledFrom;
   const opened = await openLoad(context, { command: 'sync', ...run, scope, isBackfilled });
   const all = open.free + open.held + live.length;
@@ -66,7 +83,12 @@ export async function sync(given: RunContext): Promise<SyncResult> {
   return {
     ...{ ...end, loadId: opened.load.loadId, totals, windows, scope, seconds: run.seconds() },
     ...{ isElsewhere: false, live: { ...counts, cutOff: cutOff.length } },
+    cadence: { leftOut: plan.leftOut, requestsSaved: plan.requestsSaved, recheckDays },
   };
+}
+
+function allPolled({ lookbackDays }: Job): SyncResult['cadence'] {
+  return { leftOut: 0, requestsSaved: 0, recheckDays: lookbackDays };
 }
 
 /** What a full live answer may have left out is in the historical feed, for the days that the live feed reaches over. */

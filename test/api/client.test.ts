@@ -51,6 +51,7 @@ describe('a good answer', () => {
     await expect(aClient(server.url).client.getPage(request, never)).resolves.toEqual({
       records: [{ a: 1 }],
       nextToken: 'A',
+      isCutOff: false,
       bytes: JSON.stringify(page).length,
     });
   });

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { readPage } from '../../src/api/envelope.ts';
-import { CursorBroken, MalformedPage } from '../../src/api/errors.ts';
+import { CursorBroken, CutOff, MalformedPage } from '../../src/api/errors.ts';
 
 describe('readPage', () => {
   test('reads a page that has more', () => {
     expect(readPage({ data: [1, 2], limit: 2, has_more: true, next_token: 'A' }, 40)).toEqual({
       records: [1, 2],
       nextToken: 'A',
+      isCutOff: false,
       bytes: 40,
     });
   });
@@ -36,8 +37,46 @@ describe('readPage', () => {
   ])('refuses %s', (_name, body) => {
     expect(() => readPage(body, 1)).toThrow(MalformedPage);
   });
+});
 
-  test('reads a bare array as the only page where that is asked for', () => {
-    expect(readPage([1], 3, { bareArray: true })).toEqual({ records: [1], nextToken: null, bytes: 3 });
+describe('readPage, given the page size that was asked for', () => {
+  test.each([0, 1, 999])('reads a bare array of %i records as the last page', (length) => {
+    const records = Array.from({ length }, (_, index) => ({ index }));
+    expect(readPage(records, 3, { limit: 1000 })).toEqual({
+      records,
+      nextToken: null,
+      isCutOff: false,
+      bytes: 3,
+    });
+  });
+
+  test.each([2, 3])(
+    'never takes a bare array of %i records for complete where 2 were asked for',
+    (length) => {
+      const attempt = () => readPage(Array.from({ length }), 3, { limit: 2 });
+      expect(attempt).toThrow(CutOff);
+      expect(attempt).toThrow(`bare array of ${length} records`);
+    },
+  );
+
+  test('takes an envelope at its word, however long it is', () => {
+    const whole = { data: [1, 2], has_more: false, next_token: null };
+    expect(readPage(whole, 1, { limit: 2 })).toMatchObject({ records: [1, 2], isCutOff: false });
+  });
+});
+
+describe('readPage, where one answer is all there is', () => {
+  const live = { bareArray: true, limit: 2 };
+
+  test('reads a bare array, and says whether it may be cut off', () => {
+    expect(readPage([1], 3, live)).toEqual({ records: [1], nextToken: null, isCutOff: false, bytes: 3 });
+    expect(readPage([1, 2], 3, live)).toEqual({ records: [1, 2], nextToken: null, isCutOff: true, bytes: 3 });
+  });
+
+  test('reads an envelope, whose has_more says whether it is cut off', () => {
+    const answer = (rest: object) => readPage({ data: [1, 2], ...rest }, 3, live);
+    expect(answer({ has_more: false })).toMatchObject({ records: [1, 2], nextToken: null, isCutOff: false });
+    expect(answer({ has_more: true })).toMatchObject({ records: [1, 2], nextToken: null, isCutOff: true });
+    expect(answer({ has_more: true, next_token: 'A' })).toMatchObject({ nextToken: 'A', isCutOff: false });
   });
 });

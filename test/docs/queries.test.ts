@@ -1,17 +1,24 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { catalog } from '../../src/feeds/catalog.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { docPages, fencesOf } from './pages.ts';
 
 /**
- * Queries of the documentation, run against a part of what `npm start` loads. A block of SQL without a mark must
- * return rows; `may-be-empty` lets it return none. Other marks are for other tests.
+ * Queries of the documentation, run against a part of what `npm start` loads and what the jobs in docs/feeds.md load. A
+ * block of SQL without a mark must return rows; `may-be-empty` lets it return none. Other marks are for other tests.
  */
 const queries = docPages()
   .flatMap(fencesOf)
   .filter(({ language, marks }) => language === 'sql' && marks.every((mark) => mark === 'may-be-empty'));
+
+const jobsOfFeeds = docPages()
+  .filter(({ path }) => path === 'docs/feeds.md')
+  .flatMap(fencesOf)
+  .filter(({ language, marks }) => language === 'yaml' && marks.includes('job'));
 
 let warehouse: TestWarehouse;
 let sandbox: Sandbox;
@@ -31,6 +38,11 @@ beforeAll(async () => {
   await runBackfill(run);
   now = new Date('2026-01-17T12:00:00Z');
   await runBackfill({ ...run, plan: { fullRefresh: true, retryRefused: false } });
+  for (const { place, text } of jobsOfFeeds) {
+    const printed = aJob({ countries: undefined, topics: undefined, ...parse(text) }, '2026-01-17');
+    const { outcome } = await runBackfill({ ...run, job: printed });
+    expect([place, outcome]).toEqual([place, 'done']);
+  }
 });
 
 afterAll(async () => {
@@ -40,6 +52,13 @@ afterAll(async () => {
 
 test('the documentation has queries in it', () => {
   expect(queries.map(({ place }) => place.split(':')[0])).toContain('README.md');
+});
+
+test('docs/feeds.md has a job and a query for every feed', () => {
+  expect(new Set(jobsOfFeeds.map(({ text }) => parse(text).feed))).toEqual(new Set(catalog.keys()));
+  const ofFeeds = queries.filter(({ place }) => place.startsWith('docs/feeds.md'));
+  const asked = ofFeeds.map(({ text }) => text).join();
+  expect([...catalog.values()].filter(({ table }) => !asked.includes(`gmsi.${table.name}`))).toEqual([]);
 });
 
 test.for(queries)('$place runs as it is printed', async ({ text, marks }) => {

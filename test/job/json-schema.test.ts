@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { renderJobSchema } from '../../src/job/render-json-schema.ts';
+import { renderJobSchema } from '../../src/job/json-schema.ts';
 import { known } from './job-text.ts';
 
 test('the published JSON Schema is the one that job files are checked by', async () => {

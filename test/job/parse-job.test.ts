@@ -23,6 +23,7 @@ describe('what a job file says', () => {
       lookbackDays: 3,
       budget: { requestsPerMonth: 250_000, reserve: 0 },
       schedule: undefined,
+      cadence: { adaptive: false, longestDays: 7, maxUncoveredDays: 14 },
       fields: {},
       service: {
         rate: 25,

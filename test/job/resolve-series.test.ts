@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { resolveSeries } from '../../src/job/resolve-series.ts';
-import { aJob, refusalOf } from './job-text.ts';
+import { aJob, jobFromText, refusalOf } from './job-text.ts';
 
 const lookups = {
   countries: [
@@ -70,6 +70,40 @@ describe('what a job selects', () => {
     expect(topicsOf('[Inflation-Food, "Inflation-*", Inflation-Food]')).toEqual([
       'Inflation-Food',
       'Inflation-Energy',
+    ]);
+  });
+});
+
+describe('tickers', () => {
+  const job = (selection: string, more = '') =>
+    jobFromText(`feed: ticker-headlines\ntickers: ${selection}\nstart_date: 2026-09-01\n${more}`);
+  const tickersOf = (selection: string) => resolveSeries(job(selection), lookups).map(({ ticker }) => ticker);
+
+  test.each([
+    ['all', ['BTC_CRY', 'ETH_CRY', 'BZ_COM']],
+    ['["*_CRY"]', ['BTC_CRY', 'ETH_CRY']],
+    ['[BZ_COM, "B*"]', ['BZ_COM', 'BTC_CRY']],
+  ])('%s', (selection, tickers) => {
+    expect(tickersOf(selection)).toEqual(tickers);
+  });
+
+  test('are crossed with the variants, and have neither country nor topic', () => {
+    const parameters = 'parameters: { topic_preset: [ALL, Supply] }\n';
+    expect(resolveSeries(job('[BZ_COM]', parameters), lookups)).toEqual([
+      { country: '', topic: '', ticker: 'BZ_COM', matchType: 'COMBINED', variant: 'topic_preset=ALL' },
+      { country: '', topic: '', ticker: 'BZ_COM', matchType: 'COMBINED', variant: 'topic_preset=Supply' },
+    ]);
+  });
+
+  test.each([
+    ['BTC_CYR', 'BTC_CRY'],
+    ['btc_cry', 'BTC_CRY'],
+    ['Bitcoin', 'BTC_CRY'],
+    ['BZ', 'BZ_COM'],
+    ['*_COMM', 'BZ_COM'],
+  ])('%s is refused for %s', (found, meant) => {
+    expect(refusalOf(() => tickersOf(`[ETH_CRY, "${found}"]`))).toEqual([
+      `jobs/test.yaml:2:20  tickers[1]  found "${found}", expected a ticker that the service lists; did you mean "${meant}"?`,
     ]);
   });
 });

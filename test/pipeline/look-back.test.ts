@@ -110,6 +110,17 @@ describe('a service that does not answer windows older than its look-back', () =
     expect(requests.length).toBeLessThan(60);
   });
 
+  it('is noticed though all of a short job is asked for at once', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, lookBackDays, volume: 0.1 });
+    const scope = { ...several, from: '2026-06-01' };
+    const job = aJobFor(scope, { step: 'P60D', service: { concurrency: 20 } });
+    const result = await runBackfill({ job, db: warehouse.db, sandbox, clock });
+    expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 0, pending: 0 } });
+    const inReach = { ...scope, from: '2026-08-12' };
+    expect(await heldBy(warehouse.db, inReach)).toEqual(servedBy(sandbox, inReach));
+  });
+
   it('leaves a job that asks for newer days as well not done', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, lookBackDays, volume: 0.1 });

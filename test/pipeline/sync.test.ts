@@ -123,8 +123,11 @@ describe('a sync', () => {
     const { db } = warehouse;
     await using sandbox = await startSandbox({ limits: null, clock: noon });
     const job = aJobFor(one, open);
+    const requests = watchRequests(sandbox);
     for (let run = 0; run < 3; run++) await runSync({ job, db, sandbox, clock: noon });
     expect(await windowsOf(db)).toHaveLength(1);
+    // The days and the live feed, each time; the lookups once.
+    expect(requests).toHaveLength(3 * 2);
   });
 
   it('goes on where the live feed refuses a series, and says that it is not complete', async () => {

@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { longestRequestDays } from '../../window/request-range.ts';
 import { nextWindowState } from '../../window/window-state.ts';
 import type { Database, Day } from '../tables/database.ts';
 import {
@@ -48,12 +49,19 @@ export async function findGaps(
   return rows;
 }
 
-/** From when on a sync concerns itself with each series: its coverage's end, at the latest `unsettledFrom`. */
-function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<unknown> {
+/**
+ * From when on a sync concerns itself with each series: its coverage's end, at the latest `unsettledFrom`, and the day
+ * from which an earlier sync asked, until that one is covered.
+ */
+export function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<unknown> {
   const latest = sql`${unsettledFrom}::date`;
   return sql`
-      select asked.*, greatest(${scope.from}::date, least(coalesce(upper(c.days), ${latest}), ${latest})) as since
-      from ${askedSeries(scope)} left join ${coverageOfAsked(scope)}`;
+      select asked.*, greatest(${scope.from}::date, least(coalesce(upper(c.days), ${latest}), ${latest},
+        case when not coalesce(c.days, '{}') @> asked_for.settle_from then asked_for.settle_from end)) as since
+      from ${askedSeries(scope)} left join ${coverageOfAsked(scope)}
+      left join gmsi.cadence asked_for on asked_for.feed = ${scope.feed} and asked_for.match_type = ${scope.matchType}
+        and (asked_for.country, asked_for.topic, asked_for.ticker, asked_for.variant)
+          = (asked.country, asked.topic, asked.ticker, asked.variant)`;
 }
 
 /** The earliest day that a sync of these series concerns itself with; `null` where their period ends before it. */
@@ -68,17 +76,30 @@ export async function findSyncBegin(
   return rows[0]!.since;
 }
 
+export interface SyncGap extends Gap {
+  /** True where some of its days were over, and settled, before any drain saw them. */
+  readonly isMissed: boolean;
+}
+
 /** The days of a sync, less those that a window stands for already. */
 export async function findSyncGaps(
   db: Kysely<Database>,
   scope: WindowScope,
   unsettledFrom: Day,
-): Promise<Gap[]> {
-  const { rows } = await sql<Gap>`
+): Promise<SyncGap[]> {
+  const { rows } = await sql<SyncGap>`
     with standing as (${standingWindows(scope)}), wanted as (${syncSince(scope, unsettledFrom)})
     select wanted.country, wanted.topic, wanted.ticker, wanted.variant,
-           lower(gap)::text as from, (upper(gap) - 1)::text as to
+           lower(gap)::text as from, (upper(gap) - 1)::text as to,
+           not coalesce(seen.days, '{}') @> (gap * daterange(null, ${unsettledFrom}::date)) as "isMissed"
     from wanted
+    left join lateral (
+      -- The last day of a window was not over when it was drained, unless it had settled.
+      select range_agg(w.days * daterange(null, greatest(w.last_day, w.settled_before))) as days from gmsi.windows w
+      where w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and w.state = 'drained'
+        and (w.country, w.topic, w.ticker, w.variant) = (wanted.country, wanted.topic, wanted.ticker, wanted.variant)
+        and w.first_day > wanted.since - ${longestRequestDays}::integer and w.last_day >= wanted.since
+    ) as seen on wanted.since < ${unsettledFrom}::date
     left join standing on (standing.country, standing.topic, standing.ticker, standing.variant)
       = (wanted.country, wanted.topic, wanted.ticker, wanted.variant)
     cross join lateral unnest(

@@ -70,8 +70,12 @@ export async function gapsOf(db: Kysely<Database>, scope: WindowScope, atMost: n
 
 export interface WindowTrouble {
   readonly window_id: number;
+  readonly feed: string;
   readonly country: string;
   readonly topic: string;
+  readonly ticker: string;
+  readonly match_type: string;
+  readonly variant: string;
   readonly first_day: Day;
   readonly last_day: Day;
   readonly state: string;
@@ -86,7 +90,8 @@ export async function troubles(
 ): Promise<WindowTrouble[]> {
   return db
     .selectFrom('windows')
-    .select(['window_id', 'country', 'topic', 'first_day', 'last_day', 'state', 'last_error'])
+    .select(['window_id', 'feed', 'country', 'topic', 'ticker', 'match_type', 'variant'])
+    .select(['first_day', 'last_day', 'state', 'last_error'])
     .where('state', 'in', ['failed', 'refused'])
     .$if(feed !== undefined, (query) => query.where('feed', '=', feed!))
     .orderBy('finished_at', 'desc')

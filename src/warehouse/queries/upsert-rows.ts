@@ -70,7 +70,7 @@ function writeStatement({ name, columns, key, series }: FeedTable): string {
 }
 
 /** What a series has in each column of the table that says which series a row belongs to. */
-function seriesValues(table: FeedTable, series: Series): string[] {
+export function seriesValues(table: FeedTable, series: Series): string[] {
   const parameters = new URLSearchParams(series.variant);
   return Object.values(table.series).map((part) =>
     typeof part === 'string' ? series[part] : (parameters.get(part.parameter) ?? ''),

@@ -43,7 +43,7 @@ export function inScope(scope: WindowScope): RawBuilder<boolean> {
 }
 
 /** The condition that a row of a table, called `alias` in the query, is of one of a job's series. */
-export function inSeries(scope: WindowScope, alias: 'w' | 'c'): RawBuilder<boolean> {
+export function inSeries(scope: WindowScope, alias: 'w' | 'c' | 'r'): RawBuilder<boolean> {
   const is = (column: string, values: readonly string[]) =>
     sql`${sql.ref(`${alias}.${column}`)} = any(${[...values]}::text[])`;
   return sql`(${is('country', scope.countries)} and ${is('topic', scope.topics)}

@@ -119,6 +119,15 @@ export interface WireFieldsTable {
   last_load_id: number;
 }
 
+export interface LearnedFactsTable {
+  feed: string;
+  fact: string;
+  value: Json;
+  evidence: string;
+  learned_at: GeneratedTimestamp;
+  confirmed_at: GeneratedTimestamp;
+}
+
 export interface OriginTable {
   only_row: Generated<boolean>;
   served_by: 'service' | 'sandbox';
@@ -136,5 +145,6 @@ export interface Database {
   topics: TopicsTable;
   lookups: LookupsTable;
   wire_fields: WireFieldsTable;
+  learned_facts: LearnedFactsTable;
   origin: OriginTable;
 }

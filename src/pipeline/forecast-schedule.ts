@@ -1,0 +1,110 @@
+import { feedNamed } from '../feeds/catalog.ts';
+import type { Job } from '../job/job.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { readHabits, type SeriesHabit } from '../warehouse/queries/cadence.ts';
+import { seriesIn, type WindowScope } from '../warehouse/queries/window-scope.ts';
+import { pollInterval } from '../window/cadence.ts';
+import { costOfSchedule, pollCost, type Scheduled } from '../window/schedule-cost.ts';
+
+/** What a job's schedule costs in 30 days, in requests at the least. */
+export interface ScheduleForecast {
+  readonly days: number;
+  readonly syncs: number;
+  readonly backfills: number;
+  /** With every series polled at every sync. */
+  readonly syncRequests: number;
+  readonly backfillRequests: number;
+  /** What the syncs cost with an adaptive cadence, by how quiet the series are now; `null` before any poll. */
+  readonly adaptiveSyncRequests: number | null;
+  /** What would cost less, the dearest first. */
+  readonly choices: readonly Choice[];
+}
+
+/** A change of a job, and what its schedule costs then. */
+export interface Choice {
+  readonly change: string;
+  readonly requests: number;
+  readonly saves: number;
+}
+
+const days = 30;
+
+/** Forecasts a job's schedule, once all that is settled is covered; `undefined` where it has none, or no days to come. */
+export async function forecastSchedule(
+  warehouse: Warehouse,
+  job: Job,
+  scope: WindowScope,
+  { now, unsettledFrom }: { now: Date; unsettledFrom: string },
+): Promise<ScheduleForecast | undefined> {
+  const { schedule } = job;
+  if (!schedule || job.endDate !== 'today') return undefined;
+  const asIs = { ...job, schedule };
+  const series = seriesIn(scope);
+  const hasLive = feedNamed(job.feed).live !== undefined;
+  const costOf = (changed: Partial<Scheduled>, ofSeries = series) =>
+    costOfSchedule({ ...asIs, ...changed }, { series: ofSeries, hasLive }, { from: now, days });
+
+  const cost = costOf({});
+  const habits = await readHabits(warehouse, scope, unsettledFrom);
+  const adaptive = adaptiveRequests(asIs, habits, { syncs: cost.syncs.all, all: cost.syncRequests, hasLive });
+  const syncRequests = job.cadence.adaptive && adaptive !== null ? adaptive : cost.syncRequests;
+  const total = syncRequests + cost.backfillRequests;
+
+  // With an adaptive cadence, what a change saves is in proportion.
+  const scale = cost.syncRequests === 0 ? 1 : syncRequests / cost.syncRequests;
+  const requestsOf = (changed: Partial<Scheduled>, ofSeries = series) => {
+    const other = costOf(changed, ofSeries);
+    return Math.round(other.syncRequests * scale) + other.backfillRequests;
+  };
+  const syncAt = (sync: string) => requestsOf({ schedule: { ...schedule, sync } });
+  const without = (list: readonly string[]) => (series / list.length) * (list.length - 1);
+  const choices: [string, number][] = [];
+  if (!job.cadence.adaptive && adaptive !== null)
+    choices.push([
+      'cadence: { adaptive: true }, as quiet as series are now',
+      adaptive + cost.backfillRequests,
+    ]);
+  if (schedule.sync !== undefined) {
+    choices.push(['sync every 4 hours', syncAt('0 */4 * * *')], ['sync once a day', syncAt('0 1 * * *')]);
+  }
+  if (schedule.backfill !== undefined)
+    choices.push(['backfill once a week', requestsOf({ schedule: { ...schedule, backfill: '0 1 * * 0' } })]);
+  if (job.lookbackDays > 1) choices.push(['lookback: P1D', requestsOf({ lookbackDays: 1 })]);
+  choices.push(['step: P90D', requestsOf({ stepDays: 90 })]);
+  for (const [what, list] of Object.entries({
+    country: scope.countries,
+    topic: scope.topics,
+    ticker: scope.tickers,
+  })) {
+    if (list.length > 1) choices.push([`a ${what} fewer`, requestsOf({}, without(list))]);
+  }
+  return {
+    ...{ days, syncs: cost.syncs.all, backfills: cost.backfills.all },
+    ...{ syncRequests: cost.syncRequests, backfillRequests: cost.backfillRequests },
+    adaptiveSyncRequests: adaptive,
+    choices: choices
+      .map(([change, requests]) => ({ change, requests, saves: total - requests }))
+      .filter(({ saves }) => saves > 0)
+      .sort((a, b) => b.saves - a.saves),
+  };
+}
+
+/** What the syncs of the span cost if each series stays as quiet as it is; one that was never polled counts in full. */
+function adaptiveRequests(
+  job: Job & Scheduled,
+  habits: readonly SeriesHabit[],
+  { syncs, all, hasLive }: { syncs: number; all: number; hasLive: boolean },
+): number | null {
+  if (habits.every(({ polled_at }) => polled_at === null)) return null;
+  const atEverySync = all / habits.length;
+  let requests = 0;
+  for (const { polled_at, news_at, quiet_polls } of habits) {
+    const polls = polled_at && { polledAt: polled_at, newsAt: news_at!, quietPolls: quiet_polls! };
+    const interval = polls ? pollInterval(polls, job.cadence.longestDays) / (24 * 3600 * 1000) : 0;
+    requests +=
+      interval === 0
+        ? atEverySync
+        : Math.min(atEverySync, Math.min(syncs, days / interval) * pollCost(job, interval, hasLive));
+  }
+  return Math.round(requests);
+}

@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest';
+import { KeyRefused } from '../../src/api/errors.ts';
+import { type LookupsOptions, lookupsCommand } from '../../src/commands/lookups.ts';
+import { ConfigError } from '../../src/errors.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { readLookups } from '../../src/warehouse/queries/lookups.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { runCommand } from './run-command.ts';
+
+const warnings = 40;
+const refused = { kind: 'refuse', status: 404 } as const;
+const notForKey = { kind: 'auth', status: 403 } as const;
+const at = (path: string) => (request: { path: string }) => request.path === path;
+
+const lookups = (
+  place: { warehouse: TestWarehouse; sandbox: Sandbox; json?: boolean },
+  options: Partial<LookupsOptions> = {},
+) => runCommand(place, (session) => lookupsCommand(session, { parameter: 'keywords', ...options }));
+
+async function bookedIn({ db }: TestWarehouse): Promise<number> {
+  const [row] = await db.selectFrom('api_usage').select('requests').execute();
+  return Number(row?.requests ?? 0);
+}
+
+describe('gmsi lookups', () => {
+  test('refreshes and lists everything that the service keeps lists of, for five requests', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    const { code, output, log } = await lookups({ warehouse, sandbox });
+
+    expect(code).toBe(0);
+    expect(log.filter(({ level }) => level >= warnings)).toEqual([]);
+    expect(output).toMatch(/^NO +Norway$/m);
+    expect(output).toMatch(/^Inflation-Food +\S/m);
+    expect(output).toMatch(/^BTC_CRY +Bitcoin$/m);
+    expect(output).toMatch(/^Meridian Wire$/m);
+    expect(output).toMatch(/^en +English$/m);
+    expect(output).toContain(
+      '97 countries, 70 topics, 61 tickers, 45 sources, 13 languages, for 5 requests\n',
+    );
+    expect(sandbox.stats().requests).toBe(5);
+    expect(await bookedIn(warehouse)).toBe(5);
+  });
+
+  test('reads lists of bare texts, and shows no column of names', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, lookups: 'strings' });
+    const { output } = await lookups({ warehouse, sandbox });
+    expect(output).toMatch(/^ticker$/m);
+    expect(output).toMatch(/^BTC_CRY$/m);
+  });
+
+  test('prints them as JSON', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    const { output } = await lookups({ warehouse, sandbox, json: true });
+    const { tickers, languages } = JSON.parse(output);
+    expect(tickers).toContainEqual(expect.objectContaining({ code: 'BTC_CRY', name: 'Bitcoin' }));
+    expect(languages).toHaveLength(13);
+  });
+});
+
+describe('a list that the key may not read', () => {
+  test.each([
+    ['tickers', '/v1/ticker', notForKey],
+    ['tickers', '/v1/ticker', refused],
+    ['sources', '/v1/sources', { kind: 'auth', status: 401 } as const],
+    ['sources', '/v1/sources', refused],
+    ['languages', '/v1/taxonomy/languages', notForKey],
+  ])('is a warning for %s (%s, %j), and the others are refreshed', async (list, path, fault) => {
+    await using warehouse = await aWarehouse();
+    const script = [{ ...fault, match: at(path) }];
+    await using sandbox = await startSandbox({ limits: null, faults: { script } });
+    const { code, log } = await lookups({ warehouse, sandbox });
+
+    expect(code).toBe(0);
+    expect(log.filter(({ level }) => level >= warnings).map(({ msg }) => msg)).toEqual([
+      expect.stringMatching(new RegExp(`^${list} were not refreshed, .*: The service refused`)),
+    ]);
+    const { refreshedAt } = await readLookups(warehouse.db);
+    const missing = Object.entries(refreshedAt).filter(([, when]) => when === null);
+    expect(missing.map(([name]) => name)).toEqual([list]);
+    expect(sandbox.stats().requests).toBe(5);
+  });
+
+  test('leaves what was listed before as it was', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    await lookups({ warehouse, sandbox });
+    sandbox.script([{ ...refused, match: at('/v1/ticker') }]);
+    const { output, log } = await lookups({ warehouse, sandbox });
+    expect(output).toContain('61 tickers');
+    expect(log.some(({ msg }) => msg.startsWith('tickers were not refreshed'))).toBe(true);
+  });
+
+  test.each(['/v1/countries', '/v1/headlines/topics/gmsi'])('is the end where it is %s', async (path) => {
+    await using warehouse = await aWarehouse();
+    const script = [{ ...notForKey, match: at(path) }];
+    await using sandbox = await startSandbox({ limits: null, faults: { script } });
+    await expect(lookups({ warehouse, sandbox })).rejects.toBeInstanceOf(KeyRefused);
+  });
+});
+
+describe('gmsi lookups --search', () => {
+  test('prints the countries that match, for one request that is booked, and stores nothing', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    const { code, output } = await lookups({ warehouse, sandbox }, { search: 'united' });
+
+    expect(code).toBe(0);
+    expect(output.split('\n').map((line) => line.replace(/ +/, ' '))).toEqual([
+      'country name',
+      'AE United Arab Emirates',
+      'GB United Kingdom',
+      'US United States',
+      '',
+    ]);
+    expect(sandbox.stats().requests).toBe(1);
+    expect(await bookedIn(warehouse)).toBe(1);
+    expect((await readLookups(warehouse.db)).countries).toEqual([]);
+  });
+
+  test('says so where none matches', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    expect(await lookups({ warehouse, sandbox }, { search: 'atlantis' })).toMatchObject({
+      code: 0,
+      output: 'no country matches\n',
+    });
+    expect((await lookups({ warehouse, sandbox, json: true }, { search: 'atlantis' })).output).toBe('[]\n');
+  });
+
+  test('sends the parameter that it is given, and names the option where the service refuses it', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    const refusal = lookups({ warehouse, sandbox }, { search: 'norway', parameter: 'q' });
+    await expect(refusal).rejects.toBeInstanceOf(ConfigError);
+    await expect(refusal).rejects.toMatchObject({ hint: expect.stringContaining('--parameter') });
+  });
+});

@@ -1,0 +1,106 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { backfillCommand } from '../../src/commands/backfill.ts';
+import { lookupsCommand } from '../../src/commands/lookups.ts';
+import { planCommand } from '../../src/commands/plan.ts';
+import { statusCommand } from '../../src/commands/status.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { runCommand } from './run-command.ts';
+
+const period = 'start_date: 2026-10-01\nend_date: 2026-10-02\n';
+const files = {
+  events: `feed: ticker-events\ntickers: ["*_IND"]\nparameters: { event_type: Combined }\n${period}`,
+  index: `feed: gmsi-index\ncountries: [US, NO]\ntopics: [Elections]\n${period}`,
+  query: `feed: event-metrics-query\nbody: { tickers: [BTC_CRY] }\n${period}`,
+};
+
+let folder: string;
+let warehouse: TestWarehouse;
+let sandbox: Sandbox;
+const pathOf = (name: keyof typeof files) => join(folder, `${name}.yaml`);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gmsi-jobs-'));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, `${name}.yaml`), text);
+  warehouse = await aWarehouse();
+  // Two series fail, so that status has something to tell of.
+  const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
+    path.endsWith('/USA_IND') || (path.endsWith('/NO') && query.sentiment_type === 'directional');
+  const script = [{ kind: 'refuse' as const, status: 422, times: 1000, match }];
+  const clock = () => new Date('2026-11-20T12:00:00Z');
+  sandbox = await startSandbox({ limits: null, clock, faults: { script } });
+  const place = { warehouse, sandbox };
+  await runCommand(place, (session) => lookupsCommand(session, { parameter: 'keywords' }));
+  await runCommand(place, (session) => backfillCommand(session, [pathOf('events'), pathOf('index')], {}));
+});
+
+afterAll(async () => {
+  await sandbox.stop();
+  await warehouse[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+const plan = async (name: keyof typeof files, json = false) =>
+  (await runCommand({ warehouse, sandbox, json }, (session) => planCommand(session, [pathOf(name)], {})))
+    .output;
+const status = async (json = false) =>
+  (
+    await runCommand({ warehouse, sandbox, json }, (session) =>
+      statusCommand(session, [pathOf('events'), pathOf('index'), pathOf('query')]),
+    )
+  ).output;
+
+test.each([
+  ['events', /^10 tickers, event_type=Combined$/],
+  ['index', /^2 countries × 1 topic × 2 of sentiment_type, COMBINED$/],
+  ['query', /^one, body=[0-9a-f]{12}$/],
+] as const)('plan names what %s is asked for', async (name, series) => {
+  const [, found] = /^series +(.*)$/m.exec(await plan(name)) ?? [];
+  expect(found).toMatch(series);
+});
+
+test('plan has it as JSON, without what the feed is not by', async () => {
+  const [events] = JSON.parse(await plan('events', true)).jobs;
+  expect(events).toMatchObject({
+    feed: 'ticker-events',
+    series: 10,
+    selection: { countries: [], topics: [], matchType: '', variants: ['event_type=Combined'] },
+  });
+  expect(events.selection.tickers).toContain('EUR_IND');
+});
+
+test('status shows which series failed, by all that makes it one', async () => {
+  const lines = (await status()).split('\n');
+  const [head, ...rows] = lines.slice(lines.indexOf('Failed or refused') + 1);
+  expect(head?.split(/ {2,}/)).toEqual([
+    ...['window', 'feed', 'country', 'topic', 'ticker', 'match type', 'variant', 'from', 'to', 'state'],
+    'why',
+  ]);
+  const failed = rows.slice(0, rows.indexOf('')).join('\n');
+  expect(failed).toMatch(/ticker-events +USA_IND +event_type=Combined +2026-10-01 /);
+  expect(failed).toMatch(/gmsi-index +NO +Elections +COMBINED +sentiment_type=directional +2026-10-01 /);
+});
+
+test('status has the same as JSON', async () => {
+  const { troubles, coverage } = JSON.parse(await status(true));
+  expect(troubles).toContainEqual(
+    expect.objectContaining({
+      feed: 'ticker-events',
+      ticker: 'USA_IND',
+      variant: 'event_type=Combined',
+      country: '',
+      state: 'failed',
+    }),
+  );
+  expect(coverage).toContainEqual(
+    expect.objectContaining({ feed: 'gmsi-index', match_type: 'COMBINED', series: 3 }),
+  );
+});
+
+test('status shows no column that nothing is in', async () => {
+  const lines = (await status()).split('\n');
+  expect(lines[lines.indexOf('Windows') + 1]?.split(/ {2,}/)).toEqual(['feed', 'state', 'windows']);
+});

@@ -1,0 +1,81 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { backfillCommand } from '../../src/commands/backfill.ts';
+import { replayCommand } from '../../src/commands/replay.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { runCommand } from './run-command.ts';
+
+const job = 'countries: [US]\ntopics: [Inflation-Food]\nstart_date: 2026-10-01\nend_date: 2026-10-02\n';
+const clock = () => new Date('2026-11-20T12:00:00Z');
+
+let folder: string;
+let warehouse: TestWarehouse;
+let sandbox: Sandbox;
+let path: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gmsi-jobs-'));
+  path = join(folder, 'food.yaml');
+  await writeFile(path, job);
+  warehouse = await aWarehouse();
+  // The first record has a field by another name, the second no time.
+  const script = [{ kind: 'drift' as const, drifts: ['renamed-field', 'no-time'] as const }];
+  sandbox = await startSandbox({ limits: null, clock, faults: { script } });
+  await runCommand({ warehouse, sandbox }, (session) => backfillCommand(session, [path], {}));
+  await writeFile(path, `${job}fields: { topic_probability: [topicProbability] }\n`);
+});
+
+afterAll(async () => {
+  await sandbox[Symbol.asyncDispose]();
+  await warehouse[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+const replayed = (names: string[], options: { dryRun?: boolean } = {}, json = false) =>
+  runCommand({ warehouse, sandbox, json }, (session) => replayCommand(session, names, options));
+
+test('replay says for each job what it would do, does it, and what still cannot be read', async () => {
+  const { requests } = sandbox.stats();
+  expect(await replayed([path], { dryRun: true })).toMatchObject({
+    code: 0,
+    output: expect.stringMatching(/would be filled[\s\S]*Nothing was changed/),
+  });
+  const { code, output } = await replayed([path]);
+  expect(code).toBe(0);
+  expect(output).toMatch(/gmsi-headlines +food +1 +0 +0 +1 +1\n/);
+  expect(output).toContain('gmsi-headlines: columns filled: topic_probability (1)\n');
+  expect(output).toContain('gmsi-headlines: still cannot be read: no readable publication time (1)\n');
+  expect(sandbox.stats().requests).toBe(requests);
+});
+
+test('replay goes over all feeds where no job is named, and prints JSON where asked to', async () => {
+  const { code, output } = await replayed([], {}, true);
+  expect(code).toBe(0);
+  const { dryRun, replayed: feeds } = JSON.parse(output);
+  expect(dryRun).toBe(false);
+  expect(feeds).toContainEqual(
+    expect.objectContaining({
+      ...{ feed: 'gmsi-headlines', job: '', outcome: 'done', records: 1, rows: 0, rowsFilled: 0 },
+      stillRejected: { 'no readable publication time': 1 },
+    }),
+  );
+  expect(feeds).toContainEqual(expect.objectContaining({ feed: 'ticker-events', records: 0 }));
+});
+
+test('replay of nothing says so', async () => {
+  await using empty = await aWarehouse();
+  const { output } = await runCommand({ warehouse: empty, sandbox }, (session) =>
+    replayCommand(session, [], {}),
+  );
+  expect(output).toMatch(/^Nothing to read again/);
+});
+
+test('replay of a job whose series the warehouse does not know is refused', async () => {
+  await using empty = await aWarehouse();
+  await expect(
+    runCommand({ warehouse: empty, sandbox }, (session) => replayCommand(session, [path], {})),
+  ).rejects.toThrow('does not know its series');
+});

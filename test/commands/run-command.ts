@@ -1,0 +1,48 @@
+import { vi } from 'vitest';
+import type { Session } from '../../src/compose.ts';
+import type { Sandbox } from '../../src/sandbox/index.ts';
+import { Secret } from '../../src/secret.ts';
+import { aLog, type LogLine } from '../support/a-log.ts';
+import type { TestWarehouse } from '../support/test-warehouse.ts';
+
+/** What a command answered with, and what a person would have seen. */
+export interface Printed {
+  readonly code: number;
+  readonly output: string;
+  readonly log: readonly LogLine[];
+}
+
+/** Runs a command in this process, as the command line would, and takes what it prints. */
+export async function runCommand(
+  { warehouse, sandbox, json = false }: { warehouse: TestWarehouse; sandbox: Sandbox; json?: boolean },
+  command: (session: Session) => Promise<number>,
+): Promise<Printed> {
+  const { log, lines } = aLog();
+  const session: Session = {
+    config: {
+      apiKey: new Secret('sandbox-key'),
+      baseUrl: sandbox.url,
+      liveBaseUrl: undefined,
+      warehouse: { kind: 'url', url: new Secret(warehouse.url) },
+      home: '/nonexistent',
+      logLevel: 'debug',
+      leaseSeconds: 30,
+    },
+    log,
+    clock: () => new Date('2026-11-20T12:00:00Z'),
+    stop: new AbortController().signal,
+    json,
+    progress: 'none',
+  };
+  let output = '';
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    output += text;
+    return true;
+  });
+  try {
+    const code = await command(session);
+    return { code, output, log: lines };
+  } finally {
+    write.mockRestore();
+  }
+}

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { gmsiIndex } from '../../src/feeds/gmsi-index.ts';
+import { tickerIndex } from '../../src/feeds/ticker-index.ts';
+
+/** As service-facts.md has them ("GMSI index", "Asset (ticker) feeds"). */
+const anHour = (changes: Record<string, unknown> = {}) => ({
+  publication_time: '2026-09-01T13:00:00',
+  topic_name: 'Inflation-Food',
+  headline_count: 4,
+  sentiment_sum: -1.5,
+  sentiment_abs_sum: 2.5,
+  sentiment_std: 0.25,
+  ...changes,
+});
+
+describe.each([
+  { feed: gmsiIndex, topicColumn: 'topic_name' },
+  { feed: tickerIndex, topicColumn: 'topic' },
+])('an hour of $feed.name', ({ feed, topicColumn }) => {
+  const read = (record: unknown) => feed.reader().read(record);
+  const id = (changes = {}) => read(anHour(changes)).row?.entry_id;
+
+  test('becomes a row, column by column', () => {
+    const { row } = read(anHour());
+    expect(row).toEqual({
+      entry_id: expect.any(String),
+      published_at: '2026-09-01T13:00:00Z',
+      [topicColumn]: 'Inflation-Food',
+      headline_count: 4,
+      sentiment_sum: -1.5,
+      sentiment_abs_sum: 2.5,
+      sentiment_std: 0.25,
+      extra: null,
+    });
+    expect(Object.keys(row!)).toEqual(Object.keys(feed.table.columns));
+  });
+
+  test('keeps its id when its values change, so that the change is seen', () => {
+    expect(id({ headline_count: 5, sentiment_sum: 0, sentiment_std: null, added: 1 })).toBe(id());
+    expect(id({ publication_time: '2026-09-01T13:00:00+00:00' })).toBe(id());
+  });
+
+  test('is another one at another time or of another topic', () => {
+    expect(id({ publication_time: '2026-09-01T14:00:00' })).not.toBe(id());
+    expect(id({ topic_name: 'Wars' })).not.toBe(id());
+    expect(id({ topic_name: null })).not.toBe(id());
+  });
+
+  test.each([{ ticker: 'BTC_CRY' }, { ticker_id: 'BTC_CRY' }])('keeps %j of a record', (asset) => {
+    expect(read(anHour(asset)).row?.extra).toBe(JSON.stringify(asset));
+    expect(id(asset)).toBe(id());
+  });
+
+  test('is read from numbers in texts, and without a deviation', () => {
+    expect(read(anHour({ headline_count: '1', sentiment_std: null })).row).toMatchObject({
+      headline_count: 1,
+      sentiment_std: null,
+    });
+  });
+
+  test('is rejected without components, an hour of none is not', () => {
+    const none = { headline_count: null, sentiment_sum: null, sentiment_abs_sum: null };
+    expect(read(anHour(none)).rejected).toBe('no sentiment components');
+    expect(read(anHour({ ...none, headline_count: 0 })).row).toMatchObject({ headline_count: 0 });
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { tickerHeadlines } from '../../src/feeds/ticker-headlines.ts';
+import { without } from './a-record.ts';
+
+const read = (record: unknown) => tickerHeadlines.reader().read(record);
+
+/** As service-facts.md has them ("Asset (ticker) feeds"); neither an id nor a text is among the fields. */
+const aTickerRecord = (changes: Record<string, unknown> = {}) => ({
+  ticker: 'BTC_CRY',
+  ticker_name: 'Bitcoin',
+  publication_time: '2026-09-01T13:00:00+00:00',
+  topic_name: 'Regulation',
+  sentiment_score: -0.4,
+  bearish_probability: 0.6,
+  neutral_probability: 0.2,
+  bullish_probability: 0.2,
+  topic_probability: 0.9,
+  match_type: 'EXPLICIT',
+  language: 'en',
+  countries: ['US', 'SG'],
+  ...changes,
+});
+
+describe('a headline of a ticker', () => {
+  test('becomes a row, and what has no column is kept', () => {
+    const { row } = read(aTickerRecord());
+    expect(row).toEqual({
+      headline_id: expect.any(String),
+      published_at: '2026-09-01T13:00:00Z',
+      ticker_name: 'Bitcoin',
+      headline: null,
+      language: 'en',
+      source: null,
+      url: null,
+      topic: 'Regulation',
+      topic_probability: 0.9,
+      record_match_type: 'EXPLICIT',
+      sentiment_score: -0.4,
+      bearish_probability: 0.6,
+      neutral_probability: 0.2,
+      bullish_probability: 0.2,
+      extra: JSON.stringify({ ticker: 'BTC_CRY', countries: ['US', 'SG'] }),
+    });
+    expect(Object.keys(row!)).toEqual(Object.keys(tickerHeadlines.table.columns));
+  });
+
+  test('may have no countries, and says so', () => {
+    const { row } = read(aTickerRecord({ countries: null }));
+    expect(JSON.parse(row?.extra as string)).toEqual({ ticker: 'BTC_CRY', countries: null });
+  });
+
+  test('without a score has that of its probabilities', () => {
+    expect(read(aTickerRecord({ sentiment_score: null })).row?.sentiment_score).toBe(0.2 - 0.6);
+    expect(read(without(aTickerRecord(), 'sentiment_score')).row?.sentiment_score).toBe(0.2 - 0.6);
+  });
+
+  test('without probabilities has the score alone', () => {
+    const record = without(
+      aTickerRecord(),
+      'bearish_probability',
+      'neutral_probability',
+      'bullish_probability',
+    );
+    expect(read(record).row).toMatchObject({ sentiment_score: -0.4, bullish_probability: null });
+  });
+
+  test('that lacks one of the probabilities has no score made up', () => {
+    const record = aTickerRecord({ sentiment_score: null, bearish_probability: null });
+    expect(read(record).row).toMatchObject({ sentiment_score: null, bullish_probability: 0.2 });
+  });
+
+  test('is read from numbers in texts', () => {
+    expect(read(aTickerRecord({ sentiment_score: '-0.4', topic_probability: '0.9' })).row).toMatchObject({
+      sentiment_score: -0.4,
+      topic_probability: 0.9,
+    });
+  });
+
+  test('is rejected without any score or a time', () => {
+    const { rejected } = read({ publication_time: '2026-09-01', ticker: 'BTC_CRY', topic_probability: 1 });
+    expect(rejected).toBe('no sentiment score');
+    expect(read(aTickerRecord({ publication_time: 'soon' })).rejected).toBe('no readable publication time');
+  });
+
+  test('is asked for by its ticker, encoded', () => {
+    const series = { country: '', topic: '', ticker: 'A/B', matchType: 'COMBINED', variant: '' };
+    expect(tickerHeadlines.path(series)).toBe('/headlines/feed/historical/ticker/A%2FB');
+    expect(tickerHeadlines.live?.path(series)).toBe('/headlines/feed/live/ticker/A%2FB');
+  });
+});

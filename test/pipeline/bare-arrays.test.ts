@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aRewritingProxy } from '../support/rewriting-proxy.ts';
+import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { coverageOf, windowsOf } from '../support/warehouse-state.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-10' };
+const refresh = { fullRefresh: true, retryRefused: false };
+
+/** A page's records without their envelope. */
+const withoutEnvelope = ({ data }: { data: unknown }) => data;
+
+it('reads a historical feed that answers with bare arrays, as long as they are shorter than what was asked for', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock });
+  await using bare = await aRewritingProxy(sandbox, withoutEnvelope);
+  const { db } = warehouse;
+  const job = aJobFor(scope, { service: { end_date: 'inclusive' } });
+  expect(await runBackfill({ job, db, sandbox: bare, clock })).toMatchObject({ outcome: 'done' });
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-09-01,2026-09-11)}' });
+});
+
+it('never counts a window as covered whose bare array is as long as the page that was asked for', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock });
+  await using bare = await aRewritingProxy(sandbox, withoutEnvelope);
+  const { db } = warehouse;
+  const all = servedBy(sandbox, scope).length;
+  const asking = (page_size: number) => aJobFor(scope, { service: { end_date: 'inclusive', page_size } });
+
+  const cut = await runBackfill({ job: asking(all), db, sandbox: bare, clock });
+  expect(cut).toMatchObject({ outcome: 'incomplete', totals: { requests: expect.any(Number), records: 0 } });
+  expect(await windowsOf(db)).toMatchObject([
+    { state: 'failed', last_error: expect.stringContaining(`a bare array of ${all} records`) },
+  ]);
+  expect(await coverageOf(db)).toEqual({});
+
+  expect(await runBackfill({ job: asking(all + 1), db, sandbox: bare, clock })).toMatchObject({
+    outcome: 'done',
+  });
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+});
+
+it.each([true, false])('reads a live feed that answers with an envelope: %s', async (envelope) => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock, live: { envelope } });
+  const { db } = warehouse;
+  const today = { ...scope, from: '2026-11-18', to: '2026-11-20' };
+  const job = aJobFor(today, { end_date: 'today' });
+  const result = await runSync({ job, db, sandbox, clock });
+  expect(result).toMatchObject({ outcome: 'done', live: { series: 1, failed: 0, cutOff: 0 } });
+  expect(result.live.records).toBeGreaterThan(0);
+  expect(await heldBy(db, today)).toEqual(servedBy(sandbox, today));
+  expect(await runBackfill({ job, db, sandbox, clock, plan: refresh })).toMatchObject({
+    totals: { rows_inserted: 0, rows_changed: 0 },
+  });
+});

@@ -1,0 +1,50 @@
+import { createClient } from '../../src/api/client.ts';
+import type { Clock } from '../../src/api/clock.ts';
+import type { Job } from '../../src/job/job.ts';
+import { defaultServiceSettings } from '../../src/job/service-settings.ts';
+import { createLog } from '../../src/log.ts';
+import { openLedger } from '../../src/pipeline/request-budget.ts';
+import type { FactName } from '../../src/probe/fact.ts';
+import type { Lesson } from '../../src/probe/learn.ts';
+import { mostRequests } from '../../src/probe/probe.ts';
+import { type ProbeReport, probeService } from '../../src/probe/probe-service.ts';
+import { capRequests } from '../../src/probe/request-cap.ts';
+import type { Sandbox } from '../../src/sandbox/index.ts';
+import { Secret } from '../../src/secret.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+
+export interface ProbeRun {
+  readonly db: Warehouse;
+  readonly sandbox: Pick<Sandbox, 'url'>;
+  /** Time as this machine sees it; give the sandbox the same. */
+  readonly clock: Clock;
+  readonly job?: Job;
+  readonly accept?: boolean;
+}
+
+/** Runs a probe as `gmsi doctor --probe` would, in this process. */
+export async function runProbe({ db, sandbox, clock, job, accept = false }: ProbeRun): Promise<ProbeReport> {
+  const apiKey = new Secret('sandbox-key');
+  const ledger = openLedger(db, apiKey, 250_000, () => new Date(clock.now()));
+  await using client = createClient({
+    baseUrl: sandbox.url,
+    apiKey,
+    settings: { ...(job?.service ?? defaultServiceSettings), maxAttempts: 2, concurrency: 1 },
+    budget: capRequests(ledger, mostRequests),
+    userAgent: 'test',
+    patience: { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] },
+  });
+  const log = createLog({ level: 'silent', readable: false });
+  const signal = new AbortController().signal;
+  const report = await probeService({ warehouse: db, client, job, accept, log, clock, signal });
+  await ledger.settle();
+  return report;
+}
+
+/** What a probe found for each fact; `null` where it found nothing. */
+export function foundBy({ lessons }: ProbeReport): Record<FactName, Lesson['value']> {
+  return Object.fromEntries(lessons.map(({ fact, value }) => [fact, value])) as Record<
+    FactName,
+    Lesson['value']
+  >;
+}
