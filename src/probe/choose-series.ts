@@ -1,0 +1,66 @@
+import type { Feed, Series } from '../feeds/feed.ts';
+import type { Job } from '../job/job.ts';
+import { type Lookups, resolveSeries } from '../job/resolve-series.ts';
+import { variantsOf } from '../job/variants.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { busiestSeries } from '../warehouse/queries/busiest-series.ts';
+
+/** Series to try: a second one where the first has no news. */
+const candidates = 2;
+
+/** A guess, for a warehouse that has loaded nothing yet: where there is news every day. */
+const likelyBusy = {
+  countries: ['US'],
+  topics: ['Benchmark Equity Indices', 'Elections', 'Policy Tools-Interest Rates', 'Inflation-Food'],
+};
+
+/**
+ * Busy series to probe a feed with, those of the job where there is one: the busiest that the warehouse has loaded, then
+ * those that are likely to be busy.
+ */
+export async function chooseSeries(
+  warehouse: Warehouse,
+  feed: Feed,
+  job: Job | undefined,
+  lookups: Lookups,
+): Promise<Series[]> {
+  const all = job ? resolveSeries(job, lookups) : everySeries(feed, lookups);
+  const named = new Map(all.map((series) => [nameOf(series), series]));
+  const matchType = job?.matchType ?? feed.matchTypes[0] ?? '';
+  const loaded = (await busiestSeries(warehouse, feed.name, matchType, 100))
+    .map(({ match_type, ...series }) => named.get(nameOf({ ...series, matchType: match_type })))
+    .filter((series) => series !== undefined);
+  const guessed = all.toSorted((a, b) => quietness(a) - quietness(b));
+  return [...new Set([...loaded, ...guessed])].slice(0, candidates);
+}
+
+function everySeries(feed: Feed, { countries, topics, tickers }: Lookups): Series[] {
+  const names = (dimension: Feed['dimensions'][number], listed: readonly string[]) =>
+    feed.dimensions.includes(dimension) ? listed : [''];
+  const matchType = feed.matchTypes[0] ?? '';
+  const [variant = ''] = variantsOf(feed, { parameters: {} });
+  return names(
+    'country',
+    countries.map(({ code }) => code),
+  ).flatMap((country) =>
+    names(
+      'topic',
+      topics.map(({ name }) => name),
+    ).flatMap((topic) =>
+      names(
+        'ticker',
+        tickers.map(({ code }) => code),
+      ).map((ticker) => ({ country, topic, ticker, matchType, variant })),
+    ),
+  );
+}
+
+function quietness({ country, topic }: Series): number {
+  const place = (list: readonly string[], name: string) =>
+    list.includes(name) ? list.indexOf(name) : list.length;
+  return place(likelyBusy.countries, country) * 10 + place(likelyBusy.topics, topic);
+}
+
+function nameOf({ country, topic, ticker, matchType, variant }: Series): string {
+  return JSON.stringify([country, topic, ticker, matchType, variant]);
+}

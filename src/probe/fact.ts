@@ -1,0 +1,84 @@
+import { Temporal } from 'temporal-polyfill';
+import { z } from 'zod';
+
+/** What a probe finds out, in the order in which it is shown. */
+export const factNames = [
+  'end_date',
+  'time_zone',
+  'day_begin',
+  'time_rounding',
+  'record_order',
+  'page_size',
+  'record_id',
+  'look_back',
+  'token_lifetime',
+] as const;
+export type FactName = (typeof factNames)[number];
+
+/** Minutes to add to UTC, between which the truth lies, both included. */
+const minutes = z.object({ least: z.number(), most: z.number() });
+export type Minutes = z.infer<typeof minutes>;
+
+/** The oldest day that was answered, the youngest that was refused, if one was, and the day on which they were asked for. */
+const reach = z.object({ answered: z.string(), refused: z.string().nullable(), asked_on: z.string() });
+export type Reach = z.infer<typeof reach>;
+
+/** A word, or bounds where no probe can tell more. */
+const factValue = z.union([z.string(), minutes, reach]);
+export type FactValue = z.infer<typeof factValue>;
+
+/** One fact as a probe finds it: learned, or not, and why. */
+export type Finding =
+  | { readonly value: FactValue; readonly evidence: string }
+  | { readonly value?: undefined; readonly reason: string };
+
+export type Findings = Readonly<Record<FactName, Finding>>;
+
+/** Reads a value as the warehouse holds it. */
+export function readFactValue(json: unknown): FactValue {
+  return factValue.parse(json);
+}
+
+/** Whether two probes may both be right: words must be the same, bounds must overlap. */
+export function agree(a: FactValue, b: FactValue): boolean {
+  if (typeof a === 'string' || typeof b === 'string') return a === b;
+  if ('answered' in a && 'answered' in b) return agreeOnReach(a, b);
+  if ('least' in a && 'least' in b) return a.least <= b.most && b.least <= a.most;
+  return false;
+}
+
+/** The boundary may move with the calendar, or stay at a day: as long as either explains both, nothing has changed. */
+function agreeOnReach(a: Reach, b: Reach): boolean {
+  const age = (reach: Reach, day: string) => daysBetween(day, reach.asked_on);
+  const byAge =
+    (b.refused === null || age(a, a.answered) < age(b, b.refused)) &&
+    (a.refused === null || age(b, b.answered) < age(a, a.refused));
+  const byDay =
+    (b.refused === null || a.answered > b.refused) && (a.refused === null || b.answered > a.refused);
+  return byAge || byDay;
+}
+
+/** How many days lie between two days. */
+export function daysBetween(from: string, to: string): number {
+  return Temporal.PlainDate.from(from).until(to, { largestUnit: 'day' }).days;
+}
+
+/** A value for a person. */
+export function describeValue(value: FactValue): string {
+  if (typeof value === 'string') return value;
+  if ('least' in value) {
+    const { least, most } = value;
+    return least === most ? utcOffset(least) : `${utcOffset(least)} to ${utcOffset(most)}`;
+  }
+  const { answered, refused, asked_on } = value;
+  const days = daysBetween(answered, asked_on);
+  return `answers ${answered} (${days} days back)${refused === null ? '' : `, refuses ${refused}`}`;
+}
+
+/** `UTC`, `UTC+05:30`. */
+function utcOffset(offset: number): string {
+  if (offset === 0) return 'UTC';
+  const pad = (part: number) => String(part).padStart(2, '0');
+  const size = Math.abs(offset);
+  return `UTC${offset < 0 ? '-' : '+'}${pad(Math.floor(size / 60))}:${pad(size % 60)}`;
+}

@@ -1,0 +1,148 @@
+import { Temporal } from 'temporal-polyfill';
+import type { Client } from '../api/client.ts';
+import type { Clock } from '../api/clock.ts';
+import type { Feed, FieldAliases, ParameterNames, Series } from '../feeds/feed.ts';
+import type { Log } from '../log.ts';
+import type { Origin } from '../pipeline/origin.ts';
+import { type Answer, asker, type Range, type Reply } from './ask.ts';
+import { type Finding, type Findings, factNames } from './fact.ts';
+import { type AnsweredRange, inferDays } from './infer-days.ts';
+import { inferId, inferOrder, inferRounding } from './infer-records.ts';
+import { inferZone } from './infer-zone.ts';
+import { searchLookBack } from './look-back.ts';
+import { pickDays } from './pick-days.ts';
+import { recordFields } from './read-answer.ts';
+import { inferPageSize, longestPage, type Recent, recentRecords } from './recent-records.ts';
+import { type Token, tryToken } from './token-lifetime.ts';
+
+/** Requests that one run of a probe may send, tries that failed included. */
+export const mostRequests = 12;
+
+/** Requests kept for the token: one to try it, two to tell an old one from one that was never any good. */
+const forToken = 3;
+
+export interface ProbeSetting {
+  /** Its requests are capped at `mostRequests`. */
+  readonly client: Client;
+  readonly feed: Feed;
+  /** Series to probe with, the likely busiest first. */
+  readonly series: readonly Series[];
+  readonly parameters: Partial<ParameterNames>;
+  readonly body: Readonly<Record<string, unknown>> | undefined;
+  /** Wire names that a job gives for columns. */
+  readonly fields: FieldAliases;
+  readonly origin: Origin;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export interface Probed {
+  /** The one that was probed; `undefined` where there is none. */
+  readonly series: Series | undefined;
+  readonly findings: Findings;
+}
+
+/**
+ * Finds out what the service's document does not say, in at most `mostRequests` requests: each answer serves as many
+ * questions as it can. Takes a minute, since a token is to grow that old.
+ * @throws what ends everything: a key that is refused, the month's budget spent, the signal's reason
+ */
+export async function probe(setting: ProbeSetting): Promise<Probed> {
+  const { client, feed, clock, signal, log } = setting;
+  const today = Temporal.Instant.fromEpochMilliseconds(clock.now()).toZonedDateTimeISO('UTC').toPlainDate();
+  const fields = recordFields(feed, setting.fields);
+  const ask = asker({ ...setting, fields, now: clock.now });
+  const left = () => mostRequests - client.stats().requests;
+
+  const recent = await recentRecords(ask, setting.series, today);
+  if (recent.reason !== undefined) return { series: recent.series, findings: nothing(recent.reason) };
+  const { series, answered, limit } = recent;
+  const { answer } = answered;
+
+  let token = tokenOf(answered.range, answer);
+  const askRange = async (range: Range, sent?: string): Promise<Reply> => {
+    const reply = await ask.range(series, range, sent);
+    if (reply.kind === 'answered') token ??= tokenOf(range, reply.answer);
+    return reply;
+  };
+
+  const ranges = [answered, ...(await shortRanges(askRange, answered, limit))];
+  const live = feed.live && (await ask.live(series, limit));
+  const lookBack = searchLookBack(
+    today,
+    { answered: answered.range.start, refused: recent.refused },
+    askRange,
+  );
+  await lookBack.goOn(() => left() > forToken + (token ? 0 : 1));
+  if (!token) await askRange({ ...answered.range, limit: 1 });
+  log.info('asked; now waiting for a token to be a minute old');
+  const token_lifetime = await lifetimeOf(token, askRange, clock, signal);
+  const page_size = left() > 0 ? await pageSizeOf(recent, askRange, today) : recent.page_size;
+  await lookBack.goOn(() => left() > 0);
+
+  return {
+    series,
+    findings: {
+      ...inferDays(ranges),
+      time_zone: inferZone(answer, live, { reachHours: feed.live?.hours ?? 0, fullPage: fullPage(recent) }),
+      time_rounding: inferRounding(answer),
+      record_order: inferOrder(answer),
+      page_size,
+      record_id: inferId(answer, fields.idNames),
+      look_back: lookBack.finding(),
+      token_lifetime,
+    },
+  };
+}
+
+/** A day and two days out of the midst of what is known: by what comes back, inclusive and exclusive differ by a day. */
+async function shortRanges(
+  ask: (range: Range) => Promise<Reply>,
+  { answer }: AnsweredRange,
+  limit: number,
+): Promise<AnsweredRange[]> {
+  const ranges: AnsweredRange[] = [];
+  for (const days of pickDays(answer.records)) {
+    const range = { ...days, limit };
+    const reply = await ask(range);
+    if (reply.kind === 'answered') ranges.push({ range, answer: reply.answer });
+  }
+  return ranges;
+}
+
+/** Where a month held too few records to tell how many a page takes, a quarter may hold enough. */
+async function pageSizeOf(
+  { answered: { answer }, page_size }: Recent,
+  ask: (range: Range) => Promise<Reply>,
+  today: Temporal.PlainDate,
+): Promise<Finding> {
+  if (page_size.value !== undefined || answer.count * 3 < longestPage * 1.1) return page_size;
+  const [start, end] = [90, 2].map((days) => today.subtract({ days }).toString()) as [string, string];
+  const range = { start, end, limit: longestPage };
+  const reply = await ask(range);
+  return reply.kind === 'answered' ? inferPageSize(range, reply.answer) : page_size;
+}
+
+function tokenOf(range: Range, { nextToken, at }: Answer): Token | undefined {
+  return nextToken === null ? undefined : { range, token: nextToken, at };
+}
+
+async function lifetimeOf(
+  token: Token | undefined,
+  ask: (range: Range, token?: string) => Promise<Reply>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Finding> {
+  if (!token) return { reason: 'no range that was asked for has a second page' };
+  return tryToken(token, ask, clock, signal);
+}
+
+/** How many records a page holds at most, as far as the first one tells. */
+function fullPage({ answered: { answer }, limit }: Recent): number {
+  return answer.nextToken === null ? limit : Math.min(limit, answer.count);
+}
+
+function nothing(reason: string): Findings {
+  return Object.fromEntries(factNames.map((fact) => [fact, { reason }])) as unknown as Findings;
+}

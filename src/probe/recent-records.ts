@@ -1,0 +1,95 @@
+import type { Temporal } from 'temporal-polyfill';
+import type { Series } from '../feeds/feed.ts';
+import type { Asker, Range, Reply } from './ask.ts';
+import type { Finding } from './fact.ts';
+import type { AnsweredRange } from './infer-days.ts';
+
+/** The most records that the document lets a page have (service-document 8). */
+export const longestPage = 1000;
+/** What is asked for where that is refused and the refusal names no number: the likely default (service-facts.md). */
+const likelyPage = 100;
+
+/** Records of the last weeks, on which all the rest is built. */
+export interface Recent {
+  readonly series: Series;
+  readonly answered: AnsweredRange;
+  /** The page size that is taken. */
+  readonly limit: number;
+  readonly page_size: Finding;
+  /** A `start_date` that was refused, while a younger one was not. */
+  readonly refused: string | null;
+  readonly reason?: undefined;
+}
+
+/**
+ * Asks for a month that is over, in pages of 1000. Of a refusal it finds out whether it was the page size, or the month.
+ * Ends at the day before yesterday, which is over wherever the service may be.
+ */
+export async function recentRecords(
+  ask: Asker,
+  candidates: readonly Series[],
+  today: Temporal.PlainDate,
+): Promise<Recent | { readonly series: Series | undefined; readonly reason: string }> {
+  const end = today.subtract({ days: 2 }).toString();
+  const month = { start: today.subtract({ days: 31 }).toString(), end, limit: longestPage };
+  const week = { ...month, start: today.subtract({ days: 8 }).toString() };
+  const [first, second] = candidates;
+  if (!first) return { series: undefined, reason: 'there is no series to ask for' };
+
+  let series = first;
+  let range: Range = month;
+  let reply = await ask.range(series, range);
+  const refusals: string[] = [];
+  const again = async (next: Range) => {
+    if (reply.kind === 'refused') refusals.push(`${reply.status}: ${reply.words}`);
+    range = next;
+    reply = await ask.range(series, range);
+  };
+  if (reply.kind === 'refused') await again({ ...month, limit: pageNamedIn(reply.words) });
+  if (reply.kind === 'refused') {
+    // Another refusal than before: the smaller page has mended the first, and the month is too old as well.
+    const isAnother = `${reply.status}: ${reply.words}` !== refusals[0];
+    await again(isAnother ? { ...week, limit: range.limit } : week);
+  }
+  if (isEmpty(reply) && second) {
+    series = second;
+    await again(range);
+  }
+  if (reply.kind === 'refused') return { series, reason: `refused with ${reply.status}: ${reply.words}` };
+  if (reply.kind === 'failed') return { series, reason: reply.reason };
+  if (reply.answer.records.length === 0) {
+    return { series, reason: 'no readable records came; name a busy series with --job' };
+  }
+  return {
+    ...{ series, limit: range.limit, answered: { range, answer: reply.answer } },
+    page_size: inferPageSize(range, reply.answer, refusals[0]),
+    refused: range.start === month.start ? null : month.start,
+  };
+}
+
+function isEmpty(reply: Reply): boolean {
+  return reply.kind === 'answered' && reply.answer.count === 0;
+}
+
+/** The page size that a refusal names as the largest, as in `an integer from 1 to 500`. */
+function pageNamedIn(words: string): number {
+  const numbers = (words.match(/\d+/g) ?? []).map(Number);
+  return Math.max(...numbers.filter((number) => number > 1 && number < longestPage), 0) || likelyPage;
+}
+
+/** Whether the longest page is given, cut short or refused, as far as a page tells. */
+export function inferPageSize(
+  { limit }: Range,
+  { count, nextToken }: { readonly count: number; readonly nextToken: string | null },
+  refusal?: string,
+): Finding {
+  if (limit < longestPage) {
+    const evidence = `limit=${longestPage} was refused (${refusal}), limit=${limit} was not`;
+    return { value: `refused, ${limit} is taken`, evidence };
+  }
+  if (count >= limit) return { value: 'honoured', evidence: `a page held ${count} records` };
+  if (nextToken === null) {
+    return { reason: `limit=${limit} is taken, but all there was were ${count} records` };
+  }
+  return { value: `cut to ${count}`, evidence: `limit=${limit} brought ${count} records and a next_token` };
+}
