@@ -1,3 +1,4 @@
+import type { Transaction } from 'kysely';
 import { GmsiError } from '../errors.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
@@ -11,7 +12,8 @@ import {
 } from '../warehouse/queries/checkpoint.ts';
 import { ensurePartitions, type KnownPartitions } from '../warehouse/queries/partitions.ts';
 import { keepRejected } from '../warehouse/queries/rejected-records.ts';
-import { upsertRows } from '../warehouse/queries/upsert-rows.ts';
+import { type Upserted, upsertRows } from '../warehouse/queries/upsert-rows.ts';
+import type { Database, Day } from '../warehouse/tables/database.ts';
 import type { ReadPage } from './read-page.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
@@ -23,7 +25,8 @@ export class ClaimLost extends GmsiError {
 export interface PageToCommit extends ReadPage {
   readonly feed: Feed;
   readonly series: Series;
-  readonly isBackfilled: boolean;
+  /** Whether rows of a day (UTC) are loaded after the fact. */
+  readonly isBackfilled: (day: Day) => boolean;
   /** How many records the page had, readable or not. */
   readonly records: number;
   /** Where the window must stand for the page to be its next one. */
@@ -50,8 +53,7 @@ export async function commitPage(
   return withWarehouseRetries(async (attempt) => {
     await ensurePartitions(warehouse, feed.table, page.rows, known);
     return warehouse.transaction().execute(async (trx) => {
-      const provenance = { series, loadId: at.loadId, isBackfilled: page.isBackfilled };
-      const upserted = await upsertRows(trx, feed.table, page.rows, provenance);
+      const upserted = await upsertByDay(trx, page);
       await keepRejected(trx, rejected, {
         feed: feed.name,
         series,
@@ -73,6 +75,26 @@ export async function commitPage(
       return counts;
     });
   });
+}
+
+/**
+ * A window can reach a day further than was meant (`end_date: unknown`), into days that are watched as they happen: the
+ * rows of either kind are written apart, older ones first, which is the order of the key.
+ */
+async function upsertByDay(trx: Transaction<Database>, page: PageToCommit): Promise<Upserted> {
+  const { feed, series, at, rows } = page;
+  const [time] = feed.table.key;
+  const total = { inserted: 0, changed: 0 };
+  for (const isBackfilled of [true, false]) {
+    const ofKind = rows.filter(
+      (row) => page.isBackfilled((row[time!] as string).slice(0, 10)) === isBackfilled,
+    );
+    const provenance = { series, loadId: at.loadId, isBackfilled };
+    const { inserted, changed } = await upsertRows(trx, feed.table, ofKind, provenance);
+    total.inserted += inserted;
+    total.changed += changed;
+  }
+  return total;
 }
 
 /** A live answer: rows without a window, so that neither a checkpoint nor a coverage goes with them. */

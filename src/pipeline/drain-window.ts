@@ -109,7 +109,7 @@ async function commit(
   { page, token, pages }: { page: PageInHand; token: string | null; pages: number },
 ): Promise<void> {
   const at = { windowId: window.window_id, loadId: load.loadId, pages, nextToken: token };
-  const isBackfilled = load.isBackfilled(window);
+  const { isBackfilled } = load;
   const reachesToday = window.last_day >= load.clock().toISOString().slice(0, 10);
   const polledAt = load.command === 'sync' || reachesToday ? load.clock() : null;
   const counts = await commitPage(

@@ -4,10 +4,10 @@ import type { Job } from '../job/job.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { PageCounts } from '../warehouse/queries/checkpoint.ts';
-import type { ClaimedWindow } from '../warehouse/queries/claims.ts';
 import type { LoadTotals } from '../warehouse/queries/loads.ts';
 import type { KnownPartitions } from '../warehouse/queries/partitions.ts';
 import type { WindowScope } from '../warehouse/queries/window-scope.ts';
+import type { Day } from '../warehouse/tables/database.ts';
 import type { Lease } from './lease.ts';
 import type { Origin } from './origin.ts';
 
@@ -18,8 +18,8 @@ export interface Load {
   readonly job: Job;
   readonly feed: Feed;
   readonly scope: WindowScope;
-  /** Whether rows of a window are loaded after the fact, so that their first sight says nothing. */
-  readonly isBackfilled: (window: ClaimedWindow) => boolean;
+  /** Whether rows of a day (UTC) are loaded after the fact, so that their first sight says nothing. */
+  readonly isBackfilled: (day: Day) => boolean;
   readonly client: Client;
   readonly warehouse: Warehouse;
   readonly reader: RecordReader;

@@ -4,7 +4,6 @@ import type { Feed, RecordReader } from '../feeds/feed.ts';
 import type { Job } from '../job/job.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import type { ClaimedWindow } from '../warehouse/queries/claims.ts';
 import { finishLoad, type LoadTotals, startLoad } from '../warehouse/queries/loads.ts';
 import type { WindowsByState } from '../warehouse/queries/window-counts.ts';
 import type { WindowScope } from '../warehouse/queries/window-scope.ts';
@@ -78,7 +77,7 @@ export async function openLoad(
     readonly reader: RecordReader;
     readonly origin: Origin;
     readonly totals: LoadTotals;
-    readonly isBackfilled: (window: ClaimedWindow) => boolean;
+    readonly isBackfilled: Load['isBackfilled'];
   },
 ): Promise<OpenLoad> {
   const { job, warehouse, client, clock } = context;

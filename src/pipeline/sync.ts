@@ -58,7 +58,7 @@ export async function sync(given: RunContext): Promise<SyncResult> {
   const nobody = { loadId: 0, leaseSeconds: context.leaseSeconds };
   const open = await withWarehouseRetries(() => countOpen(warehouse, scope, nobody));
   const live = hasLive ? plan.series : [];
-  const isBackfilled = (window: { last_day: string }) => window.last_day < unsettledFrom;
+  const isBackfilled = (day: string) => day < unsettledFrom;
   const opened = await openLoad(context, { command: 'sync', ...run, scope, isBackfilled });
   const all = open.free + open.held + live.length;
   let answered = 0;
