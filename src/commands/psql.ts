@@ -5,8 +5,8 @@ import { sql } from 'kysely';
 import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import { count, table } from '../terminal/table.ts';
-import { checkServer } from '../warehouse/connect.ts';
+import { count, wholeTable } from '../terminal/table.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
 
 export interface PsqlOptions {
@@ -53,9 +53,18 @@ async function keepOpen(session: Session, { db, url, description }: OpenWarehous
   process.stderr.write(`${description} runs at this address until Ctrl-C.\n`);
   while (!session.stop.aborted) {
     await sleep(checkInterval, undefined, { signal: session.stop }).catch(() => {});
-    if (!session.stop.aborted) await checkServer(db);
+    if (!session.stop.aborted) await answers(db);
   }
   return exitCodes.done;
+}
+
+/** @throws WarehouseUnavailable where the server is gone */
+async function answers(db: Warehouse): Promise<void> {
+  try {
+    await sql`select`.execute(db);
+  } catch (error) {
+    throw namedDatabaseError(error);
+  }
 }
 
 async function runWithoutPsql({ db }: OpenWarehouse, statement: string): Promise<number> {
@@ -63,7 +72,7 @@ async function runWithoutPsql({ db }: OpenWarehouse, statement: string): Promise
     const { rows } = await sql.raw<Record<string, unknown>>(statement).execute(db);
     const head = Object.keys(rows[0] ?? {});
     const cells = rows.map((row) => head.map((column) => cell(row[column])));
-    const lines = rows.length > 0 ? `${table(head, cells)}\n` : '';
+    const lines = rows.length > 0 ? `${wholeTable(head, cells)}\n` : '';
     process.stdout.write(`${lines}(${count(rows.length, 'row')})\n`);
     return exitCodes.done;
   } catch (error) {

@@ -16,10 +16,7 @@ export function describeSchedule({ budget, cadence }: Job, schedule: ScheduleFor
     ['schedule', `${count(syncs, 'sync', 'syncs')} and ${count(backfills, 'backfill')} in ${days} days`],
     ['syncs cost', syncs > 0 ? `${number(syncRequests)} requests at the least${spaced}` : undefined],
     ['backfills', backfills > 0 ? `${number(backfillRequests)} for the days not settled yet` : undefined],
-    [
-      'in all',
-      `${number(total)}, ${shareOf(total, budget.requestsPerMonth)} of ${number(budget.requestsPerMonth)} a month`,
-    ],
+    ['in all', againstBudget(total, budget.requestsPerMonth, days)],
     ['reserve', reserveAdvice(budget, { spentBySyncs, backfills })],
   ]);
   if (choices.length === 0) return lines;
@@ -41,17 +38,17 @@ export function describeCadence(report: CadenceReport): string | undefined {
   );
 }
 
-function shareOf(part: number, whole: number): string {
-  return `${number(Math.round((1000 * part) / whole) / 10)}%`;
+function againstBudget(requests: number, perMonth: number, days: number): string {
+  const share = `${number(Math.round((1000 * requests) / perMonth) / 10)}% of ${number(perMonth)} a month`;
+  const lasts = Math.floor((days * perMonth) / requests);
+  return `${number(requests)}, ${share}${requests > perMonth ? `: enough for ${count(lasts, 'day')}` : ''}`;
 }
 
 /** Backfills stop short of the reserve, syncs do not: a reserve below what the syncs take can leave these without. */
 function reserveAdvice(
-  { reserve }: Job['budget'],
+  { requestsPerMonth, reserve }: Job['budget'],
   { spentBySyncs, backfills }: { spentBySyncs: number; backfills: number },
 ): string | undefined {
-  if (spentBySyncs === 0) return undefined;
-  return spentBySyncs > reserve && backfills > 0
-    ? `${number(reserve)}: backfills can take what the syncs need; ${number(spentBySyncs)} would keep it`
-    : number(reserve);
+  if (backfills === 0 || spentBySyncs <= reserve || spentBySyncs >= requestsPerMonth) return undefined;
+  return `${number(reserve)}: backfills may leave syncs too little; ${number(spentBySyncs)} would be enough`;
 }

@@ -1,16 +1,8 @@
 import type { Job } from '../job/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { noteConcern, noteSavings, readHabits } from '../warehouse/queries/cadence.ts';
-import {
-  findSyncBegin,
-  findSyncGaps,
-  type Gap,
-  insertWindows,
-  lockPlanning,
-  type SyncGap,
-} from '../warehouse/queries/planning.ts';
+import { findSyncBegin, findSyncGaps, insertWindows, lockPlanning } from '../warehouse/queries/planning.ts';
 import { type SeriesKey, seriesOf, type WindowScope } from '../warehouse/queries/window-scope.ts';
-import type { Day } from '../warehouse/tables/database.ts';
 import { dayRange, daysIn } from '../window/day-range.ts';
 import { batches, cutGaps } from './plan-windows.ts';
 import { type SyncMoment, spacePolls } from './space-polls.ts';
@@ -28,9 +20,8 @@ export interface SyncPlan {
 }
 
 /**
- * Plans the days that a sync drains: of each series those since its coverage's end, and the unsettled days again. Days
- * that were missed are windows of their own, since what is found there is found after the fact. Where the job's cadence
- * is adaptive, series that are not due are left out.
+ * Plans the days that a sync drains: of each series those since its coverage's end, and the unsettled days again. Where the
+ * job's cadence is adaptive, series that are not due are left out.
  * @returns what the sync has to drain, with what earlier runs left there; `undefined` where the job's period is over
  */
 export async function planSync(
@@ -48,8 +39,8 @@ export async function planSync(
       const gaps = await findSyncGaps(trx, scope, unsettledFrom);
       const habits = job.cadence.adaptive ? await readHabits(trx, scope, unsettledFrom) : undefined;
       const spaced = habits && spacePolls(job, scope, { habits, gaps, hasLive }, moment);
-      const parts = (spaced?.gaps ?? gaps).flatMap((gap) => splitAt(gap, unsettledFrom));
-      for (const batch of batches(cutGaps(parts, job))) await insertWindows(trx, scope, batch);
+      const wanted = cutGaps(spaced?.gaps ?? gaps, job);
+      for (const batch of batches(wanted)) await insertWindows(trx, scope, batch);
       await noteConcern(trx, scope, unsettledFrom);
       const savings = spaced?.savings ?? [];
       await noteSavings(trx, scope, savings, now);
@@ -80,14 +71,4 @@ export async function planAgain(
       for (const batch of batches(cutGaps(gaps, job))) await insertWindows(trx, scope, batch);
     }),
   );
-}
-
-/** Days that earlier syncs drained while they could still change are not missed, and not worth a request of their own. */
-function splitAt(gap: SyncGap, day: Day): Gap[] {
-  if (!gap.isMissed || gap.to < day || gap.from >= day) return [gap];
-  const { from: before } = dayRange(day, day);
-  return [
-    { ...gap, to: before.subtract({ days: 1 }).toString() },
-    { ...gap, from: day },
-  ];
 }

@@ -4,7 +4,7 @@ import type { Job } from '../job/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Saving, SeriesHabit } from '../warehouse/queries/cadence.ts';
 import { measureChangeAges, storedChangeAges } from '../warehouse/queries/change-ages.ts';
-import type { SyncGap } from '../warehouse/queries/planning.ts';
+import type { Gap } from '../warehouse/queries/planning.ts';
 import type { SeriesKey, WindowScope } from '../warehouse/queries/window-scope.ts';
 import type { Day } from '../warehouse/tables/database.ts';
 import { nextPollDue, pollFrom, recheckDays } from '../window/cadence.ts';
@@ -16,7 +16,7 @@ import { withWarehouseRetries } from './warehouse-retries.ts';
 export interface SpacedPolls {
   /** The series that it polls, with what it drains of each. */
   readonly series: readonly SeriesKey[];
-  readonly gaps: readonly SyncGap[];
+  readonly gaps: readonly Gap[];
   readonly savings: readonly Saving[];
 }
 
@@ -43,14 +43,14 @@ export async function daysToRecheck(warehouse: Warehouse, job: Job, feed: Feed, 
 export function spacePolls(
   job: Job,
   scope: WindowScope,
-  { habits, gaps, hasLive }: { habits: readonly SeriesHabit[]; gaps: readonly SyncGap[]; hasLive: boolean },
+  { habits, gaps, hasLive }: { habits: readonly SeriesHabit[]; gaps: readonly Gap[]; hasLive: boolean },
   moment: SyncMoment,
 ): SpacedPolls {
   const gapsOf = groupByKey(gaps);
   const usual = dayRange(later(scope.from, moment.unsettledFrom), scope.to);
   const usualWindows = windowsIn(daysIn(usual), job);
   const series: SeriesKey[] = [];
-  const wanted: SyncGap[] = [];
+  const wanted: Gap[] = [];
   const savings: Saving[] = [];
   for (const habit of habits) {
     const { country, topic, ticker, variant } = habit;
@@ -64,8 +64,8 @@ export function spacePolls(
     const own = (gapsOf.get(keyOf(habit)) ?? []).filter(({ to }) => to >= from);
     wanted.push(...own.map((gap) => ({ ...gap, from: later(gap.from, from) })));
     if (habit.is_paused) {
-      // After a pause, missed days may be windows of their own.
-      const windows = own.reduce((sum, gap) => sum + windowsOf(gap, job, moment.unsettledFrom), 0);
+      // After a long pause, there may be too many days for one window.
+      const windows = own.reduce((sum, gap) => sum + windowsIn(daysIn(dayRange(gap.from, gap.to)), job), 0);
       savings.push({ ...key, requests: Math.min(0, usualWindows - windows), isLeftOut: false });
     }
   }
@@ -87,15 +87,8 @@ function beginOf(habit: SeriesHabit, job: Job, moment: SyncMoment): Day | null {
   return pollFrom(days, job.cadence).toString();
 }
 
-function windowsOf({ from, to, isMissed }: SyncGap, job: Job, unsettledFrom: Day): number {
-  if (!isMissed || to < unsettledFrom || from >= unsettledFrom)
-    return windowsIn(daysIn(dayRange(from, to)), job);
-  const missed = daysIn(dayRange(from, unsettledFrom)) - 1;
-  return windowsIn(missed, job) + windowsIn(daysIn(dayRange(unsettledFrom, to)), job);
-}
-
-function groupByKey(gaps: readonly SyncGap[]): Map<string, SyncGap[]> {
-  const groups = new Map<string, SyncGap[]>();
+function groupByKey(gaps: readonly Gap[]): Map<string, Gap[]> {
+  const groups = new Map<string, Gap[]>();
   for (const gap of gaps) {
     const key = keyOf(gap);
     const group = groups.get(key);

@@ -20,15 +20,18 @@ const none = {
   middle: '  ',
 };
 
-/**
- * Rows in aligned columns without frames. A column that holds only numbers (and blanks) is aligned to the right; one
- * that holds nothing at all is left out.
- */
-export function table(allHeads: readonly string[], allRows: readonly (readonly Cell[])[]): string {
+/** As `wholeTable`, without the columns that hold nothing. */
+export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const isFilled = (_: unknown, column: number) =>
-    allRows.some((row) => row[column] !== null && row[column] !== '');
-  const head = allHeads.filter(isFilled);
-  const rows = allRows.map((row) => row.filter(isFilled));
+    rows.some((row) => row[column] !== null && row[column] !== '');
+  return wholeTable(
+    head.filter(isFilled),
+    rows.map((row) => row.filter(isFilled)),
+  );
+}
+
+/** Rows in aligned columns without frames; a column that holds only numbers (and blanks) is aligned to the right. */
+export function wholeTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const isNumeric = (column: number) =>
     rows.length > 0 &&
     rows.every(

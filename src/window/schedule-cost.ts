@@ -34,11 +34,7 @@ export function windowsIn(
 
 /** Requests that a poll takes at the least, so many days after the one before it. */
 export function pollCost(job: Omit<Scheduled, 'schedule'>, daysSince: number, hasLive: boolean): number {
-  const passed = Math.floor(daysSince);
-  // Days that had settled before anything of them was seen are windows of their own.
-  const missed = passed > job.lookbackDays ? windowsIn(passed, job) : 0;
-  const usual = windowsIn(job.lookbackDays + 1 + (missed > 0 ? 0 : passed), job);
-  return missed + usual + (hasLive ? 1 : 0);
+  return windowsIn(job.lookbackDays + 1 + Math.floor(daysSince), job) + (hasLive ? 1 : 0);
 }
 
 /** The runs of a cron expression in so many days from an instant on. */
@@ -74,14 +70,11 @@ export function costOfSchedule(
   const backfills = runsOf(schedule.backfill, schedule.timezone, span);
   const usual = windowsIn(lookbackDays + 1, job);
   const first = windowsIn(lookbackDays + 2, job);
-  // Without a lookback, the day that has ended was last seen before its end, and what is found of it is found later.
-  const firstSync = lookbackDays === 0 ? 2 : first;
-  const windows = (runs: Runs, firstOfDay: number) =>
-    (runs.all - runs.firstOfDay) * usual + runs.firstOfDay * firstOfDay;
+  const windows = (runs: Runs) => (runs.all - runs.firstOfDay) * usual + runs.firstOfDay * first;
   return {
     syncs,
     backfills,
-    syncRequests: series * (windows(syncs, firstSync) + (hasLive ? syncs.all : 0)),
-    backfillRequests: series * windows(backfills, first),
+    syncRequests: series * (windows(syncs) + (hasLive ? syncs.all : 0)),
+    backfillRequests: series * windows(backfills),
   };
 }

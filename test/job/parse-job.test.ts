@@ -52,6 +52,7 @@ describe('what a job file says', () => {
       lookback: 'P0D',
       budget: '{ requests_per_month: 200000, reserve: 20000 }',
       schedule: '{ sync: "15 * * * *", backfill: "0 1 * * MON-FRI", timezone: Europe/Oslo }',
+      cadence: '{ adaptive: true, longest: P2D, max_uncovered: P1W }',
       fields: '{ published_at: time, headline: [title, text.en] }',
       service:
         '{ rate: unlimited, burst: 1, concurrency: 2, page_size: 500, end_date: inclusive, ' +
@@ -66,6 +67,7 @@ describe('what a job file says', () => {
       lookbackDays: 0,
       budget: { requestsPerMonth: 200_000, reserve: 20_000 },
       schedule: { sync: '15 * * * *', backfill: '0 1 * * MON-FRI', timezone: 'Europe/Oslo' },
+      cadence: { adaptive: true, longestDays: 2, maxUncoveredDays: 7 },
       fields: { published_at: ['time'], headline: ['title', 'text.en'] },
       service: {
         rate: Number.POSITIVE_INFINITY,
@@ -216,6 +218,18 @@ describe('what is refused', () => {
       'jobs/test.yaml:4:19 schedule.sync found "every hour", expected a cron expression of five fields, such as "15 * * * *"',
     ],
     [
+      { schedule: '{ sync: "99 * * * *" }' },
+      'jobs/test.yaml:4:19 schedule.sync found "99 * * * *", expected a cron expression of five fields, such as "15 * * * *"',
+    ],
+    [
+      { cadence: '{ adaptive: true, max_uncovered: P3D }' },
+      'jobs/test.yaml:4:43 cadence.max_uncovered found "P3D", expected more days than lookback, P3D: days within it are not covered yet',
+    ],
+    [
+      { cadence: '{ adaptive: maybe }' },
+      'jobs/test.yaml:4:22 cadence.adaptive found "maybe", expected true or false',
+    ],
+    [
       { schedule: '{ timezone: Europe/Olso }' },
       'jobs/test.yaml:4:23 schedule.timezone found "Europe/Olso", expected a time zone such as UTC or Europe/Oslo; did you mean "Europe/Oslo"?',
     ],
@@ -294,6 +308,7 @@ describe('what is refused', () => {
       'order',
       'lookback',
       'budget',
+      'cadence',
       'schedule',
       'fields',
       'service',
@@ -301,6 +316,9 @@ describe('what is refused', () => {
     const section = fc.constantFrom(
       'requests_per_month',
       'reserve',
+      'adaptive',
+      'longest',
+      'max_uncovered',
       'sync',
       'timezone',
       'rate',

@@ -227,9 +227,7 @@ describe('days that changes seldom reach', () => {
     await syncOn(1);
     // A window that nothing but its own poll has asked for fails until its days have settled.
     const stubborn = { kind: 'refuse', status: 400, detail: 'not now' } as const;
-    sandbox.script([
-      { ...stubborn, times: 2, match: ({ query }) => query.start_date === dayOf(begin) },
-    ]);
+    sandbox.script([{ ...stubborn, times: 2, match: ({ query }) => query.start_date === dayOf(begin) }]);
     for (const day of [2, 5]) expect((await syncOn(day)).outcome).toBe('incomplete');
     await syncOn(8);
     expect(Object.values(await coverageOf(db))).toEqual([expect.stringContaining('),[')]);

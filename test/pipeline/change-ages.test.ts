@@ -83,7 +83,10 @@ describe('how old changes are', () => {
 
   it.each([...catalog.keys()])('can be measured for %s', async (name) => {
     await using warehouse = await aWarehouse();
-    expect(await measureChangeAges(warehouse.db, catalog.get(name)!, now)).toEqual({ changes: 0, days: null });
+    expect(await measureChangeAges(warehouse.db, catalog.get(name)!, now)).toEqual({
+      changes: 0,
+      days: null,
+    });
   });
 
   it('of other tables is told by their revisions', async () => {

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
-import { nextPollDue, type PollHistory, pollFrom, pollInterval, recheckDays } from '../../src/window/cadence.ts';
+import {
+  nextPollDue,
+  type PollHistory,
+  pollFrom,
+  pollInterval,
+  recheckDays,
+} from '../../src/window/cadence.ts';
 
 const hourMs = 3600 * 1000;
 const dayMs = 24 * hourMs;
@@ -66,11 +72,17 @@ describe('the interval between polls', () => {
 describe('the next poll', () => {
   it('is due on the day on which the first uncovered day gets as old as it may, at the latest', () => {
     fc.assert(
-      fc.property(histories, fc.nat(400), someDays, someDays, (history, offset, longestDays, maxUncoveredDays) => {
-        const due = nextPollDue(history, day(offset), { longestDays, maxUncoveredDays });
-        expect(due.getTime()).toBeLessThanOrEqual(begin + (offset + maxUncoveredDays) * dayMs);
-        expect(due.getTime()).toBeLessThanOrEqual(history.polledAt.getTime() + longestDays * dayMs);
-      }),
+      fc.property(
+        histories,
+        fc.nat(400),
+        someDays,
+        someDays,
+        (history, offset, longestDays, maxUncoveredDays) => {
+          const due = nextPollDue(history, day(offset), { longestDays, maxUncoveredDays });
+          expect(due.getTime()).toBeLessThanOrEqual(begin + (offset + maxUncoveredDays) * dayMs);
+          expect(due.getTime()).toBeLessThanOrEqual(history.polledAt.getTime() + longestDays * dayMs);
+        },
+      ),
     );
   });
 
@@ -102,7 +114,8 @@ describe('the next poll', () => {
                 bounds,
               );
               // What a drain to today covers, without a hole before it.
-              if (from.equals(day(firstUncovered))) firstUncovered = Math.max(firstUncovered, today - lookback);
+              if (from.equals(day(firstUncovered)))
+                firstUncovered = Math.max(firstUncovered, today - lookback);
               else expect(Temporal.PlainDate.compare(from, day(today - lookback))).toBeGreaterThanOrEqual(0);
               const isNews = news.includes(today);
               history = {

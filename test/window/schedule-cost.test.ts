@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { costOfSchedule, pollCost, runsOf, type Scheduled, windowsIn } from '../../src/window/schedule-cost.ts';
+import {
+  costOfSchedule,
+  pollCost,
+  runsOf,
+  type Scheduled,
+  windowsIn,
+} from '../../src/window/schedule-cost.ts';
 
 const month = { from: new Date('2026-11-20T12:00:00Z'), days: 30 };
 const aScheduled = (overrides: Partial<Scheduled> = {}): Scheduled => ({
@@ -51,21 +57,15 @@ describe('the cost of a schedule', () => {
       costOfSchedule(aScheduled({ lookbackDays, stepDays }), one, month).syncRequests;
     expect([cost(1), cost(87), cost(88), cost(3, 2)]).toEqual([30, 30, 60, 90]);
   });
-
-  it('without a lookback has the day that ended as a window of its own', () => {
-    const one = { series: 1, hasLive: false };
-    expect(costOfSchedule(aScheduled({ lookbackDays: 0 }), one, month).syncRequests).toBe(60);
-  });
 });
 
 describe('the cost of a poll', () => {
   it.each([
     [0, 1],
-    [3, 1],
-    [4, 2],
-    [89, 2],
-    [90, 3],
-  ])('%i days after the one before is %i windows', (days, windows) => {
+    [7.5, 1],
+    [85, 1],
+    [86, 2],
+  ])('%f days after the one before is %i windows', (days, windows) => {
     expect(pollCost(aScheduled(), days, false)).toBe(windows);
     expect(pollCost(aScheduled(), days, true)).toBe(windows + 1);
   });

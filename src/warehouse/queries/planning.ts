@@ -1,5 +1,4 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { longestRequestDays } from '../../window/request-range.ts';
 import { nextWindowState } from '../../window/window-state.ts';
 import type { Database, Day } from '../tables/database.ts';
 import {
@@ -76,30 +75,17 @@ export async function findSyncBegin(
   return rows[0]!.since;
 }
 
-export interface SyncGap extends Gap {
-  /** True where some of its days were over, and settled, before any drain saw them. */
-  readonly isMissed: boolean;
-}
-
 /** The days of a sync, less those that a window stands for already. */
 export async function findSyncGaps(
   db: Kysely<Database>,
   scope: WindowScope,
   unsettledFrom: Day,
-): Promise<SyncGap[]> {
-  const { rows } = await sql<SyncGap>`
+): Promise<Gap[]> {
+  const { rows } = await sql<Gap>`
     with standing as (${standingWindows(scope)}), wanted as (${syncSince(scope, unsettledFrom)})
     select wanted.country, wanted.topic, wanted.ticker, wanted.variant,
-           lower(gap)::text as from, (upper(gap) - 1)::text as to,
-           not coalesce(seen.days, '{}') @> (gap * daterange(null, ${unsettledFrom}::date)) as "isMissed"
+           lower(gap)::text as from, (upper(gap) - 1)::text as to
     from wanted
-    left join lateral (
-      -- The last day of a window was not over when it was drained, unless it had settled.
-      select range_agg(w.days * daterange(null, greatest(w.last_day, w.settled_before))) as days from gmsi.windows w
-      where w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and w.state = 'drained'
-        and (w.country, w.topic, w.ticker, w.variant) = (wanted.country, wanted.topic, wanted.ticker, wanted.variant)
-        and w.first_day > wanted.since - ${longestRequestDays}::integer and w.last_day >= wanted.since
-    ) as seen on wanted.since < ${unsettledFrom}::date
     left join standing on (standing.country, standing.topic, standing.ticker, standing.variant)
       = (wanted.country, wanted.topic, wanted.ticker, wanted.variant)
     cross join lateral unnest(

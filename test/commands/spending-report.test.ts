@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { describeCadence, describeSchedule } from '../../src/commands/spending-report.ts';
+import type { ScheduleForecast } from '../../src/pipeline/forecast-schedule.ts';
+import type { CadenceReport } from '../../src/warehouse/queries/cadence.ts';
+import { aJob } from '../support/run-backfill.ts';
+
+const aForecast = (overrides: Partial<ScheduleForecast> = {}): ScheduleForecast => ({
+  ...{ days: 30, syncs: 720, backfills: 30, syncRequests: 14_400, backfillRequests: 300 },
+  ...{ adaptiveSyncRequests: null, choices: [] },
+  ...overrides,
+});
+const budget = { requests_per_month: 20_000, reserve: 2_000 };
+
+describe('what a schedule costs', () => {
+  it('is told against the budget and its reserve, with what would save', () => {
+    const choices = [{ change: 'sync once a day', requests: 900, saves: 13_800 }];
+    expect(describeSchedule(aJob({ budget }), aForecast({ choices }))).toBe(
+      [
+        'schedule    720 syncs and 30 backfills in 30 days',
+        'syncs cost  14,400 requests at the least',
+        'backfills   300 for the days not settled yet',
+        'in all      14,700, 73.5% of 20,000 a month',
+        'reserve     2,000: backfills may leave syncs too little; 14,400 would be enough',
+        '',
+        'what would save  requests   saves',
+        'sync once a day       900  13,800',
+      ].join('\n'),
+    );
+  });
+
+  it('says for how many days a budget that is too small is enough', () => {
+    const text = describeSchedule(aJob({ budget }), aForecast({ syncRequests: 59_700 }));
+    expect(text).toContain('in all      60,000, 300% of 20,000 a month: enough for 10 days');
+    expect(text).not.toContain('reserve');
+  });
+
+  it('is less by what an adaptive cadence saves', () => {
+    const job = aJob({ budget, cadence: { adaptive: true } });
+    const text = describeSchedule(job, aForecast({ adaptiveSyncRequests: 1_400 }));
+    expect(text).toContain('14,400 requests at the least, 13,000 of them saved by the cadence');
+    expect(text).toContain('in all      1,700, 8.5% of 20,000 a month');
+  });
+});
+
+describe('what an adaptive cadence did', () => {
+  const aReport = (overrides: Partial<CadenceReport> = {}): CadenceReport => ({
+    ...{ paused: 3, since: new Date('2026-11-01T12:00:00Z'), leftOut: 500, requestsSaved: 990 },
+    ...{ lateRows: 12, lateBySeconds: 30 * 3600 },
+    ...overrides,
+  });
+
+  it('is told with what it saved and what it can have cost', () => {
+    expect(describeCadence(aReport())).toBe(
+      '990 requests saved since 2026-11-01 by leaving out series 500 times, 3 of them now; ' +
+        'at most 12 rows seen late, by at most 30 h 0 min',
+    );
+    expect(describeCadence(aReport({ lateRows: 0, lateBySeconds: null }))).toContain('; nothing seen late');
+  });
+
+  it('is not told where nothing was ever left out', () => {
+    expect(describeCadence(aReport({ since: null }))).toBeUndefined();
+  });
+});

@@ -1,0 +1,51 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { coverageOf } from '../support/warehouse-state.ts';
+import { watchRequests } from '../support/watch-requests.ts';
+
+const one = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-01', to: '2026-11-30' };
+const job = aJobFor(one, { end_date: 'today' });
+const noonOf = (day: number) => new Date(Date.UTC(2026, 10, day, 12));
+
+describe('the first sync of a day', () => {
+  it('asks for the day that has settled together with the others', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    let now = noonOf(10);
+    const clock = () => now;
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await runBackfill({ job, db, sandbox, clock });
+    const requests = watchRequests(sandbox);
+    for (now of [noonOf(11), noonOf(12)]) await runSync({ job, db, sandbox, clock });
+    const historical = requests.filter(({ path }) => path.includes('historical'));
+    expect(historical.map(({ query }) => query.start_date)).toEqual(['2026-11-07', '2026-11-08']);
+    expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-10-01,2026-11-09)}' });
+    const { rows } = await sql`
+      select from gmsi.headlines where published_at >= '2026-11-07' and is_backfilled and load_id > 1
+    `.execute(db);
+    expect(rows).toEqual([]);
+  });
+});
+
+describe('a job that nothing but syncs load', () => {
+  it('covers its days once they have settled, and catches up after a pause', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    // Late headlines come within four days.
+    const patient = aJobFor(one, { end_date: 'today', lookback: 'P5D' });
+    let now = noonOf(10);
+    const clock = () => now;
+    await using sandbox = await startSandbox({ limits: null, clock, changes: { late: 0.2 } });
+    for (const day of [10, 11, 12, 20, 21]) {
+      now = noonOf(day);
+      await runSync({ job: patient, db, sandbox, clock });
+    }
+    expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-11-05,2026-11-16)}' });
+    const days = { ...one, from: '2026-11-05', to: '2026-11-21' };
+    expect(await heldBy(db, days)).toEqual(servedBy(sandbox, days));
+  });
+});
