@@ -22,8 +22,8 @@ import { StatusLine } from './terminal/status-line.ts';
 import { version } from './version.ts';
 
 // Pages are large and soon done with. Left to itself V8 lets its heap grow to several times what is in use before it
-// collects them: a third more memory, and no time saved (docs/benchmarks.md).
-setFlagsFromString('--heap-growing-percent=70');
+// collects them: a third more memory, for no time worth speaking of (docs/benchmarks.md).
+setFlagsFromString('--heap-growing-percent=100');
 
 /** A command: does its work, prints its result, answers with the exit code. */
 export type Run<Args extends unknown[]> = (session: Session, ...args: Args) => Promise<number>;

@@ -74,7 +74,7 @@ function fillIdentity(identity: RecordIdentity, reading: Reading): void {
   const time = row[identity.time] as string;
   const text = row[identity.text];
   if (typeof id === 'string') {
-    if (!isUuid(id)) keepAsSent(reading, filledBy.get(identity.id)!);
+    if (!isUuid(id)) keepAsSent(reading, filledBy[identity.id]!);
     row[identity.id] = identityOfId(id);
   } else if (typeof text === 'string') {
     row[identity.id] = identityOfText(
@@ -83,18 +83,22 @@ function fillIdentity(identity: RecordIdentity, reading: Reading): void {
       identity.qualifiers.map((column) => row[column] ?? null),
     );
   } else {
-    const field = filledBy.get(identity.time)!;
+    const field = filledBy[identity.time]!;
     row[identity.id] = identityOfContent(time, record, field.parents.length === 0 ? field.name : undefined);
   }
 }
 
-function noteFields({ record, filledBy, extra }: Reading, fieldsSeen: Map<string, 'column' | 'extra'>): void {
+function noteFields(
+  { record, filledBy, isNested, extra }: Reading,
+  fieldsSeen: Map<string, 'column' | 'extra'>,
+): void {
   for (const name of Object.keys(record)) {
     if (fieldsSeen.get(name) === 'column') continue;
     fieldsSeen.set(name, extra !== undefined && name in extra ? 'extra' : 'column');
   }
   // Of an object that columns were read from, the rest is in `extra`.
-  for (const { parents } of filledBy.values()) {
+  if (!isNested) return;
+  for (const { parents } of Object.values(filledBy)) {
     if (parents[0] !== undefined) fieldsSeen.set(parents[0], 'column');
   }
 }

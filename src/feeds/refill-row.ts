@@ -23,7 +23,7 @@ export function refillRow(shape: RecordShape, tree: FieldTree, emptyRow: Row, ro
   emptyDifferences(shape.differences, after);
 
   const reading = readFields(sent, tree, emptyRow);
-  for (const [column, field] of reading.filledBy) {
+  for (const [column, field] of Object.entries(reading.filledBy)) {
     if (after[column] === null) after[column] = reading.row[column]!;
     else keepAsSent(reading, field);
   }

@@ -49,6 +49,12 @@ export function namedDatabaseError(error: unknown): unknown {
         cause: error,
         hint: 'Create it (createdb), or mend DATABASE_URL.',
       });
+    case '26000':
+    case '42P05':
+      return new ConfigError(`A pooler before the warehouse loses prepared statements: ${error.message}`, {
+        cause: error,
+        hint: 'Use the server itself, session pooling, or PgBouncer 1.21 or newer with max_prepared_statements.',
+      });
     case '42501':
       return new ConfigError(`The warehouse's user may not do this: ${error.message}`, {
         cause: error,

@@ -1,0 +1,159 @@
+import { sql } from 'kysely';
+import pg from 'pg';
+import { gmsiHeadlines } from '../src/feeds/gmsi-headlines.ts';
+import { commitPage } from '../src/pipeline/commit-page.ts';
+import { type Ledger, openLedger } from '../src/pipeline/request-budget.ts';
+import { Secret } from '../src/secret.ts';
+import type { Warehouse } from '../src/warehouse/connect.ts';
+import { copyWindow } from './copy.ts';
+import { pageSize, series, someWindows, type WindowOfPages } from './pages.ts';
+import { type BenchServer, open } from './server.ts';
+import { median, megabytes, thousands, type Verdict } from './statistics.ts';
+
+const windows = 2;
+const pagesEach = 8;
+const rounds = 20;
+
+/**
+ * The loader alone, from rows to committed pages, against COPY. Each has a warehouse of its own and they take turns,
+ * window by window, so that whatever else the machine does strikes them all alike.
+ */
+export async function benchLoader(server: BenchServer): Promise<Verdict[]> {
+  const pages = await someWindows(windows, pagesEach);
+  const copy = await aTurn(server, 1);
+  const one = await aTurn(server, 1);
+  const two = await aTurn(server, 2);
+  const client = new pg.Client({ connectionString: copy.url });
+  await client.connect();
+  const milliseconds = { copy: [] as number[], one: [] as number[], two: [] as number[] };
+  for (let round = 0; round <= rounds; round++) {
+    // Another country a round: the same pages, as rows of their own.
+    const country = `C${round}`;
+    for (let first = 0; first < windows; first += 2) {
+      const at = round * windows + first;
+      const turns = {
+        copy: async () => {
+          await copyWindow(client, at + 1, country, pages[first]!);
+          await copyWindow(client, at + 2, country, pages[first + 1]!);
+        },
+        one: async () => {
+          await loadWindow(one, at + 1, country, pages[first]!);
+          await loadWindow(one, at + 2, country, pages[first + 1]!);
+        },
+        two: () =>
+          Promise.all([
+            loadWindow(two, at + 1, country, pages[first]!),
+            loadWindow(two, at + 2, country, pages[first + 1]!),
+          ]),
+      };
+      for (const [name, turn] of inAnyOrder(Object.entries(turns))) {
+        const startedAt = performance.now();
+        await turn();
+        // The first round warms up caches, prepared statements and the compiler.
+        if (round > 0) milliseconds[name as keyof typeof turns].push(performance.now() - startedAt);
+      }
+    }
+  }
+  await client.end();
+  const unchanged = await redrain(one, pages);
+  for (const { db } of [copy, one, two]) await db.destroy();
+
+  const rate = (times: readonly number[]) => (2 * pagesEach * pageSize * 1000) / median(times);
+  const ratio = (times: readonly number[]) =>
+    median(times.map((time, turn) => milliseconds.copy[turn]! / time));
+  const { one: onOne, two: onTwo } = milliseconds;
+  console.log(
+    `COPY ${thousands(rate(milliseconds.copy))} rows/s, loader ${thousands(rate(onOne))} on one connection, ${thousands(rate(onTwo))} on two`,
+    `(medians of ${onOne.length} turns of ${2 * pagesEach} pages of ${pageSize}).`,
+  );
+  return [
+    verdict('loader on one connection, of COPY', ratio(onOne), 0.9),
+    verdict('loader on two connections, of COPY on one', ratio(onTwo), 1.3),
+    unchanged,
+  ];
+}
+
+function verdict(goal: string, measured: number, least: number): Verdict {
+  return { goal: `${goal}: at least ${least}`, measured: measured.toFixed(2), met: measured >= least };
+}
+
+interface Turn {
+  readonly url: string;
+  readonly db: Warehouse;
+  readonly ledger: Ledger;
+}
+
+async function aTurn(server: BenchServer, connections: number): Promise<Turn> {
+  const url = await server.aWarehouse();
+  const db = open(url, connections);
+  await sql`
+    insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, settled_before, state, load_id)
+    select ${gmsiHeadlines.name}, 'C' || n / ${windows}::int, ${series.topic}, ${series.matchType},
+           date '2016-01-01' + 90 * n, date '2016-01-01' + 90 * n + 89, current_date, 'draining', 1
+    from generate_series(0, ${(rounds + 1) * windows - 1}::int) as n`.execute(db);
+  // As many partitions as ten years have.
+  await sql`
+    select gmsi.ensure_month_partition('headlines', month::date)
+    from generate_series(date '2016-01-01', '2025-12-01', '1 month') as month`.execute(db);
+  return { url, db, ledger: openLedger(db, new Secret('bench'), Number.MAX_SAFE_INTEGER, () => new Date()) };
+}
+
+const known = new Set<string>();
+
+/** A window as the pipeline commits it: each page booked, the coverage with the last one. */
+async function loadWindow(
+  { db, ledger }: Turn,
+  windowId: number,
+  country: string,
+  pages: WindowOfPages,
+): Promise<void> {
+  const { signal } = new AbortController();
+  for (const [page, rows] of pages.entries()) {
+    await ledger.book(signal);
+    const token = page === 0 ? null : `token ${page}`;
+    const nextToken = page === pages.length - 1 ? null : `token ${page + 1}`;
+    const at = { windowId, loadId: 1, pages: page, nextToken: token };
+    const from = { feed: gmsiHeadlines, series: { ...series, country }, isBackfilled: () => true };
+    const poll = { polledAt: null, reachesToday: false };
+    await commitPage(
+      db,
+      { ...from, ...poll, rows, rejected: [], records: rows.length, at, nextToken },
+      known,
+    );
+  }
+}
+
+/** Drains the windows of one country again: no row may be written. */
+async function redrain(turn: Turn, pages: readonly WindowOfPages[]): Promise<Verdict> {
+  const { db } = turn;
+  await sql`update gmsi.windows set state = 'draining', pages = 0, next_token = null where country = 'C1'`.execute(
+    db,
+  );
+  const before = await written(db);
+  for (const [window, of] of pages.entries()) await loadWindow(turn, windows + window + 1, 'C1', of);
+  const after = await written(db);
+  const rows = after.rows - before.rows;
+  const bytes = after.bytes - before.bytes;
+  return {
+    goal: `${thousands(pages.length * pagesEach * pageSize)} unchanged rows drained again: none written`,
+    measured: `${thousands(rows)} rows written, tables grew by ${megabytes(bytes)}`,
+    met: rows === 0 && bytes === 0,
+  };
+}
+
+/** Rows that were ever written to the headlines and their revisions, and the size of both with their indexes. */
+async function written(db: Warehouse): Promise<{ rows: number; bytes: number }> {
+  // A backend reports what it has done when it is idle, at most once a second, unless it is told to.
+  await sql`select pg_stat_force_next_flush()`.execute(db);
+  const { rows } = await sql<{ rows: number; bytes: number }>`
+    select sum(n_tup_ins + n_tup_upd + n_tup_del)::bigint as rows, sum(pg_total_relation_size(relid))::bigint as bytes
+    from pg_stat_user_tables where schemaname = 'gmsi' and relname like 'headline%'`.execute(db);
+  return rows[0]!;
+}
+
+function inAnyOrder<T>(items: readonly T[]): T[] {
+  return items
+    .map((item) => ({ item, place: Math.random() }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ item }) => item);
+}

@@ -1,0 +1,37 @@
+import { cpus, totalmem } from 'node:os';
+import { table } from '../src/terminal/table.ts';
+import { benchAtTheLimit } from './at-the-limit.ts';
+import { benchEndToEnd } from './end-to-end.ts';
+import { benchLoader } from './loader.ts';
+import { benchMemory } from './memory.ts';
+import { startServer } from './server.ts';
+import type { Verdict } from './statistics.ts';
+
+const parts = {
+  loader: benchLoader,
+  'end-to-end': benchEndToEnd,
+  'at-the-limit': benchAtTheLimit,
+  memory: benchMemory,
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !Object.hasOwn(parts, name));
+if (unknown.length > 0) {
+  console.error(`There is no part ${unknown.join(', ')}; the parts are ${Object.keys(parts).join(', ')}.`);
+  process.exit(2);
+}
+
+console.log(
+  `${cpus().length} × ${cpus()[0]?.model.trim()}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, ${process.platform} ${process.arch}, Node.js ${process.version}`,
+);
+const verdicts: Verdict[] = [];
+for (const [name, bench] of Object.entries(parts)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  await using server = await startServer();
+  console.log(`\n${name}, with PostgreSQL ${server.version} on the same machine`);
+  const startedAt = performance.now();
+  verdicts.push(...(await bench(server)));
+  console.log(`(${((performance.now() - startedAt) / 1000).toFixed(0)} s)`);
+}
+const rows = verdicts.map(({ goal, measured, met }) => [goal, measured, met ? 'met' : 'missed']);
+console.log(`\n${table(['goal', 'measured', ''], rows)}`);

@@ -1,0 +1,46 @@
+import { backfill, sandbox } from './processes.ts';
+import type { BenchServer } from './server.ts';
+import { megabytes, thousands, type Verdict } from './statistics.ts';
+
+const most = 200e6;
+/** What "flat" leaves to chance: peaks of equal jobs differ by about half of it. */
+const tolerance = 1.15;
+
+/** The largest resident memory of the process, for jobs that hold more and more, and for one with very many windows. */
+export async function benchMemory(server: BenchServer): Promise<Verdict[]> {
+  await using service = await sandbox({ limits: null });
+  const addresses = async () => ({ service: service.url, warehouse: await server.aWarehouse() });
+  const pair = { topics: ['Inflation-Food'], service: { rate: 'unlimited' } };
+  const peaks: number[] = [];
+  for (const [countries, start_date] of [
+    [['US'], '2025-01-01'],
+    [['US', 'GB'], '2024-01-01'],
+    [['US', 'GB', 'DE', 'JP'], '2022-01-01'],
+  ] as const) {
+    const loaded = await backfill(
+      { ...pair, countries, start_date, end_date: '2025-12-31' },
+      await addresses(),
+    );
+    peaks.push(loaded.peakBytes);
+    console.log(`${thousands(loaded.records)} records: at most ${megabytes(loaded.peakBytes)}`);
+  }
+  // Every pair over ten years, planned, and ended by its budget after a few pages.
+  const all = {
+    ...{ countries: 'all', topics: 'all', start_date: '2016-01-01', end_date: '2025-12-31' },
+    ...{ budget: { requests_per_month: 50, reserve: 0 }, service: { rate: 'unlimited' } },
+  };
+  const planned = await backfill(all, await addresses(), 75);
+  console.log(
+    `all pairs over ten years, planned in ${planned.seconds.toFixed(0)} s: at most ${megabytes(planned.peakBytes)}`,
+  );
+  const peak = Math.max(...peaks, planned.peakBytes);
+  const growth = peaks.at(-1)! / peaks[0]!;
+  return [
+    { goal: 'peak memory: under 200 MB', measured: megabytes(peak), met: peak < most },
+    {
+      goal: `peak memory of 16 times the records, of once: at most ${tolerance}`,
+      measured: growth.toFixed(2),
+      met: growth <= tolerance,
+    },
+  ];
+}

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { Secret } from '../src/secret.ts';
+import { connect, type Warehouse } from '../src/warehouse/connect.ts';
+import { useEmbeddedServer } from '../src/warehouse/embedded/server.ts';
+import { migrate } from '../src/warehouse/migrate.ts';
+
+/** The embedded PostgreSQL in a folder of its own, gone when disposed. */
+export interface BenchServer extends AsyncDisposable {
+  readonly version: string;
+  /** Makes an empty, migrated warehouse. @returns its address */
+  aWarehouse(): Promise<string>;
+}
+
+export async function startServer(): Promise<BenchServer> {
+  const home = await mkdtemp(join(tmpdir(), 'gmsi-bench-'));
+  const server = await useEmbeddedServer(home);
+  const admin = new pg.Client({ connectionString: server.url.reveal() });
+  await admin.connect();
+  const { rows } = await admin.query('select current_setting($1) as version', ['server_version']);
+  let made = 0;
+  return {
+    version: rows[0].version,
+    async aWarehouse() {
+      const url = new URL(server.url.reveal());
+      url.pathname = `/bench_${++made}`;
+      await admin.query(`create database bench_${made}`);
+      const warehouse = open(url.href, 1);
+      await migrate(warehouse);
+      await warehouse.destroy();
+      return url.href;
+    },
+    async [Symbol.asyncDispose]() {
+      await admin.end();
+      await server[Symbol.asyncDispose]();
+      // For root the cluster lies outside of its home.
+      for (const folder of [server.location.cluster, home])
+        await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The warehouse as the program itself opens it. */
+export function open(url: string, connections: number): Warehouse {
+  return connect({ kind: 'url', url: new Secret(url) }, connections);
+}
