@@ -1,13 +1,17 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import type { FeedName } from '../../src/sandbox/index.ts';
+import { catalog } from '../../src/feeds/catalog.ts';
+import type { FeedName, Sandbox } from '../../src/sandbox/index.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { aJob, runBackfill } from '../support/run-backfill.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 
 const days = { from: '2026-09-01', to: '2026-10-15' };
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const tickers = ['BTC_CRY', 'BZ_COM'];
+
+type Days = { readonly from: string; readonly to: string };
 
 interface Case {
   readonly feed: string;
@@ -95,6 +99,63 @@ const cases: readonly Case[] = [
   },
 ];
 
+/** The rows of a feed's table for some days, in a form to compare. */
+async function heldIn(
+  db: Warehouse,
+  { table, time, columns }: Pick<Case, 'table' | 'time' | 'columns'>,
+  of: Days,
+): Promise<string[]> {
+  const names = Object.keys(columns);
+  const { rows } = await sql<Record<string, unknown>>`
+    select ${sql.ref(time)} as "at", ${sql.join(names.map((column) => sql.ref(column)))}
+    from ${sql.table(`gmsi.${table}`)}
+    where (${sql.ref(time)} at time zone 'UTC')::date between ${of.from}::date and ${of.to}::date
+  `.execute(db);
+  return rows
+    .map((row) => JSON.stringify([(row.at as Date).toISOString(), ...names.map((name) => row[name])]))
+    .sort();
+}
+
+/** What the sandbox serves for the same days, in the same form. */
+function servedFor(
+  sandbox: Sandbox,
+  { truth, columns }: Pick<Case, 'truth' | 'columns'>,
+  of: Days,
+): string[] {
+  const served = truth.flatMap(([name, query]) => sandbox.truthOf(name, { ...query, ...of }));
+  return served
+    .map(({ publishedAt, wire }) =>
+      JSON.stringify([
+        new Date(publishedAt).toISOString(),
+        ...Object.values(columns).map((field) => wire[field] ?? null),
+      ]),
+    )
+    .sort();
+}
+
+const isLive = ({ feed }: Case) => catalog.get(feed)!.live !== undefined;
+
+describe.each(cases.filter(isLive))('the live twin of feed $feed', ({ feed, job: keys, ...one }) => {
+  it('is read by a sync, and what both bring is one row', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({ limits: null, clock, tickerLookBackDays: null, volume: 3 });
+    const since = { from: '2026-11-10', to: '2026-11-20' };
+    const none = { countries: undefined, topics: undefined };
+    const job = aJob({ feed, ...none, ...keys, start_date: since.from, end_date: 'today' });
+
+    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
+    const synced = await runSync({ job, db, sandbox, clock });
+    expect(synced).toMatchObject({
+      outcome: 'done',
+      live: { series: one.truth.length, failed: 0, cutOff: 0 },
+    });
+    expect(synced.live.records).toBeGreaterThan(0);
+    expect(synced.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0 });
+    expect(await heldIn(db, one, since)).toEqual(servedFor(sandbox, one, since));
+  });
+});
+
 describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, columns }) => {
   it('is loaded exactly as the service has it, once, and kept covered', async () => {
     await using warehouse = await aWarehouse();
@@ -113,22 +174,8 @@ describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, colum
     expect(result).toMatchObject({ outcome: 'done', totals: { records_rejected: 0 } });
     expect(result.totals.rows_inserted).toBeGreaterThan(0);
 
-    const served = truth.flatMap(([name, query]) => sandbox.truthOf(name, { ...query, ...days }));
-    const { rows } = await sql<Record<string, unknown>>`
-      select ${sql.ref(time)} as "at", ${sql.join(Object.keys(columns).map((column) => sql.ref(column)))}
-      from ${sql.table(`gmsi.${table}`)}
-      where (${sql.ref(time)} at time zone 'UTC')::date between ${days.from}::date and ${days.to}::date
-    `.execute(warehouse.db);
-    const held = rows.map((row) =>
-      JSON.stringify([(row.at as Date).toISOString(), ...Object.keys(columns).map((column) => row[column])]),
-    );
-    const expected = served.map(({ publishedAt, wire }) =>
-      JSON.stringify([
-        new Date(publishedAt).toISOString(),
-        ...Object.values(columns).map((field) => wire[field] ?? null),
-      ]),
-    );
-    expect(held.sort()).toEqual(expected.sort());
+    const held = await heldIn(warehouse.db, { table, time, columns }, days);
+    expect(held).toEqual(servedFor(sandbox, { truth, columns }, days));
 
     const before = sandbox.stats().requests;
     expect(await runBackfill({ job, db: warehouse.db, sandbox, clock })).toMatchObject({
