@@ -56,7 +56,9 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
   let report: ProbeReport | undefined;
   try {
     await attempt(findings, 'warehouse', async () => {
-      warehouse = await openWarehouse(session, options.probe ? 'migrate' : 'as-is');
+      // The embedded warehouse is the program's own; somebody's database is only looked at.
+      const isOurs = session.config.warehouse.kind === 'embedded';
+      warehouse = await openWarehouse(session, isOurs || options.probe ? 'migrate' : 'as-is');
       return `${warehouse.description}, PostgreSQL ${(await checkServer(warehouse.db)).version}`;
     });
     if (warehouse) {
