@@ -4,7 +4,7 @@ import { median, thousands, type Verdict } from './statistics.ts';
 
 const rounds = 3;
 const countries = ['US', 'GB', 'DE', 'JP'];
-const topics = ['Inflation-Food', 'Market Stress'];
+const topics = ['Inflation-Food'];
 // The quarters of a year, 90 days each as the service counts them, so that both ask for the very same pages.
 const quarters = [
   { startDate: '2025-10-03', endDate: '2025-12-31' },

@@ -7,7 +7,7 @@ import {
   serviceAccess,
   today,
 } from '../compose.ts';
-import { exitCodeOfOutcome, worst } from '../exit.ts';
+import { exitCodeOf, exitCodeOfOutcome, exitCodes, explain, worst } from '../exit.ts';
 import type { Job } from '../job/job.ts';
 import type { RunContext, RunResult } from '../pipeline/open-load.ts';
 import { showProgress } from '../terminal/progress.ts';
@@ -33,7 +33,19 @@ export async function runJobs<Result extends RunResult>(
   const codes: number[] = [];
   const summaries: object[] = [];
   for (const job of jobs) {
-    const summary = await runJob(session, warehouse.db, job, runner);
+    let summary: Result & RunSummary;
+    try {
+      summary = await runJob(session, warehouse.db, job, runner);
+    } catch (error) {
+      // With jobs before or after it, what they did is told all the same.
+      if (jobs.length === 1) throw error;
+      const code = exitCodeOf(error);
+      codes.push(code);
+      summaries.push({ job: job.name, outcome: 'failed', error: (error as Error).message });
+      process.stderr.write(`${job.name}: ${explain(error, false)}`);
+      if (code === exitCodes.doNotRetry || code === exitCodes.interrupted) break;
+      continue;
+    }
     codes.push(exitCodeOfOutcome(summary.outcome));
     summaries.push(summaryAsJson(summary));
     if (!session.json) process.stdout.write(`${describeSummary(summary)}\n`);

@@ -28,7 +28,7 @@ export async function backfill(given: BackfillContext): Promise<RunResult> {
   const open = await withWarehouseRetries(() => countOpen(warehouse, scope, nobody));
   const all = open.free + open.held;
   if (all === 0) {
-    const windows = await countByState(warehouse, scope);
+    const windows = await withWarehouseRetries(() => countByState(warehouse, scope));
     return { ...run.nothingToDo(), outcome: windows.refused > 0 ? 'incomplete' : 'done', windows, scope };
   }
 

@@ -46,7 +46,6 @@ export async function drainAll(
   const run = { loadId: load.loadId, leaseSeconds };
   const lookBack = watchLookBack(load.warehouse, load.scope, load.loadId);
   let ended: LoadEnd | undefined;
-  let failed = 0;
   let inARow = 0;
 
   function endEarly(outcome: LoadOutcome, error: unknown, now: boolean): void {
@@ -99,7 +98,6 @@ export async function drainAll(
 
   async function fail(window: ClaimedWindow, error: unknown): Promise<void> {
     const refusal = await judge(window, error);
-    failed += 1 + refusal.marked;
     load.totals.windows_failed += 1 + refusal.marked;
     const message = error instanceof Error ? error.message : String(error);
     await leave(window, { event: refusal.event, error: message });
@@ -180,7 +178,8 @@ export async function drainAll(
 
   if (ended) return ended;
   if (load.stop.aborted) return { outcome: 'interrupted', error: undefined };
-  const { refused } = await withWarehouseRetries(() => countByState(load.warehouse, load.scope));
+  // Also what another run failed at meanwhile: it is not loaded.
+  const { failed, refused } = await withWarehouseRetries(() => countByState(load.warehouse, load.scope));
   return { outcome: failed + refused > 0 ? 'incomplete' : 'done', error: undefined };
 }
 

@@ -22,8 +22,7 @@ const restartsAllowed = 2;
  * @throws whatever a page could not be had or committed for; what is committed stays
  */
 export async function drainWindow(load: Load, claimed: ClaimedWindow): Promise<'drained' | 'stopped'> {
-  // Without a token it begins at its first page, whatever an earlier drain had counted.
-  let window = claimed.next_token === null ? { ...claimed, pages: 0 } : claimed;
+  let window = canResume(load, claimed) ? claimed : { ...claimed, next_token: null, pages: 0 };
   for (let restarts = 0; ; restarts++) {
     const request =
       window.next_token === null ? await begin(load, window, restarts > 0) : resume(load, window);
@@ -39,6 +38,15 @@ export async function drainWindow(load: Load, claimed: ClaimedWindow): Promise<'
       window = { ...window, next_token: null, pages: 0 };
     }
   }
+}
+
+/**
+ * A window goes on at its checkpoint, with the page size that its cursor is bound to; where the job now asks for smaller
+ * pages, those may be what makes it drainable at all, so it begins again. Without a token it begins at its first page,
+ * whatever an earlier drain had counted.
+ */
+function canResume({ job }: Load, { next_token, page_size }: ClaimedWindow): boolean {
+  return next_token !== null && page_size! <= job.service.pageSize;
 }
 
 /** The service refused a request that carried a token: it may have expired, so the window can begin again. */

@@ -143,6 +143,12 @@ function endings(outside: AbortSignal) {
   return { stop: stop.signal, abort: abort.signal, end, dispose };
 }
 
+/** What a run did that had nothing to do. */
+export function nothingDone(totals: LoadTotals, seconds: number): RunResult {
+  const windows = { pending: 0, draining: 0, drained: 0, failed: 0, refused: 0 };
+  return { outcome: 'done', error: undefined, loadId: undefined, totals, windows, scope: undefined, seconds };
+}
+
 /** Totals at nought; requests are those of the client. */
 export function countingTotals(client: Client): LoadTotals {
   return {

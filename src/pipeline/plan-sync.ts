@@ -1,9 +1,16 @@
 import type { Job } from '../job/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { noteConcern, noteSavings, readHabits } from '../warehouse/queries/cadence.ts';
-import { findSyncBegin, findSyncGaps, insertWindows, lockPlanning } from '../warehouse/queries/planning.ts';
+import {
+  dropLongWindows,
+  findSyncBegin,
+  findSyncGaps,
+  insertWindows,
+  lockPlanning,
+} from '../warehouse/queries/planning.ts';
 import { type SeriesKey, seriesOf, type WindowScope } from '../warehouse/queries/window-scope.ts';
 import { dayRange, daysIn } from '../window/day-range.ts';
+import { longestWindowDays } from '../window/request-range.ts';
 import { batches, cutGaps } from './plan-windows.ts';
 import { type SyncMoment, spacePolls } from './space-polls.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
@@ -34,6 +41,7 @@ export async function planSync(
   return withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
       await lockPlanning(trx, scope.feed);
+      await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
       const from = await findSyncBegin(trx, scope, unsettledFrom);
       if (from === null) return undefined;
       const gaps = await findSyncGaps(trx, scope, unsettledFrom);

@@ -39,9 +39,11 @@ export async function readLive(load: Load, all: readonly SeriesKey[], onDone: ()
         if (isCutOff) cutOff.push(key);
       } catch (error) {
         if (load.abort.aborted) return;
-        counts.failed++;
         const isHopeless = ++inARow >= failuresInARow + load.job.service.concurrency;
-        end = endedBy(error) ?? { outcome: 'incomplete', error: isHopeless ? error : undefined };
+        // What ended the run stays its end, whatever else still fails on the way out.
+        if (!endsRun(end))
+          end = endedBy(error) ?? { outcome: 'incomplete', error: isHopeless ? error : undefined };
+        if (!(error instanceof BudgetSpent)) counts.failed++;
         load.log.warn({ ...key, why: (error as Error).message }, 'a live answer could not be had');
       }
       onDone();

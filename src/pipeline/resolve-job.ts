@@ -18,7 +18,7 @@ import {
 import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import type { DayRange } from '../window/day-range.ts';
 import { wantedDays } from '../window/wanted-days.ts';
-import { countingTotals, type RunContext, type RunResult } from './open-load.ts';
+import { countingTotals, nothingDone, type RunContext, type RunResult } from './open-load.ts';
 import { type Origin, originOf } from './origin.ts';
 
 /** Lookups older than this are fetched again before a load. */
@@ -121,10 +121,6 @@ export async function resolveRun({ job, warehouse, client, clock, stop }: RunCon
   const days = wantedDays(job, today);
   const scope = days && scopeOf(job, days, lookups);
   const totals = countingTotals(client);
-  const windows = { pending: 0, draining: 0, drained: 0, failed: 0, refused: 0 };
-  const nothingToDo = (): RunResult => ({
-    ...{ outcome: 'done', error: undefined, loadId: undefined, totals, windows, scope: undefined },
-    seconds: seconds(),
-  });
+  const nothingToDo = () => nothingDone(totals, seconds());
   return { feed, reader, origin, totals, today, scope, seconds, nothingToDo };
 }

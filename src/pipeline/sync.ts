@@ -6,7 +6,14 @@ import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import { settledBefore } from '../window/wanted-days.ts';
 import { drainAll, type LoadEnd } from './drain-all.ts';
 import { runWithLearnedReading } from './learned-reading.ts';
-import { type OpenLoad, openLoad, type RunContext, type RunResult } from './open-load.ts';
+import {
+  countingTotals,
+  nothingDone,
+  type OpenLoad,
+  openLoad,
+  type RunContext,
+  type RunResult,
+} from './open-load.ts';
 import { planAgain, planSync, type SyncPlan } from './plan-sync.ts';
 import { type LiveRead, readLive } from './read-live.ts';
 import { resolveRun } from './resolve-job.ts';
@@ -35,15 +42,22 @@ const noLive = { series: 0, records: 0, failed: 0, cutOff: 0 };
 export async function sync(given: RunContext): Promise<SyncResult> {
   const context = await runWithLearnedReading(given);
   const { job, warehouse } = context;
-  await using claim = await claimSync(warehouse, `${job.feed} ${job.name}`);
+  await using claim = await claimSync(warehouse, nameOf(job));
+  if (!claim.isOurs)
+    return {
+      ...nothingDone(countingTotals(context.client), 0),
+      isElsewhere: true,
+      live: noLive,
+      cadence: allPolled(job),
+    };
   const run = await resolveRun(context);
   const nothing = () => ({
     ...run.nothingToDo(),
-    isElsewhere: !claim.isOurs,
+    isElsewhere: false,
     live: noLive,
     cadence: allPolled(job),
   });
-  if (!claim.isOurs || !run.scope) return nothing();
+  if (!run.scope) return nothing();
 
   const { totals, today } = run;
   const now = context.clock();
@@ -69,10 +83,10 @@ export async function sync(given: RunContext): Promise<SyncResult> {
   let read: LiveRead | undefined;
   try {
     end = await drainAll(opened.load, context.leaseSeconds, opened.end);
-    if (live.length > 0 && mayGoOn(end)) {
+    if (live.length > 0 && mayGoOn(end, opened)) {
       read = await readLive(opened.load, live, () => answered++);
       end = worse(end, read.end);
-      if (read.cutOff.length > 0 && mayGoOn(end))
+      if (read.cutOff.length > 0 && mayGoOn(end, opened))
         end = worse(end, await drainCutOff(context, opened, scope, read));
     }
   } finally {
@@ -85,6 +99,11 @@ export async function sync(given: RunContext): Promise<SyncResult> {
     ...{ isElsewhere: false, live: { ...counts, cutOff: cutOff.length } },
     cadence: { leftOut: plan.leftOut, requestsSaved: plan.requestsSaved, recheckDays },
   };
+}
+
+/** The same for the same job only: two files of one name may ask for different things. */
+function nameOf({ feed, name, selections, matchType, variants, startDate }: Job): string {
+  return JSON.stringify([feed, name, selections, matchType, variants, startDate.toString()]);
 }
 
 function allPolled({ lookbackDays }: Job): SyncResult['cadence'] {
@@ -108,8 +127,9 @@ async function drainCutOff(
   return drainAll(load, context.leaseSeconds, opened.end);
 }
 
-function mayGoOn({ outcome }: LoadEnd): boolean {
-  return outcome === 'done' || outcome === 'incomplete';
+/** Some windows may have failed; what stops the whole load is another matter. */
+function mayGoOn({ outcome }: LoadEnd, { load }: OpenLoad): boolean {
+  return (outcome === 'done' || outcome === 'incomplete') && !load.stop.aborted;
 }
 
 /** Of two parts of a run, the end that says more. */

@@ -139,3 +139,47 @@ describe('days that may still change', () => {
 async function openWindows(db: Warehouse) {
   return (await windowsOf(db)).filter(({ state }) => state !== 'drained');
 }
+
+describe('a window that failed', () => {
+  it('is cut anew where the job now asks for shorter ones', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+    const { db } = warehouse;
+    const scope = { ...us, from: '2026-03-01', to: '2026-03-20' };
+    sandbox.script([
+      {
+        kind: 'refuse',
+        status: 422,
+        detail: 'too much at once',
+        times: 1,
+        match: ({ query }) => 'start_date' in query,
+      },
+    ]);
+    const long = aJobFor(scope, { step: 'P20D', service: inTurn });
+    expect((await runBackfill({ job: long, db, sandbox })).windows).toMatchObject({ failed: 1 });
+    const requests = watchRequests(sandbox);
+    const short = aJobFor(scope, { step: 'P10D', service: inTurn });
+    expect(await runBackfill({ job: short, db, sandbox })).toMatchObject({
+      outcome: 'done',
+      windows: { drained: 2, failed: 0 },
+    });
+    expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(['2026-03-11', '2026-03-01']);
+  });
+
+  it('half-way begins again with smaller pages where the job now asks for those', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    const { db } = warehouse;
+    const scope = { ...us, from: '2026-03-01', to: '2026-03-20' };
+    sandbox.script([
+      { kind: 'refuse', status: 422, detail: 'too large', times: 3, match: ({ token }) => token !== null },
+    ]);
+    const large = aJobFor(scope, { service: { ...inTurn, page_size: 100 } });
+    expect((await runBackfill({ job: large, db, sandbox })).windows).toMatchObject({ failed: 1 });
+    const requests = watchRequests(sandbox);
+    const small = aJobFor(scope, { service: { ...inTurn, page_size: 50 } });
+    expect((await runBackfill({ job: small, db, sandbox })).outcome).toBe('done');
+    expect(new Set(requests.flatMap(({ query }) => query.limit ?? []))).toEqual(new Set(['50']));
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+});

@@ -155,4 +155,95 @@ describe('a sync', () => {
     const result = await runSync({ job, db: warehouse.db, sandbox, clock: noon });
     expect(result).toMatchObject({ outcome: 'done', loadId: undefined });
   });
+
+  it('takes up a window in the middle that failed, and asks for none of the covered days around it again', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const job = aJobFor(one, { ...open, step: 'P7D', service: { end_date: 'inclusive' } });
+    {
+      await using sandbox = await startSandbox({ limits: null, clock: at('2026-10-08T12:00:00Z') });
+      await runSync({ job, db, sandbox, clock: at('2026-10-08T12:00:00Z') });
+    }
+    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    const isBroken = ({ query }: { query: { start_date?: string } }) =>
+      query.start_date! > '2026-10-20' && query.start_date! < '2026-11-01';
+    sandbox.script([{ kind: 'refuse', status: 422, detail: 'broken', times: 2, match: isBroken }]);
+    expect(await runSync({ job, db, sandbox, clock: noon })).toMatchObject({
+      outcome: 'incomplete',
+      windows: { failed: 2 },
+    });
+
+    sandbox.script([]);
+    const requests = watchRequests(sandbox);
+    expect(await runSync({ job, db, sandbox, clock: noon })).toMatchObject({
+      outcome: 'done',
+      windows: { failed: 0 },
+    });
+    const asked = requests.flatMap(({ query }) => query.start_date ?? []).sort();
+    expect(asked).toHaveLength(3);
+    expect(asked.filter((day) => day < '2026-10-20' || (day > '2026-11-01' && day < '2026-11-17'))).toEqual(
+      [],
+    );
+    const since = { ...one, from: '2026-10-05' };
+    expect(await heldBy(db, since)).toEqual(servedBy(sandbox, since));
+  });
+
+  it('that is hopeless says why, and is not taken for interrupted', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    sandbox.script([
+      {
+        kind: 'refuse',
+        status: 404,
+        detail: 'nothing here',
+        times: 1e6,
+        match: ({ path }) => path.includes('/gmsi/') && !path.includes('topics'),
+      },
+    ]);
+    const job = aJobFor(
+      {
+        ...one,
+        countries: [
+          'US',
+          'NO',
+          'DE',
+          'GB',
+          'JP',
+          'BR',
+          'FR',
+          'IT',
+          'CA',
+          'ES',
+          'SE',
+          'DK',
+          'FI',
+          'NL',
+          'BE',
+          'AT',
+          'CH',
+          'PL',
+          'PT',
+          'IE',
+        ],
+      },
+      open,
+    );
+    const result = await runSync({ job, db: warehouse.db, sandbox, clock: noon });
+    expect(result.outcome).toBe('incomplete');
+    expect(String(result.error)).toContain('nothing here');
+  });
+
+  it('ends as failed where the live feed refuses the key, whatever else fails on the way', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    const isLive = ({ path }: { path: string }) => path.includes('/live/');
+    sandbox.script([
+      { kind: 'auth', status: 401, times: 1, match: isLive },
+      { kind: 'refuse', status: 404, detail: 'no live feed', times: 1e6, match: isLive },
+    ]);
+    const job = aJobFor({ ...one, countries: ['US', 'NO', 'DE', 'GB', 'JP', 'BR'] }, open);
+    const result = await runSync({ job, db: warehouse.db, sandbox, clock: noon });
+    expect(result).toMatchObject({ outcome: 'failed' });
+    expect(String(result.error)).toContain('401');
+  });
 });

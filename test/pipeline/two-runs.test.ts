@@ -19,6 +19,27 @@ const covered = {
 };
 
 describe('runs of one job at once', () => {
+  it('do not hand a window that fails back and forth, and neither ends as if it were loaded', async () => {
+    await using warehouse = await aWarehouse({ connections: 8 });
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    sandbox.script([
+      {
+        kind: 'refuse',
+        status: 422,
+        detail: 'broken',
+        times: 1e6,
+        match: ({ path, query }) => path.endsWith('/US') && query.start_date === '2026-09-11',
+      },
+    ]);
+    const results = await Promise.all([1, 2].map(() => runBackfill({ job, db, sandbox, clock })));
+    expect(results.map(({ outcome }) => outcome)).toEqual(['incomplete', 'incomplete']);
+    expect(sandbox.stats().faults.refuse).toBe(1);
+    // The next run takes it up.
+    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('incomplete');
+    expect(sandbox.stats().faults.refuse).toBe(2);
+  });
+
   it.each([2, 3])('(%i of them) share the work, and all end when all of it is done', async (runs) => {
     await using warehouse = await aWarehouse({ connections: 8 });
     await using sandbox = await startSandbox({ limits: null, clock });

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -86,6 +87,8 @@ async function startContainer(): Promise<Server> {
   const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
   const { Wait } = await import('testcontainers');
   const container = await new PostgreSqlContainer(process.env.POSTGRES_IMAGE ?? 'postgres:18')
+    // Not the default, `test`: that secrets are nowhere stored must be told by what could be nothing else.
+    .withPassword(randomBytes(12).toString('hex'))
     // Its own strategy waits for the engine to check the container's health, which podman without systemd never does.
     .withWaitStrategy(Wait.forSuccessfulCommand('pg_isready --quiet --host 127.0.0.1'))
     .start();

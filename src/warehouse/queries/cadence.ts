@@ -52,7 +52,7 @@ export async function noteConcern(
       or (excluded.settle_from > kept.settle_from and exists (
         select from gmsi.coverage c where (c.feed, c.country, c.topic, c.ticker, c.match_type, c.variant)
           = (kept.feed, kept.country, kept.topic, kept.ticker, kept.match_type, kept.variant)
-          and c.days @> kept.settle_from))
+          and c.days @> daterange(kept.settle_from, excluded.settle_from)))
   `.execute(trx);
 }
 

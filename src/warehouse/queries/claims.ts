@@ -30,7 +30,8 @@ export interface ClaimedWindow {
 
 /**
  * Claims the next window of a job: half-drained ones first, then in the order asked for, all series in turn. Free are
- * pending windows, windows that another run failed at, and those of a run that has been silent for longer than the lease.
+ * pending windows, windows that failed before this run began, and those of a run that has been silent for longer than
+ * the lease.
  */
 export async function claimWindow(
   db: Kysely<Database>,
@@ -144,7 +145,8 @@ export async function holdsWindow(db: Kysely<Database>, windowId: number, loadId
 
 function isFree(run: Claimant): RawBuilder<boolean> {
   return sql`(w.state = 'pending'
-    or (w.state = 'failed' and w.load_id is distinct from ${run.loadId})
+    or (w.state = 'failed' and w.load_id is distinct from ${run.loadId} and w.finished_at < coalesce(
+      (select began.started_at from gmsi.loads began where began.load_id = ${run.loadId}), 'infinity'))
     or (w.state = 'draining' and w.load_id <> ${run.loadId} and not exists (
       select from gmsi.loads l where l.load_id = w.load_id and l.finished_at is null
         and l.heartbeat_at > now() - make_interval(secs => ${run.leaseSeconds}))))`;

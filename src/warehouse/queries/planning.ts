@@ -5,6 +5,7 @@ import {
   askedSeries,
   coverageOfAsked,
   inScope,
+  isOpen,
   period,
   type SeriesKey,
   type WindowScope,
@@ -49,14 +50,15 @@ export async function findGaps(
 }
 
 /**
- * From when on a sync concerns itself with each series: its coverage's end, at the latest `unsettledFrom`, and the day
- * from which an earlier sync asked, until that one is covered.
+ * From when on a sync concerns itself with each series: its coverage's end, at the latest `unsettledFrom`, and the first
+ * day since an earlier sync's beginning that is not covered yet, whatever is covered after it.
  */
 export function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<unknown> {
   const latest = sql`${unsettledFrom}::date`;
   return sql`
-      select asked.*, greatest(${scope.from}::date, least(coalesce(upper(c.days), ${latest}), ${latest},
-        case when not coalesce(c.days, '{}') @> asked_for.settle_from then asked_for.settle_from end)) as since
+      select asked.*, coalesce(c.days, '{}') as covered, greatest(${scope.from}::date, least(coalesce(upper(c.days), ${latest}), ${latest},
+        case when asked_for.settle_from < ${latest} then
+          lower(datemultirange(daterange(asked_for.settle_from, ${latest})) - coalesce(c.days, '{}')) end)) as since
       from ${askedSeries(scope)} left join ${coverageOfAsked(scope)}
       left join gmsi.cadence asked_for on asked_for.feed = ${scope.feed} and asked_for.match_type = ${scope.matchType}
         and (asked_for.country, asked_for.topic, asked_for.ticker, asked_for.variant)
@@ -75,7 +77,7 @@ export async function findSyncBegin(
   return rows[0]!.since;
 }
 
-/** The days of a sync, less those that a window stands for already. */
+/** The days of a sync, less settled ones that are covered, less those that a window stands for already. */
 export async function findSyncGaps(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -90,6 +92,7 @@ export async function findSyncGaps(
       = (wanted.country, wanted.topic, wanted.ticker, wanted.variant)
     cross join lateral unnest(
       datemultirange(daterange(since, ${scope.to}::date, '[]')) - coalesce(standing.days, '{}')
+        - covered * datemultirange(daterange(null, ${unsettledFrom}::date))
     ) as gap
     where since <= ${scope.to}::date
     order by 1, 2, 3, 4, gap
@@ -105,7 +108,7 @@ function standingWindows(scope: WindowScope): RawBuilder<unknown> {
       group by 1, 2, 3, 4`;
 }
 
-/** Takes back windows that nobody has begun and that are longer than a window may now be: they are planned afresh. */
+/** Takes back windows that have no page yet and are longer than a window may now be: they are planned afresh. */
 export async function dropLongWindows(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -113,11 +116,12 @@ export async function dropLongWindows(
 ): Promise<void> {
   await sql`
     delete from gmsi.windows w
-    where ${inScope(scope)} and w.state = 'pending' and w.pages = 0 and w.last_day - w.first_day + 1 > ${maxDays}::int
+    where ${inScope(scope)} and w.state in ('pending', 'failed') and w.next_token is null
+      and w.last_day - w.first_day + 1 > ${maxDays}::int
   `.execute(db);
 }
 
-/** Plans windows. One that was drained before, for exactly these days, is planned again rather than twice. */
+/** Plans windows. One that stands for exactly these days, drained or open, is used again rather than doubled. */
 export async function insertWindows(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -146,6 +150,8 @@ export async function insertWindows(
     insert into gmsi.windows (feed, match_type, country, topic, ticker, variant, first_day, last_day)
     select ${scope.feed}, ${scope.matchType}, planned.* from planned
     where not exists (select from again where ${key('again')} = ${key('planned')})
+      and not exists (select from gmsi.windows w where w.feed = ${scope.feed} and w.match_type = ${scope.matchType}
+        and ${isOpen} and ${key('w')} = ${key('planned')})
   `.execute(db);
 }
 

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { longestRequestDays } from '../../window/request-range.ts';
 import { statesBefore } from '../../window/window-state.ts';
 import type { Day } from '../tables/database.ts';
 
@@ -36,9 +37,13 @@ export function seriesOf({ countries, topics, tickers, variants }: WindowScope):
   );
 }
 
-/** The condition that a window, called `w` in the query, belongs to a job. */
+/**
+ * The condition that a window, called `w` in the query, belongs to a job. The bounds of its last day follow from the
+ * overlap; an index can use them.
+ */
 export function inScope(scope: WindowScope): RawBuilder<boolean> {
   return sql`(w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and w.days && ${period(scope)}
+    and w.last_day between ${scope.from}::date and ${scope.to}::date + ${longestRequestDays - 1}::int
     and ${inSeries(scope, 'w')})`;
 }
 
