@@ -9,7 +9,7 @@ export async function benchAtTheLimit(server: BenchServer): Promise<Verdict[]> {
   await using service = await sandbox({ limits: { perSecond, burst: 50 } });
   const job = {
     ...{ countries: ['US', 'GB'], topics: ['Inflation-Food', 'Market Stress'] },
-    ...{ start_date: '2025-01-01', end_date: '2025-12-31' },
+    ...{ start_date: '2024-01-01', end_date: '2025-12-31' },
   };
   const addresses = { service: service.url, warehouse: await server.aWarehouse() };
   const { cpuSeconds, pages, records, seconds } = await backfill(job, addresses);
