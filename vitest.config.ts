@@ -7,6 +7,8 @@ export default defineConfig({
     // The pipeline's tests run real processes against a real server on what may be two cores.
     maxWorkers: 2,
     testTimeout: 30_000,
+    // A shared CI machine can starve a process for seconds; what fails twice is broken. Retries show in the report.
+    retry: process.env.CI ? 1 : 0,
     hookTimeout: 60_000,
   },
 });

@@ -31,7 +31,9 @@ describe('a key that is refused', () => {
     expect(result.windows).toMatchObject({ failed: 0, refused: 0, draining: 0 });
 
     sandbox.script([]);
-    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+    const rerun = await runBackfill({ job, db, sandbox, clock });
+    expect((await windowsOf(db)).flatMap(({ last_error }) => last_error ?? [])).toEqual([]);
+    expect(rerun).toMatchObject({ outcome: 'done', error: undefined });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
