@@ -2,6 +2,7 @@ import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { count, table } from '../terminal/table.ts';
 import { migrate, migrationStatus } from '../warehouse/migrate.ts';
+import { grantRoles, missingRoles } from '../warehouse/queries/health.ts';
 
 /** `gmsi migrate [status]`. */
 export async function migrateCommand(session: Session, what: string | undefined): Promise<number> {
@@ -12,13 +13,16 @@ export async function migrateCommand(session: Session, what: string | undefined)
   }
   await using warehouse = await openWarehouse(session, 'as-is');
   const applied = what === 'status' ? [] : await migrate(warehouse.db);
+  // Also where the schema is current: somebody may have made the roles since.
+  if (what !== 'status') await grantRoles(warehouse.db);
+  const missing = what === 'status' ? [] : await missingRoles(warehouse.db);
   const migrations = (await migrationStatus(warehouse.db)).map(({ name, executedAt }) => ({
     name,
     applied_at: executedAt?.toISOString() ?? null,
   }));
   if (session.json) {
     process.stdout.write(
-      `${JSON.stringify({ warehouse: warehouse.description, applied, migrations }, null, 2)}\n`,
+      `${JSON.stringify({ warehouse: warehouse.description, applied, migrations, missing_roles: missing }, null, 2)}\n`,
     );
     return 0;
   }
@@ -34,7 +38,18 @@ export async function migrateCommand(session: Session, what: string | undefined)
       applied.length > 0
         ? `applied ${count(applied.length, 'migration')} (${applied.join(', ')})`
         : 'nothing to do, the schema is current';
-    process.stdout.write(`${warehouse.description}: ${did}\n`);
+    process.stdout.write(`${warehouse.description}: ${did}\n${rolesScript(missing)}`);
   }
   return 0;
+}
+
+/** What somebody who may create roles has to run, where the migrating user may not. */
+function rolesScript(missing: readonly string[]): string {
+  if (missing.length === 0) return '';
+  const script = missing.map((name) => `  create role ${name} nologin;`).join('\n');
+  return `
+You may not create roles. For users who only load, or only read, let somebody who may run this, and then gmsi migrate again:
+
+${script}
+`;
 }

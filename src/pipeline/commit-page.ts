@@ -12,6 +12,7 @@ import {
 } from '../warehouse/queries/checkpoint.ts';
 import { ensurePartitions, type KnownPartitions } from '../warehouse/queries/partitions.ts';
 import { keepRejected } from '../warehouse/queries/rejected-records.ts';
+import { noteLiveSightings, noteSightings, retractUnseen } from '../warehouse/queries/retract.ts';
 import { type Upserted, upsertRows } from '../warehouse/queries/upsert-rows.ts';
 import type { Database, Day } from '../warehouse/tables/database.ts';
 import type { ReadPage } from './read-page.ts';
@@ -31,8 +32,12 @@ export interface PageToCommit extends ReadPage {
   readonly records: number;
   /** Where the window must stand for the page to be its next one. */
   readonly at: Checkpoint;
+  /** True where its window compares what it meets with what is here. */
+  readonly isCompared: boolean;
   /** Cursor of the page after this one; `null` where this is the last. */
   readonly nextToken: string | null;
+  /** The time of the pipeline's clock. */
+  readonly now: Date;
   /** When it was read, where it tells something of how often its series has news. */
   readonly polledAt: Date | null;
   /** True where its window reaches the day itself. */
@@ -41,7 +46,7 @@ export interface PageToCommit extends ReadPage {
 
 /**
  * Commits a page in one transaction: its rows, the revisions of changed ones, rejected records, the window's
- * checkpoint and counters and, with the last page, the coverage.
+ * checkpoint and counters and, with the last page, the coverage and what the service no longer returns.
  * @throws ClaimLost where the window is no longer this load's; WarehouseUnavailable where it stays away for minutes
  */
 export async function commitPage(
@@ -60,7 +65,8 @@ export async function commitPage(
         windowId: at.windowId,
         loadId: at.loadId,
       });
-      const counts = { ...upserted, records: page.records, rejected: rejected.length };
+      const retracted = page.isCompared ? await compare(trx, page) : 0;
+      const counts = { ...upserted, retracted, records: page.records, rejected: rejected.length };
       if (!(await advanceCheckpoint(trx, at, nextToken, counts))) {
         // The reply to an earlier commit may have been lost on the way: then all of this is in already.
         if (attempt > 1 && (await isCommitted(trx, at, nextToken))) return counts;
@@ -89,12 +95,26 @@ async function upsertByDay(trx: Transaction<Database>, page: PageToCommit): Prom
     const ofKind = rows.filter(
       (row) => page.isBackfilled((row[time!] as string).slice(0, 10)) === isBackfilled,
     );
-    const provenance = { series, loadId: at.loadId, isBackfilled };
+    const provenance = { series, loadId: at.loadId, windowId: at.windowId, isBackfilled };
     const { inserted, changed } = await upsertRows(trx, feed.table, ofKind, provenance);
     total.inserted += inserted;
     total.changed += changed;
   }
   return total;
+}
+
+/** Notes what a page of a compared window has met and, with the last page, retracts what none of them has. */
+async function compare(trx: Transaction<Database>, page: PageToCommit): Promise<number> {
+  const { feed, series, rows, at } = page;
+  const { windowId, loadId, pages } = at;
+  await noteSightings(trx, feed.table, rows, { windowId, page: pages });
+  if (page.nextToken !== null) return 0;
+  return retractUnseen(trx, feed, series, {
+    windowId,
+    loadId,
+    rejected: page.rejected.length,
+    now: page.now,
+  });
 }
 
 /** A live answer: rows without a window, so that neither a checkpoint nor a coverage goes with them. */
@@ -116,10 +136,12 @@ export async function commitLive(
   return withWarehouseRetries(async () => {
     await ensurePartitions(warehouse, feed.table, rows, known);
     return warehouse.transaction().execute(async (trx) => {
-      const upserted = await upsertRows(trx, feed.table, rows, { series, loadId, isBackfilled: false });
+      await noteLiveSightings(trx, feed, series, rows, polledAt);
+      const provenance = { series, loadId, windowId: null, isBackfilled: false };
+      const upserted = await upsertRows(trx, feed.table, rows, provenance);
       await keepRejected(trx, rejected, { feed: feed.name, series, windowId: null, loadId });
       await notePoll(trx, { feed: feed.name, series, loadId, at: polledAt, isPoll: false, ...upserted });
-      return { ...upserted, records, rejected: rejected.length };
+      return { ...upserted, retracted: 0, records, rejected: rejected.length };
     });
   });
 }

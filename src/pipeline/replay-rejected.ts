@@ -78,7 +78,9 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
         const superseded = await findSuperseded(trx, feed.table, series, records);
         const current = records.filter((_, index) => !superseded.has(index)).map(({ row }) => row);
         // What a replay brings in is known after the fact, as what a backfill brings in is.
-        const upserted = await upsertRows(trx, feed.table, current, { series, loadId, isBackfilled: true });
+        const upserted = await upsertRows(trx, feed.table, current, {
+          ...{ series, loadId, windowId: null, isBackfilled: true },
+        });
         done.superseded += superseded.size;
         done.inserted += upserted.inserted;
         done.changed += upserted.changed;

@@ -59,6 +59,11 @@ function migrator(warehouse: Warehouse): Migrator {
   });
 }
 
+/** Grants the roles what a migration has added, in its transaction; a no-op before the one that makes them. */
+const regrant = `do $$ begin
+  if to_regprocedure('gmsi.grant_roles()') is not null then perform gmsi.grant_roles(); end if;
+end $$`;
+
 async function readMigrations(): Promise<Record<string, Migration>> {
   const migrations: Record<string, Migration> = {};
   for (const file of (await readdir(folder)).sort()) {
@@ -66,6 +71,7 @@ async function readMigrations(): Promise<Record<string, Migration>> {
     migrations[file.slice(0, -'.sql'.length)] = {
       up: async (db) => {
         await sql.raw(await readFile(`${folder}${file}`, 'utf8')).execute(db);
+        await sql.raw(regrant).execute(db);
       },
     };
   }

@@ -110,6 +110,7 @@ async function heldIn(
     select ${sql.ref(time)} as "at", ${sql.join(names.map((column) => sql.ref(column)))}
     from ${sql.table(`gmsi.${table}`)}
     where (${sql.ref(time)} at time zone 'UTC')::date between ${of.from}::date and ${of.to}::date
+      and retracted_at is null
   `.execute(db);
   return rows
     .map((row) => JSON.stringify([(row.at as Date).toISOString(), ...names.map((name) => row[name])]))
@@ -183,5 +184,29 @@ describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, colum
       loadId: undefined,
     });
     expect(sandbox.stats().requests).toBe(before);
+  });
+
+  it('has what the service no longer returns marked retracted, and back when it returns it again', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    let now = '2026-10-15T00:00:00Z';
+    const moving = () => new Date(now);
+    await using sandbox = await startSandbox({
+      ...{ limits: null, clock: moving, tickerLookBackDays: null, volume: 3 },
+      changes: { withdrawn: 0.3 },
+    });
+    const of = { from: '2026-10-01', to: '2026-10-10' };
+    const none = { countries: undefined, topics: undefined };
+    const job = aJob({ feed, ...none, ...keys, start_date: of.from, end_date: of.to });
+    for (const instant of ['2026-10-11T00:00:00Z', '2026-11-20T00:00:00Z', '2026-10-11T00:00:00Z']) {
+      now = instant;
+      const plan = { fullRefresh: true, retryRefused: false };
+      expect(await runBackfill({ job, db, sandbox, clock: moving, plan })).toMatchObject({ outcome: 'done' });
+      const held = await heldIn(db, { table, time, columns }, of);
+      expect(held).toEqual(servedFor(sandbox, { truth, columns }, of));
+    }
+    const { rows } = await sql<{ reason: string }>`
+      select distinct reason from gmsi.revisions order by 1`.execute(db);
+    expect(rows.map(({ reason }) => reason)).toEqual(expect.arrayContaining(['retracted', 'returned']));
   });
 });

@@ -33,5 +33,7 @@ export async function upsert(
   await ensurePartitions(db, gmsiHeadlines.table, rows, new Set());
   return db
     .transaction()
-    .execute((trx) => upsertRows(trx, gmsiHeadlines.table, rows, { series, loadId, isBackfilled }));
+    .execute((trx) =>
+      upsertRows(trx, gmsiHeadlines.table, rows, { series, loadId, windowId: null, isBackfilled }),
+    );
 }

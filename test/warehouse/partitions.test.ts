@@ -59,10 +59,25 @@ describe('month partitions', () => {
     ]);
   });
 
+  it('that were detached and left in the way are named, with what to do', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await upsert(db, [aRow()]);
+    await sql`alter table gmsi.headlines detach partition gmsi.headlines_2026_09`.execute(db);
+    await expect(upsert(db, [aRow()])).rejects.toThrow(
+      'gmsi.headlines_2026_09 is no partition of gmsi.headlines',
+    );
+    await sql`create schema archive`.execute(db);
+    await sql`alter table gmsi.headlines_2026_09 set schema archive`.execute(db);
+    expect(await upsert(db, [aRow()])).toEqual({ inserted: 1, changed: 0 });
+  });
+
   it('are made while other transactions write to the table, without waiting for them', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     await upsert(db, [aRow()]);
+    // Of another series: writers of one series wait for each other, to sum it up.
+    await sql`update gmsi.headlines set country = 'NO'`.execute(db);
     await db.transaction().execute(async (trx) => {
       await sql`update gmsi.headlines set url = 'held'`.execute(trx);
       await upsert(db, [aRow({ published_at: '2027-05-01T00:00:00Z' })]);

@@ -13,6 +13,8 @@ export interface PageCounts {
   readonly records: number;
   readonly inserted: number;
   readonly changed: number;
+  /** Rows that the service was found not to return any more. */
+  readonly retracted: number;
   readonly rejected: number;
 }
 
@@ -35,6 +37,7 @@ export async function advanceCheckpoint(
       records: eb('records', '+', counts.records),
       rows_inserted: eb('rows_inserted', '+', counts.inserted),
       rows_changed: eb('rows_changed', '+', counts.changed),
+      rows_retracted: eb('rows_retracted', '+', counts.retracted),
       records_rejected: eb('records_rejected', '+', counts.rejected),
       ...(nextToken === null
         ? { state: 'drained' as const, finished_at: sql<Date>`now()`, last_error: null }

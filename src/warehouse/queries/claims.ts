@@ -1,6 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { FeedTable, Series } from '../../feeds/feed.ts';
 import { nextWindowState } from '../../window/window-state.ts';
 import type { Database, Day } from '../tables/database.ts';
+import { hasRowsOf } from './retract.ts';
 import { inScope, isOpen, type WindowScope } from './window-scope.ts';
 
 /** Who asks for a window. */
@@ -25,6 +27,8 @@ export interface ClaimedWindow {
   readonly page_size: number | null;
   readonly next_token: string | null;
   readonly pages: number;
+  /** True where its days held rows when this drain began: at its end, those that it has not met are retracted. */
+  readonly is_compared: boolean;
   readonly attempts: number;
 }
 
@@ -50,13 +54,33 @@ export async function claimWindow(
                  w.variant ${direction}
         limit 1 for update of w skip locked
       )
-      returning window_id, country, topic, ticker, match_type, variant, first_day, last_day, request_start, request_end,
-                page_size, next_token, pages, attempts
+      returning ${asClaimed}
     `.execute(db);
     if (rows[0]) return rows[0];
   }
   return undefined;
 }
+
+/**
+ * Claims one window, also where it has failed; also where this load has it already, since the reply to its claim was lost.
+ * @returns `undefined` where it is drained or refused, or another load has it
+ */
+export async function claimOne(
+  db: Kysely<Database>,
+  windowId: number,
+  run: Claimant,
+): Promise<ClaimedWindow | undefined> {
+  const { rows } = await sql<ClaimedWindow>`
+    update gmsi.windows w set state = 'draining', load_id = ${run.loadId}, attempts = attempts + 1, restarts = 0
+    where window_id = ${windowId} and (w.state in ('pending', 'failed') or (w.state = 'draining' and w.load_id = ${run.loadId})
+      or ${isSilent(run.leaseSeconds)})
+    returning ${asClaimed}
+  `.execute(db);
+  return rows[0];
+}
+
+const asClaimed = sql.raw(`window_id, country, topic, ticker, match_type, variant, first_day, last_day,
+  request_start, request_end, page_size, next_token, pages, is_compared, attempts`);
 
 /** Windows of a job that are still to be drained: free ones, and ones that another living run holds. */
 export async function countOpen(
@@ -72,29 +96,27 @@ export async function countOpen(
   return rows[0]!;
 }
 
-/** Fixes what is asked of the service, at the first page of a drain; the counters begin again. */
+/**
+ * Fixes what is asked of the service, at the first page of a drain; the counters begin again.
+ * @returns whether the drain compares what it meets with what is here; `undefined` where the window is no longer this load's
+ */
 export async function beginDrain(
   db: Kysely<Database>,
   at: { windowId: number; loadId: number },
+  rows: { table: FeedTable; series: Series },
   request: { start: Day; end: Day; pageSize: number; settledBefore: Day; isRestart: boolean },
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('windows')
-    .set((eb) => ({
-      request_start: request.start,
-      request_end: request.end,
-      page_size: request.pageSize,
-      settled_before: request.settledBefore,
-      drain_started_at: sql<Date>`now()`,
-      next_token: null,
-      ...{ pages: 0, records: 0, rows_inserted: 0, rows_changed: 0, records_rejected: 0 },
-      ...(request.isRestart ? { restarts: eb('restarts', '+', 1) } : {}),
-    }))
-    .where('window_id', '=', at.windowId)
-    .where('state', '=', 'draining')
-    .where('load_id', '=', at.loadId)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
+): Promise<{ isCompared: boolean } | undefined> {
+  const { rows: begun } = await sql<{ is_compared: boolean }>`
+    with forgotten as (delete from gmsi.drain_sightings where window_id = ${at.windowId})
+    update gmsi.windows w
+    set request_start = ${request.start}::date, request_end = ${request.end}::date, page_size = ${request.pageSize},
+        settled_before = ${request.settledBefore}::date, drain_started_at = now(), next_token = null,
+        pages = 0, records = 0, rows_inserted = 0, rows_changed = 0, rows_retracted = 0, records_rejected = 0,
+        restarts = restarts + ${request.isRestart ? 1 : 0}, is_compared = ${hasRowsOf(rows.table, rows.series)}
+    where w.window_id = ${at.windowId} and w.state = 'draining' and w.load_id = ${at.loadId}
+    returning is_compared
+  `.execute(db);
+  return begun[0] && { isCompared: begun[0].is_compared };
 }
 
 /** How a window is left before its end. */
@@ -147,7 +169,12 @@ function isFree(run: Claimant): RawBuilder<boolean> {
   return sql`(w.state = 'pending'
     or (w.state = 'failed' and w.load_id is distinct from ${run.loadId} and w.finished_at < coalesce(
       (select began.started_at from gmsi.loads began where began.load_id = ${run.loadId}), 'infinity'))
-    or (w.state = 'draining' and w.load_id <> ${run.loadId} and not exists (
+    or (w.load_id <> ${run.loadId} and ${isSilent(run.leaseSeconds)}))`;
+}
+
+/** The condition that a window `w` is claimed by a load that has shown no sign of life for longer than the lease. */
+export function isSilent(leaseSeconds: number): RawBuilder<boolean> {
+  return sql`(w.state = 'draining' and not exists (
       select from gmsi.loads l where l.load_id = w.load_id and l.finished_at is null
-        and l.heartbeat_at > now() - make_interval(secs => ${run.leaseSeconds}))))`;
+        and l.heartbeat_at > now() - make_interval(secs => ${leaseSeconds})))`;
 }

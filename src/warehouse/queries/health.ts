@@ -17,9 +17,11 @@ export async function missingPrivileges(db: Kysely<Database>): Promise<string[]>
     select 'USAGE on schema gmsi'
     from pg_namespace where nspname = 'gmsi' and not has_schema_privilege(oid, 'USAGE')
     union all
-    select 'DELETE on gmsi.windows'
+    select format('DELETE on gmsi.%I', relname)
     from pg_class
-    where relnamespace = to_regnamespace('gmsi') and relname = 'windows' and not has_table_privilege(oid, 'DELETE')
+    where relnamespace = to_regnamespace('gmsi')
+      and relname in ('windows', 'drain_sightings', 'live_sightings', 'rejected_records')
+      and not has_table_privilege(oid, 'DELETE')
     union all
     select 'EXECUTE on gmsi.ensure_month_partition'
     from pg_proc
@@ -34,4 +36,19 @@ export async function missingPrivileges(db: Kysely<Database>): Promise<string[]>
     order by 1
   `.execute(db);
   return rows.map(({ missing }) => missing);
+}
+
+/** The roles of analysts and loaders, as docs/operating.md describes them. */
+const roles = ['gmsi_reader', 'gmsi_loader'];
+
+/** Those of the two roles that the server does not have: the user who migrated may not create roles. */
+export async function missingRoles(db: Kysely<Database>): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select name from unnest(${roles}::text[]) as name where to_regrole(name) is null`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
+/** Grants the roles that are there what they need. Only the owner of the schema may. */
+export async function grantRoles(db: Kysely<Database>): Promise<void> {
+  await sql`select gmsi.grant_roles()`.execute(db);
 }

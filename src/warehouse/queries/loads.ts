@@ -11,6 +11,7 @@ export interface LoadTotals {
   records: number;
   rows_inserted: number;
   rows_changed: number;
+  rows_retracted: number;
   records_rejected: number;
 }
 

@@ -14,6 +14,8 @@ export interface Upserted {
 export interface Provenance {
   readonly series: Series;
   readonly loadId: number;
+  /** The window that brought them; `null` for rows of the live feed or a replay. */
+  readonly windowId: number | null;
   readonly isBackfilled: boolean;
 }
 
@@ -25,12 +27,12 @@ export async function upsertRows(
   trx: Transaction<Database>,
   table: FeedTable,
   rows: readonly Row[],
-  { series, loadId, isBackfilled }: Provenance,
+  { series, loadId, windowId, isBackfilled }: Provenance,
 ): Promise<Upserted> {
   const unique = sortedAndUnique(rows, table.key);
   if (unique.length === 0) return { inserted: 0, changed: 0 };
   const columns = Object.entries(table.columns).map(([column, type]) => arrayParameter(unique, column, type));
-  const parameters = [isBackfilled, loadId, ...seriesValues(table, series), ...columns];
+  const parameters = [isBackfilled, loadId, windowId, ...seriesValues(table, series), ...columns];
   const result = await trx.executeQuery<Upserted>(CompiledQuery.raw(statementFor(table), parameters));
   return result.rows[0]!;
 }
@@ -51,15 +53,16 @@ function writeStatement({ name, columns, key, series }: FeedTable): string {
   const list = (of: readonly string[], before = '') => of.map((column) => `${before}"${column}"`).join(', ');
   // Side by side in the select list: a function in FROM would keep each column in a store of its own first.
   const sent = Object.values(columns).map(
-    (type, index) => `unnest($${index + 3 + ofSeries.length}::${type}[])`,
+    (type, index) => `unnest($${index + 4 + ofSeries.length}::${type}[])`,
   );
   return `
     with written as (
-      insert into gmsi."${name}" as kept (is_backfilled, load_id, ${list([...ofSeries, ...names])})
-      select $1::boolean, $2::bigint, ${ofSeries.map((_, index) => `$${index + 3}::text`).join(', ')}, ${sent.join(', ')}
+      insert into gmsi."${name}" as kept (is_backfilled, load_id, window_id, ${list([...ofSeries, ...names])})
+      select $1::boolean, $2::bigint, $3::bigint, ${ofSeries.map((_, index) => `$${index + 4}::text`).join(', ')}, ${sent.join(', ')}
       on conflict (${list([...ofSeries, ...key])}) do update set
         ${values.map((column) => `"${column}" = excluded."${column}"`).join(', ')},
         load_id = excluded.load_id,
+        window_id = excluded.window_id,
         retracted_at = null,
         -- Later than the version before it, even where this transaction began before that one was committed.
         changed_at = greatest(excluded.changed_at, kept.changed_at + interval '1 microsecond')

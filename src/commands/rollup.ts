@@ -1,0 +1,51 @@
+import { openWarehouse, type Session } from '../compose.ts';
+import { ConfigError } from '../errors.ts';
+import { exitCodes } from '../exit.ts';
+import { type Rebuilt, rebuildRollups } from '../pipeline/rebuild-rollups.ts';
+import { count, table } from '../terminal/table.ts';
+import { rollupExtents } from '../warehouse/queries/rollups.ts';
+import { readDay } from './read-day.ts';
+
+export interface RollupOptions {
+  readonly rebuild?: boolean;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** `gmsi rollup [--rebuild]`: shows the rollups, or sums them up anew. */
+export async function rollupCommand(
+  session: Session,
+  { rebuild = false, from, to }: RollupOptions,
+): Promise<number> {
+  const days = { from: readDay('--from', from), to: readDay('--to', to) };
+  if (!rebuild && (from ?? to) !== undefined) {
+    throw new ConfigError('--from and --to say which days to rebuild.', { hint: 'Add --rebuild.' });
+  }
+  if (days.from && days.to && days.from > days.to) {
+    throw new ConfigError(`--from ${days.from} is after --to ${days.to}.`, { hint: 'Swap them.' });
+  }
+  await using warehouse = await openWarehouse(session);
+  const { progress, stop } = session;
+  const screen = typeof progress === 'object' ? progress : undefined;
+  const rebuilt = rebuild
+    ? await rebuildRollups(warehouse.db, days, stop, (done, all) =>
+        screen?.show(`rollup  ${done}/${all} series`),
+      )
+    : undefined;
+  screen?.clear();
+  const rollups = await rollupExtents(warehouse.db);
+  if (session.json) {
+    process.stdout.write(`${JSON.stringify({ ...(rebuilt && { rebuilt }), rollups }, null, 2)}\n`);
+  } else {
+    const rows = rollups.map(({ rollup, rows, first_day, last_day }) => [rollup, rows, first_day, last_day]);
+    process.stdout.write(
+      `${rebuilt ? `${describe(rebuilt)}\n\n` : ''}${table(['rollup', 'rows', 'first day', 'last day'], rows)}\n`,
+    );
+  }
+  return rebuilt?.interrupted ? exitCodes.interrupted : exitCodes.done;
+}
+
+function describe({ series, mended, interrupted }: Rebuilt): string {
+  const found = mended === 0 ? 'all were right' : `${count(mended, 'row')} of the rollups were not right`;
+  return `${count(series, 'series', 'series')} summed up anew: ${found}.${interrupted ? ' Interrupted; run it again for the rest.' : ''}`;
+}

@@ -1,0 +1,240 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import type { Page } from '../../src/api/page.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { saveLearnedFacts } from '../../src/warehouse/queries/learned-facts.ts';
+import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { countRows } from '../support/warehouse-state.ts';
+
+const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-20' };
+const before = '2026-09-21T00:00:00Z';
+const after = '2026-10-20T00:00:00Z';
+const refresh = { fullRefresh: true, retryRefused: false };
+const job = aJobFor(scope, { lookback: 'P0D', service: { end_date: 'inclusive', page_size: 50 } });
+
+/** A sandbox that withdraws some headlines some days after they appeared, with a clock that the test moves. */
+async function aChangeableService(changes: Record<string, number>) {
+  const time = { now: new Date(before) };
+  const clock = () => time.now;
+  const sandbox = await startSandbox({ limits: null, clock, changes });
+  return { time, clock, sandbox, [Symbol.asyncDispose]: () => sandbox.stop() };
+}
+
+describe('a headline that the service no longer returns', () => {
+  it('is retracted, not deleted, once its window has been drained again to the end', async () => {
+    await using warehouse = await aWarehouse();
+    await using service = await aChangeableService({ withdrawn: 0.3, late: 0, revised: 0 });
+    const { db } = warehouse;
+    const { sandbox, clock } = service;
+    await runBackfill({ job, db, sandbox, clock });
+    const total = await countRows(db, 'headlines');
+
+    service.time.now = new Date(after);
+    const gone = total - servedBy(sandbox, scope).length;
+    expect(gone).toBeGreaterThan(20);
+    const second = await runBackfill({ job, db, sandbox, clock, plan: refresh });
+    expect(second.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0, rows_retracted: gone });
+    expect(await countRows(db, 'headlines')).toBe(total);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(await reasons(db)).toEqual([{ reason: 'retracted', count: gone }]);
+    expect(await countRows(db, 'drain_sightings')).toBe(0);
+
+    const third = await runBackfill({ job, db, sandbox, clock, plan: refresh });
+    expect(third.totals).toMatchObject({ rows_changed: 0, rows_retracted: 0 });
+  });
+
+  it('is back, with its retraction kept, once the service returns it again', async () => {
+    await using warehouse = await aWarehouse();
+    await using service = await aChangeableService({ withdrawn: 0.3, late: 0, revised: 0 });
+    const { db } = warehouse;
+    const { sandbox, clock } = service;
+    for (const instant of [before, after, before]) {
+      service.time.now = new Date(instant);
+      await runBackfill({ job, db, sandbox, clock, plan: refresh });
+      expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    }
+    const [retracted, returned] = await reasons(db);
+    expect(retracted).toMatchObject({ reason: 'retracted' });
+    expect(returned).toEqual({ reason: 'returned', count: retracted!.count });
+    expect(await retractedNow(db)).toBe(0);
+  });
+
+  it('stands while a drain breaks off, and is retracted when that drain is taken up and ended', async () => {
+    await using warehouse = await aWarehouse();
+    await using service = await aChangeableService({ withdrawn: 0.3, late: 0, revised: 0 });
+    const { db } = warehouse;
+    const { sandbox, clock } = service;
+    await runBackfill({ job, db, sandbox, clock });
+    service.time.now = new Date(after);
+
+    const stop = new AbortController();
+    let pages = 0;
+    const broken = await runBackfill({
+      ...{ job, db, sandbox, clock, plan: refresh, stop: stop.signal },
+      aroundPage: (ask) => {
+        if (++pages === 3) stop.abort();
+        return ask();
+      },
+    });
+    expect(broken.outcome).toBe('interrupted');
+    expect(await retractedNow(db)).toBe(0);
+    expect(await countRows(db, 'drain_sightings')).toBeGreaterThan(0);
+
+    await runBackfill({ job, db, sandbox, clock });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+});
+
+describe('a headline that only the live feed has brought', () => {
+  it('stands while the historical feed lags behind, and is retracted if it never comes there', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const time = { now: new Date('2026-11-20T12:00:00Z') };
+    const clock = () => time.now;
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 3, historicalDelayMinutes: 600 });
+    const week = { ...scope, from: '2026-11-14', to: '2026-11-20' };
+    const syncJob = aJobFor(week, { end_date: 'today', lookback: 'P3D' });
+    const lagging = { job: syncJob, db, sandbox, clock };
+    await runSync(lagging);
+    const live = await countRows(db, 'live_sightings');
+    expect(live).toBeGreaterThan(0);
+    expect((await runSync(lagging)).totals).toMatchObject({ rows_inserted: 0, rows_retracted: 0 });
+
+    // Confirmed by the historical feed, it is a headline like any other.
+    time.now = new Date('2026-11-20T23:00:00Z');
+    await runSync(lagging);
+    expect(await retractedNow(db)).toBe(0);
+
+    // What came last, the historical feed now never brings; the live feed does not reach it any more.
+    time.now = new Date('2026-11-22T12:00:00Z');
+    const unconfirmed = await sql<{ row_id: string }>`select row_id from gmsi.live_sightings`.execute(db);
+    const missing = new Set(unconfirmed.rows.map(({ row_id }) => row_id));
+    expect(missing.size).toBeGreaterThan(0);
+    await runSync({
+      ...lagging,
+      job: aJobFor({ ...week, to: '2026-11-22' }, { end_date: 'today', lookback: 'P3D' }, '2026-11-22'),
+      aroundPage: async (ask, { isLive }) => {
+        const page = await ask();
+        if (isLive) return page;
+        return {
+          ...page,
+          records: page.records.filter((record) => !missing.has((record as { id: string }).id)),
+        };
+      },
+    });
+    const { rows } = await sql<{ headline_id: string }>`
+      select headline_id from gmsi.headlines where retracted_at is not null`.execute(db);
+    expect(new Set(rows.map(({ headline_id }) => headline_id))).toEqual(missing);
+  });
+
+  it('is back where the live feed brings one that was retracted', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const clock = () => new Date('2026-11-20T12:00:00Z');
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 3 });
+    const syncJob = aJobFor({ ...scope, from: '2026-11-14', to: '2026-11-20' }, { end_date: 'today' });
+    await runSync({ job: syncJob, db, sandbox, clock });
+    const run = { job: syncJob, db, sandbox, clock };
+    // The historical feed loses everything for a moment; the live feed does not.
+    const { totals, live } = await runSync({
+      ...run,
+      aroundPage: async (ask, { isLive }) => {
+        const page = await ask();
+        return isLive ? page : { ...page, records: [], nextToken: null };
+      },
+    });
+    expect(live.records).toBeGreaterThan(0);
+    expect(totals.rows_retracted).toBeGreaterThan(live.records);
+    expect(totals.rows_changed).toBe(live.records);
+    expect(await retractedNow(db)).toBe(totals.rows_retracted - live.records);
+    await runSync(run);
+    expect(await retractedNow(db)).toBe(0);
+  });
+});
+
+describe('a service whose days begin at another hour', () => {
+  it('has nothing retracted at the edges of a window, once a probe has learned that', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const clock = () => new Date(after);
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const run = { job, db, sandbox, clock, plan: refresh };
+    await runBackfill(run);
+    const midday = aJobFor(
+      { ...scope, from: '2026-09-10', to: '2026-09-12' },
+      { lookback: 'P0D', service: { end_date: 'inclusive' } },
+    );
+    // As if each day began four hours late: what lies before belongs to the day before.
+    const late = {
+      ...run,
+      job: midday,
+      aroundPage: async (ask: () => Promise<Page>) => {
+        const page = await ask();
+        const isInside = (record: unknown) =>
+          (record as { publication_time: string }).publication_time >= '2026-09-10T04:00';
+        return { ...page, records: page.records.filter(isInside) };
+      },
+    };
+    const learned = { fact: 'day_begin', value: { least: 225, most: 255 }, evidence: 'a test' };
+    await saveLearnedFacts(db, 'gmsi-headlines', [learned]);
+    expect((await runBackfill(late)).totals.rows_retracted).toBe(0);
+    await sql`delete from gmsi.learned_facts`.execute(db);
+    expect((await runBackfill(late)).totals.rows_retracted).toBeGreaterThan(0);
+  });
+});
+
+it('ten identical drains write no row', async () => {
+  // One connection, so that it is the one whose statistics are flushed.
+  await using warehouse = await aWarehouse({ connections: 1 });
+  await using service = await aChangeableService({ withdrawn: 0, late: 0, revised: 0 });
+  const { db } = warehouse;
+  const { sandbox, clock } = service;
+  await runBackfill({ job, db, sandbox, clock });
+  const first = await writes(db);
+  expect(first).toMatchObject({ inserted: await countRows(db, 'headlines'), updated: 0 });
+  for (let drain = 0; drain < 10; drain++) await runBackfill({ job, db, sandbox, clock, plan: refresh });
+  expect(await writes(db)).toEqual(first);
+});
+
+it('where a page had records that cannot be read, nothing is retracted: each may be one that was not met', async () => {
+  await using warehouse = await aWarehouse();
+  await using service = await aChangeableService({ withdrawn: 0.3, late: 0, revised: 0 });
+  const { db } = warehouse;
+  const { sandbox, clock } = service;
+  await runBackfill({ job, db, sandbox, clock });
+  service.time.now = new Date(after);
+  const { totals } = await runBackfill({
+    ...{ job, db, sandbox, clock, plan: refresh },
+    aroundPage: async (ask) => {
+      const page = await ask();
+      return { ...page, records: page.records.map((record, index) => (index === 0 ? 'unreadable' : record)) };
+    },
+  });
+  expect(totals.records_rejected).toBeGreaterThan(0);
+  expect(await retractedNow(db)).toBe(0);
+});
+
+async function reasons(db: Warehouse) {
+  const { rows } = await sql<{ reason: string; count: number }>`
+    select reason, count(*) from gmsi.headline_revisions group by 1 order by 1`.execute(db);
+  return rows;
+}
+
+async function retractedNow(db: Warehouse): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) from gmsi.headlines where retracted_at is not null`.execute(db);
+  return rows[0]!.count;
+}
+
+/** Rows ever written and the size of the table of headlines. */
+async function writes(db: Warehouse) {
+  await sql`select pg_stat_force_next_flush()`.execute(db);
+  const { rows } = await sql`
+    select sum(n_tup_ins)::int as inserted, sum(n_tup_upd)::int as updated,
+           sum(pg_total_relation_size(relid))::int as bytes
+    from pg_stat_user_tables where schemaname = 'gmsi' and relname ~ '^headlines'`.execute(db);
+  return rows[0];
+}

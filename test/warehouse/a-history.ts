@@ -1,0 +1,55 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aRow, idOf, upsert } from './a-row.ts';
+
+/** Around the end of a day and a month, two of them in one hour. */
+export const hours = [
+  '2026-10-31T22:00:00Z',
+  '2026-10-31T23:30:00Z',
+  '2026-11-01T00:00:00Z',
+  '2026-11-01T00:10:00Z',
+];
+
+/** One thing that can happen to a headline: it comes (new, again, changed or returned), or it is gone. */
+export type Step =
+  | { readonly is: 'upsert'; readonly rows: readonly { headline: number; version: number }[] }
+  | { readonly is: 'retract'; readonly headline: number };
+
+export const aStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      is: fc.constant('upsert' as const),
+      rows: fc.array(fc.record({ headline: fc.nat(5), version: fc.nat(3) }), { minLength: 1, maxLength: 6 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ is: fc.constant('retract' as const), headline: fc.nat(5) }) },
+);
+
+function rowOf({ headline, version }: { headline: number; version: number }) {
+  return aRow({
+    headline_id: idOf(headline),
+    published_at: hours[headline % hours.length]!,
+    headline: `text ${version % 2}`,
+    directional_score: version === 3 ? null : version / 7 - 0.1,
+    semantic_score: version / 3 - 0.5,
+    topic_probability: version === 2 ? null : 0.1 + version / 10,
+  });
+}
+
+/** Does to the table what the pipeline does. */
+export async function take(db: Warehouse, step: Step): Promise<void> {
+  if (step.is === 'upsert') {
+    await upsert(db, step.rows.map(rowOf));
+    return;
+  }
+  await sql`
+    update gmsi.headlines set retracted_at = now(), changed_at = greatest(now(), changed_at + interval '1 microsecond')
+    where headline_id = ${idOf(step.headline)} and retracted_at is null`.execute(db);
+}
+
+/** Leaves no headline and no revision. */
+export async function empty(db: Warehouse): Promise<void> {
+  await sql`delete from gmsi.headlines; delete from gmsi.headline_revisions`.execute(db);
+}

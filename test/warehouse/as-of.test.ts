@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { aStep, empty, take } from './a-history.ts';
+import { aRow, upsert } from './a-row.ts';
+
+async function clock(db: Warehouse): Promise<string> {
+  const { rows } = await sql<{ at: string }>`select clock_timestamp()::text as at`.execute(db);
+  return rows[0]!.at;
+}
+
+const columns = sql.raw(
+  `headline_id, published_at::text, headline, directional_score, semantic_score, topic_probability, is_backfilled,
+   first_seen_at::text, changed_at::text, retracted_at::text, load_id, window_id`,
+);
+
+async function table(db: Warehouse) {
+  return (await sql`select ${columns} from gmsi.headlines order by headline_id`.execute(db)).rows;
+}
+
+async function tableAsOf(db: Warehouse, moment: string) {
+  return (await sql`select ${columns} from gmsi.headlines_as_of(${moment}) order by headline_id`.execute(db))
+    .rows;
+}
+
+it('as of any moment, the table is what it was then, whatever has happened since', async () => {
+  await using warehouse = await aWarehouse({ connections: 1 });
+  const { db } = warehouse;
+  await fc.assert(
+    fc.asyncProperty(fc.array(aStep, { minLength: 1, maxLength: 12 }), async (steps) => {
+      await empty(db);
+      const copies = [{ moment: await clock(db), rows: await table(db) }];
+      for (const step of steps) {
+        await take(db, step);
+        copies.push({ moment: await clock(db), rows: await table(db) });
+      }
+      for (const { moment, rows } of copies) expect(await tableAsOf(db, moment)).toEqual(rows);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it('a version may be used from when it was published and here until the next one, and not while it was retracted', async () => {
+  await using warehouse = await aWarehouse({ connections: 1 });
+  const { db } = warehouse;
+  await fc.assert(
+    fc.asyncProperty(fc.array(aStep, { minLength: 1, maxLength: 10 }), async (steps) => {
+      await empty(db);
+      const moments: string[] = [];
+      for (const step of steps) {
+        await take(db, step);
+        moments.push(await clock(db));
+      }
+      for (const moment of moments) {
+        const asOf = await sql`
+          select headline_id, headline, directional_score from gmsi.headlines_as_of(${moment})
+          where retracted_at is null order by 1`.execute(db);
+        const usable = await sql`
+          select headline_id, headline, directional_score from gmsi.headlines_point_in_time
+          where usable_from <= ${moment} and (usable_to is null or usable_to > ${moment}) order by 1`.execute(
+          db,
+        );
+        expect(usable.rows).toEqual(asOf.rows);
+      }
+    }),
+    { numRuns: 30 },
+  );
+});
+
+it('what only a replay has filled since counts as the first version, what the service has changed does not', async () => {
+  await using warehouse = await aWarehouse({ connections: 1 });
+  const { db } = warehouse;
+  await upsert(db, [aRow()]);
+  const change = sql`
+    update gmsi.headlines set semantic_score = coalesce(semantic_score, 0) + 1, changed_at = clock_timestamp()`;
+  await db.transaction().execute(async (trx) => {
+    await sql`select set_config('gmsi.reading_again', 'on', true)`.execute(trx);
+    await change.execute(trx);
+  });
+  await change.execute(db);
+  const { rows } = await sql`
+    select semantic_score, is_first, assumed_from = published_at as is_assumed from gmsi.headlines_point_in_time
+    order by known_from`.execute(db);
+  expect(rows).toEqual([
+    { semantic_score: null, is_first: true, is_assumed: true },
+    { semantic_score: 1, is_first: true, is_assumed: true },
+    { semantic_score: 2, is_first: false, is_assumed: false },
+  ]);
+});

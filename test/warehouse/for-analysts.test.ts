@@ -1,0 +1,91 @@
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+
+const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-11-20' };
+const job = aJobFor(scope, { end_date: 'today', lookback: 'P3D', step: 'P30D', order: 'oldest-first' });
+const clock = () => new Date('2026-11-20T12:00:00Z');
+
+it('every headline leads to its load and its window, or came by the live feed', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  await using sandbox = await startSandbox({ limits: null, clock, historicalDelayMinutes: 600, volume: 3 });
+  await runBackfill({ job, db, sandbox, clock });
+  await runSync({ job, db, sandbox, clock });
+  const { rows } = await sql<{ command: string; brought: string; headlines: number }>`
+    select l.command, case when h.window_id is null then 'live' else 'window' end as brought, count(*) as headlines
+    from gmsi.headlines h
+    join gmsi.load_history l using (load_id)
+    left join gmsi.windows w on w.window_id = h.window_id and w.country = h.country and w.topic = h.topic
+      and (h.published_at at time zone 'UTC')::date between w.request_start and w.request_end
+    where h.window_id is null or w.window_id is not null
+    group by 1, 2 order by 1, 2`.execute(db);
+  expect(rows.map(({ command, brought }) => [command, brought])).toEqual([
+    ['backfill', 'window'],
+    ['sync', 'live'],
+  ]);
+  const { rows: all } = await sql<{ count: number }>`select count(*) from gmsi.headlines`.execute(db);
+  expect(rows.reduce((sum, { headlines }) => sum + headlines, 0)).toBe(all[0]!.count);
+});
+
+it('every day is told to be covered or not, and what is not, why', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  await using sandbox = await startSandbox({ limits: null, clock });
+  await runBackfill({
+    ...{ job, db, sandbox, clock },
+    aroundPage: (ask, { query }) => {
+      if (query.start_date === '2026-10-01') throw new Error('the middle cannot be had');
+      return ask();
+    },
+  });
+  expect(await gaps(db)).toEqual([
+    ['2026-10-01', '2026-10-30', 30, 'failed', 'the middle cannot be had'],
+    ['2026-11-17', '2026-11-20', 4, 'unsettled', null],
+  ]);
+  const { rows } = await sql<{ is_covered: boolean; days: number; first: string; last: string }>`
+    select is_covered, count(*) as days, min(day) as first, max(day) as last
+    from gmsi.coverage_by_day where country = 'US' group by 1 order by 1`.execute(db);
+  expect(rows).toEqual([
+    { is_covered: false, days: 34, first: '2026-10-01', last: '2026-11-20' },
+    { is_covered: true, days: 47, first: '2026-09-01', last: '2026-11-16' },
+  ]);
+});
+
+it('a series of which nothing is covered yet has all of its days in the gaps', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  await sql`
+    insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day)
+    values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2026-01-01', '2026-01-31')`.execute(db);
+  expect(await gaps(db)).toEqual([['2026-01-01', '2026-01-31', 31, 'pending', null]]);
+});
+
+it('a load that fell silent without an end was killed', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  await sql`
+    insert into gmsi.loads (command, job, feed, run_by, started_at, heartbeat_at, finished_at, outcome) values
+      ('backfill', 'a', 'gmsi-headlines', 'test', now() - interval '1 hour', now() - interval '6 minutes', null, null),
+      ('backfill', 'b', 'gmsi-headlines', 'test', now() - interval '1 hour', now(), null, null),
+      ('backfill', 'c', 'gmsi-headlines', 'test', now() - interval '1 hour', now(), now() - interval '10 minutes', 'done')
+  `.execute(db);
+  const { rows } = await sql`
+    select job, state, extract(epoch from took)::int / 60 as minutes from gmsi.load_history order by 1`.execute(
+    db,
+  );
+  expect(rows).toEqual([
+    { job: 'a', state: 'killed', minutes: 54 },
+    { job: 'b', state: 'running', minutes: 60 },
+    { job: 'c', state: 'done', minutes: 50 },
+  ]);
+});
+
+async function gaps(db: Warehouse) {
+  const { rows } = await sql<Record<string, unknown>>`
+    select from_day, to_day, days, state, last_error from gmsi.coverage_gaps order by from_day`.execute(db);
+  return rows.map(Object.values);
+}

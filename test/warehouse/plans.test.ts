@@ -1,0 +1,169 @@
+import { type RawBuilder, sql } from 'kysely';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { docPages, fencesOf } from '../docs/pages.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+
+/** Three years of 60 series, with the statistics that a warehouse in use has: plans for a few rows say nothing. */
+let warehouse: TestWarehouse;
+
+beforeAll(async () => {
+  warehouse = await aWarehouse();
+  await warehouse.db.transaction().execute(async (trx) => {
+    // Without its triggers: this is about reading.
+    await sql`set local session_replication_role = replica`.execute(trx);
+    for (const statement of made) await statement.execute(trx);
+  });
+  await sql`analyze`.execute(warehouse.db);
+}, 120_000);
+
+afterAll(() => warehouse[Symbol.asyncDispose]());
+
+const series = sql`
+  unnest(array['US', 'GB', 'DE', 'FR', 'JP', 'NO', 'BR', 'IN', 'CN', 'ZA']) as country,
+  unnest(array['Inflation-Food', 'Market Stress', 'Elections', 'Tension', 'Public Debt', 'Wars']) as topic`;
+
+/** A headline every eight hours; some had another version before; rollups of every day, and of the hours of the last year. */
+const made: readonly RawBuilder<unknown>[] = [
+  sql`select gmsi.ensure_month_partition('headlines', month::date)
+      from generate_series(timestamp '2023-01-01', timestamp '2025-12-01', interval '1 month') as month`,
+  sql`insert into gmsi.headlines (headline_id, country, topic, match_type, published_at, topic_probability,
+                                  directional_score, semantic_score, is_backfilled, load_id)
+      select gen_random_uuid(), country, topic, 'COMBINED', timestamptz '2023-01-01 00:00+00' + n * interval '8 hours',
+             0.9, sin(n), cos(n), true, 1
+      from ${series}, generate_series(0, 3287) as n`,
+  sql`insert into gmsi.headline_revisions (headline_id, country, topic, match_type, published_at, directional_score,
+                                           first_seen_at, known_from, known_to, is_backfilled, load_id, reason)
+      select headline_id, country, topic, match_type, published_at, directional_score,
+             changed_at - interval '1 day', changed_at - interval '1 day', changed_at, true, 1, 'rescored'
+      from gmsi.headlines where headline_id::text ~ '^[0-9]a'`,
+  sql`insert into gmsi.sentiment_hourly (country, topic, match_type, sentiment_type, hour, headline_count, sentiment_sum,
+                                         sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum)
+      select country, topic, 'COMBINED', 'directional', timestamptz '2023-01-01 00:00+00' + n * interval '8 hours',
+             1, sin(n), abs(sin(n)), 0, 0.9, 0.9 * sin(n)
+      from ${series}, generate_series(2190, 3287) as n`,
+  sql`insert into gmsi.sentiment_daily (country, topic, match_type, sentiment_type, day, headline_count, sentiment_sum,
+                                        sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum)
+      select country, topic, 'COMBINED', model, date '2023-01-01' + n, 3, sin(n), abs(sin(n)), 0, 2.7, sin(n)
+      from ${series}, generate_series(0, 1095) as n, unnest(array['directional', 'semantic_sentiment']) as model`,
+  // Ten years of 1,600 further series, as jobs with all topics leave them.
+  sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state)
+      select 'gmsi-headlines', 'C' || c, 'T' || t, 'COMBINED', date '2016-01-01' + 90 * n, date '2016-01-01' + 90 * n + 89,
+             case when n = 20 then 'failed' else 'drained' end
+      from generate_series(1, 40) as c, generate_series(1, 40) as t, generate_series(0, 39) as n`,
+  sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state)
+      select 'gmsi-headlines', country, topic, 'COMBINED', date '2023-01-01' + 90 * n, date '2023-01-01' + 90 * n + 89, 'drained'
+      from ${series}, generate_series(0, 12) as n`,
+  sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
+      select feed, country, topic, match_type, range_agg(days) from gmsi.windows where state = 'drained' group by 1, 2, 3, 4`,
+];
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Function Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly 'Actual Loops': number;
+  readonly Plans?: readonly Plan[];
+}
+
+/** One place where a query has read a table: by which index with which conditions, or all of it. */
+interface Read {
+  readonly from: string;
+  readonly by: string;
+  readonly where: string;
+}
+
+/** Where a query reads when it is run; partitions that are pruned while it runs are not in it. */
+async function readsOf(query: string): Promise<Read[]> {
+  const explained = sql.raw<{ 'QUERY PLAN': [{ Plan: Plan }] }>(`explain (analyze, format json) ${query}`);
+  const { rows } = await explained.execute(warehouse.db);
+  return readsIn(rows[0]!['QUERY PLAN'][0].Plan);
+}
+
+/** An index that is read for a bitmap stands below its table's node. */
+function readsIn(plan: Plan, table?: string): Read[] {
+  if (plan['Actual Loops'] === 0) return [];
+  const from = plan['Relation Name'] ?? plan['Function Name'] ?? table;
+  const below = (plan.Plans ?? []).flatMap((part) => readsIn(part, plan['Relation Name']));
+  if (from === undefined || plan['Node Type'] === 'Bitmap Heap Scan') return below;
+  const by = plan['Index Name'] ?? plan['Node Type'];
+  return [{ from, by, where: plan['Index Cond'] ?? '' }, ...below];
+}
+
+const november = `country = 'US' and topic = 'Market Stress' and match_type = 'COMBINED'
+  and published_at >= '2025-11-01 00:00+00' and published_at < '2025-12-01 00:00+00'`;
+const byTheKey = (table: string) => ({
+  from: table,
+  by: `${table}_pkey`,
+  where: expect.stringMatching(/country = .*topic = .*published_at >= /),
+});
+
+test('a question about a series and a month reads that month, by the key', async () => {
+  expect(await readsOf(`select avg(directional_score) from gmsi.headlines where ${november}`)).toEqual([
+    byTheKey('headlines_2025_11'),
+  ]);
+});
+
+test.for([
+  ['headlines_point_in_time', 'gmsi.headlines_point_in_time'],
+  ['headlines_as_of with a moment', `gmsi.headlines_as_of('2026-01-01 00:00+00')`],
+  [
+    'headlines_as_of with a column',
+    `(values (timestamptz '2026-01-01 00:00+00')) as m (moment) cross join lateral gmsi.headlines_as_of(m.moment)`,
+  ],
+])('the filters of a question reach the indexes below %s', async ([, relation]) => {
+  const reads = await readsOf(`select count(*), avg(directional_score) from ${relation} where ${november}`);
+  const tables = reads.filter(({ from }) => from !== '*VALUES*');
+  expect(tables).toEqual([byTheKey('headlines_2025_11'), byTheKey('headline_revisions')]);
+});
+
+test('headlines_as_of with a subquery in its parentheses is read whole, as docs/analysis.md warns', async () => {
+  const moment = `(select max(changed_at) from gmsi.headlines where ${november})`;
+  const reads = await readsOf(`select count(*) from gmsi.headlines_as_of(${moment}) where ${november}`);
+  expect(reads).toContainEqual({ from: 'headlines_as_of', by: 'Function Scan', where: '' });
+});
+
+test('the rollups of a series are read by their key, those of some days by the day', async () => {
+  const food = `country = 'US' and topic = 'Wars' and match_type = 'COMBINED' and sentiment_type = 'directional'`;
+  const daily = (where: string) =>
+    readsOf(`select sum(headline_count) from gmsi.sentiment_daily where ${where}`);
+  expect(await daily(`${food} and day >= '2025-10-01'`)).toMatchObject([{ by: 'sentiment_daily_pkey' }]);
+  expect(await daily(`day > '2025-12-25'`)).toMatchObject([{ by: 'sentiment_daily_by_day' }]);
+  const hours = `select sum(headline_count) from gmsi.sentiment_hourly where ${food} and hour >= '2025-10-01'`;
+  expect(await readsOf(hours)).toMatchObject([
+    { by: 'sentiment_hourly_pkey', where: expect.stringContaining('hour >=') },
+  ]);
+});
+
+test.for(['coverage_by_day', 'coverage_gaps'])(
+  '%s of a series reads the windows of that series alone',
+  async (view) => {
+    const reads = await readsOf(
+      `select * from gmsi.${view}
+     where feed = 'gmsi-headlines' and country = 'C7' and topic = 'T9' and match_type = 'COMBINED'`,
+    );
+    const tables = reads.filter(({ from }) => ['windows', 'coverage'].includes(from));
+    expect(new Set(tables.map(({ by }) => by))).toEqual(new Set(['coverage_pkey', 'windows_series']));
+    for (const { where } of tables) expect(where).toMatch(/country = .*topic = /);
+  },
+);
+
+const questions = docPages()
+  .filter(({ path }) => path === 'docs/analysis.md')
+  .flatMap(fencesOf)
+  .filter(({ language, marks }) => language === 'sql' && marks.includes('analysis'));
+
+test.for(questions)(
+  '$place reads no month of headlines and no series that it does not ask for',
+  async ({ text }) => {
+    const reads = await readsOf(text);
+    expect(reads).not.toHaveLength(0);
+    const months = reads.map(({ from }) => from).filter((from) => /^headlines_\d/.test(from));
+    expect(months.filter((month) => month !== 'headlines_2025_12')).toEqual([]);
+    const whole = reads
+      .filter(({ by }) => ['Seq Scan', 'Function Scan'].includes(by))
+      .map(({ from }) => from);
+    expect(whole.filter((from) => /^(headline|sentiment|windows)/.test(from))).toEqual([]);
+  },
+);

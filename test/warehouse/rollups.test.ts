@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { upsertRows } from '../../src/warehouse/queries/upsert-rows.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { aStep, empty, hours, take } from './a-history.ts';
+import { aRow, idOf, series, upsert } from './a-row.ts';
+
+it('the rollups are at any moment what the headlines add up to, and a rebuild changes nothing', async () => {
+  await using warehouse = await aWarehouse({ connections: 1 });
+  const { db } = warehouse;
+  await fc.assert(
+    fc.asyncProperty(fc.array(aStep, { minLength: 1, maxLength: 8 }), async (steps) => {
+      await empty(db);
+      for (const step of steps) {
+        await take(db, step);
+        expect(await rollups(db)).toEqual(await recomputed(db));
+      }
+      const kept = await versionsOfRollups(db);
+      await sql`select gmsi.rebuild_rollups()`.execute(db);
+      expect(await versionsOfRollups(db)).toEqual(kept);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it('two transactions that write the same hour at once are both in its sum', async () => {
+  await using warehouse = await aWarehouse({ connections: 4 });
+  const { db } = warehouse;
+  const pages = Array.from({ length: 8 }, (_, page) =>
+    Array.from({ length: 50 }, (_, index) =>
+      aRow({
+        headline_id: idOf(page * 50 + index),
+        published_at: hours[index % hours.length]!,
+        directional_score: ((page * 50 + index) % 19) / 19 - 0.5,
+      }),
+    ),
+  );
+  await Promise.all(pages.map((rows) => upsert(db, rows)));
+  const written = await rollups(db);
+  expect(written).toEqual(await recomputed(db));
+  expect(written).toHaveLength(3 + 2);
+});
+
+it('what is no score does not stop a load, and does not count', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  const scores = [0.5, 1e300, -1e300, 1e-320, 1e12, null];
+  await upsert(
+    db,
+    scores.map((directional_score, index) => aRow({ headline_id: idOf(index), directional_score })),
+  );
+  const { rows } = await sql`
+    select headline_count, sentiment_sum from gmsi.sentiment_daily where sentiment_type = 'directional'`.execute(
+    db,
+  );
+  expect(rows).toEqual([{ headline_count: 2, sentiment_sum: 0.5 }]);
+});
+
+it('a transaction that is rolled back leaves no trace in the rollups', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  await upsert(db, [aRow()]);
+  const before = await versionsOfRollups(db);
+  await db
+    .transaction()
+    .execute(async (trx) => {
+      const row = aRow({ headline_id: idOf(2) });
+      const provenance = { series, loadId: 1, windowId: null, isBackfilled: true };
+      await upsertRows(trx, gmsiHeadlines.table, [row], provenance);
+      throw new Error('not this time');
+    })
+    .catch(() => {});
+  expect(await versionsOfRollups(db)).toEqual(before);
+});
+
+it('a rebuild mends what was broken by hand, of the days that it is asked for, and says how much that was', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  await upsert(db, [aRow({ directional_score: 0.5 })]);
+  await sql`update gmsi.sentiment_daily set sentiment_sum = 7`.execute(db);
+  await sql`insert into gmsi.sentiment_hourly select country, topic, match_type, sentiment_type, hour - interval '1 year',
+    headline_count, sentiment_sum, sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum
+    from gmsi.sentiment_hourly`.execute(db);
+  const rebuild = async (from: string | null) =>
+    (await sql<{ n: number }>`select gmsi.rebuild_rollups(${from}::date) as n`.execute(db)).rows[0]!.n;
+  expect(await rebuild('2026-10-01')).toBe(0);
+  expect(await rebuild('2026-09-01')).toBe(1);
+  expect(await rebuild(null)).toBe(1);
+  expect(await rollups(db)).toEqual(await recomputed(db));
+});
+
+it('a table that is truncated or thinned out by hand takes its rollups along', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  await upsert(
+    db,
+    [1, 2].map((n) => aRow({ headline_id: idOf(n), directional_score: n })),
+  );
+  await sql`delete from gmsi.headlines where headline_id = ${idOf(1)}`.execute(db);
+  expect(await rollups(db)).toEqual(await recomputed(db));
+  await sql`truncate gmsi.headlines`.execute(db);
+  expect(await rollups(db)).toEqual([]);
+});
+
+type Rollup = Record<string, string | number | null>;
+
+/** The rollups as they stand, their floating-point numbers to twelve digits. */
+async function rollups(db: Warehouse): Promise<Rollup[]> {
+  return numbersRounded(
+    (
+      await sql<Rollup>`
+        select 'hour' as span, sentiment_type, (hour at time zone 'UTC')::text as begins, headline_count, sentiment_sum,
+               sentiment_abs_sum, sentiment_std, sentiment_mean, probability_sum, weighted_sum, weighted_mean
+        from gmsi.sentiment_hourly
+        union all
+        select 'day', sentiment_type, day::timestamp::text, headline_count, sentiment_sum,
+               sentiment_abs_sum, sentiment_std, sentiment_mean, probability_sum, weighted_sum, weighted_mean
+        from gmsi.sentiment_daily
+        order by 1, 2, 3`.execute(db)
+    ).rows,
+  );
+}
+
+/** The same, summed up in the plainest way there is. */
+async function recomputed(db: Warehouse): Promise<Rollup[]> {
+  return numbersRounded(
+    (
+      await sql<Rollup>`
+        select span, sentiment_type, date_trunc(span, published_at at time zone 'UTC')::text as begins,
+               count(*) as headline_count, sum(score) as sentiment_sum, sum(abs(score)) as sentiment_abs_sum,
+               stddev_pop(score) as sentiment_std, avg(score) as sentiment_mean,
+               sum(coalesce(topic_probability, 0)) as probability_sum,
+               sum(score * coalesce(topic_probability, 0)) as weighted_sum,
+               sum(score * topic_probability) / nullif(sum(topic_probability), 0) as weighted_mean
+        from (
+          select 'directional' as sentiment_type, directional_score as score, * from gmsi.headlines
+          union all select 'semantic_sentiment', semantic_score, * from gmsi.headlines
+        ) as scored, unnest(array['hour', 'day']) as span
+        where retracted_at is null and score is not null
+        group by 1, 2, 3 order by 1, 2, 3`.execute(db)
+    ).rows,
+  );
+}
+
+function numbersRounded(rows: readonly Rollup[]): Rollup[] {
+  return rows.map((row) =>
+    Object.fromEntries(
+      Object.entries(row).map(([name, value]) => [
+        name,
+        typeof value === 'number' ? Number(value.toFixed(12)) + 0 : value,
+      ]),
+    ),
+  );
+}
+
+/** Where each row of the rollups lies: the same only if it was not written again. */
+async function versionsOfRollups(db: Warehouse) {
+  const { rows } = await sql`
+    select ctid::text, xmin::text, sentiment_sum from gmsi.sentiment_hourly
+    union all select ctid::text, xmin::text, sentiment_sum from gmsi.sentiment_daily order by 1, 2, 3`.execute(
+    db,
+  );
+  return rows;
+}
