@@ -6,21 +6,26 @@ import { type Clock, systemClock } from './clock.ts';
 import { type EnvelopeOptions, readPage } from './envelope.ts';
 import { MalformedPage } from './errors.ts';
 import { type Http, type HttpAnswer, openHttp } from './http.ts';
+import { outcomeOf, type RequestOutcome } from './outcome.ts';
 import { createPace } from './pace.ts';
 import type { Page, RequestBudget, ServiceRequest } from './page.ts';
 import { parseBody } from './parse-body.ts';
 import { defaultPatience, type Patience } from './patience.ts';
+import { createRateLimiter, type RateLimiter } from './rate-limiter.ts';
 import { withRetries } from './retry.ts';
 import { serviceWords } from './service-words.ts';
 
 /** What happens in the client, as it happens; for logs and metrics. */
 export type ClientEvent =
-  /** An answer of any status was read; `ms` from sending to the last byte. */
+  /** A request was sent and is over; `ms` from sending to the last byte, or to the failure. */
   | {
       readonly type: 'request';
       readonly path: string;
-      readonly status: number;
+      readonly outcome: RequestOutcome;
+      /** `undefined` where no answer was read. */
+      readonly status: number | undefined;
       readonly ms: number;
+      /** Of the body, as received. */
       readonly bytes: number;
     }
   /** A try failed and another one follows after `delayMs`. */
@@ -54,8 +59,10 @@ export interface ClientOptions {
   readonly liveBaseUrl?: string | undefined;
   readonly apiKey: Secret;
   readonly settings: ServiceSettings;
-  /** Booked once for every request that is sent, retries included, right before it is sent. */
+  /** Booked once for every request that is sent, retries included, before it is sent. */
   readonly budget: RequestBudget;
+  /** Closed with the client. Without one, the client keeps to the settings' rate as if it had the key to itself. */
+  readonly limiter?: RateLimiter;
   readonly userAgent: string;
   readonly patience?: Partial<Patience>;
   readonly onEvent?: (event: ClientEvent) => void;
@@ -94,7 +101,8 @@ export function createClient(options: ClientOptions): Client {
   const http = connect(address.origin);
   const liveHttp = liveAddress.origin === address.origin ? http : connect(liveAddress.origin);
   const pace = createPace({
-    ...settings,
+    limiter: options.limiter ?? createRateLimiter(settings),
+    concurrency: settings.concurrency,
     patience,
     clock,
     random,
@@ -109,14 +117,15 @@ export function createClient(options: ClientOptions): Client {
     const json = request.body && JSON.stringify(request.body);
     const path = target.replace(/\?.*$/s, '');
 
-    const attempt = async () => {
-      await budget.book(signal);
-      const answer = await send(request.isLive ? liveHttp : http, { target, json, path }, signal);
+    const understand = (answer: HttpAnswer) => {
       checkStatus(answer, { path, redact, now: clock.now() });
       const result = read(answer);
       servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
       return result;
     };
+
+    const attempt = () => send(request.isLive ? liveHttp : http, { target, json, path }, understand, signal);
+    const book = () => budget.book(signal);
 
     const onRetry = (reason: Error, attempt: number, delayMs: number) => {
       counts.retries += 1;
@@ -124,22 +133,40 @@ export function createClient(options: ClientOptions): Client {
     };
 
     const retrying = { maxAttempts: settings.maxAttempts, patience, clock, random, onRetry };
-    return withRetries(() => pace.run(attempt, signal), retrying, signal);
+    return withRetries(() => pace.run(attempt, signal, book), retrying, signal);
   }
 
-  async function send(
+  /** Sends a request, and tells what came of it: an answer that cannot be understood is not a good one. */
+  async function send<T>(
     to: Http,
     { target, json, path }: { target: string; json: string | undefined; path: string },
+    understand: (answer: HttpAnswer) => T,
     signal: AbortSignal,
-  ): Promise<HttpAnswer> {
+  ): Promise<T> {
     signal.throwIfAborted();
     counts.requests += 1;
     const sentAt = clock.now();
-    const answer = await to.send(target, json, signal);
-    counts.bytes += answer.bytes;
-    if (answer.status === 429) counts.rateLimited += 1;
-    onEvent({ type: 'request', path, status: answer.status, ms: clock.now() - sentAt, bytes: answer.bytes });
-    return answer;
+    let answer: HttpAnswer | undefined;
+    let ms: number | undefined;
+
+    const tell = (failure?: unknown) => {
+      const outcome = outcomeOf(answer?.status, failure, signal);
+      const { status, bytes = 0 } = answer ?? {};
+      onEvent({ type: 'request', path, outcome, status, ms: ms ?? clock.now() - sentAt, bytes });
+    };
+
+    try {
+      answer = await to.send(target, json, signal);
+      ms = clock.now() - sentAt;
+      counts.bytes += answer.bytes;
+      if (answer.status === 429) counts.rateLimited += 1;
+      const result = understand(answer);
+      tell();
+      return result;
+    } catch (error) {
+      tell(error);
+      throw error;
+    }
   }
 
   function readJson(answer: HttpAnswer): unknown {

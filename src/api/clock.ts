@@ -19,3 +19,6 @@ export const systemClock: Clock = {
     }
   },
 };
+
+/** Counts from the start of the process, whatever is done to the machine's clock. */
+export const monotonicClock: Clock = { now: () => performance.now(), sleep: systemClock.sleep };

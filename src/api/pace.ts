@@ -2,13 +2,11 @@ import Bottleneck from 'bottleneck';
 import type { Clock } from './clock.ts';
 import { RateLimited } from './errors.ts';
 import type { Patience } from './patience.ts';
-import { createRateLimiter } from './rate-limiter.ts';
+import type { RateLimiter } from './rate-limiter.ts';
 
 export interface PaceOptions {
-  /** Requests a second, sustained; `Infinity` for no limit. */
-  readonly rate: number;
-  /** Requests that may go out at once after a pause. */
-  readonly burst: number;
+  /** Closed with the pace. */
+  readonly limiter: RateLimiter;
   /** Most requests under way at a time; fewer after a 429. */
   readonly concurrency: number;
   readonly patience: Patience;
@@ -24,10 +22,12 @@ export interface Pace {
   /**
    * Runs `send` as soon as rate, concurrency and pauses allow. A `RateLimited` out of it pauses every request, not
    * just this one, and halves the concurrency.
+   * @param prepare is run once before the rate is waited for: what may take time must not stand between the limiter's
+   * leave and the sending, or many a leave is used at the same time
    * @throws whatever `send` throws; the signal's reason if it is aborted while waiting; RateLimited without sending
    * where the service asked for a longer pause than `longestWaitMs`
    */
-  run<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  run<T>(send: () => Promise<T>, signal: AbortSignal, prepare?: () => Promise<void>): Promise<T>;
   /** Requests that may be under way at a time just now. */
   readonly concurrency: number;
   /** Requests that still wait fail. */
@@ -35,11 +35,8 @@ export interface Pace {
 }
 
 export function createPace(options: PaceOptions): Pace {
-  const { patience, clock, random, onSlowed } = options;
-  // Two limiters, because only one without a reservoir survives updateSettings; see createRateLimiter.
+  const { limiter, patience, clock, random, onSlowed } = options;
   const slots = new Bottleneck({ maxConcurrent: options.concurrency });
-  const bucket = Number.isFinite(options.rate) ? createRateLimiter(options.rate, options.burst) : undefined;
-  if (bucket) slots.chain(bucket);
   let concurrency = options.concurrency;
   let pausedUntil = 0;
   let successes = 0;
@@ -47,14 +44,23 @@ export function createPace(options: PaceOptions): Pace {
   let era = 0;
   let closing: Promise<void> | undefined;
 
-  async function run<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async function run<T>(
+    send: () => Promise<T>,
+    signal: AbortSignal,
+    prepare: () => Promise<void> = async () => {},
+  ): Promise<T> {
+    let preparing: Promise<void> | undefined;
     for (;;) {
       await pauseOver(signal);
-      // A pause can begin while a request waits for its slot; it then gives the slot back and waits again.
-      const sent = await inSlot(
-        async () => (isPaused() ? undefined : { answer: await watched(send) }),
-        signal,
-      );
+      const sent = await inSlot(async () => {
+        // A pause can begin while a request waits for its slot or for the rate; it then gives the slot back and waits again.
+        if (isPaused()) return undefined;
+        preparing ??= prepare();
+        await preparing;
+        await limiter.pass(signal);
+        if (isPaused()) return undefined;
+        return { answer: await watched(send) };
+      }, signal);
       if (sent) return sent.answer;
     }
   }
@@ -125,8 +131,7 @@ export function createPace(options: PaceOptions): Pace {
   }
 
   async function stop(): Promise<void> {
-    await Promise.all([slots.stop({ dropWaitingJobs: true }), bucket?.stop({ dropWaitingJobs: true })]);
-    await bucket?.disconnect(); // or its heartbeat goes on
+    await Promise.all([slots.stop({ dropWaitingJobs: true }), limiter.close()]);
   }
 
   return {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BudgetSpent } from '../api/errors.ts';
 import type { RequestBudget } from '../api/page.ts';
+import type { Budget } from '../job/job.ts';
 import type { Secret } from '../secret.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { bookRequests, returnRequests, usedRequests } from '../warehouse/queries/api-usage.ts';
@@ -16,6 +17,11 @@ export interface Ledger extends RequestBudget {
   readonly limit: number;
   /** Gives back what was booked and not sent; to be called once nothing is sent any more. */
   settle(): Promise<void>;
+}
+
+/** What a command may bring the key's requests of a month to: a backfill leaves the job's reserve to others. */
+export function requestLimit(command: 'backfill' | 'sync', { requestsPerMonth, reserve }: Budget): number {
+  return command === 'backfill' ? requestsPerMonth - reserve : requestsPerMonth;
 }
 
 /** What stands for a key in the ledger; the key cannot be computed from it. */

@@ -277,7 +277,7 @@ test('reports each answer and each retry', async () => {
   await client.getPage(request, never);
   const path = '/v1/headlines/feed/historical/gmsi/US';
   expect(events).toEqual([
-    { type: 'request', path, status: 500, ms: 0, bytes: 2 },
+    { type: 'request', path, outcome: '5xx', status: 500, ms: 0, bytes: 2 },
     {
       type: 'retry',
       path,
@@ -285,9 +285,28 @@ test('reports each answer and each retry', async () => {
       delayMs: 250,
       reason: expect.objectContaining({ name: 'ServiceUnavailable' }),
     },
-    { type: 'request', path, status: 200, ms: 0, bytes: JSON.stringify(emptyPage).length },
+    {
+      ...{ type: 'request', path, outcome: 'ok', status: 200, ms: 0 },
+      bytes: JSON.stringify(emptyPage).length,
+    },
   ]);
   expect(client.stats().bytes).toBe(2 + JSON.stringify(emptyPage).length);
+});
+
+test.each([
+  ['network', reset],
+  ['malformed', cutShort],
+  ['malformed', text('<html></html>', 200)],
+  ['malformed', json({ detail: 'busy' })],
+  ['429', json({}, 429)],
+  ['4xx', json({}, 408)],
+  ['5xx', json({}, 503)],
+])('reports what came of each request: %s', async (outcome, fault) => {
+  const server = await rawServer(inTurn(fault, json(emptyPage)));
+  const { client, events } = aClient(server.url);
+  await client.getPage(request, never);
+  const outcomes = events.flatMap((event) => (event.type === 'request' ? [event.outcome] : []));
+  expect(outcomes).toEqual([outcome, 'ok']);
 });
 
 test('can be closed twice, and by leaving its scope', async () => {

@@ -2,14 +2,14 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { RateLimited, ServiceUnavailable } from '../../src/api/errors.ts';
 import { createPace, type Pace, type PaceOptions } from '../../src/api/pace.ts';
 import { defaultPatience } from '../../src/api/patience.ts';
+import { createRateLimiter, type RateLimiter, unlimited } from '../../src/api/rate-limiter.ts';
 import { jumpingClock, standingClock } from './clocks.ts';
 
 const never = new AbortController().signal;
 
 function pace(changes: Partial<PaceOptions> = {}): Pace {
   const created = createPace({
-    rate: Number.POSITIVE_INFINITY,
-    burst: 50,
+    limiter: unlimited,
     concurrency: 8,
     patience: { ...defaultPatience, raiseAfter: 3 },
     clock: jumpingClock(),
@@ -140,7 +140,7 @@ describe('createPace', () => {
 
   test('goes on refilling the bucket after a 429 has changed the concurrency', async () => {
     // Bottleneck 2.19.5 stops the refill of a limiter whose settings are updated (SGrondin/bottleneck#185).
-    const { run } = pace({ rate: 1000, burst: 2 });
+    const { run } = pace({ limiter: createRateLimiter({ rate: 1000, burst: 2 }) });
     await expect(run(limited(10), never)).rejects.toThrow(RateLimited);
     await expect(
       Promise.all(Array.from({ length: 10 }, () => run(async () => {}, never))),
@@ -163,9 +163,36 @@ describe('createPace', () => {
     expect(late).not.toHaveBeenCalled();
   });
 
+  test('nothing stands between the leave of the limiter and the sending, and nothing is prepared twice', async () => {
+    const clock = standingClock();
+    const steps: string[] = [];
+    const leave = held();
+    const limiter: RateLimiter = {
+      pass: async () => {
+        steps.push('asked');
+        await leave.send();
+      },
+      close: async () => {},
+    };
+    const { run } = pace({ clock, limiter });
+    const prepare = async () => void steps.push('prepared');
+    const sent = run(async () => void steps.push('sent'), never, prepare);
+    const other = run(limited(5000), never);
+    await vi.waitFor(() => expect(leave.under).toHaveLength(2));
+    leave.under[1]!();
+    await expect(other).rejects.toThrow(RateLimited);
+    leave.under[0]!(); // in the pause that began meanwhile, and so not used
+    await vi.waitFor(() => expect(clock.sleeping).toBe(1));
+    clock.advance(5000);
+    await vi.waitFor(() => expect(leave.under).toHaveLength(3));
+    leave.under[2]!();
+    await sent;
+    expect(steps).toEqual(['prepared', 'asked', 'asked', 'asked', 'sent']);
+  });
+
   test('requests that still wait at its closing fail', async () => {
     const { under, send } = held();
-    const created = pace({ concurrency: 1, rate: 1, burst: 2 });
+    const created = pace({ concurrency: 1, limiter: createRateLimiter({ rate: 1, burst: 2 }) });
     const first = created.run(send, never);
     await vi.waitFor(() => expect(under).toHaveLength(1));
     const waiting = created.run(send, never);

@@ -1,5 +1,9 @@
+import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createRateLimiter } from '../../src/api/rate-limiter.ts';
+
+const never = new AbortController().signal;
+setMaxListeners(0, never);
 
 describe('createRateLimiter', () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -7,14 +11,17 @@ describe('createRateLimiter', () => {
 
   /** When each of many requests goes out that all wait from the beginning, in milliseconds. */
   async function departures(rate: number, burst: number, seconds: number): Promise<number[]> {
-    const limiter = createRateLimiter(rate, burst);
+    const limiter = createRateLimiter({ rate, burst });
     const begin = Date.now();
     const times: number[] = [];
     for (let waiting = burst + rate * seconds * 1.2; waiting > 0; waiting -= 1) {
-      void limiter.schedule(async () => void times.push(Date.now() - begin));
+      limiter.pass(never).then(
+        () => times.push(Date.now() - begin),
+        () => {},
+      );
     }
     await vi.advanceTimersByTimeAsync(seconds * 1000);
-    void limiter.disconnect();
+    void limiter.close();
     await vi.advanceTimersByTimeAsync(1);
     return times;
   }
@@ -53,5 +60,22 @@ describe('createRateLimiter', () => {
 
   test('lets most of the burst go at once', async () => {
     expect(await departures(25, 50, 0.15)).toHaveLength(45);
+  });
+
+  test('lets everything through where there is no limit', async () => {
+    const limiter = createRateLimiter({ rate: Number.POSITIVE_INFINITY, burst: 1 });
+    await Promise.all(Array.from({ length: 1000 }, () => limiter.pass(never)));
+  });
+
+  test('whoever waits fails at its closing, or as soon as its signal is aborted', async () => {
+    const limiter = createRateLimiter({ rate: 1, burst: 1 });
+    const stop = new AbortController();
+    await Promise.all([limiter.pass(never), vi.advanceTimersByTimeAsync(10)]);
+    const [aborted, waiting] = [limiter.pass(stop.signal), limiter.pass(never)];
+    stop.abort(new Error('interrupted'));
+    await expect(aborted).rejects.toThrow('interrupted');
+    await vi.advanceTimersByTimeAsync(10);
+    void limiter.close();
+    await expect(Promise.all([waiting, vi.advanceTimersByTimeAsync(10)])).rejects.toThrow('stopped');
   });
 });
