@@ -20,6 +20,7 @@ import { countByState, type WindowsByState } from '../warehouse/queries/window-c
 import { seriesIn } from '../warehouse/queries/window-scope.ts';
 import { wantedDays } from '../window/wanted-days.ts';
 import { describeCadence } from './spending-report.ts';
+import { watchStatus } from './watch-status.ts';
 
 const shown = { gaps: 8, troubles: 8, loads: 5, months: 3 };
 
@@ -36,7 +37,12 @@ interface JobStatus {
 }
 
 /** `gmsi status [<job>…]`: what is loaded, what is missing, and why; asks the service nothing. */
-export async function statusCommand(session: Session, names: string[]): Promise<number> {
+export async function statusCommand(
+  session: Session,
+  names: string[],
+  { watch = false }: { readonly watch?: boolean } = {},
+): Promise<number> {
+  if (watch) return watchStatus(session, names);
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;

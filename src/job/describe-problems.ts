@@ -12,9 +12,10 @@ export interface Problem {
   readonly message: string;
 }
 
-/** As much of JSON Schema as says which keys a map may have. */
+/** As much of JSON Schema as says which keys a map may have, and what must not be shown. */
 interface MapSchema {
   readonly properties?: Readonly<Record<string, unknown>>;
+  readonly writeOnly?: boolean;
 }
 
 /**
@@ -37,7 +38,8 @@ export function describeProblems(issues: readonly Issue[], file: unknown, schema
       return [{ field: path, atKey: true, message }];
     }
     const value = valueAt(file, path);
-    const found = value === undefined ? 'missing' : `found ${show(value)}`;
+    const found =
+      value === undefined ? 'missing' : `found ${mayShow(schema, path) ? show(value) : 'a secret'}`;
     const meant = typeof value === 'string' ? nearest(value, candidatesOf(issue)) : undefined;
     return [
       { field: path, atKey: false, message: `${found}, expected ${issue.message}${didYouMean(meant)}` },
@@ -96,11 +98,21 @@ function candidatesOf(issue: Issue): string[] {
 }
 
 function keysAt(schema: MapSchema, path: FieldPath): string[] {
-  const map = valueAt(
+  return Object.keys(schemaAt(schema, path)?.properties ?? {});
+}
+
+/** A secret may also stand in place of the map that should hold it. */
+function mayShow(schema: MapSchema, path: FieldPath): boolean {
+  const at = schemaAt(schema, path);
+  const inside = Object.values(at?.properties ?? {}) as MapSchema[];
+  return ![at, ...inside].some((one) => one?.writeOnly === true);
+}
+
+function schemaAt(schema: MapSchema, path: FieldPath): MapSchema | undefined {
+  return valueAt(
     schema,
     path.flatMap((key) => ['properties', key]),
   ) as MapSchema | undefined;
-  return Object.keys(map?.properties ?? {});
 }
 
 function valueAt(root: unknown, path: FieldPath): unknown {

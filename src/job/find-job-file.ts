@@ -61,7 +61,8 @@ async function notFound(
   });
 }
 
-async function jobFilesIn(folder: string, cwd: string): Promise<string[]> {
+/** Paths of the job files in a folder, in the order of their names; none where there is no such folder. */
+export async function jobFilesIn(folder: string, cwd: string): Promise<string[]> {
   try {
     const names = await readdir(resolve(cwd, folder));
     return names

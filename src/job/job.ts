@@ -1,5 +1,6 @@
 import type { Temporal } from 'temporal-polyfill';
 import type { Dimension, FieldAliases, ParameterNames } from '../feeds/feed.ts';
+import type { Secret } from '../secret.ts';
 
 /** Names or globs out of a lookup, or everything that the lookup lists. */
 export type Selection = 'all' | readonly string[];
@@ -54,6 +55,14 @@ export interface Cadence {
   readonly maxUncoveredDays: number;
 }
 
+/** Who is told what goes wrong with a job. */
+export interface JobAlerts {
+  /** Whoever knows the address can post to it. `undefined`: where the environment says, if it says. */
+  readonly webhookUrl: Secret | undefined;
+  /** How many days old the end of the newest covered day may be, of any series; `undefined` for any age. */
+  readonly maxLagDays: number | undefined;
+}
+
 /** Keys and list indices that lead to a place in a job file, such as `['countries', 2]`. */
 export type FieldPath = readonly (string | number)[];
 
@@ -90,6 +99,7 @@ export interface Job {
   readonly cadence: Cadence;
   readonly budget: Budget;
   readonly schedule: Schedule | undefined;
+  readonly alerts: JobAlerts;
   readonly fields: FieldAliases;
   readonly service: ServiceSettings;
 }

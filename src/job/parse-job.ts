@@ -1,4 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
+import { Secret } from '../secret.ts';
 import { isMap } from './check-against-feed.ts';
 import { describeProblems } from './describe-problems.ts';
 import type { JobFileText } from './find-job-file.ts';
@@ -45,6 +46,7 @@ export function parseJob({ path, name, text }: JobFileText, { today, known }: Jo
     cadence: cadenceOf(file.cadence),
     budget: { requestsPerMonth: file.budget.requests_per_month, reserve: file.budget.reserve },
     schedule: file.schedule,
+    alerts: alertsOf(file.alerts),
     fields: file.fields,
     service: serviceSettings(file.service),
   };
@@ -52,6 +54,10 @@ export function parseJob({ path, name, text }: JobFileText, { today, known }: Jo
 
 function cadenceOf({ adaptive, longest, max_uncovered }: JobFile['cadence']): Job['cadence'] {
   return { adaptive, longestDays: longest, maxUncoveredDays: max_uncovered };
+}
+
+function alertsOf({ webhook_url, max_lag }: JobFile['alerts']): Job['alerts'] {
+  return { webhookUrl: webhook_url === undefined ? undefined : new Secret(webhook_url), maxLagDays: max_lag };
 }
 
 function selectionsOf({ countries, topics, tickers }: JobFile): Job['selections'] {

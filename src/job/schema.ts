@@ -1,6 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 import type { Feed } from '../feeds/feed.ts';
+import { alertsSection, checkMaxLag } from './alerts-schema.ts';
 import { checkAgainstFeed, describeFeed, isMap } from './check-against-feed.ts';
 import { cronExpression, day, timeZone, wholeDays, wholeNumber } from './field-types.ts';
 import { serviceSection } from './service-schema.ts';
@@ -191,6 +192,7 @@ const jobFileKeys = ({ feeds }: KnownFeeds) =>
       cadence: cadence.prefault({}).describe('How often syncs poll series that have no news.'),
       budget: budget.prefault({}).describe('How many requests this job may spend.'),
       schedule: schedule.optional().describe('When `gmsi work` runs this job; never, if left out.'),
+      alerts: alertsSection,
       fields,
       service: serviceSection,
     },
@@ -209,6 +211,7 @@ export function jobFileSchema(known: KnownFeeds) {
   return jobFileKeys(known)
     .superRefine(checkPeriod, when)
     .superRefine(checkCadence, when)
+    .superRefine(checkMaxLag, when)
     .superRefine((file, context) => {
       const feed = known.feeds.get(file.feed ?? usualFeed);
       if (feed) checkAgainstFeed(file, feed, context);

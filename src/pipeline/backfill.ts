@@ -1,6 +1,7 @@
 import { countOpen } from '../warehouse/queries/claims.ts';
 import { countByState } from '../warehouse/queries/window-counts.ts';
-import { drainAll, type LoadEnd } from './drain-all.ts';
+import { drainAll } from './drain-all.ts';
+import type { LoadEnd } from './drain-claimed.ts';
 import { runWithLearnedReading } from './learned-reading.ts';
 import { openLoad, type RunContext, type RunResult } from './open-load.ts';
 import { type PlanOptions, planWindows } from './plan-windows.ts';

@@ -1,7 +1,9 @@
+import type { Attributes, Span } from '@opentelemetry/api';
 import { Temporal } from 'temporal-polyfill';
 import { cursorGuard } from '../api/cursor.ts';
 import { RequestRefused } from '../api/errors.ts';
 import type { Series } from '../feeds/feed.ts';
+import type { Checkpoint } from '../warehouse/queries/checkpoint.ts';
 import { beginDrain, type ClaimedWindow } from '../warehouse/queries/claims.ts';
 import { dayRange } from '../window/day-range.ts';
 import { requestRange } from '../window/request-range.ts';
@@ -10,6 +12,7 @@ import { ClaimLost, commitPage } from './commit-page.ts';
 import { fetchPage, type WindowRequest } from './fetch-page.ts';
 import { countPage, type Load } from './load.ts';
 import { type ReadPage, readPage } from './read-page.ts';
+import { atStage, endFailed, inSpan, seriesAttributes, startSpan, within } from './spans.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
 /** How often a window may begin again at its first page because the service no longer takes its token. */
@@ -22,6 +25,13 @@ const restartsAllowed = 2;
  * @throws whatever a page could not be had or committed for; what is committed stays
  */
 export async function drainWindow(load: Load, claimed: ClaimedWindow): Promise<'drained' | 'stopped'> {
+  const { window_id, first_day, last_day } = claimed;
+  const about = { ...idsOf(load, window_id), 'gmsi.first_day': first_day, 'gmsi.last_day': last_day };
+  const span = startSpan('window', { ...about, ...seriesAttributes(seriesOf(claimed)) }, load.span);
+  return inSpan(span, () => drain(load, claimed));
+}
+
+async function drain(load: Load, claimed: ClaimedWindow): Promise<'drained' | 'stopped'> {
   let window = canResume(load, claimed) ? claimed : { ...claimed, next_token: null, pages: 0 };
   for (let restarts = 0; ; restarts++) {
     const request =
@@ -59,52 +69,70 @@ class TokenRefused extends Error {
   }
 }
 
+/** A drain under way: what its pages are asked for with. */
+interface Drain extends WindowRequest {
+  /** True where it compares what it meets with what is here. */
+  readonly isCompared: boolean;
+}
+
 /** A page that waits to be committed. */
 interface PageInHand extends ReadPage {
   /** How many records the page had, readable or not. */
   readonly records: number;
   readonly nextToken: string | null;
+  /** Ends with its commit, or with its window where it is given up. */
+  readonly span: Span;
 }
 
-async function drainFrom(
-  load: Load,
-  window: ClaimedWindow,
-  request: WindowRequest,
-): Promise<'drained' | 'stopped'> {
+async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Promise<'drained' | 'stopped'> {
   const guard = cursorGuard(window.next_token);
-  let token = window.next_token;
-  let pending = ask(load, window, request, token);
-  for (let pages = window.pages; ; pages++) {
-    const page = await pending;
-    await load.origin.check(load.client.servedBy);
-    if (page.nextToken !== null) guard.accept(page.nextToken);
-    const goesOn = page.nextToken !== null && !load.stop.aborted;
-    if (goesOn) {
-      pending = ask(load, window, request, page.nextToken);
-      // Awaited in the next round; if this page's commit fails before that, its failure is of no interest.
-      pending.catch(() => {});
+  const { window_id: windowId, pages, next_token: nextToken } = window;
+  let at: Checkpoint = { windowId, loadId: load.loadId, pages, nextToken };
+  let pending = ask(load, request, at);
+  try {
+    for (;;) {
+      const page = await pending;
+      await load.origin.check(load.client.servedBy);
+      if (page.nextToken !== null) guard.accept(page.nextToken);
+      const next = { ...at, pages: at.pages + 1, nextToken: page.nextToken };
+      const goesOn = page.nextToken !== null && !load.stop.aborted;
+      if (goesOn) {
+        pending = ask(load, request, next);
+        // Awaited in the next round; if this page's commit fails before that, its failure is of no interest.
+        pending.catch(() => {});
+      }
+      await inSpan(page.span, () => commit(load, window, request, at, page));
+      if (page.nextToken === null) return 'drained';
+      if (!goesOn) return 'stopped';
+      at = next;
     }
-    await commit(load, window, request, { page, token, pages });
-    if (page.nextToken === null) return 'drained';
-    if (!goesOn) return 'stopped';
-    token = page.nextToken;
+  } catch (error) {
+    pending.then(
+      ({ span }) => span.isRecording() && span.end(),
+      () => {},
+    );
+    throw error;
   }
 }
 
-async function ask(
-  load: Load,
-  window: ClaimedWindow,
-  request: WindowRequest,
-  token: string | null,
-): Promise<PageInHand> {
-  if (!(await load.lease.holds(window.window_id, load.abort))) {
-    throw new ClaimLost(`Window ${window.window_id} is no longer this run's.`);
+async function ask(load: Load, request: Drain, at: Checkpoint): Promise<PageInHand> {
+  const { windowId, nextToken: token } = at;
+  if (!(await load.lease.holds(windowId, load.abort))) {
+    throw new ClaimLost(`Window ${windowId} is no longer this run's.`);
   }
+  const span = startSpan('page', { ...idsOf(load, windowId), 'gmsi.page': at.pages + 1 });
   try {
-    const { records, nextToken } = await fetchPage(load.client, request, token, load.abort);
-    // Read at once: rows are a fraction of what the service sent, and pages in hand decide how much memory a load needs.
-    return { ...readPage(records, load.reader), records: records.length, nextToken };
+    return await within(span, async () => {
+      const { records, nextToken } = await atStage(load, 'fetch', () =>
+        fetchPage(load.client, request, token, load.abort),
+      );
+      span.setAttribute('gmsi.records', records.length);
+      // Read at once: rows are a fraction of what the service sent, and pages in hand decide how much memory a load needs.
+      const read = await atStage(load, 'map', () => readPage(records, load.reader));
+      return { ...read, records: records.length, nextToken, span };
+    });
   } catch (error) {
+    endFailed(span, error);
     if (token !== null && error instanceof RequestRefused) throw new TokenRefused(error);
     throw error;
   }
@@ -113,31 +141,23 @@ async function ask(
 async function commit(
   load: Load,
   window: ClaimedWindow,
-  { feed, series }: WindowRequest,
-  { page, token, pages }: { page: PageInHand; token: string | null; pages: number },
+  { feed, series, isCompared }: Drain,
+  at: Checkpoint,
+  page: PageInHand,
 ): Promise<void> {
-  const at = { windowId: window.window_id, loadId: load.loadId, pages, nextToken: token };
   const { isBackfilled } = load;
-  const reachesToday = window.last_day >= load.clock().toISOString().slice(0, 10);
-  const polledAt = load.command === 'sync' || reachesToday ? load.clock() : null;
-  const counts = await commitPage(
-    load.warehouse,
-    {
-      feed,
-      series,
-      isBackfilled,
-      at,
-      polledAt,
-      reachesToday,
-      ...page,
-    },
-    load.partitions,
+  const now = load.clock();
+  const reachesToday = window.last_day >= now.toISOString().slice(0, 10);
+  const polledAt = load.command === 'sync' || reachesToday ? now : null;
+  const about = { feed, series, isBackfilled, at, now, polledAt, reachesToday, isCompared };
+  const counts = await atStage(load, 'commit', () =>
+    commitPage(load.warehouse, { ...about, ...page }, load.partitions),
   );
-  countPage(load.totals, counts);
+  countPage(load, counts);
 }
 
 /** Fixes what is asked for, and which of the days count as covered at the end, by the day on which the drain begins. */
-async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Promise<WindowRequest> {
+async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Promise<Drain> {
   const { job, feed } = load;
   const { startDate, endDate } = requestRange(
     dayRange(window.first_day, window.last_day),
@@ -152,13 +172,19 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
     isRestart,
   };
   const at = { windowId: window.window_id, loadId: load.loadId };
-  if (!(await withWarehouseRetries(() => beginDrain(load.warehouse, at, fixed), load.abort))) {
+  const series = seriesOf(window);
+  const begun = await withWarehouseRetries(
+    () => beginDrain(load.warehouse, at, { table: feed.table, series }, fixed),
+    load.abort,
+  );
+  if (!begun) {
     throw new ClaimLost(`Window ${window.window_id} is no longer this run's.`);
   }
   const { pageSize } = fixed;
   return {
     feed,
-    series: seriesOf(window),
+    series,
+    isCompared: begun.isCompared,
     startDate: range.start,
     endDate: range.end,
     pageSize,
@@ -167,10 +193,11 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
   };
 }
 
-function resume({ feed, job }: Load, window: ClaimedWindow): WindowRequest {
+function resume({ feed, job }: Load, window: ClaimedWindow): Drain {
   return {
     feed,
     series: seriesOf(window),
+    isCompared: window.is_compared,
     startDate: window.request_start!,
     endDate: window.request_end!,
     pageSize: window.page_size!,
@@ -181,4 +208,9 @@ function resume({ feed, job }: Load, window: ClaimedWindow): WindowRequest {
 
 function seriesOf({ country, topic, ticker, match_type, variant }: ClaimedWindow): Series {
   return { country, topic, ticker, matchType: match_type, variant };
+}
+
+/** What leads from a span to the rows and back. */
+function idsOf({ loadId, feed }: Load, windowId: number): Attributes {
+  return { 'gmsi.feed': feed.name, 'gmsi.load_id': loadId, 'gmsi.window_id': windowId };
 }

@@ -7,7 +7,7 @@ import { pollInterval } from '../window/cadence.ts';
 import { costOfSchedule, pollCost, type Scheduled } from '../window/schedule-cost.ts';
 
 /** What a job's schedule costs in 30 days, in requests at the least. */
-export interface ScheduleForecast {
+export interface ScheduledRequests {
   readonly days: number;
   readonly syncs: number;
   readonly backfills: number;
@@ -16,6 +16,9 @@ export interface ScheduleForecast {
   readonly backfillRequests: number;
   /** What the syncs cost with an adaptive cadence, by how quiet the series are now; `null` before any poll. */
   readonly adaptiveSyncRequests: number | null;
+}
+
+export interface ScheduleForecast extends ScheduledRequests {
   /** What would cost less, the dearest first. */
   readonly choices: readonly Choice[];
 }
@@ -29,25 +32,59 @@ export interface Choice {
 
 const days = 30;
 
+/** A moment as planning sees it; days before `unsettledFrom` no longer change. */
+interface Moment {
+  readonly now: Date;
+  readonly unsettledFrom: string;
+}
+
+/**
+ * What a job's schedule costs, once all that is settled is covered; `undefined` where it has none, or no days to come.
+ * Stepping through 30 days of a cron expression takes tens of milliseconds.
+ */
+export async function scheduledRequests(
+  warehouse: Warehouse,
+  job: Job,
+  scope: WindowScope,
+  { now, unsettledFrom }: Moment,
+): Promise<ScheduledRequests | undefined> {
+  const { schedule } = job;
+  if (!schedule || job.endDate !== 'today') return undefined;
+  const scheduled = { ...job, schedule };
+  const hasLive = feedNamed(job.feed).live !== undefined;
+  const series = seriesIn(scope);
+  const { syncs, backfills, ...cost } = costOfSchedule(scheduled, { series, hasLive }, { from: now, days });
+  const habits = await readHabits(warehouse, scope, unsettledFrom);
+  const asPolled = { syncs: syncs.all, all: cost.syncRequests, hasLive };
+  const adaptiveSyncRequests = adaptiveRequests(scheduled, habits, asPolled);
+  return { days, syncs: syncs.all, backfills: backfills.all, ...cost, adaptiveSyncRequests };
+}
+
+/** The requests that a job's syncs take: all that its schedule would, or what its cadence leaves of them. */
+export function requestsOfSyncs(
+  { cadence }: Pick<Job, 'cadence'>,
+  { syncRequests, adaptiveSyncRequests }: ScheduledRequests,
+): number {
+  return cadence.adaptive && adaptiveSyncRequests !== null ? adaptiveSyncRequests : syncRequests;
+}
+
 /** Forecasts a job's schedule, once all that is settled is covered; `undefined` where it has none, or no days to come. */
 export async function forecastSchedule(
   warehouse: Warehouse,
   job: Job,
   scope: WindowScope,
-  { now, unsettledFrom }: { now: Date; unsettledFrom: string },
+  moment: Moment,
 ): Promise<ScheduleForecast | undefined> {
+  const cost = await scheduledRequests(warehouse, job, scope, moment);
   const { schedule } = job;
-  if (!schedule || job.endDate !== 'today') return undefined;
+  if (!cost || !schedule) return undefined;
   const asIs = { ...job, schedule };
   const series = seriesIn(scope);
   const hasLive = feedNamed(job.feed).live !== undefined;
-  const costOf = (changed: Partial<Scheduled>, ofSeries = series) =>
-    costOfSchedule({ ...asIs, ...changed }, { series: ofSeries, hasLive }, { from: now, days });
-
-  const cost = costOf({});
-  const habits = await readHabits(warehouse, scope, unsettledFrom);
-  const adaptive = adaptiveRequests(asIs, habits, { syncs: cost.syncs.all, all: cost.syncRequests, hasLive });
-  const syncRequests = job.cadence.adaptive && adaptive !== null ? adaptive : cost.syncRequests;
+  const costOf = (changed: Partial<Scheduled>, ofSeries: number) =>
+    costOfSchedule({ ...asIs, ...changed }, { series: ofSeries, hasLive }, { from: moment.now, days });
+  const { adaptiveSyncRequests: adaptive } = cost;
+  const syncRequests = requestsOfSyncs(job, cost);
   const total = syncRequests + cost.backfillRequests;
 
   // With an adaptive cadence, what a change saves is in proportion.
@@ -79,9 +116,7 @@ export async function forecastSchedule(
     if (list.length > 1) choices.push([`a ${what} fewer`, requestsOf({}, without(list))]);
   }
   return {
-    ...{ days, syncs: cost.syncs.all, backfills: cost.backfills.all },
-    ...{ syncRequests: cost.syncRequests, backfillRequests: cost.backfillRequests },
-    adaptiveSyncRequests: adaptive,
+    ...cost,
     choices: choices
       .map(([change, requests]) => ({ change, requests, saves: total - requests }))
       .filter(({ saves }) => saves > 0)

@@ -43,13 +43,19 @@ export interface LookBack {
  * Judged by evidence, not by the words: two windows of different series (or of the only series) were refused with the
  * same status, younger windows of these series were answered, and none as old as them ever was in the whole feed.
  * Then every window that begins as early is refused, too, and is not worth a request.
+ * @param known a day that has been found too old already
  */
-export function watchLookBack(warehouse: Warehouse, scope: WindowScope, loadId: number): LookBack {
+export function watchLookBack(
+  warehouse: Warehouse,
+  scope: WindowScope,
+  loadId: number,
+  known?: Day,
+): LookBack {
   const suspects: Refused[] = [];
   const onlySeries = seriesIn(scope) === 1;
   /** Refusals that nothing younger was answered for: either broken windows, or the answers are still on their way. */
   const unexplained: Refused[] = [];
-  let boundary: Day | undefined;
+  let boundary = known;
 
   async function isSuspect(window: ClaimedWindow): Promise<boolean> {
     const around = await withWarehouseRetries(() =>

@@ -9,11 +9,12 @@ import type { WindowsByState } from '../warehouse/queries/window-counts.ts';
 import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import { rememberFields } from '../warehouse/queries/wire-fields.ts';
 import type { LoadOutcome } from '../warehouse/tables/database.ts';
-import type { LoadEnd } from './drain-all.ts';
+import type { LoadEnd } from './drain-claimed.ts';
 import { keepLease } from './lease.ts';
-import type { Load } from './load.ts';
+import type { Load, LoadEvent } from './load.ts';
 import type { Origin } from './origin.ts';
 import type { Ledger } from './request-budget.ts';
+import { endFailed, startSpan } from './spans.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
 /** What a run of a job is given. */
@@ -31,6 +32,7 @@ export interface RunContext {
   readonly stop: AbortSignal;
   /** Called once there is something to watch. */
   readonly onStart?: (progress: () => RunProgress) => void;
+  readonly onEvent?: (event: LoadEvent) => void;
 }
 
 export interface RunProgress {
@@ -87,9 +89,13 @@ export async function openLoad(
   const log = context.log.child({ load: loadId, job: job.name });
   const lease = keepLease(warehouse, loadId, context.leaseSeconds, totals, log);
   const { stop, abort, end, dispose } = endings(context.stop);
+  const span = startSpan('load', {
+    ...{ 'gmsi.feed': feed.name, 'gmsi.load_id': loadId },
+    ...{ 'gmsi.job': job.name, 'gmsi.command': command },
+  });
   const load: Load = {
     ...{ loadId, command, job, feed, client, warehouse, lease, log, clock, totals, stop, abort, ...rest },
-    partitions: new Set(),
+    ...{ partitions: new Set(), span, onEvent: context.onEvent ?? (() => {}) },
   };
   return {
     load,
@@ -98,6 +104,9 @@ export async function openLoad(
       lease.stop();
       dispose();
       await close(load, loadEnd, context.ledger);
+      span.setAttributes({ 'gmsi.outcome': loadEnd.outcome, 'gmsi.records': totals.records });
+      if (loadEnd.error === undefined) span.end();
+      else endFailed(span, loadEnd.error);
     },
   };
 }
@@ -162,6 +171,7 @@ export function countingTotals(client: Client): LoadTotals {
       records: 0,
       rows_inserted: 0,
       rows_changed: 0,
+      rows_retracted: 0,
       records_rejected: 0,
     },
   } as LoadTotals;

@@ -9,10 +9,14 @@ import {
   lockPlanning,
 } from '../warehouse/queries/planning.ts';
 import { type SeriesKey, seriesOf, type WindowScope } from '../warehouse/queries/window-scope.ts';
+import type { Day } from '../warehouse/tables/database.ts';
 import { dayRange, daysIn } from '../window/day-range.ts';
 import { longestWindowDays } from '../window/request-range.ts';
+import { settledBefore } from '../window/wanted-days.ts';
+import type { Load } from './load.ts';
 import { batches, cutGaps } from './plan-windows.ts';
-import { type SyncMoment, spacePolls } from './space-polls.ts';
+import type { ResolvedRun } from './resolve-job.ts';
+import { daysToRecheck, type SyncMoment, spacePolls } from './space-polls.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
 /** What a sync is to do. */
@@ -26,12 +30,37 @@ export interface SyncPlan {
   readonly requestsSaved: number;
 }
 
+/** The same for the moment at which it begins. */
+export interface DueSync extends SyncPlan {
+  /** First day that may still change: from there on, days are loaded as they happen. */
+  readonly unsettledFrom: Day;
+  /** Days before today that it drains again of every series. */
+  readonly recheckDays: number;
+  /** Series whose live answers it reads. */
+  readonly live: readonly SeriesKey[];
+}
+
+/** Plans a sync of a job that begins now; `undefined` where the job's period is over. */
+export async function planDueSync(
+  { job, warehouse, clock }: { job: Job; warehouse: Warehouse; clock: () => Date },
+  { feed, today }: ResolvedRun,
+  scope: WindowScope,
+): Promise<DueSync | undefined> {
+  const now = clock();
+  const unsettledFrom = settledBefore(today, job.lookbackDays).toString();
+  const recheckDays = await daysToRecheck(warehouse, job, feed, now);
+  const hasLive = feed.live !== undefined && scope.to === today.toString();
+  const moment = { now, today, unsettledFrom, recheckDays, hasLive };
+  const plan = await planSync(warehouse, job, scope, moment);
+  return plan && { ...plan, unsettledFrom, recheckDays, live: hasLive ? plan.series : [] };
+}
+
 /**
  * Plans the days that a sync drains: of each series those since its coverage's end, and the unsettled days again. Where the
  * job's cadence is adaptive, series that are not due are left out.
  * @returns what the sync has to drain, with what earlier runs left there; `undefined` where the job's period is over
  */
-export async function planSync(
+async function planSync(
   warehouse: Warehouse,
   job: Job,
   scope: WindowScope,
@@ -62,14 +91,14 @@ export async function planSync(
   );
 }
 
-/** Plans the last days of some series once more, up to the end of the scope. */
-export async function planAgain(
-  warehouse: Warehouse,
-  job: Job,
-  scope: WindowScope,
-  series: readonly SeriesKey[],
-  days: number,
-): Promise<void> {
+/** What a full live answer may have left out is in the historical feed, for the days that the live feed reaches over. */
+export async function planCutOff(load: Load, series: readonly SeriesKey[]): Promise<void> {
+  const { warehouse, job, scope, feed, log } = load;
+  const days = Math.ceil(feed.live!.hours / 24);
+  log.warn(
+    { series: series.length },
+    `live answers are as long as their limit and may be cut off; asking the historical feed for the last ${days + 1} days of these series`,
+  );
   const { to } = dayRange(scope.from, scope.to);
   const from = to.subtract({ days: Math.min(days, daysIn(dayRange(scope.from, scope.to)) - 1) });
   const gaps = series.map((key) => ({ ...key, from: from.toString(), to: to.toString() }));

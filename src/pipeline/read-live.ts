@@ -1,13 +1,12 @@
 import { BudgetSpent } from '../api/errors.ts';
-import { GmsiError } from '../errors.ts';
 import type { Series } from '../feeds/feed.ts';
-import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
 import type { SeriesKey } from '../warehouse/queries/window-scope.ts';
 import { commitLive } from './commit-page.ts';
-import { failuresInARow, type LoadEnd } from './drain-all.ts';
+import { endedBy, failuresInARow, type LoadEnd } from './drain-claimed.ts';
 import { fetchLive } from './fetch-page.ts';
 import { countPage, type Load } from './load.ts';
 import { readPage } from './read-page.ts';
+import { atStage, inSpan, seriesAttributes, startSpan } from './spans.ts';
 
 export interface LiveRead {
   /** Series whose live answer is in. */
@@ -20,8 +19,15 @@ export interface LiveRead {
   readonly end: LoadEnd;
 }
 
-/** Reads the live feed once for each series, several at a time, and commits what it brings. */
-export async function readLive(load: Load, all: readonly SeriesKey[], onDone: () => void): Promise<LiveRead> {
+/**
+ * Reads the live feed once for each series, several at a time, and commits what it brings.
+ * @param onDone called with each series that is done with, whether its answer could be had or not
+ */
+export async function readLive(
+  load: Load,
+  all: readonly SeriesKey[],
+  onDone: (series: SeriesKey) => void,
+): Promise<LiveRead> {
   const counts = { series: 0, records: 0, failed: 0 };
   const cutOff: SeriesKey[] = [];
   let end: LoadEnd = { outcome: 'done', error: undefined };
@@ -41,12 +47,15 @@ export async function readLive(load: Load, all: readonly SeriesKey[], onDone: ()
         if (load.abort.aborted) return;
         const isHopeless = ++inARow >= failuresInARow + load.job.service.concurrency;
         // What ended the run stays its end, whatever else still fails on the way out.
+        const whole = endedBy(error);
         if (!endsRun(end))
-          end = endedBy(error) ?? { outcome: 'incomplete', error: isHopeless ? error : undefined };
+          end = whole
+            ? { outcome: whole.outcome, error }
+            : { outcome: 'incomplete', error: isHopeless ? error : undefined };
         if (!(error instanceof BudgetSpent)) counts.failed++;
         load.log.warn({ ...key, why: (error as Error).message }, 'a live answer could not be had');
       }
-      onDone();
+      onDone(key);
     }
   }
 
@@ -56,26 +65,21 @@ export async function readLive(load: Load, all: readonly SeriesKey[], onDone: ()
 }
 
 async function readOne(load: Load, series: Series): Promise<{ records: number; isCutOff: boolean }> {
-  const page = await fetchLive(load.client, load.feed, series, load.job.service.parameters, load.abort);
-  await load.origin.check(load.client.servedBy);
-  const { rows, rejected } = readPage(page.records, load.reader);
-  const { loadId, feed } = load;
-  const records = page.records.length;
-  const counts = await commitLive(
-    load.warehouse,
-    { feed, series, loadId, rows, rejected, records, polledAt: load.clock() },
-    load.partitions,
-  );
-  countPage(load.totals, counts);
-  return { records, isCutOff: page.isCutOff || page.nextToken !== null };
-}
-
-/** What an error means for the rest of the run; `undefined` where it concerns one series only. */
-function endedBy(error: unknown): LoadEnd | undefined {
-  if (error instanceof BudgetSpent) return { outcome: 'budget', error };
-  if (error instanceof WarehouseUnavailable || error instanceof WarehouseFull)
-    return { outcome: 'incomplete', error };
-  return error instanceof GmsiError && error.kind === 'fatal' ? { outcome: 'failed', error } : undefined;
+  const { loadId, feed, warehouse, reader } = load;
+  const about = { 'gmsi.feed': feed.name, 'gmsi.load_id': loadId, ...seriesAttributes(series) };
+  const span = startSpan('live', about, load.span);
+  return inSpan(span, async () => {
+    const page = await atStage(load, 'fetch', () =>
+      fetchLive(load.client, feed, series, load.job.service.parameters, load.abort),
+    );
+    await load.origin.check(load.client.servedBy);
+    const records = page.records.length;
+    span.setAttribute('gmsi.records', records);
+    const read = await atStage(load, 'map', () => readPage(page.records, reader));
+    const live = { feed, series, loadId, records, polledAt: load.clock(), ...read };
+    countPage(load, await atStage(load, 'commit', () => commitLive(warehouse, live, load.partitions)));
+    return { records, isCutOff: page.isCutOff || page.nextToken !== null };
+  });
 }
 
 function endsRun({ outcome, error }: LoadEnd): boolean {

@@ -1,10 +1,10 @@
 import type { Job } from '../job/job.ts';
 import { countOpen } from '../warehouse/queries/claims.ts';
+import { isSyncedByWorkers } from '../warehouse/queries/runs.ts';
 import { claimSync } from '../warehouse/queries/sync-lock.ts';
 import { countByState } from '../warehouse/queries/window-counts.ts';
-import type { WindowScope } from '../warehouse/queries/window-scope.ts';
-import { settledBefore } from '../window/wanted-days.ts';
-import { drainAll, type LoadEnd } from './drain-all.ts';
+import { drainAll } from './drain-all.ts';
+import type { LoadEnd } from './drain-claimed.ts';
 import { runWithLearnedReading } from './learned-reading.ts';
 import {
   countingTotals,
@@ -14,10 +14,9 @@ import {
   type RunContext,
   type RunResult,
 } from './open-load.ts';
-import { planAgain, planSync, type SyncPlan } from './plan-sync.ts';
+import { planCutOff, planDueSync, type SyncPlan } from './plan-sync.ts';
 import { type LiveRead, readLive } from './read-live.ts';
 import { resolveRun } from './resolve-job.ts';
-import { daysToRecheck } from './space-polls.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
 export interface SyncResult extends RunResult {
@@ -42,8 +41,9 @@ const noLive = { series: 0, records: 0, failed: 0, cutOff: 0 };
 export async function sync(given: RunContext): Promise<SyncResult> {
   const context = await runWithLearnedReading(given);
   const { job, warehouse } = context;
-  await using claim = await claimSync(warehouse, nameOf(job));
-  if (!claim.isOurs)
+  await using claim = await claimSync(warehouse, nameOfSync(job));
+  const isElsewhere = !claim.isOurs || (await isSyncedByWorkers(warehouse, job.name, context.leaseSeconds));
+  if (isElsewhere)
     return {
       ...nothingDone(countingTotals(context.client), 0),
       isElsewhere: true,
@@ -59,20 +59,14 @@ export async function sync(given: RunContext): Promise<SyncResult> {
   });
   if (!run.scope) return nothing();
 
-  const { totals, today } = run;
-  const now = context.clock();
-  const unsettledFrom = settledBefore(today, job.lookbackDays).toString();
-  const recheckDays = await daysToRecheck(warehouse, job, run.feed, now);
-  const hasLive = run.feed.live !== undefined && run.scope.to === today.toString();
-  const moment = { now, today, unsettledFrom, recheckDays, hasLive };
-  const plan = await planSync(warehouse, job, run.scope, moment);
+  const { totals } = run;
+  const plan = await planDueSync(context, run, run.scope);
   if (!plan) return nothing();
 
-  const { scope } = plan;
+  const { scope, live } = plan;
   const nobody = { loadId: 0, leaseSeconds: context.leaseSeconds };
   const open = await withWarehouseRetries(() => countOpen(warehouse, scope, nobody));
-  const live = hasLive ? plan.series : [];
-  const isBackfilled = (day: string) => day < unsettledFrom;
+  const isBackfilled = (day: string) => day < plan.unsettledFrom;
   const opened = await openLoad(context, { command: 'sync', ...run, scope, isBackfilled });
   const all = open.free + open.held + live.length;
   let answered = 0;
@@ -86,8 +80,10 @@ export async function sync(given: RunContext): Promise<SyncResult> {
     if (live.length > 0 && mayGoOn(end, opened)) {
       read = await readLive(opened.load, live, () => answered++);
       end = worse(end, read.end);
-      if (read.cutOff.length > 0 && mayGoOn(end, opened))
-        end = worse(end, await drainCutOff(context, opened, scope, read));
+      if (read.cutOff.length > 0 && mayGoOn(end, opened)) {
+        await planCutOff(opened.load, read.cutOff);
+        end = worse(end, await drainAll(opened.load, context.leaseSeconds, opened.end));
+      }
     }
   } finally {
     await opened.close(end);
@@ -97,34 +93,17 @@ export async function sync(given: RunContext): Promise<SyncResult> {
   return {
     ...{ ...end, loadId: opened.load.loadId, totals, windows, scope, seconds: run.seconds() },
     ...{ isElsewhere: false, live: { ...counts, cutOff: cutOff.length } },
-    cadence: { leftOut: plan.leftOut, requestsSaved: plan.requestsSaved, recheckDays },
+    cadence: { leftOut: plan.leftOut, requestsSaved: plan.requestsSaved, recheckDays: plan.recheckDays },
   };
 }
 
 /** The same for the same job only: two files of one name may ask for different things. */
-function nameOf({ feed, name, selections, matchType, variants, startDate }: Job): string {
+export function nameOfSync({ feed, name, selections, matchType, variants, startDate }: Job): string {
   return JSON.stringify([feed, name, selections, matchType, variants, startDate.toString()]);
 }
 
 function allPolled({ lookbackDays }: Job): SyncResult['cadence'] {
   return { leftOut: 0, requestsSaved: 0, recheckDays: lookbackDays };
-}
-
-/** What a full live answer may have left out is in the historical feed, for the days that the live feed reaches over. */
-async function drainCutOff(
-  context: RunContext,
-  opened: OpenLoad,
-  scope: WindowScope,
-  { cutOff }: LiveRead,
-): Promise<LoadEnd> {
-  const { load } = opened;
-  const days = Math.ceil(load.feed.live!.hours / 24);
-  load.log.warn(
-    { series: cutOff.length },
-    `live answers are as long as their limit and may be cut off; asking the historical feed for the last ${days + 1} days of these series`,
-  );
-  await planAgain(context.warehouse, context.job, scope, cutOff, days);
-  return drainAll(load, context.leaseSeconds, opened.end);
 }
 
 /** Some windows may have failed; what stops the whole load is another matter. */

@@ -21,12 +21,7 @@ export function connect(
   address: Exclude<WarehouseAddress, { kind: 'embedded' }>,
   connections: number,
 ): Warehouse {
-  const pool = new pg.Pool({
-    ...(address.kind === 'url' ? { connectionString: address.url.reveal() } : {}),
-    max: connections,
-    application_name: `gmsi ${version}`,
-    connectionTimeoutMillis: 10_000,
-    keepAlive: true,
+  const pool = openPool(address, connections, {
     types: {
       getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
         // A day has no time zone, so it stays text; no count here comes near 2^53.
@@ -36,11 +31,28 @@ export function connect(
       }) as typeof pg.types.getTypeParser,
     },
   });
+  return new Kysely<Database>({ dialect: new PostgresDialect({ pool: preparing(pool) }) }).withSchema('gmsi');
+}
+
+/** The connections alone, for what does not speak Kysely. */
+export function openPool(
+  address: Exclude<WarehouseAddress, { kind: 'embedded' }>,
+  connections: number,
+  options: pg.PoolConfig = {},
+): pg.Pool {
+  const pool = new pg.Pool({
+    ...(address.kind === 'url' ? { connectionString: address.url.reveal() } : {}),
+    max: connections,
+    application_name: `gmsi ${version}`,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    ...options,
+  });
   // An idle connection that breaks (a restart of the server) is replaced by the pool; the next query says what is wrong.
   pool.on('error', () => {});
   // One that breaks while it is in use tells its query, and says so once more; unheard, that would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
-  return new Kysely<Database>({ dialect: new PostgresDialect({ pool: preparing(pool) }) }).withSchema('gmsi');
+  return pool;
 }
 
 /**

@@ -23,6 +23,7 @@ describe('what a job file says', () => {
       lookbackDays: 3,
       budget: { requestsPerMonth: 250_000, reserve: 0 },
       schedule: undefined,
+      alerts: { webhookUrl: undefined, maxLagDays: undefined },
       cadence: { adaptive: false, longestDays: 7, maxUncoveredDays: 14 },
       fields: {},
       service: {
@@ -53,6 +54,7 @@ describe('what a job file says', () => {
       budget: '{ requests_per_month: 200000, reserve: 20000 }',
       schedule: '{ sync: "15 * * * *", backfill: "0 1 * * MON-FRI", timezone: Europe/Oslo }',
       cadence: '{ adaptive: true, longest: P2D, max_uncovered: P1W }',
+      alerts: '{ webhook_url: "https://hooks.test/T0/token", max_lag: P8D }',
       fields: '{ published_at: time, headline: [title, text.en] }',
       service:
         '{ rate: unlimited, burst: 1, concurrency: 2, page_size: 500, end_date: inclusive, ' +
@@ -68,6 +70,7 @@ describe('what a job file says', () => {
       budget: { requestsPerMonth: 200_000, reserve: 20_000 },
       schedule: { sync: '15 * * * *', backfill: '0 1 * * MON-FRI', timezone: 'Europe/Oslo' },
       cadence: { adaptive: true, longestDays: 2, maxUncoveredDays: 7 },
+      alerts: { maxLagDays: 8 },
       fields: { published_at: ['time'], headline: ['title', 'text.en'] },
       service: {
         rate: Number.POSITIVE_INFINITY,
@@ -91,6 +94,7 @@ describe('what a job file says', () => {
       },
     });
     expect(job.endDate.toString()).toBe('2024-02-29');
+    expect(job.alerts.webhookUrl!.reveal()).toBe('https://hooks.test/T0/token');
   });
 
   test.each(['', '%YAML 1.1\n---\n', '%YAML 1.2\n---\n'])(
@@ -230,6 +234,22 @@ describe('what is refused', () => {
       'jobs/test.yaml:4:22 cadence.adaptive found "maybe", expected true or false',
     ],
     [
+      { alerts: '{ max_lag: P4D }' },
+      'jobs/test.yaml:4:20 alerts.max_lag found "P4D", expected at least P5D: days within lookback, P3D, are not covered yet',
+    ],
+    [
+      { cadence: '{ adaptive: true }', alerts: '{ max_lag: P14D }' },
+      'jobs/test.yaml:5:20 alerts.max_lag found "P14D", expected at least P15D: cadence leaves quiet series uncovered for P14D',
+    ],
+    [
+      { alerts: '{ webhook_url: hooks.test/T0/token }' },
+      'jobs/test.yaml:4:24 alerts.webhook_url found a secret, expected the https:// address of a webhook',
+    ],
+    [
+      { alerts: 'https://hooks.test/T0/token' },
+      'jobs/test.yaml:4:9 alerts found a secret, expected a map such as { max_lag: P5D }',
+    ],
+    [
       { schedule: '{ timezone: Europe/Olso }' },
       'jobs/test.yaml:4:23 schedule.timezone found "Europe/Olso", expected a time zone such as UTC or Europe/Oslo; did you mean "Europe/Oslo"?',
     ],
@@ -310,6 +330,7 @@ describe('what is refused', () => {
       'budget',
       'cadence',
       'schedule',
+      'alerts',
       'fields',
       'service',
     );
@@ -321,6 +342,8 @@ describe('what is refused', () => {
       'max_uncovered',
       'sync',
       'timezone',
+      'webhook_url',
+      'max_lag',
       'rate',
       'burst',
       'page_size',

@@ -1,15 +1,8 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { connect } from '../../src/warehouse/connect.ts';
-import { findBinaries } from '../../src/warehouse/embedded/binaries.ts';
-import { sharedRoot } from '../../src/warehouse/embedded/location.ts';
-import { useEmbeddedServer } from '../../src/warehouse/embedded/server.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
+import { aRestartableServer } from '../support/restartable-server.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { coverageOf } from '../support/warehouse-state.ts';
@@ -22,7 +15,7 @@ describe('a warehouse whose server is restarted in the middle of a load', () => 
   it('in order, then as if it had crashed, is loaded on as soon as it is back', {
     timeout: 60_000,
   }, async () => {
-    await using server = await aServer();
+    await using server = await aRestartableServer();
     await using sandbox = await startSandbox({ limits: null, clock });
     const db = connect({ kind: 'url', url: server.url }, 6);
     try {
@@ -51,26 +44,3 @@ describe('a warehouse whose server is restarted in the middle of a load', () => 
     }
   });
 });
-
-/** A server of this test's own, which comes back at the same port when it is restarted. */
-async function aServer() {
-  const home = await mkdtemp(join(tmpdir(), 'gmsi-restart-'));
-  const server = await useEmbeddedServer(home);
-  const { cluster, account } = server.location;
-  const { pgCtl } = findBinaries(account, () => sharedRoot(home, account));
-  const control = async (...args: string[]) => {
-    // The started server would hold a pipe open for as long as it runs.
-    const quiet = ['-l', join(cluster, 'data', 'server.log'), '-w', '-D', join(cluster, 'data')];
-    await promisify(execFile)(pgCtl, [...args, ...quiet], { ...account, cwd: '/' });
-  };
-  return {
-    url: server.url,
-    restart: (mode: 'fast' | 'immediate') => control('restart', '-m', mode),
-    async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]();
-      await control('stop', '-m', 'immediate');
-      await rm(home, { recursive: true, force: true });
-      if (server.location.justMoved) await rm(cluster, { recursive: true, force: true });
-    },
-  };
-}

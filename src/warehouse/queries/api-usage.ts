@@ -17,6 +17,9 @@ export async function usedRequests(
   return row?.requests ?? 0;
 }
 
+/** Of what is left, a process books no more than this part at once: else the last requests would lie unsent with one of many. */
+const largestPart = 1 / 8;
+
 /**
  * Books up to `wanted` requests without passing `limit` for the month.
  * @returns how many were granted (none at the limit), and what the month has used with them
@@ -40,7 +43,7 @@ export async function bookRequests(
       .where('month', '=', month)
       .forUpdate()
       .executeTakeFirstOrThrow();
-    const granted = Math.max(0, Math.min(wanted, limit - requests));
+    const granted = Math.max(0, Math.min(wanted, Math.ceil((limit - requests) * largestPart)));
     if (granted > 0) await addRequests(trx, keyFingerprint, month, granted);
     return { granted, used: requests + granted };
   });

@@ -31,10 +31,12 @@ export interface WindowsTable extends SeriesColumns {
   next_token: string | null;
   drain_started_at: Timestamp | null;
   settled_before: Day | null;
+  is_compared: Generated<boolean>;
   pages: Generated<number>;
   records: Generated<number>;
   rows_inserted: Generated<number>;
   rows_changed: Generated<number>;
+  rows_retracted: Generated<number>;
   records_rejected: Generated<number>;
   attempts: Generated<number>;
   restarts: Generated<number>;
@@ -59,6 +61,7 @@ export interface LoadsTable {
   records: Generated<number>;
   rows_inserted: Generated<number>;
   rows_changed: Generated<number>;
+  rows_retracted: Generated<number>;
   records_rejected: Generated<number>;
   error: string | null;
   run_by: string;
@@ -74,6 +77,14 @@ export interface ApiUsageTable {
   month: Day;
   requests: Generated<number>;
   updated_at: GeneratedTimestamp;
+}
+
+export interface RequestRateTable {
+  key_fingerprint: string;
+  in_bucket: number;
+  counted_at: Timestamp;
+  redis_seen_at: Timestamp | null;
+  redis_begins_at: Timestamp | null;
 }
 
 export interface RejectedRecordsTable extends SeriesColumns {
@@ -134,12 +145,61 @@ export interface OriginTable {
   since: GeneratedTimestamp;
 }
 
+export type JobCommand = 'backfill' | 'sync';
+
+export interface JobsTable {
+  job: string;
+  definition: Json;
+  registered_at: Timestamp;
+  registered_by: string;
+}
+
+export interface SchedulesTable {
+  job: string;
+  command: JobCommand;
+  cron: string | null;
+  timezone: Generated<string>;
+  fired_at: Timestamp;
+  resumes_at: Timestamp | null;
+  paused_because: 'budget' | 'failures' | null;
+  pause_error: string | null;
+  pauses: Generated<number>;
+}
+
+export interface RunsTable {
+  run_id: Generated<number>;
+  job: string;
+  command: JobCommand;
+  scope: Json;
+  unsettled_from: Day | null;
+  live_series: Json;
+  live_begun_at: Timestamp | null;
+  live_failed: Generated<number>;
+  newest_first: boolean;
+  started_at: GeneratedTimestamp;
+  finished_at: Timestamp | null;
+  outcome: Exclude<LoadOutcome, 'interrupted'> | null;
+  error: string | null;
+}
+
+export interface WorkersTable {
+  worker_id: string;
+  run_by: string;
+  version: string;
+  key_fingerprint: string;
+  concurrency: number;
+  started_at: GeneratedTimestamp;
+  heartbeat_at: GeneratedTimestamp;
+  stopped_at: Timestamp | null;
+}
+
 /** The tables that queries name; a feed's own tables are written through its description (`feeds/feed.ts`). */
 export interface Database {
   windows: WindowsTable;
   loads: LoadsTable;
   coverage: CoverageTable;
   api_usage: ApiUsageTable;
+  request_rate: RequestRateTable;
   rejected_records: RejectedRecordsTable;
   countries: CountriesTable;
   topics: TopicsTable;
@@ -147,4 +207,8 @@ export interface Database {
   wire_fields: WireFieldsTable;
   learned_facts: LearnedFactsTable;
   origin: OriginTable;
+  jobs: JobsTable;
+  schedules: SchedulesTable;
+  runs: RunsTable;
+  workers: WorkersTable;
 }

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openWarehouse, readJobs, type Session } from '../compose.ts';
+import { exitCodes } from '../exit.ts';
+import type { Job } from '../job/job.ts';
+import { keyFingerprint, monthOf, requestLimit } from '../pipeline/request-budget.ts';
+import { redrawing } from '../terminal/redraw.ts';
+import { count, facts, number, table } from '../terminal/table.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { usedRequests } from '../warehouse/queries/api-usage.ts';
+import { lastRuns, type QueuedJob, workSoFar } from '../warehouse/queries/progress.ts';
+import { queueDepth } from '../warehouse/queries/queue.ts';
+import { countByState, type WindowsByState } from '../warehouse/queries/window-counts.ts';
+import { livingWorkers } from '../warehouse/queries/workers.ts';
+
+/** Milliseconds between two looks. */
+const interval = 2_000;
+
+/** Looks that the rate is measured over; loads tell what they have done every few seconds only. */
+const looksForRate = 8;
+
+interface Watched {
+  readonly workers: number;
+  /** Tasks that they work on at a time. */
+  readonly slots: number;
+  readonly queue: { readonly waiting: number; readonly running: number; readonly retrying: number };
+  readonly rate: { readonly requests: number; readonly records: number };
+  /** Requests booked this month; `null` without a key. */
+  readonly used: number | null;
+  readonly left: readonly { readonly job: string; readonly backfill: number; readonly sync: number }[];
+  readonly runs: readonly WatchedRun[];
+}
+
+interface WatchedRun extends Omit<QueuedJob, 'scope'> {
+  readonly windows: WindowsByState;
+}
+
+/** `gmsi status [<job>…] --watch`: what the workers are at, looked at every 2 seconds until it is told to stop. */
+export async function watchStatus(session: Session, names: readonly string[]): Promise<number> {
+  const jobs = await readJobs(session, names);
+  await using warehouse = await openWarehouse(session);
+  const { stop, clock, json } = session;
+  const draw = redrawing(process.stdout);
+  const looks: Look[] = [];
+  let last = '';
+  while (!stop.aborted) {
+    looks.push({ at: clock().getTime(), ...(await workSoFar(warehouse.db)) });
+    if (looks.length > looksForRate) looks.shift();
+    const watched = await look(session, warehouse.db, jobs, rateOf(looks));
+    if (json) {
+      const told = JSON.stringify(watched);
+      if (told !== last) process.stdout.write(`${JSON.stringify({ at: clock(), ...watched })}\n`);
+      last = told;
+    } else draw(`${clock().toISOString().slice(0, 19).replace('T', ' ')} UTC\n\n${describe(watched)}`);
+    await sleep(interval, undefined, { signal: stop }).catch(() => {});
+  }
+  return exitCodes.interrupted;
+}
+
+interface Look {
+  readonly at: number;
+  readonly requests: number;
+  readonly records: number;
+}
+
+function rateOf(looks: readonly Look[]): Watched['rate'] {
+  const first = looks[0]!;
+  const last = looks.at(-1)!;
+  const seconds = (last.at - first.at) / 1000;
+  const perSecond = (many: number) => (seconds === 0 ? 0 : Math.round((10 * many) / seconds) / 10);
+  return {
+    requests: perSecond(last.requests - first.requests),
+    records: perSecond(last.records - first.records),
+  };
+}
+
+async function look(
+  { config, clock }: Session,
+  db: Warehouse,
+  jobs: readonly Job[],
+  rate: Watched['rate'],
+): Promise<Watched> {
+  const workers = await livingWorkers(db, config.leaseSeconds);
+  const queue = (await queueDepth(db)) ?? { waiting: 0, running: 0, retrying: 0 };
+  const { apiKey } = config;
+  const used = apiKey ? await usedRequests(db, keyFingerprint(apiKey), monthOf(clock())) : null;
+  const names = new Set(jobs.map(({ name }) => name));
+  const runs: WatchedRun[] = [];
+  for (const { scope, ...run } of await lastRuns(db)) {
+    if (names.size === 0 || names.has(run.job)) runs.push({ ...run, windows: await countByState(db, scope) });
+  }
+  const left = ({ name: job, budget }: Job) => {
+    const of = (command: 'backfill' | 'sync') => Math.max(0, requestLimit(command, budget) - (used ?? 0));
+    return { job, backfill: of('backfill'), sync: of('sync') };
+  };
+  return {
+    ...{ workers: workers.length, slots: workers.reduce((sum, { concurrency }) => sum + concurrency, 0) },
+    ...{ queue, rate, used, left: jobs.map(left), runs },
+  };
+}
+
+function describe({ workers, slots, queue, rate, used, left, runs }: Watched): string {
+  const { waiting, running, retrying } = queue;
+  return [
+    facts([
+      [
+        'workers',
+        workers === 0 ? 'none is running' : `${number(workers)}, ${count(slots, 'task')} at a time`,
+      ],
+      [
+        'queue',
+        `${number(waiting)} waiting, ${number(running)} under way, ${number(retrying)} to be tried again`,
+      ],
+      ['rate', `${number(rate.requests)} requests/s, ${number(rate.records)} records/s`],
+      ['requests', used === null ? undefined : `${number(used)} booked this month`],
+      ...left.map(
+        ({ job, backfill, sync }) =>
+          [`left for ${job}`, `${number(backfill)} for backfills, ${number(sync)} for syncs`] as const,
+      ),
+    ]),
+    runs.length === 0
+      ? 'No job was queued yet.'
+      : table(
+          ['job', 'command', 'run', 'state', 'drained', 'pending', 'draining', 'failed', 'refused'],
+          runs.map((run) => {
+            const { drained, pending, draining, failed, refused } = run.windows;
+            return [
+              run.job,
+              run.command,
+              String(run.run_id),
+              stateOf(run),
+              drained,
+              pending,
+              draining,
+              failed,
+              refused,
+            ];
+          }),
+        ),
+  ].join('\n\n');
+}
+
+function stateOf({ finished_at, outcome, resumes_at, paused_because, started_at }: WatchedRun): string {
+  if (finished_at === null) return `since ${minute(started_at)}`;
+  if (resumes_at !== null) return `paused (${paused_because}) until ${minute(resumes_at)}`;
+  return `${outcome} at ${minute(finished_at)}`;
+}
+
+function minute(instant: Date): string {
+  return instant.toISOString().slice(0, 16).replace('T', ' ');
+}

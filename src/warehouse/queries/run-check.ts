@@ -1,0 +1,170 @@
+import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { GmsiError } from '../../errors.ts';
+import type { FeedTable } from '../../feeds/feed.ts';
+import type { Warehouse } from '../connect.ts';
+import { namedDatabaseError } from '../errors.ts';
+import type { Database, Day } from '../tables/database.ts';
+import { askedSeries, coverageOfAsked, type WindowScope } from './window-scope.ts';
+
+/** A job as its checks see it. */
+export interface CheckScope {
+  readonly window: WindowScope;
+  readonly table: FeedTable;
+  /** The first day that is not settled yet. */
+  readonly settledBefore: Day;
+}
+
+/** What there is to run of a check. */
+export interface CheckQuery {
+  /** One query, a row for each finding. */
+  readonly query: string;
+  readonly settings: readonly { readonly name: string; readonly value: number }[];
+}
+
+export interface Findings {
+  readonly findings: number;
+  /** The first of them, columns in the order of the query. */
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** PostgreSQL does not run a query that is not this program's own. */
+export class SqlRefused extends GmsiError {
+  override readonly kind = 'fatal';
+  /** Where in the query, in UTF-16 units, where PostgreSQL said so. */
+  readonly offset: number | undefined;
+
+  constructor(message: string, cause: unknown, offset: number | undefined, hint?: string) {
+    super(message, { cause, ...(hint === undefined ? {} : { hint }) });
+    this.offset = offset;
+  }
+}
+
+/** A query that is not this program's own was given up: it took too long, or somebody ended it. */
+export class CheckStopped extends GmsiError {
+  override readonly kind = 'skippable';
+}
+
+/** A transaction that sees one moment and cannot write. */
+export type Snapshot = Transaction<Database>;
+
+/**
+ * Reads in one transaction that sees one moment and cannot write; times are in UTC.
+ * @param timeout seconds after which a statement is given up; 0 for never
+ * @param stop ends the statement in hand, which then throws CheckStopped
+ */
+export async function inOneSnapshot<Result>(
+  warehouse: Warehouse,
+  { timeout, stop }: { readonly timeout: number; readonly stop: AbortSignal },
+  read: (snapshot: Snapshot) => Promise<Result>,
+): Promise<Result> {
+  const transaction = warehouse.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
+  return transaction.execute(async (snapshot) => {
+    const { rows } = await sql<{ pid: number }>`
+      select pg_backend_pid() as pid, set_config('statement_timeout', ${`${timeout}s`}, true), set_config('TimeZone', 'UTC', true)
+    `.execute(snapshot);
+    // By another connection: this one is busy. Where even that fails, the statement ends by itself or by its time limit.
+    const cancel = () =>
+      void sql`select pg_cancel_backend(${rows[0]!.pid}::int)`.execute(warehouse).catch(() => {});
+    stop.addEventListener('abort', cancel, { once: true });
+    try {
+      return await read(snapshot);
+    } finally {
+      stop.removeEventListener('abort', cancel);
+    }
+  });
+}
+
+/** Runs a check's query over a job. @throws SqlRefused, CheckStopped; the transaction can go on after the latter */
+export async function findingsOf(
+  snapshot: Snapshot,
+  { query, settings }: CheckQuery,
+  scope: CheckScope,
+  atMost: number,
+): Promise<Findings> {
+  const columns = settings.map(({ name, value }) => sql`${value}::double precision as ${sql.ref(name)}`);
+  const found = await run<{ finding: Record<string, unknown>; findings: number }>(
+    snapshot,
+    sql`with ${jobSets(scope)},
+      setting as not materialized (select ${sql.join(columns)}),
+      found as (${sql.raw(query)}
+)
+      select to_json(found) as finding, count(*) over () as findings from found limit ${Math.max(1, atMost)}`,
+    query,
+  );
+  return { findings: found[0]?.findings ?? 0, rows: found.slice(0, atMost).map(({ finding }) => finding) };
+}
+
+/** Whether a table, or one of the job's sets of rows, holds any. @throws SqlRefused where there is no such table */
+export async function holdsRows(snapshot: Snapshot, name: string, scope: CheckScope): Promise<boolean> {
+  const statement = sql<{ yes: boolean }>`
+    with ${jobSets(scope)} select exists (select from ${sql.raw(name)}) as yes`;
+  return (await run<{ yes: boolean }>(snapshot, statement, name))[0]!.yes;
+}
+
+/**
+ * What a check can read of its job. A set that its query does not name costs nothing, and filters of the query reach
+ * the tables' indexes and partitions.
+ */
+function jobSets({ window, table, settledBefore }: CheckScope): RawBuilder<unknown> {
+  const { from, to, feed, matchType } = window;
+  const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
+  const rows = sql`
+    select kept.* from ${sql.table(`gmsi.${table.name}`)} as kept
+    where ${ofSeries(table, window)} and ${time} >= ${from}::date::timestamp at time zone 'UTC'
+      and ${time} < (${to}::date + 1)::timestamp at time zone 'UTC'`;
+  return sql`
+    job_period as not materialized (
+      select ${from}::date as first_day, ${to}::date as last_day, ${settledBefore}::date as settled_before),
+    job_series as not materialized (
+      select ${feed}::text as feed, country, topic, ticker, ${matchType}::text as match_type, variant
+      from ${askedSeries(window)}),
+    job_days as not materialized (
+      select ${feed}::text as feed, asked.country, asked.topic, asked.ticker, ${matchType}::text as match_type,
+             asked.variant, day, coalesce(c.days @> day, false) as is_covered
+      from ${askedSeries(window)} left join ${coverageOfAsked(window)}
+      cross join lateral (select ${from}::date + n as day from generate_series(0, ${to}::date - ${from}::date) as n) as days),
+    ${sql.ref(`job_${table.name}`)} as not materialized (${rows} and kept.retracted_at is null),
+    ${sql.ref(`job_retracted_${table.name}`)} as not materialized (${rows} and kept.retracted_at is not null)`;
+}
+
+/** The condition that a row, called `kept`, of a feed's table is of one of a job's series. */
+function ofSeries({ series }: FeedTable, window: WindowScope): RawBuilder<boolean> {
+  const lists = { country: window.countries, topic: window.topics, ticker: window.tickers };
+  const valuesOf = (part: FeedTable['series'][string]): readonly string[] => {
+    if (part === 'matchType') return [window.matchType];
+    if (part === 'variant') return window.variants;
+    if (typeof part === 'string') return lists[part];
+    return window.variants.map((variant) => new URLSearchParams(variant).get(part.parameter) ?? '');
+  };
+  const parts = Object.entries(series).map(
+    ([column, part]) => sql`${sql.ref(`kept.${column}`)} = any(${[...valuesOf(part)]}::text[])`,
+  );
+  return sql`(${sql.join(parts, sql` and `)})`;
+}
+
+/** Runs a statement that holds a text which is not this program's own; if it does not end, what follows still can. */
+async function run<Row>(snapshot: Snapshot, statement: RawBuilder<unknown>, foreign: string): Promise<Row[]> {
+  await sql`savepoint before_check`.execute(snapshot);
+  try {
+    const { rows } = await statement.execute(snapshot);
+    return rows as Row[];
+  } catch (error) {
+    const named = namedDatabaseError(error);
+    const { code, position, message } = error as { code?: string; position?: string; message: string };
+    if (code === '57014') {
+      await sql`rollback to savepoint before_check`.execute(snapshot);
+      throw new CheckStopped(message, { cause: error });
+    }
+    const isOurs = named instanceof GmsiError && named.kind !== 'fatal';
+    if (code === undefined || isOurs) throw named;
+    const hint = named instanceof GmsiError ? named.hint : undefined;
+    throw new SqlRefused(message, error, offsetIn(foreign, statement.compile(snapshot).sql, position), hint);
+  }
+}
+
+/** Where in `part` of a statement an error is; PostgreSQL counts characters from 1. */
+function offsetIn(part: string, statement: string, position: string | undefined): number | undefined {
+  if (position === undefined) return undefined;
+  const offset = [...statement].slice(0, Number(position) - 1).join('').length - statement.indexOf(part);
+  return offset < 0 || offset > part.length ? undefined : offset;
+}

@@ -1,0 +1,72 @@
+import { GmsiError } from '../errors.ts';
+import { drainClaimed, type WindowEnd } from '../pipeline/drain-claimed.ts';
+import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
+import { claimOne } from '../warehouse/queries/claims.ts';
+import { withdrawLabelled } from '../warehouse/queries/queue.ts';
+import { drainNewestFirst } from '../warehouse/queries/runs.ts';
+import type { WorkerContext } from './context.ts';
+import type { Part, Parts } from './parts.ts';
+import { pauseJob } from './pause.ts';
+import { type DrainPayload, runLabel } from './tasks.ts';
+
+/**
+ * Drains one window. Where it cannot be claimed, it is drained already, or another load holds it: then it is queued again once
+ * it is free.
+ * @throws what it failed by, where trying again later may help
+ */
+export async function drain(
+  context: WorkerContext,
+  parts: Parts,
+  { run, window }: DrainPayload,
+): Promise<void> {
+  await parts.within(run, async (part) => {
+    if (context.stop.aborted || part.inHand.has(window)) return;
+    part.inHand.add(window);
+    try {
+      await drainInPart(context, parts, part, window);
+    } finally {
+      part.inHand.delete(window);
+    }
+  });
+}
+
+async function drainInPart(context: WorkerContext, parts: Parts, part: Part, window: number): Promise<void> {
+  const { warehouse, leaseSeconds, events } = context;
+  const { load, lookBack, run } = part;
+  const { job, command, runId } = run;
+  const { loadId } = load;
+  const claimed = await withWarehouseRetries(() => claimOne(warehouse, window, { loadId, leaseSeconds }));
+  if (!claimed) return;
+
+  const end = await drainClaimed(load, lookBack, claimed);
+  const error = errorOf(end);
+  events.emit({ type: 'window settled', job, command, windowId: window, loadId, as: end.is, error });
+  if (end.is === 'given back' && end.ends) {
+    if (end.ends.outcome !== 'budget') return context.fail(error);
+    parts.leave(runId);
+    return pauseJob(context, run, runId, error as Error);
+  }
+  if (lookBack.wantsNewestFirst) await turnAround(context, runId);
+  const isHopeless = part.streak.count(end);
+  if (end.is !== 'failed') return;
+  if (isHopeless) {
+    parts.leave(runId);
+    await pauseJob(context, run, runId, error as Error);
+  }
+  // What was refused would be refused again.
+  if (!(error instanceof GmsiError) || error.kind === 'retryable') throw error;
+}
+
+function errorOf(end: WindowEnd): unknown {
+  if (end.is === 'failed') return end.error;
+  return end.is === 'given back' ? end.ends?.error : undefined;
+}
+
+/** Old windows are refused: the newest ones will tell what it means, and the old ones that wait are not asked for before. */
+async function turnAround({ warehouse }: WorkerContext, runId: number): Promise<void> {
+  await withWarehouseRetries(() =>
+    warehouse.transaction().execute(async (trx) => {
+      if (await drainNewestFirst(trx, runId)) await withdrawLabelled(trx, runLabel(runId));
+    }),
+  );
+}

@@ -1,0 +1,136 @@
+import { feedNamed } from '../feeds/catalog.ts';
+import type { LoadEnd } from '../pipeline/drain-claimed.ts';
+import { type FailureStreak, failureStreak } from '../pipeline/drain-claimed.ts';
+import { withLearnedReading } from '../pipeline/learned-reading.ts';
+import type { Load } from '../pipeline/load.ts';
+import { type LookBack, watchLookBack } from '../pipeline/look-back.ts';
+import { countingTotals, type OpenLoad, openLoad } from '../pipeline/open-load.ts';
+import { originOf } from '../pipeline/origin.ts';
+import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
+import { finishedAmong, type Run, readRun } from '../warehouse/queries/runs.ts';
+import { readDefinition } from '../warehouse/queries/schedules.ts';
+import type { Service, WorkerContext } from './context.ts';
+
+/** This worker's part in a run: a load of its own, which all of its tasks of the run share. */
+export interface Part {
+  readonly run: Run;
+  readonly load: Load;
+  readonly lookBack: LookBack;
+  readonly streak: FailureStreak;
+  /** Windows that tasks of this worker are draining. */
+  readonly inHand: Set<number>;
+}
+
+interface OpenPart extends Part {
+  readonly opened: OpenLoad;
+  readonly service: Service;
+}
+
+/** The parts that this worker takes in runs, each opened by its first task and closed once its run is over. */
+export interface Parts {
+  /** Runs a task of a run; does nothing where the run is over. */
+  within(runId: number, task: (part: Part) => Promise<void>): Promise<void>;
+  /** The part in a run that is open just now. */
+  peek(runId: number): Promise<Part | undefined>;
+  /** From now on, tasks of the run do nothing. */
+  leave(runId: number): void;
+  /** Closes parts in runs that are over. */
+  closeFinished(): Promise<void>;
+  closeAll(end: LoadEnd): Promise<void>;
+}
+
+export function keepParts(context: WorkerContext): Parts {
+  const parts = new Map<number, { opening: Promise<OpenPart | undefined>; tasks: number; isLeft: boolean }>();
+
+  async function close(runId: number, end: LoadEnd): Promise<void> {
+    const entry = parts.get(runId);
+    parts.delete(runId);
+    const part = await entry?.opening.catch(() => undefined);
+    if (!part) return;
+    await part.opened.close(end);
+    await part.service[Symbol.asyncDispose]();
+    const { job, command } = part.run;
+    const { loadId } = part.load;
+    context.events.emit({ type: 'load closed', job, command, loadId, outcome: end.outcome });
+  }
+
+  async function closeFinished(): Promise<void> {
+    const idle = [...parts].filter(([, { tasks }]) => tasks === 0).map(([runId]) => runId);
+    if (idle.length === 0) return;
+    for (const run of await finishedAmong(context.warehouse, idle)) {
+      if (parts.get(run.runId)?.tasks !== 0) continue;
+      const error = run.error === null ? undefined : new Error(run.error);
+      await close(run.runId, { outcome: run.outcome!, error });
+    }
+  }
+
+  return {
+    async within(runId, task) {
+      let entry = parts.get(runId);
+      if (!entry) {
+        entry = { opening: openPart(context, runId), tasks: 0, isLeft: false };
+        parts.set(runId, entry);
+      }
+      if (entry.isLeft) return;
+      entry.tasks++;
+      try {
+        const part = await entry.opening;
+        if (part) await task(part);
+      } catch (error) {
+        // What could not be opened is tried again by the next task.
+        if (!(await entry.opening.catch(() => undefined))) parts.delete(runId);
+        throw error;
+      } finally {
+        entry.tasks--;
+      }
+    },
+    async peek(runId) {
+      return parts.get(runId)?.opening.catch(() => undefined);
+    },
+    leave(runId) {
+      const entry = parts.get(runId);
+      if (entry) entry.isLeft = true;
+    },
+    closeFinished,
+    async closeAll(end) {
+      // A load whose run is over meanwhile ends like that.
+      await closeFinished().catch(() => {});
+      await Promise.all([...parts.keys()].map((runId) => close(runId, end)));
+    },
+  };
+}
+async function openPart(context: WorkerContext, runId: number): Promise<OpenPart | undefined> {
+  const { warehouse, events } = context;
+  const run = await withWarehouseRetries(() => readRun(warehouse, runId));
+  if (!run || run.finishedAt) return undefined;
+  const definition = await withWarehouseRetries(() => readDefinition(warehouse, run.job));
+  if (!definition) return undefined;
+  const { job } = await withLearnedReading(warehouse, context.readDefinition(run.job, definition));
+  const feed = feedNamed(job.feed);
+  const service = context.openService(job, run.command);
+  const { scope, command, unsettledFrom } = run;
+  try {
+    const { log, clock, leaseSeconds, runBy, stop } = context;
+    const opened = await openLoad(
+      {
+        ...{ job, warehouse, ...service, log, clock, leaseSeconds, runBy, stop },
+        onEvent: (event) => events.emit({ type: 'load event', event }),
+      },
+      {
+        ...{ command, feed, scope, reader: feed.reader(job.fields), origin: originOf(warehouse) },
+        totals: countingTotals(service.client),
+        isBackfilled: (day) => unsettledFrom === null || day < unsettledFrom,
+      },
+    );
+    const { load } = opened;
+    events.emit({ type: 'load opened', job: run.job, command, loadId: load.loadId });
+    return {
+      ...{ run, load, opened, service, inHand: new Set() },
+      lookBack: watchLookBack(warehouse, scope, load.loadId),
+      streak: failureStreak(job.service.concurrency),
+    };
+  } catch (error) {
+    await service[Symbol.asyncDispose]();
+    throw error;
+  }
+}

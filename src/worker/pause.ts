@@ -1,0 +1,48 @@
+import { BudgetSpent } from '../api/errors.ts';
+import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
+import { withdrawLabelled } from '../warehouse/queries/queue.ts';
+import { finishRun } from '../warehouse/queries/runs.ts';
+import { pauseSchedule } from '../warehouse/queries/schedules.ts';
+import type { WorkerContext } from './context.ts';
+import type { OfJob } from './events.ts';
+import { runLabel } from './tasks.ts';
+
+/** The first pause for failures, and the longest, in minutes. */
+const failurePause = { first: 1, longest: 60 };
+
+/**
+ * Ends a job's run, where it has one, and pauses the job: until the first of the next month (UTC) where the budget is spent, else
+ * for a while that doubles each time. Its windows stay as they are; nothing of it is queued until then.
+ */
+export async function pauseJob(
+  { warehouse, clock, log, events }: WorkerContext,
+  { job, command }: OfJob,
+  runId: number | undefined,
+  error: Error,
+): Promise<void> {
+  const isSpent = error instanceof BudgetSpent;
+  const because = isSpent ? 'budget' : 'failures';
+  const resumesAt = (pauses: number) => {
+    const minutes = Math.min(failurePause.first * 2 ** pauses, failurePause.longest);
+    return isSpent ? error.resumesAt : new Date(clock().getTime() + minutes * 60_000);
+  };
+  const until = await withWarehouseRetries(() =>
+    warehouse.transaction().execute(async (trx) => {
+      if (runId !== undefined) {
+        // Another task, or another worker, has found out before.
+        if (!(await finishRun(trx, runId, isSpent ? 'budget' : 'incomplete', error.message)))
+          return undefined;
+        await withdrawLabelled(trx, runLabel(runId));
+      }
+      return pauseSchedule(trx, { job, command }, { because, error: error.message, resumesAt });
+    }),
+  );
+  if (!until) return;
+  log.warn(
+    { job, command, until, why: error.message },
+    isSpent
+      ? 'the request budget is spent; the job goes on by itself next month'
+      : 'one window after the other failed; the job goes on by itself after a pause',
+  );
+  events.emit({ type: 'job paused', job, command, because, error, resumesAt: until });
+}

@@ -1,0 +1,70 @@
+import { runWithLearnedReading } from '../pipeline/learned-reading.ts';
+import type { RunContext } from '../pipeline/open-load.ts';
+import { planDueSync } from '../pipeline/plan-sync.ts';
+import { type PlanOptions, planWindows } from '../pipeline/plan-windows.ts';
+import { resolveRun } from '../pipeline/resolve-job.ts';
+import { nameOfSync } from '../pipeline/sync.ts';
+import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
+import { countOpen } from '../warehouse/queries/claims.ts';
+import { addTasks } from '../warehouse/queries/queue.ts';
+import { beginRun, type PlannedRun } from '../warehouse/queries/runs.ts';
+import { claimSync } from '../warehouse/queries/sync-lock.ts';
+import type { JobCommand } from '../warehouse/tables/database.ts';
+import { tendTask } from './tasks.ts';
+
+/** A run that was handed to the workers. */
+export interface BegunRun {
+  readonly runId: number;
+  /** Windows that are to be drained, those that were planned before included. */
+  readonly windows: number;
+}
+
+/**
+ * Plans a run of a job and hands it to the workers.
+ * @returns `undefined` where there is nothing to do: the job's period has not begun, or `gmsi sync` is at the same job
+ * @throws what a job cannot be resolved by
+ */
+export async function planRun(
+  given: RunContext,
+  command: JobCommand,
+  options: PlanOptions,
+): Promise<BegunRun | undefined> {
+  const context = await runWithLearnedReading(given);
+  const planned = await (command === 'sync' ? planSyncRun(context) : planBackfillRun(context, options));
+  if (!planned) return undefined;
+  const { warehouse, leaseSeconds } = context;
+  const runId = await withWarehouseRetries(() =>
+    warehouse.transaction().execute(async (trx) => {
+      const id = await beginRun(trx, planned);
+      await addTasks(trx, [tendTask(id)]);
+      return id;
+    }),
+  );
+  const nobody = { loadId: 0, leaseSeconds };
+  const { free, held } = await withWarehouseRetries(() => countOpen(warehouse, planned.scope, nobody));
+  return { runId, windows: free + held };
+}
+
+async function planBackfillRun(context: RunContext, options: PlanOptions): Promise<PlannedRun | undefined> {
+  const { warehouse, job } = context;
+  const { scope } = await resolveRun(context);
+  if (!scope) return undefined;
+  await planWindows(warehouse, job, scope, options);
+  const newestFirst = job.order === 'newest-first';
+  return { job: job.name, command: 'backfill', scope, unsettledFrom: null, newestFirst, live: [] };
+}
+
+async function planSyncRun(context: RunContext): Promise<PlannedRun | undefined> {
+  const { warehouse, job, log } = context;
+  await using claim = await claimSync(warehouse, nameOfSync(job));
+  if (!claim.isOurs) {
+    log.info({ job: job.name }, 'gmsi sync is at this job already; left to that');
+    return undefined;
+  }
+  const run = await resolveRun(context);
+  const plan = run.scope && (await planDueSync(context, run, run.scope));
+  if (!plan) return undefined;
+  const { scope, unsettledFrom, live } = plan;
+  const newestFirst = job.order === 'newest-first';
+  return { job: job.name, command: 'sync', scope, unsettledFrom, newestFirst, live };
+}

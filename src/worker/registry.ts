@@ -1,0 +1,62 @@
+import type { Selectable } from 'kysely';
+import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
+import { unlockAbandoned } from '../warehouse/queries/queue.ts';
+import { beatWorker, registerWorker, stopWorker } from '../warehouse/queries/workers.ts';
+import type { WorkersTable } from '../warehouse/tables/database.ts';
+import type { WorkerContext } from './context.ts';
+import type { Parts } from './parts.ts';
+
+export type WorkerIdentity = Pick<
+  Selectable<WorkersTable>,
+  'worker_id' | 'run_by' | 'version' | 'key_fingerprint' | 'concurrency'
+>;
+
+/** The longest time between two signs of life, in milliseconds. */
+const longestBeat = 1_000;
+
+/**
+ * Lists a worker and keeps it listed by its heartbeat. With each beat it looks after what was left behind: tasks of workers
+ * that are gone go back to the queue (graphile-worker by itself would wait for 4 hours), and loads of runs that are over are closed.
+ * @param inHand ids of the tasks that it is working on
+ */
+export async function keepRegistered(
+  context: WorkerContext,
+  identity: WorkerIdentity,
+  parts: Parts,
+  inHand: ReadonlySet<string>,
+): Promise<{ end(): Promise<void> }> {
+  const { warehouse, leaseSeconds, log, events } = context;
+  const { worker_id } = identity;
+  await withWarehouseRetries(() => registerWorker(warehouse, identity));
+
+  async function beat(): Promise<void> {
+    await beatWorker(warehouse, worker_id);
+    const tasks = await unlockAbandoned(warehouse, { workerId: worker_id, inHand }, leaseSeconds);
+    if (tasks > 0) {
+      log.warn({ tasks }, 'took over tasks that nobody was working on any more');
+      events.emit({ type: 'tasks recovered', tasks });
+    }
+    await parts.closeFinished();
+  }
+
+  let beating: Promise<void> | undefined;
+  const heart = setInterval(
+    () => {
+      beating ??= beat()
+        .catch((error) => log.warn({ err: error }, "the worker's heartbeat did not reach the warehouse"))
+        .finally(() => {
+          beating = undefined;
+        });
+    },
+    Math.min(longestBeat, (leaseSeconds * 1000) / 6),
+  );
+  return {
+    async end() {
+      clearInterval(heart);
+      await beating;
+      await stopWorker(warehouse, worker_id).catch((error) =>
+        log.warn({ err: error }, 'the end of the worker could not be written down'),
+      );
+    },
+  };
+}

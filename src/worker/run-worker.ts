@@ -1,0 +1,148 @@
+import { EventEmitter } from 'node:events';
+import {
+  type JobHelpers,
+  parseCronItems,
+  type WorkerEvents as QueueEvents,
+  run as startQueue,
+  type TaskList,
+  type WorkerPool,
+} from 'graphile-worker';
+import type pg from 'pg';
+import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
+import { WarehouseUnavailable } from '../warehouse/errors.ts';
+import { addTasks, queueSchema, taskNames } from '../warehouse/queries/queue.ts';
+import type { WorkerContext } from './context.ts';
+import { drain } from './drain.ts';
+import { live } from './live.ts';
+import { openQueue, queueLog } from './open-queue.ts';
+import { keepParts, type Parts } from './parts.ts';
+import { plan } from './plan.ts';
+import { keepRegistered, type WorkerIdentity } from './registry.ts';
+import { steadyPool } from './steady-pool.ts';
+import { tickTask } from './tasks.ts';
+import { tend } from './tend.ts';
+import { tick } from './tick.ts';
+
+export interface WorkerSetting extends Omit<WorkerContext, 'fail'> {
+  /** Connections for the queue, apart from the warehouse's own; at least 3. */
+  readonly pool: pg.Pool;
+  readonly identity: Omit<WorkerIdentity, 'worker_id'>;
+}
+
+/** How long an idle worker waits before it looks whether a failed task is due again, in milliseconds. */
+const pollInterval = 1_000;
+
+/**
+ * Works on whatever is due or queued until it is told to stop; then commits the pages in hand and leaves the rest to others.
+ * @returns once all of it is given back
+ * @throws what makes it impossible to go on: a key that is refused, a warehouse that stays away
+ */
+export async function runWorker(setting: WorkerSetting): Promise<void> {
+  const { warehouse, pool, log, events, identity } = setting;
+  const failing = new AbortController();
+  let failure: { readonly error: unknown } | undefined;
+  const fail = (error: unknown) => {
+    failure ??= { error };
+    failing.abort();
+  };
+  const context: WorkerContext = { ...setting, stop: AbortSignal.any([setting.stop, failing.signal]), fail };
+  const parts = keepParts(context);
+  const inHand = new Set<string>();
+
+  await openQueue(warehouse, pool, log);
+  const { runner, workerId } = await start(
+    { ...context, parts, inHand },
+    steadyPool(pool),
+    identity.concurrency,
+  );
+  const registered = await keepRegistered(context, { ...identity, worker_id: workerId }, parts, inHand);
+  events.emit({ type: 'worker started', workerId, concurrency: identity.concurrency });
+  log.info({ worker: workerId, concurrency: identity.concurrency }, 'working');
+  // It ends by itself where it cannot tell the warehouse what became of its tasks.
+  const died = () =>
+    fail(new WarehouseUnavailable('The queue ended: the warehouse has not answered for minutes.'));
+  runner.promise.then(() => context.stop.aborted || died(), fail);
+  withWarehouseRetries(() => addTasks(warehouse, [tickTask])).catch(fail);
+
+  await untilAborted(context.stop);
+  await runner.stop().catch(fail);
+  await runner.promise.catch(() => {});
+  await parts.closeAll({ outcome: failure ? 'failed' : 'interrupted', error: failure?.error });
+  await registered.end();
+  events.emit({ type: 'worker stopped', workerId, error: failure?.error });
+  if (failure) throw failure.error;
+}
+
+interface TaskContext extends WorkerContext {
+  readonly parts: Parts;
+  /** Ids of the tasks that are being worked on. */
+  readonly inHand: Set<string>;
+}
+
+/** Starts to take tasks. Every setting is given, so that none is taken from files or variables that are not ours. */
+async function start(context: TaskContext, pgPool: pg.Pool, concurrency: number) {
+  const events = new EventEmitter() as QueueEvents;
+  let workerId = '';
+  events.once('pool:create', ({ workerPool }: { workerPool: WorkerPool }) => {
+    workerId = workerPool.id;
+  });
+  const runner = await startQueue({
+    ...{ pgPool, schema: queueSchema, concurrency, pollInterval, events, noHandleSignals: true },
+    logger: queueLog(context.log),
+    // Once a minute, by one of all workers.
+    parsedCronItems: parseCronItems([
+      {
+        ...{ task: taskNames.tick, match: '* * * * *', identifier: taskNames.tick },
+        options: { jobKey: taskNames.tick, maxAttempts: 1, backfillPeriod: 0 },
+      },
+    ]),
+    taskList: taskList(context),
+    // In batches of no length: what fails outside of a batch, nobody catches, and the process ends by it.
+    preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+  });
+  return { runner, workerId };
+}
+
+function taskList(context: TaskContext): TaskList {
+  const { log, events, parts, inHand } = context;
+  const told =
+    <Payload>(task: string, work: (payload: Payload) => Promise<void>) =>
+    async (payload: unknown, { job }: JobHelpers) => {
+      const { key } = job;
+      const startedAt = performance.now();
+      inHand.add(job.id);
+      events.emit({ type: 'task started', task, key });
+      try {
+        await work(payload as Payload);
+        events.emit({ type: 'task finished', task, key, ms: performance.now() - startedAt });
+      } catch (cause) {
+        const error = cause instanceof Error ? cause : new Error(String(cause));
+        const isLast = job.attempts >= job.max_attempts;
+        log.debug({ task, key, attempt: job.attempts, of: job.max_attempts, err: error }, 'a task failed');
+        events.emit({ type: 'task failed', task, key, error, isLast });
+        throw error;
+      } finally {
+        inHand.delete(job.id);
+      }
+    };
+  return {
+    [taskNames.tick]: told(taskNames.tick, () => tick(context)),
+    [taskNames.plan]: told(taskNames.plan, (payload: Parameters<typeof plan>[1]) => plan(context, payload)),
+    [taskNames.tend]: told(taskNames.tend, (payload: Parameters<typeof tend>[2]) =>
+      tend(context, parts, payload),
+    ),
+    [taskNames.drain]: told(taskNames.drain, (payload: Parameters<typeof drain>[2]) =>
+      drain(context, parts, payload),
+    ),
+    [taskNames.live]: told(taskNames.live, (payload: Parameters<typeof live>[2]) =>
+      live(context, parts, payload),
+    ),
+  };
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((aborted) => {
+    if (signal.aborted) aborted();
+    else signal.addEventListener('abort', () => aborted(), { once: true });
+  });
+}

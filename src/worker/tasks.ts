@@ -1,0 +1,82 @@
+import { type QueuedTask, taskNames } from '../warehouse/queries/queue.ts';
+import type { SeriesKey } from '../warehouse/queries/window-scope.ts';
+import type { JobCommand } from '../warehouse/tables/database.ts';
+import type { OfJob } from './events.ts';
+
+/** Lower ones go first. What keeps the others supplied takes moments, and must not wait behind them. */
+const priorities = { upkeep: 0, sync: 10, backfill: 20 } as const;
+
+/** How often a window or live answer is tried in one run, with waits of 3, 7, 20 and 55 s in between. */
+const tries = 5;
+
+/** Series of a live task: as many answers as a killed worker costs at the most. */
+const liveSeriesATask = 50;
+
+export interface PlanPayload extends OfJob {}
+
+export interface RunPayload {
+  readonly run: number;
+}
+
+export interface DrainPayload extends RunPayload {
+  readonly window: number;
+}
+
+export interface LivePayload extends RunPayload {
+  readonly part: number;
+  readonly command: JobCommand;
+  readonly series: readonly SeriesKey[];
+}
+
+/** Looks at every schedule, whether it is due. */
+export const tickTask: QueuedTask = {
+  ...{ task: taskNames.tick, payload: {}, key: taskNames.tick },
+  ...{ priority: priorities.upkeep, maxAttempts: 1 },
+};
+
+/** Plans a run of a job. */
+export function planTask({ job, command }: OfJob, delaySeconds = 0): QueuedTask {
+  const payload: PlanPayload = { job, command };
+  return {
+    ...{ task: taskNames.plan, payload, key: `plan:${command}:${job}`, delaySeconds },
+    ...{ priority: priorities.upkeep, maxAttempts: tries },
+  };
+}
+
+/** Keeps a run supplied with tasks, and ends it. */
+export function tendTask(run: number, delaySeconds = 0): QueuedTask {
+  const payload: RunPayload = { run };
+  return {
+    ...{ task: taskNames.tend, payload, key: `tend:${run}`, delaySeconds },
+    ...{ priority: priorities.upkeep, maxAttempts: tries },
+  };
+}
+
+/** How the windows of a run are queued. */
+export function drainTasks(run: number, command: JobCommand) {
+  return { runId: run, priority: priorities[command], maxAttempts: tries, label: runLabel(run) };
+}
+
+/** Live answers of a run. @param firstPart number of the first task, which its key is made of */
+export function liveTasks(
+  run: number,
+  command: JobCommand,
+  series: readonly SeriesKey[],
+  firstPart = 0,
+): QueuedTask[] {
+  const parts = Math.ceil(series.length / liveSeriesATask);
+  return Array.from({ length: parts }, (_, index) => {
+    const part = firstPart + index;
+    const own = series.slice(index * liveSeriesATask, (index + 1) * liveSeriesATask);
+    const payload: LivePayload = { run, part, command, series: own };
+    return {
+      ...{ task: taskNames.live, payload, key: `live:${run}:${part}`, label: runLabel(run) },
+      ...{ priority: priorities[command], maxAttempts: tries },
+    };
+  });
+}
+
+/** By which the tasks of a run can be counted and withdrawn. */
+export function runLabel(run: number): string {
+  return `gmsi.run:${run}`;
+}

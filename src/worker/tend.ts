@@ -1,0 +1,107 @@
+import { watchLookBack } from '../pipeline/look-back.ts';
+import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import {
+  addTasks,
+  countLabelled,
+  countUnqueued,
+  queueWindows,
+  withdrawLabelled,
+} from '../warehouse/queries/queue.ts';
+import {
+  finishRun,
+  liveFailures,
+  type Run,
+  readRun,
+  refusedSince,
+  takeLiveSeries,
+} from '../warehouse/queries/runs.ts';
+import { forgetPauses, readDefinition } from '../warehouse/queries/schedules.ts';
+import { countByState } from '../warehouse/queries/window-counts.ts';
+import type { RunsTable } from '../warehouse/tables/database.ts';
+import type { WorkerContext } from './context.ts';
+import type { Parts } from './parts.ts';
+import { drainTasks, liveTasks, type RunPayload, runLabel, tendTask } from './tasks.ts';
+
+/**
+ * Windows of one run that are queued at most. What else is to be done waits in gmsi.windows, so that runs take turns by batches,
+ * a run can be paused or turned around by withdrawing little, and a queue of any length costs nothing.
+ */
+const queuedAtMost = 500;
+
+/** How soon a run is looked after again, in seconds: while it has tasks, and while another process holds its windows. */
+const again = { busy: 1, waiting: 3 };
+
+/** Keeps a run supplied with tasks; once there is nothing left to do, ends it. */
+export async function tend(context: WorkerContext, parts: Parts, { run: runId }: RunPayload): Promise<void> {
+  const { warehouse, leaseSeconds } = context;
+  const next = await withWarehouseRetries(() =>
+    warehouse.transaction().execute(async (trx) => {
+      const run = await readRun(trx, runId, true);
+      if (!run || run.finishedAt) return { is: 'over' as const };
+      if (!(await readDefinition(trx, run.job))) {
+        await finishRun(trx, runId, 'failed', 'The job was taken out of gmsi.jobs.');
+        await withdrawLabelled(trx, runLabel(runId));
+        return { is: 'over' as const };
+      }
+      const step = await supply(trx, run, leaseSeconds);
+      if (step.after !== undefined) await addTasks(trx, [tendTask(runId, step.after)]);
+      return { is: step.after === undefined ? ('empty' as const) : ('supplied' as const), run };
+    }),
+  );
+  if (next.is !== 'empty') return;
+  if (await narrow(context, parts, next.run)) {
+    await withWarehouseRetries(() => addTasks(warehouse, [tendTask(runId)]));
+    return;
+  }
+  await end(context, next.run);
+}
+
+/** @returns in how many seconds to look again; `undefined` where nothing of the run is left */
+async function supply(trx: Warehouse, run: Run, leaseSeconds: number): Promise<{ after?: number }> {
+  const { runId, scope, command, startedAt, newestFirst } = run;
+  const waiting = await countLabelled(trx, runLabel(runId));
+  const since = { startedAt, newestFirst, leaseSeconds };
+  const room = queuedAtMost - waiting;
+  const queued = room > 0 ? await queueWindows(trx, scope, since, drainTasks(runId, command), room) : 0;
+  if (waiting + queued > 0) return { after: again.busy };
+  const { held } = await countUnqueued(trx, scope, since);
+  if (held > 0) return { after: again.waiting };
+  const series = await takeLiveSeries(trx, runId);
+  if (series.length === 0) return {};
+  await addTasks(trx, liveTasks(runId, command, series));
+  return { after: again.busy };
+}
+
+/** Finds the first day that the service answers, where it was found to refuse older ones. */
+async function narrow({ warehouse }: WorkerContext, parts: Parts, run: Run): Promise<boolean> {
+  const part = await parts.peek(run.runId);
+  if (await part?.lookBack.narrow()) return true;
+  const known = await withWarehouseRetries(() => refusedSince(warehouse, run.scope, run.startedAt));
+  return known !== null && watchLookBack(warehouse, run.scope, part?.load.loadId ?? 0, known).narrow();
+}
+
+async function end(context: WorkerContext, { runId, scope, job, command, startedAt }: Run): Promise<void> {
+  const { warehouse, leaseSeconds, log, events } = context;
+  const outcome = await withWarehouseRetries(() =>
+    warehouse.transaction().execute(async (trx) => {
+      // More may have been planned for it meanwhile.
+      const run = await readRun(trx, runId, true);
+      if (!run || run.finishedAt) return undefined;
+      const left = await countUnqueued(trx, run.scope, { startedAt: run.startedAt, leaseSeconds });
+      if (left.free + left.held > 0 || run.startedAt > startedAt) {
+        await addTasks(trx, [tendTask(runId)]);
+        return undefined;
+      }
+      const { failed, refused } = await countByState(trx, scope);
+      const isWhole = failed + refused + (await liveFailures(trx, runId)) === 0;
+      const outcome: RunsTable['outcome'] = isWhole ? 'done' : 'incomplete';
+      await finishRun(trx, runId, outcome, null);
+      await forgetPauses(trx, { job, command });
+      return outcome;
+    }),
+  );
+  if (!outcome) return;
+  log.info({ job, command, run: runId, outcome }, 'a run is over');
+  events.emit({ type: 'run finished', job, command, runId, outcome });
+}

@@ -1,0 +1,61 @@
+import { requestLimit } from '../pipeline/request-budget.ts';
+import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
+import { addTasks, isQueued } from '../warehouse/queries/queue.ts';
+import { runsUnderWay } from '../warehouse/queries/runs.ts';
+import { lockSchedules, noteFired, readDefinition, type Schedule } from '../warehouse/queries/schedules.ts';
+import type { WorkerContext } from './context.ts';
+import { dueSince } from './due.ts';
+import { planTask, tendTask } from './tasks.ts';
+
+/**
+ * Begins every job that is due: by its schedule, or since what paused it is over. One that is still under way is left to go on,
+ * and begins again once it is through. In one transaction that others wait for, so that workers who tick at once begin it once.
+ */
+export async function tick(context: WorkerContext): Promise<void> {
+  const now = context.clock();
+  const begun = await withWarehouseRetries(() =>
+    context.warehouse.transaction().execute(async (trx) => {
+      const schedules = await lockSchedules(trx);
+      const underWay = await runsUnderWay(trx);
+      const due: { schedule: Schedule; dueAt: Date }[] = [];
+      for (const schedule of schedules) {
+        const { job, command } = schedule;
+        const run = underWay.find((one) => one.job === job && one.command === command);
+        if (run) {
+          // Whoever was to tend it may be gone for good.
+          const tend = tendTask(run.run_id);
+          if (!(await isQueued(trx, tend.key))) await addTasks(trx, [tend]);
+          continue;
+        }
+        const plan = planTask(schedule);
+        if (await isQueued(trx, plan.key)) continue;
+        const dueAt = schedule.resumes_at
+          ? await resumesSince(context, schedule, now)
+          : dueSince(schedule, now);
+        if (!dueAt) continue;
+        await addTasks(trx, [plan]);
+        await noteFired(trx, schedule, now);
+        due.push({ schedule, dueAt });
+      }
+      return due;
+    }),
+  );
+  for (const { schedule, dueAt } of begun) {
+    const { job, command } = schedule;
+    context.log.info({ job, command, dueAt }, 'due');
+    context.events.emit({ type: 'job begun', job, command, dueAt });
+  }
+}
+
+/** Since when a paused job may go on; also since its budget was raised, or another key is used. */
+async function resumesSince(
+  { warehouse, readDefinition: parse, usedRequests }: WorkerContext,
+  { job, command, resumes_at, paused_because }: Schedule,
+  now: Date,
+): Promise<Date | undefined> {
+  if (resumes_at! <= now) return resumes_at!;
+  if (paused_because !== 'budget') return undefined;
+  const definition = await readDefinition(warehouse, job);
+  if (!definition) return undefined;
+  return (await usedRequests()) < requestLimit(command, parse(job, definition).budget) ? now : undefined;
+}

@@ -1,0 +1,95 @@
+import { setTimeout as passing } from 'node:timers/promises';
+import { expect, it, vi } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { Random } from '../../src/sandbox/random.ts';
+import { connect } from '../../src/warehouse/connect.ts';
+import { aRestartableServer } from '../support/restartable-server.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { aFolder, gmsi, type Running, startGmsi } from './gmsi.ts';
+import { jobFor, scope } from './jobs.ts';
+
+const workers = 4;
+/** Every fault but those that change what a record says, or that the key is good for. */
+const faults = {
+  ...{ latency: 0.02, 'rate-limited': 0.005, 'server-error': 0.02, html: 0.02, reset: 0.02, truncate: 0.02 },
+  ...{
+    malformed: 0.02,
+    'repeat-token': 0.01,
+    'cycle-token': 0.01,
+    'missing-token': 0.01,
+    'empty-page': 0.01,
+  },
+  ...{ 'duplicate-record': 0.02, refuse: 0.005 },
+};
+
+it('four workers, every fault, one of them killed every few seconds and the database restarted: the warehouse is the truth', {
+  timeout: 300_000,
+}, async () => {
+  await using folder = await aFolder();
+  await using server = await aRestartableServer();
+  await using sandbox = await startSandbox({ volume: 0.5, faults: { random: faults } });
+  const url = server.url.reveal();
+  const env = { DATABASE_URL: url, GMSI_BASE_URL: sandbox.url, GMSI_API_KEY: 'sandbox-key' };
+  // Any port: four workers on one machine.
+  const setting = { cwd: folder.path, env: { ...env, GMSI_LEASE_SECONDS: '3', GMSI_METRICS_PORT: '0' } };
+  const service = { rate: 25, burst: 50, concurrency: 4, page_size: 50, max_attempts: 4 };
+  const job = await folder.write('chaos.yaml', jobFor(scope, { service, step: 'P30D' }));
+  const start = () => startGmsi(['work', '--concurrency', '2'], setting);
+  const fleet: Running[] = [];
+  const db = connect({ kind: 'url', url: server.url }, 2);
+  try {
+    expect(await gmsi(['backfill', job, '--enqueue'], setting)).toMatchObject({ code: 0 });
+    for (let worker = 0; worker < workers; worker++) fleet.push(start());
+
+    const random = new Random(20_261_120);
+    let kills = 0;
+    let restarted = false;
+    const isOver = async () => {
+      const runs = await db
+        .selectFrom('runs')
+        .select(['outcome'])
+        .where('finished_at', 'is not', null)
+        .execute();
+      return runs.length > 0;
+    };
+    while (kills < 6 && !(await isOver())) {
+      await passing(2_000 + 2_000 * random.share());
+      const [killed] = fleet.splice(Math.floor(random.share() * fleet.length), 1);
+      killed!.kill('SIGKILL');
+      await killed!.ended;
+      kills++;
+      if (!restarted && kills >= 2) {
+        await server.restart('immediate');
+        restarted = true;
+      }
+      fleet.push(start());
+    }
+    expect(restarted).toBe(true);
+    expect(kills).toBeGreaterThanOrEqual(3);
+
+    // What failed too often in that time is for a later run, as it would be for the next night's.
+    await vi.waitFor(async () => expect(await isOver()).toBe(true), { timeout: 90_000, interval: 500 });
+    await againUntilDone();
+    for (const worker of fleet) worker.kill('SIGTERM');
+    for (const worker of fleet) await worker.ended;
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+
+    const { byStatus, faults: served, cursorReadsAtOnce } = sandbox.stats();
+    expect(cursorReadsAtOnce).toBe(1);
+    expect(byStatus['429'] ?? 0, 'refused by the limit itself').toBe(served['rate-limited'] ?? 0);
+  } finally {
+    for (const worker of fleet) worker.kill('SIGKILL');
+    await db.destroy();
+  }
+
+  async function againUntilDone(): Promise<void> {
+    await vi.waitFor(
+      async () => {
+        const open = await db.selectFrom('windows').select('state').where('state', '<>', 'drained').execute();
+        if (open.length > 0) await gmsi(['backfill', job, '--enqueue'], setting);
+        expect(open).toEqual([]);
+      },
+      { timeout: 60_000, interval: 1_000 },
+    );
+  }
+});

@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { Temporal } from 'temporal-polyfill';
+import { expect, vi } from 'vitest';
+import { createClient } from '../../src/api/client.ts';
+import type { Page } from '../../src/api/page.ts';
+import { catalog, retired } from '../../src/feeds/catalog.ts';
+import { type JobDefinition, jobFromDefinition } from '../../src/job/definition.ts';
+import { createLog, type Log } from '../../src/log.ts';
+import { keyFingerprint, monthOf, openLedger, requestLimit } from '../../src/pipeline/request-budget.ts';
+import type { Sandbox } from '../../src/sandbox/index.ts';
+import { Secret } from '../../src/secret.ts';
+import { openPool, type Warehouse } from '../../src/warehouse/connect.ts';
+import { usedRequests } from '../../src/warehouse/queries/api-usage.ts';
+import { addTasks } from '../../src/warehouse/queries/queue.ts';
+import { registerJob } from '../../src/warehouse/queries/schedules.ts';
+import { createWorkerEvents, type WorkerEvent } from '../../src/worker/events.ts';
+import { runWorker } from '../../src/worker/run-worker.ts';
+import { tickTask } from '../../src/worker/tasks.ts';
+import type { TestWarehouse } from './test-warehouse.ts';
+
+export interface WorkerInTest extends AsyncDisposable {
+  /** What it has told so far. */
+  readonly events: readonly WorkerEvent[];
+  /** Told to stop, as by SIGTERM; rejects with what it ended by, if it did not stop in order. */
+  stop(): Promise<void>;
+  readonly ended: Promise<void>;
+}
+
+export interface WorkerSetting {
+  readonly warehouse: Pick<TestWarehouse, 'db' | 'url'>;
+  readonly sandbox: Pick<Sandbox, 'url'>;
+  readonly clock?: () => Date;
+  readonly concurrency?: number;
+  readonly leaseSeconds?: number;
+  readonly apiKey?: string;
+  readonly log?: Log;
+  /** Stands around every page that is asked for. */
+  readonly aroundPage?: (ask: () => Promise<Page>) => Promise<Page>;
+}
+
+const usualClock = () => new Date('2026-11-20T12:00:00Z');
+
+/** Starts a worker in this process, as `gmsi work` would. */
+export function aWorker(setting: WorkerSetting): WorkerInTest {
+  const { warehouse, sandbox, clock = usualClock, concurrency = 4, leaseSeconds = 3, aroundPage } = setting;
+  const key = new Secret(setting.apiKey ?? 'sandbox-key');
+  const { db } = warehouse;
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
+  const events: WorkerEvent[] = [];
+  const told = createWorkerEvents((error) => {
+    throw error;
+  });
+  told.subscribe((event) => events.push(event));
+  const pool = openPool({ kind: 'url', url: new Secret(warehouse.url) }, 3);
+  const patience = { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] as const };
+  const ended = runWorker({
+    ...{ warehouse: db, pool, clock, leaseSeconds, stop: stop.signal, runBy: 'test', events: told },
+    log: setting.log ?? createLog({ level: 'silent', readable: false }),
+    identity: { run_by: 'test', version: 'test', key_fingerprint: keyFingerprint(key), concurrency },
+    openService(job, command) {
+      const ledger = openLedger(db, key, requestLimit(command, job.budget), clock);
+      const client = createClient({
+        ...{
+          baseUrl: sandbox.url,
+          apiKey: key,
+          settings: job.service,
+          budget: ledger,
+          userAgent: 'test',
+          patience,
+        },
+      });
+      return {
+        client: aroundPage
+          ? {
+              ...client,
+              getPage: (...args) => aroundPage(() => client.getPage(...args)),
+              get servedBy() {
+                return client.servedBy;
+              },
+            }
+          : client,
+        ledger,
+        async [Symbol.asyncDispose]() {
+          await client.close();
+          await ledger.settle();
+        },
+      };
+    },
+    readDefinition: (name, definition) => jobFromDefinition(name, definition, factsAt(clock())),
+    usedRequests: () => usedRequests(db, keyFingerprint(key), monthOf(clock())),
+  }).finally(() => pool.end());
+  ended.catch(() => {});
+  return {
+    events,
+    ended,
+    async stop() {
+      stop.abort();
+      await ended;
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await ended.catch(() => {});
+    },
+  };
+}
+
+function factsAt(now: Date) {
+  const today = Temporal.PlainDate.from(now.toISOString().slice(0, 10));
+  return { today, known: { feeds: catalog, retired } };
+}
+
+/** Registers a job as a worker that has its file does. Its schedule is the definition's. */
+export async function registered(
+  db: Warehouse,
+  job: string,
+  definition: object,
+  at = usualClock(),
+): Promise<void> {
+  const { schedule } = jobFromDefinition(job, definition as JobDefinition, factsAt(at));
+  const { sync = null, backfill = null, timezone = 'UTC' } = schedule ?? {};
+  await registerJob(
+    db,
+    { job, definition: definition as JobDefinition, schedule: { sync, backfill, timezone } },
+    { at, by: 'test' },
+  );
+}
+
+/** Lets a worker look at the schedules, as it does every minute; even where one is about to. @returns the task's key */
+export async function tickNow(db: Warehouse): Promise<string> {
+  const key = `${tickTask.key} ${randomUUID()}`;
+  await addTasks(db, [{ ...tickTask, key }]);
+  return key;
+}
+
+/** Waits until a worker has told of so many events of a kind, and gives them. */
+export async function told<Type extends WorkerEvent['type']>(
+  workers: WorkerInTest | readonly WorkerInTest[],
+  type: Type,
+  atLeast = 1,
+): Promise<readonly Extract<WorkerEvent, { type: Type }>[]> {
+  const all = () =>
+    [workers].flat().flatMap(({ events }) => events.filter((event) => event.type === type)) as Extract<
+      WorkerEvent,
+      { type: Type }
+    >[];
+  await vi.waitFor(() => expect(all().length, type).toBeGreaterThanOrEqual(atLeast), {
+    timeout: 40_000,
+    interval: 20,
+  });
+  return all();
+}

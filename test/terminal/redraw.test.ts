@@ -1,0 +1,60 @@
+import type { WriteStream } from 'node:tty';
+import { expect, it } from 'vitest';
+import { redrawing } from '../../src/terminal/redraw.ts';
+
+it('draws each text over the last on a terminal, and leaves nothing of it behind', () => {
+  const terminal = aTerminal({ columns: 20, rows: 10 });
+  const draw = redrawing(terminal.stream);
+  draw('one\ntwo longer\nthree');
+  expect(terminal.screen()).toEqual(['one', 'two longer', 'three']);
+  draw('one\n2');
+  expect(terminal.screen()).toEqual(['one', '2']);
+  draw('1\n2\n3\n4');
+  expect(terminal.screen()).toEqual(['1', '2', '3', '4']);
+  // In one write each, and without another mode of the terminal that a kill would leave behind.
+  expect(terminal.writes).toHaveLength(3);
+  expect(terminal.writes.join('')).not.toContain('\x1b[?');
+});
+
+it('cuts what would wrap, and what would scroll away', () => {
+  const terminal = aTerminal({ columns: 8, rows: 4 });
+  const draw = redrawing(terminal.stream);
+  draw('a line too long\n2\n3\n4\n5');
+  expect(terminal.screen()).toEqual(['a line ', '2', '3']);
+  draw('a line as long\nb\nc\nd\ne');
+  expect(terminal.screen()).toEqual(['a line ', 'b', 'c']);
+});
+
+it('writes texts one after the other elsewhere, those that differ', () => {
+  const file = aTerminal({ isTTY: false });
+  const draw = redrawing(file.stream);
+  for (const text of ['a\nb', 'a\nb', 'c']) draw(text);
+  expect(file.writes).toEqual(['a\nb\n\n', 'c\n\n']);
+});
+
+/** As much of a terminal as redrawing uses. */
+function aTerminal({ columns = 80, rows = 24, isTTY = true }) {
+  const writes: string[] = [];
+  const stream = { columns, rows, isTTY, write: (text: string) => void writes.push(text) };
+  return {
+    stream: stream as unknown as WriteStream,
+    writes,
+    screen() {
+      const lines: string[] = [''];
+      let row = 0;
+      let column = 0;
+      for (const [token, up] of writes.join('').matchAll(/\p{Cc}\[(\d*)[A-Z]|[\s\S]/gu)) {
+        if (token === '\n') {
+          row++;
+          column = 0;
+          lines[row] ??= '';
+        } else if (token === '\r') column = 0;
+        else if (token === '\x1b[K') lines[row] = lines[row]!.slice(0, column);
+        else if (token === '\x1b[J') lines.splice(row, lines.length, lines[row]!.slice(0, column));
+        else if (token.startsWith('\x1b')) row -= Number(up);
+        else lines[row] = lines[row]!.slice(0, column) + token + lines[row]!.slice(++column);
+      }
+      return lines.filter((line) => line !== '');
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import { expect, it, vi } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { jobFor } from '../cli/jobs.ts';
+import { aWorker, registered, tickNow, told } from '../support/a-worker.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { windowsOf } from '../support/warehouse-state.ts';
+
+const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-08-01', to: '2026-10-30' };
+const service = { end_date: 'inclusive', page_size: 40, concurrency: 2 };
+const budget = { requests_per_month: 40, reserve: 25 };
+const share = 15;
+
+it('keeps the reserve for syncs, and goes on by itself at the first of the month, UTC', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  let now = new Date('2026-11-20T12:00:00Z');
+  const clock = () => now;
+  await using sandbox = await startSandbox({ limits: null, clock });
+  const historic = jobFor(scope, { service, budget, step: 'P10D', schedule: { backfill: '0 1 * * *' } });
+  await registered(db, 'historic', historic, new Date('2026-11-19T12:00:00Z'));
+  await using one = aWorker({ warehouse, sandbox, clock, concurrency: 2 });
+  await using two = aWorker({ warehouse, sandbox, clock, concurrency: 2 });
+  const workers = [one, two];
+  expect((await told(workers, 'job paused'))[0]).toMatchObject({
+    ...{ job: 'historic', command: 'backfill', because: 'budget' },
+    resumesAt: new Date('2026-12-01T00:00:00Z'),
+  });
+  await spent(db, sandbox, share);
+
+  // Days later it is still spent, however often the job is due; a sync may use the reserve.
+  now = new Date('2026-11-25T12:00:00Z');
+  const recent = { ...scope, countries: ['NO'], from: '2026-11-22', to: '2026-11-25' };
+  const live = {
+    ...jobFor(recent, { service, budget, schedule: { sync: '30 * * * *' } }),
+    end_date: 'today',
+  };
+  await registered(db, 'recent', live, new Date('2026-11-25T11:00:00Z'));
+  await tickNow(db);
+  expect(await told(workers, 'run finished')).toMatchObject([
+    { job: 'recent', command: 'sync', outcome: 'done' },
+  ]);
+  expect(await heldBy(db, recent)).toEqual(servedBy(sandbox, recent));
+  const inNovember = sandbox.stats().requests;
+  expect(inNovember).toBeGreaterThan(share);
+  expect(inNovember).toBeLessThanOrEqual(budget.requests_per_month);
+  await registered(db, 'recent', { ...live, schedule: undefined }, now);
+
+  now = new Date('2026-11-30T23:59:59Z');
+  await tickNow(db);
+  now = new Date('2026-12-01T00:00:00Z');
+  await spent(db, sandbox, inNovember + share);
+  const backfilled = (await windowsOf(db)).filter(({ first_day }) => first_day < '2026-11-01');
+  expect(backfilled.some(({ state }) => state !== 'drained')).toBe(true);
+
+  // Nor does it wait for January, once the job file allows more.
+  const larger = { ...historic, budget: { requests_per_month: 1000 } };
+  await registered(db, 'historic', larger, now);
+  await tickNow(db);
+  expect(await told(workers, 'run finished', 2)).toMatchObject([{}, { job: 'historic', outcome: 'done' }]);
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
+});
+
+/** Lets schedules be looked at until exactly so many requests are spent: what one worker gave back, another one may use. */
+async function spent(db: Warehouse, sandbox: Sandbox, requests: number): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      await tickNow(db);
+      expect(sandbox.stats().requests).toBe(requests);
+    },
+    { timeout: 20_000, interval: 300 },
+  );
+}

@@ -1,0 +1,77 @@
+import pg from 'pg';
+import { expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { jobFor, quarter } from '../cli/jobs.ts';
+import { aWorker, registered, told } from '../support/a-worker.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { windowsOf } from '../support/warehouse-state.ts';
+import { watchRequests } from '../support/watch-requests.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const lastNight = new Date('2026-11-19T20:00:00Z');
+const schedule = { backfill: '0 1 * * *' };
+
+it('outlives connections that break, those of its queue included', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
+  const { db, url } = warehouse;
+  await registered(db, 'cut off', jobFor(quarter, { schedule, step: 'P10D' }), lastNight);
+  await using one = aWorker({ warehouse, sandbox });
+  await using two = aWorker({ warehouse, sandbox });
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  for (const settled of [4, 10, 20]) {
+    await told([one, two], 'window settled', settled);
+    await admin.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    );
+  }
+  await admin.end();
+  expect(await told([one, two], 'run finished')).toMatchObject([{ outcome: 'done' }]);
+  await Promise.all([one.stop(), two.stop()]);
+  expect(await heldBy(db, quarter)).toEqual(servedBy(sandbox, quarter));
+  expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
+});
+
+it.each(['newest-first', 'oldest-first'] as const)(
+  'notices how far the service looks back, and loads all that it answers (%s)',
+  async (order) => {
+    await using warehouse = await aWarehouse();
+    const lookBackDays = 100;
+    await using sandbox = await startSandbox({ limits: null, clock, lookBackDays, volume: 0.1 });
+    const { db } = warehouse;
+    const several = {
+      ...{ from: '2024-01-01', to: '2026-11-15' },
+      ...{ countries: ['US', 'DE'], topics: ['Inflation-Food', 'Policy Outlook'] },
+    };
+    await registered(db, 'old', jobFor(several, { schedule, step: 'P10D', order }), lastNight);
+    const requests = watchRequests(sandbox);
+    await using worker = aWorker({ warehouse, sandbox, clock });
+    expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'incomplete' }]);
+
+    const windows = await windowsOf(db);
+    const served = windows.filter(({ state }) => state === 'drained');
+    const rest = windows.filter(({ state }) => state !== 'drained');
+    expect(served.filter(({ first_day }) => first_day === '2026-08-12')).toHaveLength(4);
+    expect(served.every(({ first_day }) => first_day >= '2026-08-12')).toBe(true);
+    expect(rest.every(({ last_day }) => last_day < '2026-08-12')).toBe(true);
+    expect(rest.filter(({ state }) => state !== 'refused')).toEqual([]);
+    expect(requests.length - served.length).toBeLessThanOrEqual(2 * 4 + 8);
+    const inReach = { ...several, from: '2026-08-12' };
+    expect(await heldBy(db, inReach)).toEqual(servedBy(sandbox, inReach));
+  },
+);
+
+it('ends once the service refuses its key, and leaves the windows to others', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock });
+  const { db } = warehouse;
+  await registered(db, 'keyless', jobFor(quarter, { schedule }), lastNight);
+  await using worker = aWorker({ warehouse, sandbox, apiKey: 'not-a-key' });
+  await expect(worker.ended).rejects.toThrow('refused the API key');
+  expect(sandbox.stats().requests).toBeLessThanOrEqual(4);
+  await using other = aWorker({ warehouse, sandbox });
+  expect(await told(other, 'run finished')).toMatchObject([{ outcome: 'done' }]);
+  expect(await heldBy(db, quarter)).toEqual(servedBy(sandbox, quarter));
+});

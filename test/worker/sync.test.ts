@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { jobFor } from '../cli/jobs.ts';
+import { aWorker, registered, told } from '../support/a-worker.ts';
+import { aJobFor, runSync } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { watchRequests } from '../support/watch-requests.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const beforeNoon = new Date('2026-11-20T11:00:00Z');
+const scope = {
+  countries: ['US', 'NO', 'DE'],
+  topics: ['Inflation-Food', 'Policy Outlook'],
+  from: '2026-11-17',
+  to: '2026-11-20',
+};
+const service = { page_size: 1000 };
+const schedule = { sync: '30 * * * *' };
+
+it('syncs a job between two workers: its days are drained, and each live answer is read once', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock });
+  const { db } = warehouse;
+  await registered(db, 'hourly', { ...jobFor(scope, { service, schedule }), end_date: 'today' }, beforeNoon);
+  const requests = watchRequests(sandbox);
+  await using one = aWorker({ warehouse, sandbox, clock, concurrency: 2 });
+  await using two = aWorker({ warehouse, sandbox, clock, concurrency: 2 });
+  expect(await told([one, two], 'run finished')).toMatchObject([{ command: 'sync', outcome: 'done' }]);
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  const live = requests.filter(({ path }) => path.includes('/live/'));
+  expect(live.map(({ path, query }) => `${path} ${query.topic}`).toSorted()).toHaveLength(6);
+  expect(new Set(live.map(({ path, query }) => `${path} ${query.topic}`)).size).toBe(6);
+  expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
+});
+
+it('asks the historical feed for what a live answer may have left out', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 80 });
+  const { db } = warehouse;
+  const one = { ...scope, countries: ['US'], topics: ['Inflation-Food'], from: '2026-11-17' };
+  await registered(db, 'busy', { ...jobFor(one, { service, schedule }), end_date: 'today' }, beforeNoon);
+  const requests = watchRequests(sandbox);
+  await using worker = aWorker({ warehouse, sandbox, clock });
+  expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'done' }]);
+  const paths = requests.map(({ path }) => (path.includes('/live/') ? 'live' : 'historical'));
+  expect(paths.at(-1)).toBe('historical');
+  expect(paths.filter((path) => path === 'live')).toHaveLength(1);
+  expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+});
+
+it('is left to the workers by gmsi sync while they are at it', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock });
+  const { db } = warehouse;
+  await registered(db, 'test', { ...jobFor(scope, { service, schedule }), end_date: 'today' }, beforeNoon);
+  let letGo = () => {};
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  await using worker = aWorker({ warehouse, sandbox, clock, aroundPage: (ask) => held.then(ask) });
+  await told(worker, 'load opened');
+  const { requests } = sandbox.stats();
+  const job = aJobFor(scope, { end_date: 'today' });
+  expect(await runSync({ job, db, sandbox, clock })).toMatchObject({ isElsewhere: true });
+  expect(sandbox.stats().requests).toBe(requests);
+  letGo();
+  await told(worker, 'run finished');
+});
