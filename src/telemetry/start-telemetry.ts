@@ -1,0 +1,88 @@
+import type { Config } from '../config.ts';
+import type { Job } from '../job/job.ts';
+import type { Log } from '../log.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { checkAlerts } from './alerts.ts';
+import { standingsReader } from './job-standing.ts';
+import { createMetrics, type ProcessMetrics } from './metrics.ts';
+import { readiness } from './readiness.ts';
+import { serveTelemetry } from './server.ts';
+import { createWarehouseGauges } from './warehouse-gauges.ts';
+
+export interface TelemetryOptions {
+  readonly config: Pick<Config, 'apiKey' | 'alertWebhook' | 'metrics' | 'leaseSeconds'>;
+  readonly warehouse: Warehouse;
+  readonly log: Log;
+  readonly clock: () => Date;
+  /** The jobs that are run here or by other workers, as of now. */
+  readonly jobs: () => Promise<readonly Job[]>;
+  /** Aborted once the program shuts down: from then on it is not ready. */
+  readonly stop: AbortSignal;
+  /** Milliseconds between two looks for what is to be told. */
+  readonly checkEvery?: number;
+}
+
+/** Lets a process that runs for long be watched. */
+export interface Telemetry extends AsyncDisposable, Omit<ProcessMetrics, 'registry'> {
+  /** Below it are `/metrics`, `/healthz` and `/readyz`. */
+  readonly url: string;
+  /** Looks for what is to be told now, instead of within the minute. */
+  checkAlerts(): Promise<void>;
+}
+
+/**
+ * Serves metrics and health, and posts alerts, until disposed of. Close it after the work and before the warehouse.
+ * @throws ConfigError where the port is taken
+ */
+export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
+  const { config, warehouse, log, jobs, stop, checkEvery = 60_000 } = options;
+  const { registry, ...observers } = createMetrics();
+  const readStandings = standingsReader(warehouse, { apiKey: config.apiKey, clock: options.clock });
+  const { leaseSeconds } = config;
+  const gauges = createWarehouseGauges(registry, { warehouse, readStandings, jobs, leaseSeconds, log });
+  const server = await serveTelemetry(config.metrics, {
+    contentType: registry.contentType,
+    async metrics() {
+      await gauges.refresh();
+      return registry.metrics();
+    },
+    readiness: () => readiness(warehouse, stop),
+  });
+  log.info({ url: server.url }, 'serving /metrics, /healthz and /readyz');
+
+  const closing = new AbortController();
+  let checking: Promise<void> | undefined;
+  async function check(): Promise<void> {
+    const { alertWebhook: webhook } = config;
+    await checkAlerts(await jobs(), { warehouse, readStandings, webhook, log, signal: closing.signal });
+  }
+  const checkOnce = () => {
+    checking ??= check()
+      .catch((error: Error) => log.warn({ why: error.message }, 'alerts could not be looked for'))
+      .finally(() => {
+        checking = undefined;
+      });
+    return checking;
+  };
+  const timer = setInterval(checkOnce, checkEvery);
+
+  return {
+    url: server.url,
+    ...observers,
+    checkAlerts: checkOnce,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      closing.abort();
+      await Promise.all([checking, server[Symbol.asyncDispose]()]);
+    },
+  };
+}
+
+/** Posts what is to be told of jobs after a run of them by hand or by cron, where they have a webhook. */
+export async function alertAfterRun(
+  jobs: readonly Job[],
+  { config, warehouse, log, clock, stop: signal }: Omit<TelemetryOptions, 'jobs' | 'checkEvery'>,
+): Promise<void> {
+  const readStandings = standingsReader(warehouse, { apiKey: config.apiKey, clock });
+  await checkAlerts(jobs, { warehouse, readStandings, webhook: config.alertWebhook, log, signal });
+}

@@ -1,0 +1,47 @@
+import pRetry, { AbortError } from 'p-retry';
+import { request } from 'undici';
+import type { Secret } from '../secret.ts';
+
+export interface WebhookPatience {
+  /** Tries after the first. */
+  readonly retries: number;
+  /** Before the first of these, twice as long before each further one; in milliseconds. */
+  readonly firstDelayMs: number;
+  /** Of one try, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Less than the two minutes after which another process may try. */
+export const usualPatience: WebhookPatience = { retries: 3, firstDelayMs: 1_000, timeoutMs: 10_000 };
+
+/**
+ * Posts JSON to a webhook. Redirects are not followed.
+ * @throws Error that says why, without the address, which is a secret
+ */
+export async function postToWebhook(
+  url: Secret,
+  body: object,
+  { retries, firstDelayMs, timeoutMs }: WebhookPatience,
+  signal: AbortSignal,
+): Promise<void> {
+  await pRetry(() => postOnce(url, body, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])), {
+    retries,
+    minTimeout: firstDelayMs,
+    signal,
+  });
+}
+
+async function postOnce(url: Secret, body: object, signal: AbortSignal): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const options = { method: 'POST', headers, body: JSON.stringify(body), signal } as const;
+  const { statusCode, body: answer } = await request(url.reveal(), options).catch((error: unknown) => {
+    const { code, name } = error as NodeJS.ErrnoException;
+    throw new Error(`no answer: ${code ?? name}`);
+  });
+  await answer.dump();
+  if (statusCode >= 200 && statusCode < 300) return;
+  const refusal = new Error(`it answered ${statusCode}`);
+  // The same message would be refused again.
+  const isFinal = statusCode < 500 && statusCode !== 408 && statusCode !== 429;
+  throw isFinal ? new AbortError(refusal) : refusal;
+}

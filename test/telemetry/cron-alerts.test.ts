@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { accessTo, aFolder, gmsi } from '../cli/gmsi.ts';
+import { jobFor, quarter } from '../cli/jobs.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { aWebhook } from './a-webhook.ts';
+
+const key = 'k3y-0f-some0ne';
+
+it('a nightly run tells once that windows fail, once that they no longer do, and says neither key nor address', async () => {
+  await using folder = await aFolder();
+  await using sandbox = await startSandbox({ limits: null, keys: [key] });
+  await using warehouse = await aWarehouse();
+  await using webhook = await aWebhook();
+  const env = { ...accessTo(warehouse, sandbox, key), LOG_LEVEL: 'trace' };
+  const setting = { cwd: folder.path, env: { ...env, GMSI_ALERT_WEBHOOK_URL: webhook.url.reveal() } };
+  await folder.write('jobs/job.yaml', jobFor({ ...quarter, countries: ['NO'] }));
+  sandbox.script([
+    {
+      ...{ kind: 'refuse', status: 503, detail: `x-api-key: ${key} broke it`, times: 1_000 },
+      match: ({ path }) => path.endsWith('/NO'),
+    },
+  ]);
+  let said = '';
+  const run = async () => {
+    const { code, stdout, stderr } = await gmsi(['backfill', 'job'], setting);
+    said += stdout + stderr;
+    return code;
+  };
+  expect([await run(), await run()]).toEqual([1, 1]);
+  sandbox.script([]);
+  expect([await run(), await run()]).toEqual([0, 0]);
+
+  expect(webhook.taken.map(({ kind, status }) => `${kind} ${status}`)).toEqual([
+    ...['failed windows raised', 'failed windows resolved'],
+  ]);
+  expect(webhook.taken[0]!.text).toContain('[key] broke it');
+  expect(JSON.stringify(webhook.taken)).not.toContain(key);
+  expect(said).toContain('sent an alert');
+  expect(said).not.toContain('t0ken-0f-a-webhook');
+  const ofLoad = said.split('\n').filter((line) => line.includes('"a window failed"'));
+  expect(ofLoad.length).toBeGreaterThan(0);
+  for (const line of ofLoad)
+    expect(JSON.parse(line)).toMatchObject({
+      load: expect.any(Number),
+      window: expect.any(Number),
+      job: 'job',
+    });
+});

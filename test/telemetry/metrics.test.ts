@@ -1,0 +1,174 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
+import { Secret } from '../../src/secret.ts';
+import { connect } from '../../src/warehouse/connect.ts';
+import { aLog } from '../support/a-log.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { aConfig, aTelemetry, byLabel, scrape } from './a-telemetry.ts';
+
+const quarter = { start_date: '2026-09-01', end_date: '2026-09-30' };
+const hourly = { end_date: 'today', schedule: { sync: '15 * * * *' }, alerts: { max_lag: 'P5D' } };
+
+describe('a scrape', () => {
+  it('counts as the sandbox counts, and as the warehouse holds', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    const { db } = warehouse;
+    const job = aJob({ ...quarter, service: { page_size: 100, end_date: 'inclusive' } });
+    await using telemetry = await aTelemetry(db, [job]);
+    const inUS = ({ path }: SeenRequest) => path.endsWith('/US');
+    const ofNorway =
+      (topic: string) =>
+      ({ path, query }: SeenRequest) =>
+        path.endsWith('/NO') && query.topic === topic;
+    sandbox.script([
+      { kind: 'server-error', match: inUS },
+      { kind: 'html', match: inUS, status: 502 },
+      { kind: 'rate-limited', match: inUS, retryAfter: 'none' },
+      { kind: 'drift', drifts: ['no-time'], match: ofNorway('Inflation-Food') },
+      { kind: 'reset', match: ofNorway('Governance/Corruption') },
+      { kind: 'malformed', match: ofNorway('Governance/Corruption') },
+    ]);
+    const { onClientEvent, onLoadEvent: onEvent } = telemetry;
+    const result = await runBackfill({ job, db, sandbox, onClientEvent, onEvent });
+    expect(result.outcome).toBe('done');
+
+    const samples = await scrape(telemetry);
+    const outcomes = byLabel(samples, 'gmsi_requests_total', 'outcome');
+    const { byStatus, requests, pages } = sandbox.stats();
+    expect(outcomes).toEqual({
+      ...{ ok: byStatus[200]! - 1, malformed: 1, network: byStatus.none! },
+      ...{ '429': byStatus[429]!, '5xx': byStatus[500]! + byStatus[502]! },
+    });
+    expect(byLabel(samples, 'gmsi_requests_total', 'feed')).toEqual({
+      ...{ 'gmsi-headlines': requests - 2, lookups: 2 },
+    });
+
+    const { rows_inserted, records, records_rejected } = result.totals;
+    const unchanged = records - rows_inserted - records_rejected;
+    expect(byLabel(samples, 'gmsi_records_total', 'outcome')).toEqual({
+      ...{ inserted: rows_inserted, rejected: records_rejected },
+      ...(unchanged > 0 && { unchanged }),
+    });
+    expect(records_rejected).toBe(1);
+    expect(byLabel(samples, 'gmsi_stage_duration_seconds_count', 'stage')).toMatchObject({
+      ...{ map: pages, commit: pages },
+    });
+    expect(byLabel(samples, 'gmsi_windows', 'state')).toEqual({ drained: result.totals.windows_drained });
+    expect(samples).toMatchObject({
+      ...{ gmsi_warehouse_up: 1, gmsi_workers: 0, 'gmsi_job_lag_seconds{job_name="test"}': 0 },
+      'gmsi_job_budget_left_requests{job_name="test"}': 250_000 - requests,
+    });
+    expect(samples).toHaveProperty('process_cpu_seconds_total');
+    expect(JSON.stringify(samples)).not.toContain('sandbox-key');
+  });
+
+  it('says how far a job lags, and whether its budget lasts', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock: () => new Date('2026-11-20T12:00:00Z') });
+    const { db } = warehouse;
+    const job = aJob({ ...hourly, start_date: '2026-11-01', budget: { requests_per_month: 3_000 } });
+    await using never = await aTelemetry(db, [job]);
+    expect(await scrape(never)).toMatchObject({ 'gmsi_job_lag_seconds{job_name="test"}': 19.5 * 86_400 });
+
+    await runBackfill({ job, db, sandbox });
+    const { rows } = await sql<{ requests: number }>`select requests from gmsi.api_usage`.execute(db);
+    const { requests } = rows[0]!;
+    await using telemetry = await aTelemetry(db, [job]);
+    // Four series, each polled by a window and a live answer every hour of the 10.5 days that are left.
+    const planned = 4 * 2 * 24 * 10.5;
+    expect(await scrape(telemetry)).toMatchObject({
+      'gmsi_job_lag_seconds{job_name="test"}': 3.5 * 86_400,
+      'gmsi_job_max_lag_seconds{job_name="test"}': 5 * 86_400,
+      'gmsi_job_budget_left_requests{job_name="test"}': 3_000 - requests,
+      'gmsi_job_budget_projected_left_requests{job_name="test"}': 3_000 - requests - planned,
+    });
+  });
+
+  it('says how many workers live and what is queued, once there is a queue', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await sql`
+      insert into gmsi.workers (worker_id, run_by, version, key_fingerprint, concurrency, heartbeat_at, stopped_at)
+      values ('alive', '', '', '', 8, now(), null), ('silent', '', '', '', 8, now() - interval '31 s', null),
+             ('stopped', '', '', '', 8, now(), now())
+    `.execute(db);
+    await sql`create schema graphile_worker`.execute(db);
+    await sql`
+      create view graphile_worker.jobs as
+      select * from (values
+        ('gmsi.drain', null::timestamptz, 0, 25, now()), ('gmsi.drain', null, 0, 25, now()),
+        ('gmsi.drain', now(), 1, 25, now()), ('gmsi.plan', null, 1, 25, now() + interval '1 minute'),
+        ('gmsi.live', null, 25, 25, now()), ('of somebody else', null, 0, 25, now())
+      ) as job (task_identifier, locked_at, attempts, max_attempts, run_at)
+    `.execute(db);
+    await using telemetry = await aTelemetry(db, []);
+    const samples = await scrape(telemetry);
+    expect(samples.gmsi_workers).toBe(1);
+    expect(Object.entries(samples).filter(([sample]) => sample.startsWith('gmsi_queue_tasks'))).toEqual(
+      expect.arrayContaining([
+        ['gmsi_queue_tasks{task="gmsi.drain",state="ready"}', 2],
+        ['gmsi_queue_tasks{task="gmsi.drain",state="running"}', 1],
+        ['gmsi_queue_tasks{task="gmsi.plan",state="scheduled"}', 1],
+        ['gmsi_queue_tasks{task="gmsi.live",state="given up"}', 1],
+      ]),
+    );
+    expect(Object.keys(byLabel(samples, 'gmsi_queue_tasks', 'task'))).not.toContain('of somebody else');
+  });
+
+  it('counts tasks by what came of them', async () => {
+    await using warehouse = await aWarehouse();
+    await using telemetry = await aTelemetry(warehouse.db, []);
+    const task = { task: 'gmsi.drain', key: null };
+    telemetry.onWorkerEvent({ type: 'task finished', ...task, ms: 1 });
+    telemetry.onWorkerEvent({ type: 'task failed', ...task, error: new Error('x'), isLast: false });
+    telemetry.onWorkerEvent({ type: 'task failed', ...task, error: new Error('x'), isLast: true });
+    telemetry.onWorkerEvent({
+      type: 'load event',
+      event: { type: 'stage', feed: 'gmsi-headlines', stage: 'map', seconds: 1 },
+    });
+    const samples = await scrape(telemetry);
+    expect(byLabel(samples, 'gmsi_tasks_total', 'outcome')).toEqual({
+      finished: 1,
+      failed: 1,
+      'given up': 1,
+    });
+    expect(byLabel(samples, 'gmsi_stage_duration_seconds_count', 'stage')).toEqual({ map: 1 });
+  });
+
+  it('tells what the process knows where the warehouse is away, and nothing stale', async () => {
+    const away = connect({ kind: 'url', url: new Secret('postgres://nobody:secret@127.0.0.1:1/nowhere') }, 1);
+    const { log, lines } = aLog();
+    await using telemetry = await aTelemetry(away, [aJob()], { log });
+    const samples = await scrape(telemetry);
+    expect(samples.gmsi_warehouse_up).toBe(0);
+    expect(samples).toHaveProperty('process_cpu_seconds_total');
+    const known = Object.keys(samples).filter((sample) => /^gmsi_(windows|job|queue|workers)/.test(sample));
+    expect(known).toEqual([]);
+    expect(lines.at(-1)).toMatchObject({ level: 40, msg: 'the warehouse could not be read for metrics' });
+    await away.destroy();
+  });
+});
+
+describe('the port', () => {
+  it('is refused in words where it is taken and was asked for', async () => {
+    await using warehouse = await aWarehouse();
+    await using first = await aTelemetry(warehouse.db, []);
+    const port = Number(new URL(first.url).port);
+    const config = { ...aConfig, metrics: { host: '127.0.0.1', port } };
+    await expect(aTelemetry(warehouse.db, [], { config })).rejects.toMatchObject({
+      ...{ name: 'ConfigError', hint: expect.stringContaining('--metrics-port') },
+    });
+  });
+
+  it('is another one where the usual one is taken and none was asked for', async () => {
+    await using warehouse = await aWarehouse();
+    const config = { ...aConfig, metrics: { host: '127.0.0.1', port: undefined } };
+    await using first = await aTelemetry(warehouse.db, [], { config });
+    await using second = await aTelemetry(warehouse.db, [], { config });
+    expect(second.url).not.toBe(first.url);
+    expect((await scrape(second)).gmsi_warehouse_up).toBe(1);
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { accessTo, aFolder, gmsi } from '../cli/gmsi.ts';
+import { jobFor, quarter } from '../cli/jobs.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { aCollector, type CollectedSpan, type Collector } from './a-collector.ts';
+
+const key = 'k3y-0f-some0ne';
+
+const named = ({ spans }: Collector, name: string) => spans.filter((span) => span.name === name);
+const within = ({ spans }: Collector, parent: CollectedSpan) =>
+  spans.filter(({ parentSpanId }) => parentSpanId === parent.spanId);
+const names = (spans: readonly CollectedSpan[]) => spans.map(({ name }) => name).toSorted();
+
+describe('with a collector set, a run by hand', () => {
+  it('sends a tree of load, windows, pages and their stages, with what leads back to the rows, before it ends', async () => {
+    await using folder = await aFolder();
+    await using sandbox = await startSandbox({ limits: null, keys: [key] });
+    await using warehouse = await aWarehouse();
+    await using collector = await aCollector();
+    await folder.write('jobs/job.yaml', jobFor(quarter));
+    // The SDK reads these itself, from the environment; a .env file counts as such.
+    await folder.write('.env', `OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20t0ken\n`);
+    const env = { ...accessTo(warehouse, sandbox, key), OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+    const { code, stdout } = await gmsi(['backfill', 'job', '--json'], { cwd: folder.path, env });
+    expect(code).toBe(0);
+    const { loadId, totals } = JSON.parse(stdout).jobs[0];
+
+    const [load, ...others] = named(collector, 'load');
+    expect(others).toEqual([]);
+    expect(load).not.toHaveProperty('parentSpanId');
+    expect(load!.attributes).toMatchObject({
+      ...{ 'gmsi.feed': 'gmsi-headlines', 'gmsi.job': 'job', 'gmsi.command': 'backfill' },
+      ...{ 'gmsi.load_id': loadId, 'gmsi.outcome': 'done', 'gmsi.records': totals.records },
+    });
+
+    const windows = named(collector, 'window');
+    expect(windows).toHaveLength(totals.windows_drained);
+    expect(new Set(within(collector, load!))).toEqual(new Set(windows));
+    let pages = 0;
+    let records = 0;
+    for (const window of windows) {
+      expect(window.attributes).toMatchObject({
+        ...{ 'gmsi.feed': 'gmsi-headlines', 'gmsi.load_id': loadId, 'gmsi.window_id': expect.any(Number) },
+        ...{ 'gmsi.country': expect.stringMatching(/^(US|NO)$/), 'gmsi.match_type': 'COMBINED' },
+      });
+      const ofWindow = within(collector, window).toSorted(
+        (a, b) => Number(a.attributes['gmsi.page']) - Number(b.attributes['gmsi.page']),
+      );
+      expect(ofWindow.map((page) => page.attributes['gmsi.page'])).toEqual(ofWindow.map((_, at) => at + 1));
+      for (const page of ofWindow) {
+        expect(page.attributes).toMatchObject({ 'gmsi.window_id': window.attributes['gmsi.window_id'] });
+        expect(names(within(collector, page))).toEqual(['commit', 'fetch', 'map']);
+        pages += 1;
+        records += Number(page.attributes['gmsi.records']);
+      }
+    }
+    expect({ pages, records }).toEqual({ pages: totals.pages, records: totals.records });
+    expect(collector.text).toContain('"authorization":"Bearer t0ken"');
+    expect(collector.text).toContain('{"key":"service.name","value":{"stringValue":"gmsi"}}');
+    expect(collector.text).not.toContain(key);
+  });
+
+  it('tells which page failed its window and why, and never the key', async () => {
+    await using folder = await aFolder();
+    await using sandbox = await startSandbox({ limits: null, keys: [key] });
+    await using warehouse = await aWarehouse();
+    await using collector = await aCollector();
+    await folder.write('jobs/job.yaml', jobFor({ ...quarter, countries: ['US'], topics: ['Tension'] }));
+    sandbox.script([
+      {
+        ...{ kind: 'refuse', status: 503, detail: `x-api-key: ${key} broke it`, times: 1_000 },
+        match: ({ token }) => token !== null,
+      },
+    ]);
+    const env = {
+      ...accessTo(warehouse, sandbox, key),
+      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_SERVICE_NAME: 'nightly' },
+    };
+    expect((await gmsi(['backfill', 'job'], { cwd: folder.path, env })).code).toBe(1);
+
+    const [failed] = named(collector, 'window').filter(({ error }) => error !== undefined);
+    expect(failed!.error).toMatch(/503.*\[key\] broke it.*given up after 2 tries/);
+    const broken = within(collector, failed!).find(({ error }) => error !== undefined)!;
+    expect(broken).toMatchObject({ name: 'page', attributes: { 'gmsi.page': expect.any(Number) } });
+    expect(within(collector, broken)).toMatchObject([{ name: 'fetch', error: failed!.error }]);
+    expect(collector.text).toContain('"stringValue":"nightly"');
+    expect(collector.text).not.toContain(key);
+  });
+
+  it('ends as it would without one, with one warning, where nobody listens', async () => {
+    await using folder = await aFolder();
+    await using sandbox = await startSandbox({ limits: null });
+    await using warehouse = await aWarehouse();
+    const gone = await aCollector();
+    await gone[Symbol.asyncDispose]();
+    await folder.write('jobs/job.yaml', jobFor({ ...quarter, countries: ['NO'] }));
+    const env = { ...accessTo(warehouse, sandbox), OTEL_EXPORTER_OTLP_ENDPOINT: gone.url };
+    const { code, stderr } = await gmsi(['backfill', 'job'], { cwd: folder.path, env });
+    expect(code).toBe(0);
+    expect(stderr.split('\n').filter((line) => line.includes('traces cannot be exported'))).toHaveLength(1);
+  });
+});

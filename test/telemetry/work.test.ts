@@ -1,0 +1,51 @@
+import { expect, it, vi } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { accessTo, aFolder, gmsi, type Running, startGmsi } from '../cli/gmsi.ts';
+import { jobFor, quarter } from '../cli/jobs.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { byLabel, scrape } from './a-telemetry.ts';
+
+/** Where a worker serves its metrics, as its log says. */
+async function addressOf(worker: Running): Promise<{ url: string }> {
+  return vi.waitFor(() => {
+    const line = worker.stderr.split('\n').find((entry) => entry.includes('serving /metrics'));
+    expect(line, worker.stderr).toBeDefined();
+    return JSON.parse(line!);
+  }, 60_000);
+}
+
+it('gmsi work can be watched: what it has done is what the sandbox has seen, and it is ready until it is stopped', async () => {
+  await using folder = await aFolder();
+  await using sandbox = await startSandbox({ limits: null });
+  await using warehouse = await aWarehouse();
+  const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+  await folder.write('jobs/job.yaml', jobFor(quarter));
+  const worker = startGmsi(['work', '--metrics-port', '0'], setting);
+  try {
+    const address = await addressOf(worker);
+    expect(await gmsi(['backfill', 'job', '--enqueue'], setting)).toMatchObject({ code: 0 });
+    await vi.waitFor(async () => {
+      const runs = await warehouse.db.selectFrom('runs').select('outcome').execute();
+      expect(runs, worker.stderr).toEqual([{ outcome: 'done' }]);
+    }, 60_000);
+
+    const { pages, byRoute } = sandbox.stats();
+    // What the warehouse knows is read anew every ten seconds.
+    await vi.waitFor(async () => {
+      expect(await scrape(address)).toMatchObject({
+        gmsi_workers: 1,
+        'gmsi_job_lag_seconds{job_name="job"}': 0,
+      });
+    }, 30_000);
+    const samples = await scrape(address);
+    expect(byLabel(samples, 'gmsi_requests_total', 'feed')['gmsi-headlines']).toBe(
+      byRoute['/v1/headlines/feed/historical/gmsi/:country'],
+    );
+    expect(byLabel(samples, 'gmsi_stage_duration_seconds_count', 'stage')).toMatchObject({ commit: pages });
+    expect(byLabel(samples, 'gmsi_tasks_total', 'task')).toMatchObject({ 'gmsi.drain': expect.any(Number) });
+    expect((await fetch(`${address.url}/readyz`)).status).toBe(200);
+  } finally {
+    worker.kill('SIGTERM');
+  }
+  expect(await worker.ended).toMatchObject({ code: 0 });
+});
