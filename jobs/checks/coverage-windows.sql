@@ -1,0 +1,16 @@
+-- check: Every covered day was in a window
+-- why: Days become covered by a window drained to its end; coverage without one was written by hand, or restored alone.
+-- feeds: all
+-- severity: warn
+
+select d.country, d.topic, d.ticker, d.variant, min(d.day) as first_day, max(d.day) as last_day, count(*) as days
+from job_days d
+left join (
+  select s.country, s.topic, s.ticker, s.match_type, s.variant, range_agg(w.days) as days
+  from job_series s
+  join gmsi.windows w using (feed, country, topic, ticker, match_type, variant)
+  group by 1, 2, 3, 4, 5
+) as windows using (country, topic, ticker, match_type, variant)
+where d.is_covered and not coalesce(windows.days @> d.day, false)
+group by 1, 2, 3, 4
+order by days desc

@@ -1,0 +1,17 @@
+-- check: Every settled day of the job is loaded
+-- why: A day that is not covered is missing, and no average over it is one of the news; gmsi backfill loads it.
+-- feeds: all
+-- severity: warn
+
+select lower(gap) as first_day, upper(gap) - 1 as last_day, count(*) as series,
+       min(concat_ws(' ', nullif(country, ''), nullif(topic, ''), nullif(ticker, ''), nullif(variant, ''))) as for_instance
+from (
+  select d.country, d.topic, d.ticker, d.variant, range_agg(daterange(d.day, d.day, '[]')) as days
+  from job_days d
+  cross join job_period
+  where not d.is_covered and d.day < job_period.settled_before
+  group by 1, 2, 3, 4
+) as missing
+cross join lateral unnest(missing.days) as gap
+group by gap
+order by series desc, gap desc

@@ -1,0 +1,31 @@
+-- check: The service's own index agrees with the rollups
+-- why: Both sum up the same headlines; where they differ, headlines are missing here, or the service counts others.
+-- severity: warn
+-- needs: gmsi.gmsi_index
+-- setting: tolerance = 0.01, how far the sums of an hour's scores may be apart
+
+-- Only days that are covered in both feeds; an hour without a row has no headlines.
+with indexed as (
+  select i.country, i.topic, i.sentiment_type, date_trunc('hour', i.published_at, 'UTC') as hour,
+         sum(i.headline_count) as headlines, sum(i.sentiment_sum) as sentiment_sum
+  from gmsi.gmsi_index i
+  join job_series s on s.country = i.country and s.topic = i.topic and s.match_type = i.index_type
+  where i.retracted_at is null
+  group by 1, 2, 3, 4
+), rolled_up as (
+  select r.country, r.topic, r.sentiment_type, r.hour, r.headline_count as headlines, r.sentiment_sum
+  from gmsi.sentiment_hourly r
+  join job_series using (country, topic, match_type)
+)
+select country, topic, sentiment_type, hour, coalesce(i.headlines, 0) as index_headlines,
+       coalesce(r.headlines, 0) as own_headlines, i.sentiment_sum as index_sum, r.sentiment_sum as own_sum
+from indexed i
+full join rolled_up r using (country, topic, sentiment_type, hour)
+join job_days d using (country, topic)
+join gmsi.coverage c using (country, topic, match_type)
+cross join setting
+where c.feed = 'gmsi-index' and c.variant = 'sentiment_type=' || sentiment_type
+  and d.day = (hour at time zone 'UTC')::date and d.is_covered and c.days @> d.day
+  and (coalesce(i.headlines, 0) <> coalesce(r.headlines, 0)
+    or abs(coalesce(i.sentiment_sum, 0) - coalesce(r.sentiment_sum, 0)) > setting.tolerance)
+order by hour desc, country, topic

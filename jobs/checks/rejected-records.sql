@@ -1,0 +1,24 @@
+-- check: Hardly a record is rejected
+-- why: Records that cannot be read are missing in every number; gmsi replay reads them again once their cause is mended.
+-- feeds: all
+-- severity: warn
+-- setting: share = 0.01, share of the records of a series that may be rejected
+
+with rejected as (
+  select country, topic, ticker, variant, count(*) as rejected, min(r.reason) as for_instance,
+         max(r.rejected_at) as last_rejected_at
+  from gmsi.rejected_records r
+  join job_series using (feed, country, topic, ticker, match_type, variant)
+  group by 1, 2, 3, 4
+), loaded as (
+  select country, topic, ticker, variant, sum(w.records) as records
+  from gmsi.windows w
+  join job_series using (feed, country, topic, ticker, match_type, variant)
+  group by 1, 2, 3, 4
+)
+select r.country, r.topic, r.ticker, r.variant, r.rejected, l.records, r.for_instance, r.last_rejected_at
+from rejected r
+left join loaded l using (country, topic, ticker, variant)
+cross join setting
+where r.rejected > setting.share * coalesce(l.records, 0)
+order by r.rejected desc

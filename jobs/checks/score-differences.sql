@@ -1,0 +1,14 @@
+-- check: Scores are positive minus negative
+-- why: They are computed so where the service sends none; where it sends its own, they may mean something else.
+-- severity: warn
+-- needs: job_headlines
+-- setting: tolerance = 0.02, how far a score may be from the difference
+
+select h.country, h.topic, h.published_at, h.headline_id, m.model, m.score, m.positive - m.negative as difference
+from job_headlines h
+cross join setting
+cross join lateral (values
+  ('directional', h.directional_score, h.directional_positive, h.directional_negative),
+  ('semantic', h.semantic_score, h.semantic_positive, h.semantic_negative)
+) as m (model, score, positive, negative)
+where abs(m.score - (m.positive - m.negative)) > setting.tolerance

@@ -1,0 +1,68 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ConfigError } from '../errors.ts';
+import { knownNames } from '../nearest.ts';
+import { type Check, parseCheck } from './check-file.ts';
+
+/** The checks that come with the program. */
+export const builtIn = fileURLToPath(new URL('../../jobs/checks', import.meta.url));
+
+export interface CheckPlaces {
+  readonly cwd: string;
+  /** A folder of a team's own, besides `jobs/checks` of the working directory; relative to `cwd`. */
+  readonly folder?: string | undefined;
+}
+
+/**
+ * Every check there is, by name: the program's own, those in `jobs/checks` of the working directory, and those of one
+ * more folder. A file of the same name replaces the one before it.
+ * @throws BrokenCheck; ConfigError where the named folder has no check
+ */
+export async function findChecks(
+  { cwd, folder }: CheckPlaces,
+  knownFeeds: readonly string[],
+): Promise<Check[]> {
+  const paths = [await checksIn(builtIn), await checksIn(resolve(cwd, 'jobs/checks'))];
+  if (folder !== undefined) {
+    const own = await checksIn(resolve(cwd, folder));
+    if (own.length === 0)
+      throw new ConfigError(`There is no check in ${folder}.`, {
+        hint: 'A check is a file that ends in .sql; docs/checking.md shows how one is written.',
+      });
+    paths.push(own);
+  }
+  const checks = await Promise.all(
+    paths.flat().map(async (path) => parseCheck(told(path, cwd), await readFile(path, 'utf8'), knownFeeds)),
+  );
+  const byName = new Map(checks.map((check) => [check.name, check]));
+  return [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Those of the checks that somebody named. @throws ConfigError naming the nearest one there is */
+export function onlyThese(checks: readonly Check[], names: readonly string[]): Check[] {
+  const known = checks.map(({ name }) => name);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new ConfigError(`There is no check "${unknown}".`, { hint: knownNames(unknown, known) });
+  return names.length === 0 ? [...checks] : checks.filter(({ name }) => names.includes(name));
+}
+
+/** Paths of the check files in a folder; none where there is no such folder. */
+async function checksIn(folder: string): Promise<string[]> {
+  try {
+    const names = await readdir(folder);
+    return names.filter((name) => name.endsWith('.sql')).map((name) => join(folder, name));
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    throw new ConfigError(`The folder ${folder} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+/** A path as a person would write it: relative where it is below the working directory. */
+function told(path: string, cwd: string): string {
+  const short = relative(cwd, path);
+  return short.startsWith('..') ? path : short;
+}

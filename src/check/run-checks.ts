@@ -1,0 +1,106 @@
+import type { Feed } from '../feeds/feed.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import {
+  type CheckScope,
+  CheckStopped,
+  type Findings,
+  findingsOf,
+  holdsRows,
+  inOneSnapshot,
+  type Snapshot,
+  SqlRefused,
+} from '../warehouse/queries/run-check.ts';
+import { BrokenCheck, type Check } from './check-file.ts';
+
+/** What a check found in a job. */
+export interface CheckResult extends Findings {
+  readonly check: Check;
+  /** `skipped` where the check does not concern the job's feed, or what it needs holds no row. */
+  readonly result: 'passed' | 'failed' | 'warned' | 'skipped';
+  /** Why it was skipped, or why it did not come to an end; else null. */
+  readonly reason: string | null;
+  readonly seconds: number;
+}
+
+/** A job as its checks see it. */
+export interface CheckedJob {
+  readonly feed: Feed;
+  readonly scope: CheckScope;
+}
+
+export interface CheckRun {
+  /** The most findings of a check that are kept as rows. */
+  readonly rows: number;
+  /** Seconds after which a check is given up; it then counts as one that found something. */
+  readonly timeout: number;
+  readonly stop: AbortSignal;
+}
+
+/**
+ * Runs all checks over all jobs in one read-only transaction, so that all of them see the same moment. Asks the service
+ * nothing and writes nothing.
+ * @returns for each job, the checks in their order
+ * @throws BrokenCheck where PostgreSQL refuses a check's SQL
+ */
+export async function runChecks(
+  warehouse: Warehouse,
+  jobs: readonly CheckedJob[],
+  checks: readonly Check[],
+  run: CheckRun,
+): Promise<CheckResult[][]> {
+  return inOneSnapshot(warehouse, run, async (snapshot) => {
+    const results: CheckResult[][] = [];
+    for (const job of jobs) {
+      const ofJob: CheckResult[] = [];
+      for (const check of checks) {
+        run.stop.throwIfAborted();
+        const startedAt = performance.now();
+        const outcome = await named(check, () => outcomeOf(snapshot, job, check, run.rows));
+        // A check that was cut short has told nothing.
+        run.stop.throwIfAborted();
+        ofJob.push({ check, ...outcome, seconds: (performance.now() - startedAt) / 1000 });
+      }
+      results.push(ofJob);
+    }
+    return results;
+  });
+}
+
+type Outcome = Omit<CheckResult, 'check' | 'seconds'>;
+
+async function outcomeOf(
+  snapshot: Snapshot,
+  { feed, scope }: CheckedJob,
+  check: Check,
+  rows: number,
+): Promise<Outcome> {
+  if (check.feeds !== 'all' && !check.feeds.includes(feed.name)) return skipped(`not for ${feed.name}`);
+  if (check.needs !== undefined && !(await holdsRows(snapshot, check.needs, scope)))
+    return skipped(`${check.needs} holds no row`);
+  return judged(check, await findingsOf(snapshot, check, scope, rows));
+}
+
+function skipped(reason: string): Outcome {
+  return { result: 'skipped', reason, findings: 0, rows: [] };
+}
+
+function judged({ severity }: Check, found: Findings, reason: string | null = null): Outcome {
+  const isFine = found.findings === 0 && reason === null;
+  return { result: isFine ? 'passed' : severity === 'fail' ? 'failed' : 'warned', reason, ...found };
+}
+
+/** Says which file it was where PostgreSQL refuses its SQL; a check that does not end has not passed. */
+async function named(check: Check, run: () => Promise<Outcome>): Promise<Outcome> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof CheckStopped) return judged(check, { findings: 0, rows: [] }, error.message);
+    if (!(error instanceof SqlRefused)) throw error;
+    const line =
+      error.offset === undefined ? '' : `:${check.query.slice(0, error.offset).split('\n').length}`;
+    throw new BrokenCheck(`${check.path}${line}: ${error.message}`, {
+      cause: error.cause,
+      hint: error.hint ?? 'A check is one query that reads; docs/checking.md shows what it can read from.',
+    });
+  }
+}

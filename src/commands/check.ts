@@ -1,0 +1,166 @@
+import type { Check } from '../check/check-file.ts';
+import { findChecks, onlyThese } from '../check/find-checks.ts';
+import { type CheckResult, runChecks } from '../check/run-checks.ts';
+import { withSettings } from '../check/settings.ts';
+import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import { ConfigError } from '../errors.ts';
+import { exitCodes } from '../exit.ts';
+import { catalog, feedNamed } from '../feeds/catalog.ts';
+import type { Job } from '../job/job.ts';
+import { count, table } from '../terminal/table.ts';
+import { readLookups } from '../warehouse/queries/lookups.ts';
+import { seriesIn, type WindowScope } from '../warehouse/queries/window-scope.ts';
+import { settledBefore } from '../window/wanted-days.ts';
+import { knownScope } from './known-scope.ts';
+import { wholeNumber } from './whole-number.ts';
+
+export interface CheckOptions {
+  readonly list?: boolean;
+  readonly checks?: string;
+  readonly only: readonly string[];
+  readonly set: readonly string[];
+  readonly rows?: string;
+  readonly timeout: string;
+}
+
+/** How many findings of a check are kept where nobody says. */
+const shown = { person: 5, json: 100 };
+/** A longer text in a finding is cut, for a person. */
+const longestCell = 60;
+
+/** `gmsi check <job>…`: looks for what is wrong with what is loaded; asks the service nothing and writes nothing. */
+export async function checkCommand(
+  session: Session,
+  names: readonly string[],
+  options: CheckOptions,
+): Promise<number> {
+  const feeds = [...catalog.keys()];
+  const found = await findChecks({ cwd: process.cwd(), folder: options.checks }, feeds);
+  const checks = withSettings(onlyThese(found, options.only), options.set);
+  if (options.list) {
+    process.stdout.write(session.json ? asJson({ checks: checks.map(checkAsJson) }) : `${listed(checks)}\n`);
+    return exitCodes.done;
+  }
+  if (names.length === 0)
+    throw new ConfigError('Which job is to be checked?', {
+      hint: 'gmsi check <job>; --list shows the checks.',
+    });
+  const run = {
+    rows:
+      options.rows === undefined
+        ? shown[session.json ? 'json' : 'person']
+        : wholeNumber('--rows', options.rows),
+    timeout: wholeNumber('--timeout', options.timeout),
+    stop: session.stop,
+  };
+  const jobs = await readJobs(session, names);
+  await using warehouse = await openWarehouse(session);
+  const lookups = await readLookups(warehouse.db);
+  const scopes = jobs.map((job) => knownScope(session, job, lookups, 'checked'));
+  const asked = jobs.map((job, index) => ({
+    feed: feedNamed(job.feed),
+    scope: {
+      window: scopes[index]!,
+      table: feedNamed(job.feed).table,
+      settledBefore: settledBefore(today(session), job.lookbackDays).toString(),
+    },
+  }));
+  const results = await runChecks(warehouse.db, asked, checks, run);
+  const reports = jobs.map((job, index) => ({ job, scope: scopes[index]!, results: results[index]! }));
+  process.stdout.write(
+    session.json ? asJson({ jobs: reports.map(reportAsJson) }) : `${reports.map(describe).join('\n\n')}\n`,
+  );
+  const isFailed = results.flat().some(({ result }) => result === 'failed');
+  return isFailed ? exitCodes.incomplete : exitCodes.done;
+}
+
+interface Report {
+  readonly job: Job;
+  readonly scope: WindowScope;
+  readonly results: readonly CheckResult[];
+}
+
+function asJson(document: object): string {
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+function checkAsJson({ name, path, settings, query: _, ...check }: Check) {
+  return { check: name, file: path, ...check, settings: settingsOf(settings) };
+}
+
+function settingsOf(settings: Check['settings']): Record<string, number> {
+  return Object.fromEntries(settings.map(({ name, value }) => [name, value]));
+}
+
+function reportAsJson({ job, scope, results }: Report) {
+  return {
+    job: job.name,
+    feed: job.feed,
+    series: seriesIn(scope),
+    period: { from: scope.from, to: scope.to },
+    checks: results.map(({ check, ...outcome }) => {
+      const { name, path, title, why, severity, settings } = check;
+      return { check: name, title, why, severity, file: path, settings: settingsOf(settings), ...outcome };
+    }),
+  };
+}
+
+function describe({ job, scope, results }: Report): string {
+  const counted = (['passed', 'failed', 'warned', 'skipped'] as const)
+    .map((result) => [result, results.filter((one) => one.result === result).length] as const)
+    .filter(([, many]) => many > 0)
+    .map(([result, many]) => `${many} ${result}`);
+  const overview = table(
+    ['check', 'result', 'findings', ''],
+    results.map(({ check, result, findings, reason }) => [
+      check.name,
+      result,
+      findings || null,
+      reason ?? check.title,
+    ]),
+  );
+  return [
+    `Job ${job.name}: ${count(seriesIn(scope), 'series', 'series')}, ${scope.from} to ${scope.to}`,
+    overview,
+    `${count(results.length, 'check')}: ${counted.join(', ')}`,
+    ...results.filter(({ findings }) => findings > 0).map(describeFindings),
+  ].join('\n\n');
+}
+
+function describeFindings({ check, result, findings, rows }: CheckResult): string {
+  const columns = Object.keys(rows[0] ?? {});
+  const title = `${check.name} ${result}: ${count(findings, 'finding')}. ${check.why}`;
+  const body =
+    rows.length === 0
+      ? []
+      : [
+          table(
+            columns,
+            rows.map((row) => columns.map((name) => cell(row[name]))),
+          ),
+        ];
+  const more =
+    findings > rows.length ? [`(${count(findings - rows.length, 'more', 'more')}; --rows shows them)`] : [];
+  return [title, ...body, ...more].join('\n');
+}
+
+function cell(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  // Ids and counts as they are, without separators; what floats have behind their twelfth digit is noise.
+  if (typeof value === 'number') return String(Number(value.toPrecision(12)));
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > longestCell ? `${text.slice(0, longestCell - 1)}…` : text;
+}
+
+function listed(checks: readonly Check[]): string {
+  const overview = table(
+    ['check', 'severity', 'what must hold'],
+    checks.map(({ name, severity, title }) => [name, severity, title]),
+  );
+  const settings = checks.flatMap((check) =>
+    check.settings.map(({ name, value, meaning }) => [`${check.name}.${name}`, String(value), meaning]),
+  );
+  return settings.length === 0
+    ? overview
+    : `${overview}\n\n${table(['setting', 'value', 'meaning'], settings)}`;
+}

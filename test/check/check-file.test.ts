@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest';
+import { parseCheck } from '../../src/check/check-file.ts';
+import { withSettings } from '../../src/check/settings.ts';
+
+const feeds = ['gmsi-headlines', 'ticker-headlines'];
+const parse = (text: string) => parseCheck('jobs/checks/own.sql', text, feeds);
+
+/** A check file with this head, and a query. */
+function aFile(...head: string[]): string {
+  return `${['-- check: Nothing is wrong', '-- why: It must not be.', ...head].join('\n')}\n\nselect 1 where false;\n`;
+}
+
+test('a check file says what it checks, why, for which feeds, how severely and with which settings', () => {
+  const text = aFile(
+    '-- feeds: gmsi-headlines, ticker-headlines',
+    '-- severity: warn',
+    '-- needs: gmsi.headlines',
+    '-- setting: share = 0.25, how much, in all',
+    '-- setting: tolerance = 1e-9',
+    '-- Any other comment, such as https://example.com: it is left alone.',
+  );
+  expect(parse(text)).toEqual({
+    name: 'own',
+    path: 'jobs/checks/own.sql',
+    title: 'Nothing is wrong',
+    why: 'It must not be.',
+    feeds,
+    severity: 'warn',
+    needs: 'gmsi.headlines',
+    settings: [
+      { name: 'share', value: 0.25, meaning: 'how much, in all' },
+      { name: 'tolerance', value: 1e-9, meaning: '' },
+    ],
+    query: text.trimEnd().slice(0, -1),
+  });
+});
+
+test('a check that says no more is for GMSI headlines, and fails', () => {
+  expect(parse(aFile())).toMatchObject({ feeds: ['gmsi-headlines'], severity: 'fail', needs: undefined });
+  expect(parse(aFile('-- feeds: all')).feeds).toBe('all');
+});
+
+test('a file with line ends of Windows is read alike', () => {
+  const { query, ...said } = parse(aFile('-- severity: warn'));
+  expect(parse(aFile('-- severity: warn').replaceAll('\n', '\r\n'))).toMatchObject(said);
+});
+
+test('comments after the beginning of the query are no head', () => {
+  expect(parse(`${aFile()}-- severity: warn`).severity).toBe('fail');
+});
+
+const broken: [what: string, text: string, says: RegExp, hints: RegExp][] = [
+  ['no title', '-- why: x\nselect 1', /own\.sql: it has no comment "-- check: …"/, /checking\.md/],
+  ['no reason', '-- check: x\nselect 1', /own\.sql: it has no comment "-- why: …"/, /checking\.md/],
+  ['no query', '-- check: x\n-- why: y\n\n', /own\.sql: there is no query in it/, /checking\.md/],
+  [
+    'a header that there is not',
+    aFile('-- severty: warn'),
+    /:3: "-- severty:" is no header/,
+    /mean severity/,
+  ],
+  ['another severity', aFile('-- severity: error'), /:3: the severity is fail or warn/, /checking\.md/],
+  [
+    'a feed that there is not',
+    aFile('-- feeds: gmsi-headline'),
+    /:3: there is no feed/,
+    /mean gmsi-headlines/,
+  ],
+  [
+    'a setting without a number',
+    aFile('-- setting: share = much'),
+    /:3: a setting is written/,
+    /checking\.md/,
+  ],
+  ['needs that are no table', aFile('-- needs: a, b'), /:3: "-- needs:" names one table/, /checking\.md/],
+  ['a header twice', aFile('-- check: again'), /:3: "-- check:" stands there twice/, /checking\.md/],
+];
+
+test.for(broken)('a check file with %s is refused, with its name and line', ([, text, says, hint]) => {
+  expect(() => parse(text)).toThrow(
+    expect.objectContaining({
+      name: 'BrokenCheck',
+      kind: 'fatal',
+      message: expect.stringMatching(says),
+      hint: expect.stringMatching(hint),
+    }),
+  );
+});
+
+const checks = ['one', 'two'].map((name) => ({
+  ...parse(aFile('-- setting: share = 0.1', `-- setting: of_${name} = 1`)),
+  name,
+}));
+const valuesIn = (changes: string[]) =>
+  withSettings(checks, changes).map(({ settings }) => settings.map(({ value }) => value));
+
+test('a setting is changed in every check that has it, or in one', () => {
+  expect(valuesIn([])).toEqual([
+    [0.1, 1],
+    [0.1, 1],
+  ]);
+  expect(valuesIn(['share=0.2', 'of_two=-3'])).toEqual([
+    [0.2, 1],
+    [0.2, -3],
+  ]);
+  expect(valuesIn(['share=0.2', 'one.share=5e-3'])).toEqual([
+    [0.005, 1],
+    [0.2, 1],
+  ]);
+});
+
+test('a setting that there is not, and a change that is none, are refused', () => {
+  expect(() => valuesIn(['shore=1'])).toThrow(
+    expect.objectContaining({
+      message: 'No check has a setting "shore".',
+      hint: expect.stringContaining('share'),
+    }),
+  );
+  expect(() => valuesIn(['one.of_two=1'])).toThrow('No check has a setting "one.of_two".');
+  expect(() => valuesIn(['share=much'])).toThrow('--set takes name=number, not "share=much".');
+});

@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { accessTo, aFolder, type Folder, gmsi } from '../cli/gmsi.ts';
+import { jobFor } from '../cli/jobs.ts';
+import { sqlMarked } from '../docs/pages.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+
+const month = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-31' };
+const ownCheck = `-- check: No headline is of a Sunday
+-- why: A team's own rule.
+-- setting: sunday = 0, as PostgreSQL counts days
+
+select (published_at at time zone 'UTC')::date as day, count(*) as headlines
+from job_headlines cross join setting
+where extract(dow from published_at) = sunday
+group by 1
+order by 1
+`;
+
+let folder: Folder;
+let sandbox: Sandbox;
+let warehouse: TestWarehouse;
+beforeAll(async () => {
+  folder = await aFolder();
+  sandbox = await startSandbox({ limits: null });
+  warehouse = await aWarehouse();
+  await folder.write('jobs/month.yaml', jobFor(month));
+  await folder.write('jobs/norway.yaml', jobFor({ ...month, countries: ['NO'] }));
+  const { code } = await run('backfill', 'month', 'norway');
+  expect(code).toBe(0);
+});
+afterAll(async () => {
+  await warehouse[Symbol.asyncDispose]();
+  await sandbox[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const run = (...args: string[]) => gmsi(args, { cwd: folder.path, env: accessTo(warehouse, sandbox) });
+
+test('check runs over several jobs, prints a table of results and spends no request', async () => {
+  const { requests } = sandbox.stats();
+  const { code, stdout, stderr } = await run('check', 'month', 'norway');
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^Job month: 1 series, 2024-01-01 to 2024-01-31\n\ncheck +result/);
+  expect(stdout).toMatch(/\nJob norway: 1 series/);
+  expect(stdout).toMatch(/\nscore-sums +passed +The probabilities/);
+  expect(stdout).toMatch(/\n\d+ checks: \d+ passed, 3 skipped\n/);
+  for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+  expect(sandbox.stats().requests).toBe(requests);
+});
+
+test("a team's own check is run besides the others, can fail, and can be tuned", async () => {
+  await folder.write('team/no-sundays.sql', ownCheck);
+  const failed = await run('check', 'month', '--checks', 'team', '--only', 'no-sundays', '--rows', '2');
+  expect(failed.code).toBe(1);
+  expect(failed.stdout).toMatch(
+    /no-sundays failed: 4 findings\. A team's own rule\.\nday +headlines\n2024-01-07 +\d+\n2024-01-14 +\d+\n\(2 more; /,
+  );
+  const json = await run('check', 'month', '--checks', 'team', '--only', 'no-sundays', '--json');
+  expect(json.code).toBe(1);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    jobs: [
+      {
+        job: 'month',
+        period: { from: '2024-01-01', to: '2024-01-31' },
+        checks: [
+          {
+            ...{ check: 'no-sundays', severity: 'fail', file: join('team', 'no-sundays.sql') },
+            ...{ settings: { sunday: 0 }, result: 'failed', findings: 4 },
+            rows: [{ day: '2024-01-07', headlines: expect.any(Number) }, {}, {}, {}],
+          },
+        ],
+      },
+    ],
+  });
+  const tuned = await run('check', 'month', '--checks', 'team', '--only', 'no-sundays', '--set', 'sunday=9');
+  expect(tuned.code).toBe(0);
+  await folder.write('team/no-sundays.sql', ownCheck.replace('-- why', '-- severity: warn\n-- why'));
+  const warned = await run('check', 'month', '--checks', 'team', '--only', 'no-sundays');
+  expect(warned).toMatchObject({ code: 0, stdout: expect.stringContaining('1 check: 1 warned') });
+});
+
+test('checks in jobs/checks of the working directory count, and replace those of the same name', async () => {
+  await using own = await aFolder();
+  await cp(join(folder.path, 'jobs'), join(own.path, 'jobs'), { recursive: true });
+  await own.write('jobs/checks/gaps.sql', ownCheck);
+  const { stdout } = await gmsi(['check', '--list', '--json'], { cwd: own.path });
+  const { checks } = JSON.parse(stdout) as { checks: { check: string; title: string; file: string }[] };
+  const gaps = checks.filter(({ check }) => check === 'gaps');
+  expect(gaps).toMatchObject([
+    { title: 'No headline is of a Sunday', file: join('jobs', 'checks', 'gaps.sql') },
+  ]);
+  expect(checks.length).toBeGreaterThan(10);
+});
+
+test('--list shows the checks and their settings, without a database', async () => {
+  const { code, stdout } = await gmsi(['check', '--list'], {
+    cwd: folder.path,
+    env: { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
+  });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/\nvolume +warn +Each series/);
+  expect(stdout).toMatch(/\nscore-sums\.tolerance +0\.02 +/);
+});
+
+const bad: [what: string, args: string[], says: RegExp][] = [
+  ['no job', ['check'], /Which job is to be checked\?\n {2}→ /],
+  [
+    'a check that there is not',
+    ['check', 'month', '--only', 'rollup'],
+    /no check "rollup"\.\n {2}→ Did you mean rollups\?/,
+  ],
+  [
+    'a setting that there is not',
+    ['check', 'month', '--set', 'tolerence=1'],
+    /setting "tolerence"\.\n {2}→ Did you mean tolerance\?/,
+  ],
+  [
+    'a folder without a check',
+    ['check', 'month', '--checks', 'nowhere'],
+    /There is no check in nowhere\.\n {2}→ /,
+  ],
+  ['a number that is none', ['check', 'month', '--rows', 'all'], /--rows is "all"\.\n {2}→ /],
+  [
+    'a broken file',
+    ['check', 'month', '--checks', 'broken'],
+    /broken.bad\.sql:4: column "nothing" does not exist\n {2}→ /,
+  ],
+];
+
+test.for(bad)('check with %s ends with 2, one line of what and one of what to do', async ([, args, says]) => {
+  await folder.write('broken/bad.sql', '-- check: x\n-- why: y\n\nselect nothing from job_headlines\n');
+  expect(await run(...args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(says) });
+});
+
+test('a series that the warehouse does not know yet cannot be checked', async () => {
+  await using empty = await aWarehouse();
+  const ended = await gmsi(['check', 'month'], { cwd: folder.path, env: accessTo(empty, sandbox) });
+  expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('does not know its series') });
+});
+
+test('the rights of an analyst are enough', async () => {
+  const name = `gmsi_analyst_${randomUUID().slice(0, 8)}`;
+  await sql.raw(`create role ${name} login password 'secret'`).execute(warehouse.db);
+  await sql.raw(sqlMarked('reader').replace('analyst', name)).execute(warehouse.db);
+  const url = new URL(warehouse.url);
+  url.username = name;
+  url.password = 'secret';
+  try {
+    const byOwner = await run('check', 'month');
+    const byAnalyst = await gmsi(['check', 'month'], { cwd: folder.path, env: { DATABASE_URL: url.href } });
+    expect(byAnalyst).toEqual(byOwner);
+    expect(byAnalyst.stdout).toMatch(/checks: 1\d passed, /);
+  } finally {
+    await sql.raw(`drop owned by ${name}`).execute(warehouse.db);
+    await sql.raw(`drop role ${name}`).execute(warehouse.db);
+  }
+});
+
+test('what is broken behind the program ends with 1', async () => {
+  await sql`update gmsi.headlines set topic_probability = 7 where headline_id =
+    (select headline_id from gmsi.headlines where country = 'US' limit 1)`.execute(warehouse.db);
+  expect(await run('check', 'norway')).toMatchObject({ code: 0 });
+  expect(await run('check', 'norway', 'month')).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/score-ranges failed: 1 finding\.[\s\S]*topic_probability +7\n/),
+  });
+});

@@ -1,0 +1,62 @@
+import { sql } from 'kysely';
+import { Temporal } from 'temporal-polyfill';
+import { findChecks, onlyThese } from '../../src/check/find-checks.ts';
+import { type CheckedJob, type CheckResult, type CheckRun, runChecks } from '../../src/check/run-checks.ts';
+import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
+import type { Job } from '../../src/job/job.ts';
+import { scopeOf } from '../../src/pipeline/resolve-job.ts';
+import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { readLookups } from '../../src/warehouse/queries/lookups.ts';
+import { settledBefore, wantedDays } from '../../src/window/wanted-days.ts';
+import { runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+
+/** One busy series of four months, in windows of one. */
+export const busy = {
+  countries: ['US'],
+  topics: ['Inflation-Food'],
+  start_date: '2024-01-01',
+  end_date: '2024-04-30',
+  step: 'P30D',
+};
+
+export const ordinary: SandboxOptions = { limits: null, volume: 4 };
+
+/** Loads jobs from a sandbox. */
+export async function loaded(jobs: readonly Job[], options = ordinary): Promise<TestWarehouse> {
+  const warehouse = await aWarehouse();
+  await using sandbox = await startSandbox(options);
+  for (const job of jobs) await runBackfill({ job, db: warehouse.db, sandbox });
+  return warehouse;
+}
+
+/** Changes a warehouse behind the program's back and that of its triggers. @returns how many rows */
+export async function change({ db }: TestWarehouse, statement: string): Promise<number> {
+  return db.transaction().execute(async (trx) => {
+    await sql`set local session_replication_role = replica`.execute(trx);
+    return Number((await sql.raw(statement).execute(trx)).numAffectedRows);
+  });
+}
+
+export async function checkedJob(db: Warehouse, job: Job): Promise<CheckedJob> {
+  const feed = feedNamed(job.feed);
+  const today = Temporal.PlainDate.from('2026-11-20');
+  const window = scopeOf(job, wantedDays(job, today)!, await readLookups(db));
+  const settled = settledBefore(today, job.lookbackDays).toString();
+  return { feed, scope: { window, table: feed.table, settledBefore: settled } };
+}
+
+export const run: CheckRun = { rows: 20, timeout: 60, stop: new AbortController().signal };
+
+/** Runs the built-in checks over a job. */
+export async function checkAll(db: Warehouse, job: Job | CheckedJob): Promise<CheckResult[]> {
+  const checked = 'scope' in job ? job : await checkedJob(db, job);
+  return (await runChecks(db, [checked], await findChecks({ cwd: '/' }, [...catalog.keys()]), run))[0]!;
+}
+
+/** Runs one of them. */
+export async function checkOne({ db }: TestWarehouse, job: Job, name: string): Promise<CheckResult> {
+  const checks = onlyThese(await findChecks({ cwd: '/' }, [...catalog.keys()]), [name]);
+  return (await runChecks(db, [await checkedJob(db, job)], checks, run))[0]![0]!;
+}

@@ -1,0 +1,177 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type Check, parseCheck } from '../../src/check/check-file.ts';
+import { type CheckedJob, runChecks } from '../../src/check/run-checks.ts';
+import { catalog } from '../../src/feeds/catalog.ts';
+import { aJob } from '../support/run-backfill.ts';
+import type { TestWarehouse } from '../support/test-warehouse.ts';
+import { busy, checkedJob, loaded, run } from './loaded.ts';
+
+const job = aJob({ ...busy, end_date: '2024-01-31' });
+
+let warehouse: TestWarehouse;
+let checked: CheckedJob;
+beforeAll(async () => {
+  const neighbours = aJob({
+    ...busy,
+    countries: ['US', 'NO'],
+    start_date: '2023-12-20',
+    end_date: '2024-02-10',
+  });
+  warehouse = await loaded([job, neighbours]);
+  checked = await checkedJob(warehouse.db, job);
+});
+afterAll(() => warehouse[Symbol.asyncDispose]());
+
+function aCheck(query: string, ...head: string[]): Check {
+  const text = ['-- check: A check', '-- why: A reason', ...head, query].join('\n');
+  return parseCheck('team/own.sql', text, [...catalog.keys()]);
+}
+
+async function outcomeOf(check: Check, options: Partial<typeof run> = {}) {
+  return (await runChecks(warehouse.db, [checked], [check], { ...run, ...options }))[0]![0]!;
+}
+
+test('a query without a row has passed; each row is a finding, and the first of them are kept', async () => {
+  expect(await outcomeOf(aCheck('select 1 where false'))).toMatchObject({
+    result: 'passed',
+    findings: 0,
+    rows: [],
+    reason: null,
+  });
+  const many = 'select n as "n°", \'x\' || n as b, now() as at from generate_series(1, 50) as n order by n';
+  const { result, findings, rows } = await outcomeOf(aCheck(many), { rows: 2 });
+  expect([result, findings, rows.length]).toEqual(['failed', 50, 2]);
+  expect(Object.entries(rows[1]!)).toEqual([
+    ['n°', 2],
+    ['b', 'x2'],
+    ['at', expect.stringMatching(/\+00:00$/)],
+  ]);
+  expect(await outcomeOf(aCheck(many), { rows: 0 })).toMatchObject({ findings: 50, rows: [] });
+  expect(await outcomeOf(aCheck(many, '-- severity: warn'))).toMatchObject({
+    result: 'warned',
+    findings: 50,
+  });
+});
+
+test('a query may begin with its own "with", and end with a semicolon or a comment', async () => {
+  const query = 'with mine as (select 1 as a)\nselect a from mine';
+  expect(await outcomeOf(aCheck(`${query};\n`))).toMatchObject({ rows: [{ a: 1 }] });
+  expect(await outcomeOf(aCheck(`${query} -- that is all`))).toMatchObject({ rows: [{ a: 1 }] });
+});
+
+test("job_headlines holds the current headlines of the job's series and days, and no others", async () => {
+  const { rows } = await sql<{ count: number; days: number }>`
+    select count(*) as count, count(distinct (published_at at time zone 'UTC')::date) as days from gmsi.headlines
+    where country = 'US' and published_at >= '2024-01-01T00:00Z' and published_at < '2024-02-01T00:00Z'
+  `.execute(warehouse.db);
+  expect(rows[0]).toMatchObject({ count: expect.any(Number), days: 31 });
+  const query = `select count(*) as count, count(distinct (published_at at time zone 'UTC')::date) as days,
+    min(country) as first, max(country) as last, (select count(*) from job_retracted_headlines) as retracted
+    from job_headlines`;
+  expect((await outcomeOf(aCheck(query))).rows).toEqual([
+    { ...rows[0], first: 'US', last: 'US', retracted: 0 },
+  ]);
+});
+
+test('job_series, job_days and job_period say what the job asks for, and what of it is covered', async () => {
+  const query = `select p.*, s.*, (select count(*) from job_days) as days, (select count(*) from job_days where is_covered) as covered
+    from job_period p cross join job_series s`;
+  expect((await outcomeOf(aCheck(query))).rows).toEqual([
+    {
+      ...{ first_day: '2024-01-01', last_day: '2024-01-31', settled_before: '2026-11-17' },
+      ...{
+        feed: 'gmsi-headlines',
+        country: 'US',
+        topic: 'Inflation-Food',
+        ticker: '',
+        match_type: 'COMBINED',
+      },
+      ...{ variant: '', days: 31, covered: 31 },
+    },
+  ]);
+});
+
+test('settings are numbers that the query reads from "setting"', async () => {
+  const check = aCheck(
+    'select most from setting where most > 2',
+    '-- setting: most = 2',
+    '-- setting: least = 1',
+  );
+  expect(await outcomeOf(check)).toMatchObject({ result: 'passed' });
+  const settings = [{ name: 'most', value: 2.5, meaning: '' }];
+  expect(await outcomeOf({ ...check, settings })).toMatchObject({ rows: [{ most: 2.5 }] });
+});
+
+test('a check whose needs are not met is skipped, and so is one for another feed', async () => {
+  const finding = 'select 1 as a';
+  expect(await outcomeOf(aCheck(finding, '-- needs: gmsi.ticker_index'))).toMatchObject({
+    result: 'skipped',
+    reason: 'gmsi.ticker_index holds no row',
+  });
+  expect(await outcomeOf(aCheck(finding, '-- needs: job_headlines'))).toMatchObject({ result: 'failed' });
+  expect(await outcomeOf(aCheck(finding, '-- feeds: ticker-index'))).toMatchObject({ result: 'skipped' });
+});
+
+const broken: [what: string, query: string, says: RegExp][] = [
+  [
+    'names a column that there is not',
+    'select 1\nfrom job_headlines\nwhere sentimant > 1',
+    /^team\/own\.sql:5: column "sentimant" does not exist/,
+  ],
+  ['has a typing error', 'select é\n\nfrom from', /^team\/own\.sql:5: syntax error at or near "from"/],
+  ['is two queries', 'select 1; select 2', /^team\/own\.sql:3: syntax error at or near ";"/],
+  [
+    'divides by zero',
+    'select 1 / (count(*) - count(*)) as a from job_headlines',
+    /^team\/own\.sql: division by zero/,
+  ],
+  [
+    'writes',
+    'delete from gmsi.headlines returning 1',
+    /^team\/own\.sql: cannot execute \w+ in a read-only transaction/,
+  ],
+  [
+    'writes by a function',
+    'select gmsi.rebuild_rollups()',
+    /^team\/own\.sql: cannot execute .* in a read-only transaction/,
+  ],
+];
+
+test.for(broken)('a check that %s is named, with its line where there is one', async ([, query, says]) => {
+  await expect(outcomeOf(aCheck(query))).rejects.toMatchObject({
+    name: 'BrokenCheck',
+    kind: 'fatal',
+    message: expect.stringMatching(says),
+  });
+});
+
+test('a check that takes too long has failed, and those after it still run', async () => {
+  const slow = aCheck('select pg_sleep(60)::text as a');
+  const [results] = await runChecks(warehouse.db, [checked], [slow, aCheck('select 1 as a')], {
+    ...run,
+    timeout: 1,
+  });
+  expect(results).toMatchObject([
+    { result: 'failed', findings: 0, reason: 'canceling statement due to statement timeout' },
+    { result: 'failed', findings: 1, reason: null },
+  ]);
+});
+
+test('all checks of a run see the same moment', async () => {
+  const counting = aCheck('select count(*) as headlines, now() as at from gmsi.headlines');
+  const [first, second] = (await runChecks(warehouse.db, [checked, checked], [counting], run)).flat();
+  expect(second!.rows).toEqual(first!.rows);
+});
+
+test('a run that is told to stop ends the check in hand, and begins no other', async () => {
+  const stop = new AbortController();
+  const checking = outcomeOf(aCheck('select pg_sleep(600)::text as a'), { stop: stop.signal, timeout: 0 });
+  const isUnderWay = sql`select from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`;
+  await vi.waitFor(async () => expect((await isUnderWay.execute(warehouse.db)).rows).toHaveLength(1), 20_000);
+  stop.abort();
+  await expect(checking).rejects.toMatchObject({ name: 'AbortError' });
+  await expect(outcomeOf(aCheck('select 1'), { stop: stop.signal })).rejects.toMatchObject({
+    name: 'AbortError',
+  });
+});
