@@ -1,0 +1,207 @@
+import { join } from 'node:path';
+import { Temporal } from 'temporal-polyfill';
+import { openWarehouse, readJobs, type Session } from '../compose.ts';
+import { ConfigError } from '../errors.ts';
+import { exitCodes } from '../exit.ts';
+import type { Exported } from '../export/export-table.ts';
+import type { ExportFormat } from '../export/file-formats.ts';
+import { feedNamed } from '../feeds/catalog.ts';
+import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
+import { nearest } from '../nearest.ts';
+import { count, duration, facts, number } from '../terminal/table.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { canExport, type ExportScope, valuesOfSeries } from '../warehouse/queries/export-rows.ts';
+import { readLookups } from '../warehouse/queries/lookups.ts';
+import { knownScope } from './known-scope.ts';
+import { readDay } from './read-day.ts';
+
+export interface ExportOptions {
+  readonly format: ExportFormat;
+  readonly from?: string;
+  readonly to?: string;
+  readonly asOf?: string;
+  readonly country?: readonly string[];
+  readonly topic?: readonly string[];
+  readonly out?: string;
+  readonly overwrite?: boolean;
+}
+
+/** What of the options does not depend on the warehouse. */
+type Times = Pick<ExportScope, 'from' | 'to' | 'asOf'>;
+
+/** `gmsi export [<job>]`: writes what is loaded into files of Parquet or CSV; asks the service nothing. */
+export async function exportCommand(
+  session: Session,
+  jobName: string | undefined,
+  options: ExportOptions,
+): Promise<number> {
+  const startedAt = performance.now();
+  const times = readTimes(options, session.clock());
+  const { exportTable } = await loadExporter();
+  // As it is: whoever may only read it, or reads a standby, exports too.
+  await using warehouse = await openWarehouse(session, 'as-is');
+  await refuseUnmade(warehouse.db);
+  const { scope, name } = await scopeFor(session, warehouse.db, jobName, options, times);
+  const { format, overwrite = false, out = join('export', name) } = options;
+  using progress = showRows(session);
+  const { onRows } = progress;
+  const run = { warehouse: warehouse.db, scope, format, overwrite, out, stop: session.stop, onRows };
+  const exported = await exportTable(run);
+  const seconds = (performance.now() - startedAt) / 1000;
+  process.stdout.write(
+    session.json ? `${JSON.stringify(summaryOf(exported, seconds), null, 2)}\n` : describe(exported, seconds),
+  );
+  return exitCodes.done;
+}
+
+/** Only here, since DuckDB is a large library that no other command needs, and is not made for every machine. */
+async function loadExporter() {
+  try {
+    return await import('../export/export-table.ts');
+  } catch (cause) {
+    throw new ConfigError(`DuckDB, which writes the files, does not load: ${(cause as Error).message}`, {
+      cause,
+      hint: 'npm install brings it for Linux, macOS and Windows on x64 and arm64. gmsi psql with \\copy writes CSV without it.',
+    });
+  }
+}
+
+async function refuseUnmade(db: Warehouse): Promise<void> {
+  if (await canExport(db)) return;
+  throw new ConfigError('The warehouse is not at the schema that an export reads.', {
+    hint: 'gmsi migrate brings it there; loading commands do so, too.',
+  });
+}
+
+async function scopeFor(
+  session: Session,
+  db: Warehouse,
+  jobName: string | undefined,
+  { country, topic }: ExportOptions,
+  times: Times,
+): Promise<{ scope: ExportScope; name: string }> {
+  const lookups = await readLookups(db);
+  if (jobName === undefined) {
+    const countries = lookups.countries.map(({ code }) => code);
+    refuseUnlisted('--country', country, countries);
+    refuseUnlisted(
+      '--topic',
+      topic,
+      lookups.topics.map(({ name }) => name),
+    );
+    const only = { ...(country && { country }), ...(topic && { topic }) };
+    return { scope: { ...times, table: gmsiHeadlines.table, only }, name: gmsiHeadlines.name };
+  }
+  if (country || topic) {
+    throw new ConfigError('--country and --topic do not go with a job.', {
+      hint: 'The job says which they are; leave one or the other out.',
+    });
+  }
+  const [job] = await readJobs(session, [jobName]);
+  const { table, name } = feedNamed(job!.feed);
+  if (times.asOf !== undefined && table !== gmsiHeadlines.table) {
+    throw new ConfigError(
+      `${job!.name} loads ${name}: only ${gmsiHeadlines.name} can be had as of a moment.`,
+      {
+        hint: 'Leave --as-of out. The versions that were replaced are in gmsi.revisions.',
+      },
+    );
+  }
+  const scope = knownScope(session, job!, lookups, 'exported');
+  const { from = scope.from, to = scope.to, asOf } = times;
+  return { scope: { table, from, to, asOf, only: valuesOfSeries(table, scope) }, name: job!.name };
+}
+
+/** Before the lists have been fetched, anything may be right. */
+function refuseUnlisted(flag: string, given: readonly string[] = [], listed: readonly string[]): void {
+  if (listed.length === 0) return;
+  const unlisted = given.find((value) => !listed.includes(value));
+  if (unlisted === undefined) return;
+  const meant = nearest(unlisted, listed);
+  throw new ConfigError(`${flag} is "${unlisted}", which the service does not list.`, {
+    hint: `${meant === undefined ? '' : `Did you mean "${meant}"? `}gmsi lookups names them all.`,
+  });
+}
+
+/** @throws ConfigError naming the option that is no time */
+function readTimes({ from, to, asOf }: ExportOptions, now: Date): Times {
+  const days = { from: readDay('--from', from), to: readDay('--to', to) };
+  if (days.from !== undefined && days.to !== undefined && days.from > days.to) {
+    throw new ConfigError(`--from ${from} is after --to ${to}.`, {
+      hint: 'Swap them; both days are included.',
+    });
+  }
+  return { ...days, asOf: readMoment(asOf, now) };
+}
+
+function readMoment(text: string | undefined, now: Date): string | undefined {
+  if (text === undefined) return undefined;
+  let moment: Temporal.Instant;
+  try {
+    moment = Temporal.Instant.from(text);
+  } catch (cause) {
+    throw new ConfigError(`--as-of is "${text}".`, {
+      cause,
+      hint: 'It must be a moment with its time zone, such as 2025-06-30T12:00:00Z.',
+    });
+  }
+  if (moment.epochMilliseconds <= now.getTime()) return moment.toString();
+  throw new ConfigError(`--as-of ${text} is still to come.`, {
+    hint: 'What will be known then is not known; leave --as-of out for the newest state.',
+  });
+}
+
+/** Says how far the export is: on a terminal all the time, elsewhere every few seconds. */
+function showRows({ progress, log }: Session): Disposable & { onRows(done: number, all: number): void } {
+  let told = '';
+  const timer = setInterval(() => {
+    if (told !== '' && progress === 'lines') log.info(told);
+  }, 5_000);
+  return {
+    onRows(done, all) {
+      told = `export: ${number(done)} of ${count(all, 'row')}`;
+      if (typeof progress === 'object') progress.show(told);
+    },
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      if (typeof progress === 'object') progress.clear();
+    },
+  };
+}
+
+function summaryOf({ out, manifest, series, months, bytes }: Exported, seconds: number) {
+  const { files, columns: _, ...about } = manifest;
+  return {
+    out,
+    ...about,
+    files: files.length,
+    bytes,
+    series,
+    months,
+    seconds: Math.round(seconds * 10) / 10,
+  };
+}
+
+const plural: Readonly<Record<string, string>> = { country: 'countries', ticker: 'tickers' };
+
+function describe({ out, manifest, series, months, bytes }: Exported, seconds: number): string {
+  const { table, format, as_of, rows, files, partitioned_by } = manifest;
+  if (out === null) return `Nothing to export: ${table} holds no rows of ${daysOf(manifest)}.\n`;
+  const lines = facts([
+    ['table', `${table}${as_of === null ? '' : ` as of ${as_of}`}`],
+    ['days', daysOf(manifest)],
+    ['rows', rows],
+    ['files', `${number(files.length)} of ${format}, ${(bytes / 1e6).toFixed(1)} MB`],
+    [plural[partitioned_by[0]] ?? `${partitioned_by[0]}s`, series],
+    ['months', months],
+    ['checked', 'read again: rows and sums of scores are those of the warehouse'],
+    ['took', duration(seconds)],
+    ['where', out],
+  ]);
+  return `${lines}\n`;
+}
+
+function daysOf({ from, to }: Exported['manifest']): string {
+  if (from === null && to === null) return 'any day';
+  return `${from ?? 'the first day'} to ${to ?? 'the last day'}`;
+}

@@ -1,0 +1,59 @@
+import {
+  exactSum,
+  type Partition,
+  type PartitionTotals,
+  totalsFrom,
+} from '../warehouse/queries/export-rows.ts';
+import { ExportDiffers } from './errors.ts';
+import type { DuckDB } from './open-duckdb.ts';
+import { billionths, type ExportPlan } from './plan-export.ts';
+import { identifier } from './quote.ts';
+
+/**
+ * Reads every file again, and compares the count and the sums of each partition with those of the warehouse.
+ * @param files a table function of DuckDB's over them
+ * @throws ExportDiffers naming the first difference
+ */
+export async function checkFiles(duckdb: DuckDB, files: string, plan: ExportPlan): Promise<void> {
+  const { partitions, scores, folders } = plan;
+  const [series, month] = folders.map(identifier);
+  const sums = scores.map((column) => `, ${exactSum(column)} as ${identifier(column)}`).join('');
+  const rows = await duckdb.run(
+    `select ${series} as series, ${month} as month, count(*)::text as rows ${sums} from ${files} group by 1, 2`,
+  );
+  const found = new Map(
+    (rows as (Partition & Record<string, string>)[])
+      .map((row) => totalsFrom(row, scores))
+      .map((totals) => [keyOf(totals), totals]),
+  );
+  for (const counted of partitions) {
+    const difference = differenceOf(counted, found.get(keyOf(counted)));
+    if (difference === undefined) {
+      found.delete(keyOf(counted));
+      continue;
+    }
+    throw differs(`of ${folders[0]} ${counted.series} in ${counted.month} ${difference}`);
+  }
+  const [unexpected] = found.values();
+  if (unexpected)
+    throw differs(
+      `have rows of ${folders[0]} ${unexpected.series} in ${unexpected.month}, the warehouse none`,
+    );
+}
+
+function keyOf({ series, month }: Partition): string {
+  return `${month} ${series}`;
+}
+
+function differenceOf(counted: PartitionTotals, found: PartitionTotals | undefined): string | undefined {
+  if (found?.rows !== counted.rows) return `hold ${found?.rows ?? 0} rows, the warehouse ${counted.rows}`;
+  const column = Object.keys(counted.sums).find((name) => found.sums[name] !== counted.sums[name]);
+  if (column === undefined) return undefined;
+  return `have a sum of ${column} of ${billionths(found.sums[column]!)}, the warehouse ${billionths(counted.sums[column]!)}`;
+}
+
+function differs(what: string): ExportDiffers {
+  return new ExportDiffers(`The files ${what}.`, {
+    hint: 'Nothing was kept. Run it again; if it says so again, the disk or this program is at fault.',
+  });
+}

@@ -1,0 +1,61 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ExportColumn, ExportScope } from '../warehouse/queries/export-rows.ts';
+import { writable } from './errors.ts';
+import { duckdbType, type ExportFormat } from './file-formats.ts';
+import { billionths, type ExportPlan } from './plan-export.ts';
+import type { WrittenFile } from './write-partition.ts';
+
+/** Begins with an underscore: pandas, pyarrow and Spark take files of such names for no data. */
+export const manifestName = '_manifest.json';
+
+/** What an export is, for whoever finds the folder. */
+export interface Manifest {
+  /** Version of the program. */
+  readonly gmsi: string;
+  readonly table: string;
+  readonly format: ExportFormat;
+  /** The moment of the state that was read, and `as_of` that of the state that was asked for. */
+  readonly exported_at: Date;
+  readonly as_of: string | null;
+  /** Days (UTC), as asked for; open where null. */
+  readonly from: string | null;
+  readonly to: string | null;
+  /** Which values columns were limited to. */
+  readonly only: ExportScope['only'];
+  readonly rows: number;
+  /** Of each column of scores. */
+  readonly sums: Readonly<Record<string, number>>;
+  /** The columns that are folders, the outer one first. */
+  readonly partitioned_by: ExportPlan['folders'];
+  /** Columns of the files with DuckDB's types, and then those that are folders. */
+  readonly columns: Readonly<Record<string, string>>;
+  readonly files: readonly WrittenFile[];
+}
+
+interface Made extends Pick<Manifest, 'format' | 'files' | 'exported_at' | 'gmsi'> {
+  readonly scope: ExportScope;
+  readonly plan: ExportPlan;
+}
+
+export function describeExport({ scope, plan, ...made }: Made): Manifest {
+  const { table, from = null, to = null, asOf = null, only } = scope;
+  const typeOf = (column: ExportColumn) => [column.name, duckdbType(column)];
+  const folders = plan.folders.map((name) => [name, 'VARCHAR']);
+  return {
+    ...made,
+    ...{ table: `gmsi.${table.name}`, as_of: asOf, from, to, only },
+    ...{ rows: plan.rows, sums: sumsOf(plan), partitioned_by: plan.folders },
+    columns: Object.fromEntries([...plan.columns.map(typeOf), ...folders]),
+  };
+}
+
+/** What each column of scores comes to in the whole export. */
+function sumsOf({ scores, partitions }: ExportPlan): Record<string, number> {
+  const sum = (column: string) => partitions.reduce((total, { sums }) => total + sums[column]!, 0n);
+  return Object.fromEntries(scores.map((column) => [column, billionths(sum(column))]));
+}
+
+export function writeManifest(folder: string, manifest: Manifest): Promise<void> {
+  return writable(() => writeFile(join(folder, manifestName), `${JSON.stringify(manifest, null, 2)}\n`));
+}

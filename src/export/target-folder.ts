@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { ConfigError } from '../errors.ts';
+import { manifestName } from './manifest.ts';
+
+/** A folder in the making, beside the one that it becomes; gone when disposed before `finish`. */
+export interface PartialFolder extends AsyncDisposable {
+  readonly path: string;
+  /** Makes it the folder that was asked for, in place of an export that stands there. @returns its absolute path */
+  finish(): Promise<string>;
+}
+
+/**
+ * Begins an export. Its folder may stand there already if it is empty or, with `overwrite`, if it is an export.
+ * @throws ConfigError where something else stands there, or nothing can be written beside it
+ */
+export async function makePartial(out: string, overwrite: boolean): Promise<PartialFolder> {
+  await refuseMountPoint(out);
+  await refuseTaken(out, overwrite);
+  // Links followed, so that it is the folder that is replaced and not the link.
+  const target = await realpath(out).catch(() => resolve(out));
+  const path = `${target}.partial-${randomBytes(4).toString('hex')}`;
+  let firstMade: string | undefined;
+  try {
+    firstMade = await mkdir(dirname(target), { recursive: true });
+    await mkdir(path);
+  } catch (cause) {
+    throw unusable(out, cause);
+  }
+  let isFinished = false;
+  return {
+    path,
+    async finish() {
+      await replace(target, path);
+      isFinished = true;
+      return target;
+    },
+    async [Symbol.asyncDispose]() {
+      if (isFinished) return;
+      await rm(path, { recursive: true, force: true });
+      // Only if nobody else has put something there meanwhile.
+      if (firstMade !== undefined) await rmdir(dirname(target)).catch(() => {});
+    },
+  };
+}
+
+async function refuseTaken(out: string, overwrite: boolean): Promise<void> {
+  const held = await heldIn(out);
+  if (held.length === 0) return;
+  const isExport = held.includes(manifestName);
+  if (isExport && overwrite) return;
+  throw new ConfigError(`The folder ${out} is not empty.`, {
+    hint: isExport
+      ? 'Name another one with --out, or add --overwrite to replace that export.'
+      : 'Name another one with --out; --overwrite replaces nothing but an export.',
+  });
+}
+
+/** It cannot be renamed or replaced: said before an export, not at its end. */
+async function refuseMountPoint(out: string): Promise<void> {
+  const folder = await realpath(out).catch(() => undefined);
+  if (folder === undefined || (await stat(folder)).dev === (await stat(dirname(folder))).dev) return;
+  throw new ConfigError(`The folder ${out} is a mount point.`, {
+    hint: 'Name a folder below it with --out.',
+  });
+}
+
+async function heldIn(out: string): Promise<string[]> {
+  try {
+    return await readdir(out);
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ENOENT') return [];
+    throw unusable(out, error);
+  }
+}
+
+async function replace(target: string, path: string): Promise<void> {
+  const old = `${path}-replaced`;
+  try {
+    const isThere = await rename(target, old).then(
+      () => true,
+      (error) => {
+        if (error.code === 'ENOENT') return false;
+        throw error;
+      },
+    );
+    await rename(path, target).catch(async (error) => {
+      if (isThere) await rename(old, target);
+      throw error;
+    });
+    await rm(old, { recursive: true, force: true });
+  } catch (cause) {
+    throw unusable(target, cause);
+  }
+}
+
+function unusable(out: string, cause: unknown): ConfigError {
+  return new ConfigError(`The folder ${out} cannot be written: ${(cause as Error).message}`, {
+    cause,
+    hint: 'Name another one with --out, or mend this one: it is made beside itself and then renamed.',
+  });
+}

@@ -1,0 +1,200 @@
+import { execFile } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { accessTo, aFolder, type Folder, gmsi, type Setting, startGmsi } from './gmsi.ts';
+import { jobFor, quarter } from './jobs.ts';
+
+const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+let sandbox: Sandbox;
+let warehouse: TestWarehouse;
+let folder: Folder;
+let setting: Setting;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ limits: null });
+  warehouse = await aWarehouse();
+  await using first = await aFolder();
+  const job = await first.write('job.yaml', jobFor(quarter));
+  const env = accessTo(warehouse, sandbox);
+  expect(await gmsi(['backfill', job], { cwd: first.path, env })).toMatchObject({ code: 0 });
+});
+afterAll(async () => {
+  await warehouse[Symbol.asyncDispose]();
+  await sandbox.stop();
+});
+beforeEach(async () => {
+  folder = await aFolder();
+  setting = { cwd: folder.path, env: { DATABASE_URL: warehouse.url } };
+  await folder.write('jobs/us.yaml', jobFor({ ...quarter, countries: ['US'] }));
+  const oil = { feed: 'ticker-headlines', tickers: ['BZ_COM'], start_date: '2026-09-01' };
+  await folder.write('jobs/oil.yaml', oil);
+});
+afterEach(() => folder[Symbol.asyncDispose]());
+
+async function rowsWhere(condition: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) from gmsi.headlines where ${sql.raw(condition)}`.execute(warehouse.db);
+  return rows[0]!.count;
+}
+
+describe('gmsi export', () => {
+  it('writes all headlines, asking the service nothing, and says what it has written where', async () => {
+    const { code, stdout } = await gmsi(['export'], setting);
+    expect(code).toBe(0);
+    const rows = (await rowsWhere('true')).toLocaleString('en-US');
+    expect(stdout).toMatch(new RegExp(`^rows +${rows}$`, 'm'));
+    expect(stdout).toMatch(/^countries +2$/m);
+    expect(stdout).toMatch(/^files +\d+ of parquet, [\d.]+ MB$/m);
+    expect(stdout).toContain(join(folder.path, 'export', 'gmsi-headlines'));
+    expect(await readdir(join(folder.path, 'export', 'gmsi-headlines'))).toEqual(
+      expect.arrayContaining(['_manifest.json', 'country=NO', 'country=US']),
+    );
+  });
+
+  it('writes what a job loads, and its period unless told otherwise; --json says it to a program', async () => {
+    const run = ['export', 'us', '--format', 'csv', '--to', '2024-01-31', '--out', 'there', '--json'];
+    const { code, stdout } = await gmsi(run, setting);
+    expect(code).toBe(0);
+    const rows = await rowsWhere(`country = 'US' and published_at between '2024-01-01Z' and '2024-02-01Z'`);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ...{ out: join(folder.path, 'there'), table: 'gmsi.headlines', format: 'csv', as_of: null },
+      ...{ from: '2024-01-01', to: '2024-01-31', rows, files: 1, series: 1, months: 1 },
+      sums: { directional_score: expect.any(Number), semantic_score: expect.any(Number) },
+    });
+    expect(await readdir(join(folder.path, 'there', 'country=US', 'month=2024-01'))).toEqual(['part-0.csv']);
+  });
+
+  it('does not overwrite an export unless it is told to', async () => {
+    const run = ['export', '--country', 'US', '--out', 'there'];
+    expect(await gmsi(run, setting)).toMatchObject({ code: 0 });
+    expect(await gmsi(run, setting)).toMatchObject({
+      code: 2,
+      stderr:
+        'gmsi: The folder there is not empty.\n  → Name another one with --out, or add --overwrite to replace that export.\n',
+    });
+    expect(await gmsi(['export', '--country', 'NO', '--out', 'there', '--overwrite'], setting)).toMatchObject(
+      { code: 0 },
+    );
+    expect(await readdir(join(folder.path, 'there'))).toEqual(['_manifest.json', 'country=NO']);
+    expect(await readdir(folder.path)).toEqual(['jobs', 'there']);
+  });
+
+  it('of days without headlines says so, makes no folder, and is no failure', async () => {
+    const { code, stdout } = await gmsi(['export', '--from', '2030-01-01'], setting);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: 'Nothing to export: gmsi.headlines holds no rows of 2030-01-01 to the last day.\n',
+    });
+    expect(await readdir(folder.path)).toEqual(['jobs']);
+  });
+
+  it('is interrupted with 130, also while the database is slow, and leaves nothing', async () => {
+    // The count waits for this until it is given up.
+    const lock = await warehouse.db.startTransaction().execute();
+    await sql`lock gmsi.headlines in access exclusive mode`.execute(lock);
+    const running = startGmsi(['export', '--out', 'there'], setting);
+    const waiting = sql`select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%count(*)%'`;
+    try {
+      await vi.waitFor(
+        async () => expect((await waiting.execute(warehouse.db)).rows).toHaveLength(1),
+        30_000,
+      );
+      expect((await readdir(folder.path)).join()).toContain('there.partial-');
+    } finally {
+      running.kill('SIGINT');
+    }
+    const ended = await running.ended;
+    await lock.rollback().execute();
+    expect(ended).toMatchObject({
+      code: 130,
+      stdout: '',
+      stderr: expect.stringContaining('gmsi: interrupted'),
+    });
+    expect(await readdir(folder.path)).toEqual(['jobs']);
+  });
+
+  it('that runs out of room says so in one line, and leaves nothing', async () => {
+    // No disk has to be filled: files may not get longer than this.
+    const script = 'ulimit -f 4; exec "$0" "$@"';
+    const args = ['-c', script, process.execPath, program, 'export', '--out', 'there'];
+    const env = { ...setting.env, PATH: process.env.PATH, HOME: folder.path };
+    const ended = await new Promise<{ code: unknown; stderr: string }>((resolve) =>
+      execFile('sh', args, { cwd: folder.path, env }, (error, _, stderr) =>
+        resolve({ code: error?.code, stderr }),
+      ),
+    );
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toMatch(
+      /^gmsi: The export could not be written: .*\n {2}→ Is the disk full\? .*--out.*\n$/,
+    );
+    expect(await readdir(folder.path)).toEqual(['jobs']);
+  });
+});
+
+const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> = {
+  'a day that is none': {
+    args: ['--from', '2025-02-30'],
+    what: /--from is "2025-02-30"/,
+    hint: /2025-12-31/,
+  },
+  'a time for a day': { args: ['--to', '2025-01-01T00:00Z'], what: /--to is/, hint: /a day \(UTC\)/ },
+  'days the wrong way round': {
+    args: ['--from', '2025-02-01', '--to', '2025-01-31'],
+    what: /--from 2025-02-01 is after --to 2025-01-31/,
+    hint: /Swap them/,
+  },
+  'a moment without a time zone': {
+    args: ['--as-of', '2025-06-30T12:00:00'],
+    what: /--as-of is "2025-06-30T12:00:00"/,
+    hint: /2025-06-30T12:00:00Z/,
+  },
+  'a moment that is still to come': {
+    args: ['--as-of', '2999-01-01T00:00:00Z'],
+    what: /still to come/,
+    hint: /leave --as-of out/,
+  },
+  'a format that there is not': { args: ['--format', 'xlsx'], what: /xlsx.*parquet, csv/, hint: /--help/ },
+  'a country that the service does not list': {
+    args: ['--country', 'us'],
+    what: /--country is "us"/,
+    hint: /Did you mean "US"\?/,
+  },
+  'a topic that the service does not list': {
+    args: ['--topic', 'Inflation-Fod'],
+    what: /--topic is "Inflation-Fod"/,
+    hint: /Did you mean "Inflation-Food"\?/,
+  },
+  'a country besides a job': {
+    args: ['us', '--country', 'US'],
+    what: /do not go with a job/,
+    hint: /The job/,
+  },
+  'a moment for a feed that cannot have one': {
+    args: ['oil', '--as-of', '2025-06-30T12:00:00Z'],
+    what: /oil loads ticker-headlines: only gmsi-headlines can be had as of a moment/,
+    hint: /Leave --as-of out/,
+  },
+  'a folder that cannot be': {
+    args: ['--out', 'jobs/us.yaml/export'],
+    what: /jobs\/us\.yaml\/export cannot be written: ENOTDIR/,
+    hint: /--out/,
+  },
+};
+
+it.each(Object.entries(mistakes))('%s: says what and what to do, and exits with 2', async (_, mistake) => {
+  const { code, stdout, stderr } = await gmsi(['export', ...mistake.args], setting);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  const [what = '', hint = '', ...more] = stderr.trimEnd().split('\n');
+  expect(more).toEqual([]);
+  expect(what).toMatch(mistake.what);
+  expect(hint).toMatch(/^ {2}→ /);
+  expect(hint).toMatch(mistake.hint);
+  expect(await readdir(folder.path)).toEqual(['jobs']);
+});

@@ -1,0 +1,221 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { catalog } from '../../src/feeds/catalog.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { inOneState, partitionTotals, rowsOf } from '../../src/warehouse/queries/export-rows.ts';
+import { aFolder } from '../cli/gmsi.ts';
+import { docPages, fencesOf } from '../docs/pages.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aScope, askDuckDB, difference, none, rowsIn, rowsOfTable, runExport } from './exporting.ts';
+
+const formats = ['parquet', 'csv'] as const;
+
+let sandbox: Sandbox;
+let warehouse: TestWarehouse;
+let db: Warehouse;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ limits: null });
+  warehouse = await aWarehouse();
+  db = warehouse.db;
+  await runBackfill({ job: aJob({ end_date: '2024-04-30' }), db, sandbox });
+  await insertAwkward(db);
+});
+afterAll(async () => {
+  await warehouse[Symbol.asyncDispose]();
+  await sandbox.stop();
+});
+
+/** What the service would hardly send, but the table can hold. */
+async function insertAwkward(db: Warehouse): Promise<void> {
+  await sql`
+    insert into gmsi.headlines (headline_id, country, topic, match_type, published_at, headline, language, source,
+      topic_probability, directional_score, semantic_score, semantic_positive, extra, first_seen_at, changed_at,
+      retracted_at, is_backfilled, load_id)
+    select gen_random_uuid(), country, 'Governance/Corruption', 'DOMESTIC',
+      timestamptz '2024-02-29 23:59:59.999999+00', text, '', null, 0.1::float8 + 0.2::float8, score, -score, 5e-324,
+      jsonb_build_object('text', text, 'list', jsonb_build_array(1, null, 1e30)), '2024-03-01 00:00:00.000001+00',
+      '2024-03-02 01:02:03.1+05:30', '2024-03-03Z', false, 9007199254740991
+    from unnest(array['US', 'G/B=%"*[x]?''\ é', '..', 'NULL', '007']) as country,
+      unnest(array['a "quoted", text', E'two\nlines\r\nor\tthree', '', 'NULL', ' ', '漢字 😀 {}']) as text,
+      unnest(array['NaN', 'Infinity', '-0.000000000123456789', '1']::float8[]) as score
+  `.execute(db);
+}
+
+describe.each(formats)('an export as %s', (format) => {
+  it('holds every row of the table, to the last digit and microsecond', async () => {
+    await using folder = await aFolder(`gmsi's export `);
+    const { out, manifest } = await runExport({ db, folder: folder.path, format });
+
+    const rows = await rowsOfTable(db, 'gmsi.headlines');
+    expect(rows.length).toBeGreaterThan(500);
+    expect(difference(await rowsIn(out!, manifest), rows)).toEqual(none);
+    expect(manifest.rows).toBe(rows.length);
+  });
+
+  it('has a file for each country and month, and more where a file would get too long', async () => {
+    await using folder = await aFolder();
+    const { out, manifest } = await runExport({ db, folder: folder.path, format, rowsPerFile: 150 });
+
+    const { rows } = await sql<{ country: string; month: string; rows: number }>`
+      select country, to_char(published_at at time zone 'UTC', 'YYYY-MM') as month, count(*) as rows
+      from gmsi.headlines where country in ('US', 'NO') group by 1, 2`.execute(db);
+    const expected = rows.flatMap(({ country, month, rows }) =>
+      Array.from({ length: Math.ceil(rows / 150) }, (_, n) => ({
+        path: `country=${country}/month=${month}/part-${n}.${format}`,
+        rows: Math.min(150, rows - 150 * n),
+      })),
+    );
+    expect(expected.length).toBeGreaterThan(rows.length);
+    const found = manifest.files.filter(({ path }) => /^country=(US|NO)\//.test(path));
+    expect(sorted(found.map(({ path, rows }) => ({ path, rows })))).toEqual(sorted(expected));
+    const rowsHeld = await rowsOfTable(db, 'gmsi.headlines');
+    expect(difference(await rowsIn(out!, manifest), rowsHeld)).toEqual(none);
+  });
+
+  it('is of the days asked for, both included, and of the countries and topics', async () => {
+    await using folder = await aFolder();
+    const only = { country: ['US', 'GB'], topic: ['Governance/Corruption'] };
+    const scope = { from: '2024-02-10', to: '2024-02-29', only };
+    const { out, manifest } = await runExport({ db, folder: folder.path, format, scope });
+
+    const asked = `(select * from gmsi.headlines where country in ('US', 'GB') and topic = 'Governance/Corruption'
+      and published_at >= '2024-02-10Z' and published_at < '2024-03-01Z')`;
+    const rows = await rowsOfTable(db, asked);
+    expect(rows.some((row) => row.includes('23:59:59.999999'))).toBe(true);
+    expect(rows.length).toBeGreaterThan(20);
+    expect(difference(await rowsIn(out!, manifest), rows)).toEqual(none);
+  });
+});
+
+/** Some histories as they come about, and moments between their events. */
+async function makeHistory(db: Warehouse): Promise<string[]> {
+  await sql`update gmsi.headlines set first_seen_at = '2025-01-01Z', changed_at = '2025-01-01Z'`.execute(db);
+  const change = (at: string, set: string, modulo: number) =>
+    sql`update gmsi.headlines set ${sql.raw(set)}, changed_at = ${at}
+        where abs(hashtext(headline_id::text)) % ${modulo}::int = 0`.execute(db);
+  await change('2025-02-01T00:00:00.000001Z', 'semantic_score = -semantic_score', 2);
+  await change('2025-03-01Z', `retracted_at = '2025-03-01Z'`, 3);
+  await change('2025-04-01Z', `retracted_at = null, headline = headline || '!'`, 6);
+  return ['2024-12-31', '2025-01-15', '2025-02-01', '2025-02-15', '2025-03-15', '2025-04-15'];
+}
+
+it('as of a moment is the table as it stood then', async () => {
+  await using own = await aWarehouse();
+  await runBackfill({ job: aJob({ end_date: '2024-01-10' }), db: own.db, sandbox });
+  const seen = new Set<string>();
+  for (const day of await makeHistory(own.db)) {
+    await using folder = await aFolder();
+    const asOf = `${day}T00:00:00Z`;
+    const { out, manifest } = await runExport({ db: own.db, folder: folder.path, scope: { asOf } });
+    const stood = await rowsOfTable(own.db, `gmsi.headlines_as_of('${asOf}')`);
+    const found = out === null ? [] : await rowsIn(out, manifest);
+    expect(difference(found, stood), day).toEqual(none);
+    seen.add(JSON.stringify(stood));
+  }
+  // A microsecond before the first change it had not happened; all other moments differ.
+  expect(seen.size).toBe(5);
+});
+
+const jobs: Record<string, Record<string, unknown>> = {
+  'gmsi-headlines': { countries: ['US', 'NO'], topics: ['Inflation-Food'] },
+  'gmsi-index': { countries: ['US', 'NO'], topics: ['Inflation-Food'] },
+  'event-metrics-query': { body: { tickers: ['BTC_CRY', 'BZ_COM'], event_types: ['Realised'] } },
+};
+
+it.each([...catalog.keys()])(
+  'every row of feed %s is exported, by what its series begin with',
+  async (name) => {
+    await using folder = await aFolder();
+    await using own = await aWarehouse();
+    const { table, dimensions } = catalog.get(name)!;
+    const ofFeed = jobs[name] ?? { tickers: ['BTC_CRY', 'BZ_COM'] };
+    const days = { start_date: '2026-09-20', end_date: '2026-10-15' };
+    const job = aJob({ feed: name, countries: undefined, topics: undefined, ...ofFeed, ...days });
+    await runBackfill({ job, db: own.db, sandbox });
+
+    const { out, manifest } = await runExport({ db: own.db, folder: folder.path, scope: { table } });
+    expect(manifest.partitioned_by).toEqual([dimensions[0] ?? 'variant', 'month']);
+    const rows = await rowsOfTable(own.db, `gmsi.${table.name}`);
+    expect(rows).not.toHaveLength(0);
+    expect(difference(await rowsIn(out!, manifest), rows)).toEqual(none);
+  },
+);
+
+it('is of one moment, whatever changes while it is read', async () => {
+  await using own = await aWarehouse();
+  await runBackfill({ job: aJob({ end_date: '2024-01-10' }), db: own.db, sandbox });
+  const scope = aScope();
+  const [counted, read] = await inOneState(own.db, new AbortController().signal, async (snapshot) => {
+    const partitions = await partitionTotals(snapshot, scope, []);
+    await sql`delete from gmsi.headlines where country = 'US'`.execute(own.db);
+    let rows = 0;
+    for (const partition of partitions) {
+      const batches = rowsOf(snapshot, scope, partition, { columns: ['headline'], atMost: 100 });
+      for await (const batch of batches) rows += batch.length;
+    }
+    return [partitions.reduce((sum, partition) => sum + partition.rows, 0), rows];
+  });
+  const { rows: left } = await sql<{ count: number }>`select count(*) from gmsi.headlines`.execute(own.db);
+  expect(read).toBe(counted);
+  expect(left[0]!.count).toBeLessThan(counted!);
+});
+
+it('has types that other programs know, and a manifest that they pass over', async () => {
+  await using folder = await aFolder();
+  const { out, manifest } = await runExport({
+    db,
+    folder: folder.path,
+    scope: { only: { country: ['US'] } },
+  });
+  const types = await askDuckDB(
+    `select distinct column_name, column_type from (describe select * from read_parquet('${out}/**/*.parquet'))`,
+  );
+  const typeOf = Object.fromEntries(types.map(({ column_name, column_type }) => [column_name, column_type]));
+  expect(typeOf).toMatchObject({
+    ...{
+      headline_id: 'UUID',
+      country: 'VARCHAR',
+      month: 'VARCHAR',
+      published_at: 'TIMESTAMP WITH TIME ZONE',
+    },
+    ...{ semantic_score: 'DOUBLE', extra: 'VARCHAR', is_backfilled: 'BOOLEAN', load_id: 'BIGINT' },
+  });
+  expect(await readdir(out!)).toEqual(['_manifest.json', 'country=US']);
+  const written = JSON.parse(await readFile(join(out!, '_manifest.json'), 'utf8'));
+  expect(written).toEqual(JSON.parse(JSON.stringify(manifest)));
+  const { rows } = await sql<{ sum: number }>`
+    select sum(directional_score) filter (where directional_score < 'Infinity') as sum
+    from gmsi.headlines where country = 'US'`.execute(db);
+  expect(written.sums.directional_score).toBeCloseTo(rows[0]!.sum, 6);
+});
+
+it('is read by the queries of the docs as they are printed', async () => {
+  const queries = docPages()
+    .flatMap(fencesOf)
+    .filter(({ language, marks }) => language === 'sql' && marks.includes('duckdb'));
+  expect(queries).not.toHaveLength(0);
+  await using folder = await aFolder();
+  const out = { parquet: join(folder.path, 'parquet'), csv: join(folder.path, 'csv') };
+  for (const format of formats) await runExport({ db, folder: folder.path, format, out: out[format] });
+  for (const { text, marks, place } of queries) {
+    const printed = text.replace('export/gmsi-headlines', out[marks.includes('csv') ? 'csv' : 'parquet']);
+    expect(await askDuckDB(printed), place).not.toHaveLength(0);
+  }
+});
+
+it('of nothing says so and makes no folder', async () => {
+  await using folder = await aFolder();
+  const out = join(folder.path, 'not yet', 'export');
+  const exported = await runExport({ db, folder: folder.path, out, scope: { from: '2030-01-01' } });
+  expect(exported).toMatchObject({ out: null, manifest: { rows: 0, files: [] }, bytes: 0, series: 0 });
+  expect(await readdir(folder.path)).toEqual([]);
+});
+
+function sorted<T>(values: T[]): T[] {
+  return values.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+}

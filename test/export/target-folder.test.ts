@@ -1,0 +1,92 @@
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ConfigError } from '../../src/errors.ts';
+import { manifestName } from '../../src/export/manifest.ts';
+import { makePartial } from '../../src/export/target-folder.ts';
+import { aFolder, type Folder } from '../cli/gmsi.ts';
+
+let folder: Folder;
+let out: string;
+
+beforeEach(async () => {
+  folder = await aFolder();
+  out = join(folder.path, 'export');
+});
+afterEach(() => folder[Symbol.asyncDispose]());
+
+/** Makes an export of one file there. */
+async function exportTo(target: string, file: string, overwrite = false): Promise<void> {
+  await using partial = await makePartial(target, overwrite);
+  await writeFile(join(partial.path, file), file);
+  await writeFile(join(partial.path, manifestName), '{}');
+  await partial.finish();
+}
+
+describe('the folder of an export', () => {
+  it('appears with its name only when it is finished', async () => {
+    await using partial = await makePartial(out, false);
+    await writeFile(join(partial.path, 'part-0.parquet'), '');
+    const names = await readdir(folder.path);
+    expect(names).toEqual([expect.stringMatching(/^export\.partial-[0-9a-f]{8}$/)]);
+    expect(await partial.finish()).toBe(out);
+    expect(await readdir(folder.path)).toEqual([basename(out)]);
+    expect(await readdir(out)).toEqual(['part-0.parquet']);
+  });
+
+  it('is nowhere where it was not finished, nor are folders that were made for it', async () => {
+    const below = join(folder.path, 'made', 'export');
+    await expect(
+      (async () => {
+        await using partial = await makePartial(below, false);
+        await writeFile(join(partial.path, 'part-0.parquet'), '');
+        throw new Error('power cut');
+      })(),
+    ).rejects.toThrow('power cut');
+    expect(await readdir(folder.path)).toEqual([]);
+  });
+
+  it('leaves folders above it that somebody uses by now', async () => {
+    const below = join(folder.path, 'made', 'export');
+    await (async () => {
+      await using _ = await makePartial(below, false);
+      await writeFile(join(folder.path, 'made', 'mine'), '');
+    })();
+    expect(await readdir(join(folder.path, 'made'))).toEqual(['mine']);
+  });
+
+  it('may stand there empty', async () => {
+    await mkdir(out);
+    await exportTo(out, 'new');
+    expect(await readdir(out)).toEqual([manifestName, 'new']);
+  });
+
+  it('replaces an export where it is told to, also behind a link, and leaves nothing of it', async () => {
+    await exportTo(join(folder.path, 'real'), 'old');
+    await symlink(join(folder.path, 'real'), out);
+    await expect(makePartial(out, false)).rejects.toThrow('is not empty');
+    await exportTo(out, 'new', true);
+    expect(await readdir(folder.path)).toEqual(['export', 'real']);
+    expect(await readdir(join(folder.path, 'real'))).toEqual([manifestName, 'new']);
+  });
+
+  it('replaces nothing but an export', async () => {
+    await folder.write('export/thesis.txt', 'years of work');
+    await expect(makePartial(out, true)).rejects.toMatchObject({
+      message: `The folder ${out} is not empty.`,
+      hint: expect.stringContaining('--overwrite replaces nothing but an export'),
+      kind: 'fatal',
+    });
+    expect(await readdir(folder.path)).toEqual(['export']);
+  });
+
+  it('cannot be a mount point, which cannot be renamed', async () => {
+    await expect(makePartial('/dev', false)).rejects.toThrow('The folder /dev is a mount point.');
+  });
+
+  it('cannot be where a file is, nor below one', async () => {
+    await folder.write('export', 'a file');
+    await expect(makePartial(out, true)).rejects.toThrow(ConfigError);
+    await expect(makePartial(join(out, 'below'), false)).rejects.toThrow(/cannot be written: ENOTDIR/);
+  });
+});
