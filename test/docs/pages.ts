@@ -24,7 +24,7 @@ export interface Fence {
 
 /** The README and its like at the root, and everything in docs/. */
 export function docPages(): DocPage[] {
-  const names = ['.', 'docs'].flatMap((folder) =>
+  const names = ['.', 'docs', 'docs/observability'].flatMap((folder) =>
     readdirSync(join(root, folder))
       .filter((name) => name.endsWith('.md'))
       .map((name) => join(folder, name)),

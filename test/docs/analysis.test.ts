@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { root } from './pages.ts';
+import { asPsqlPrints } from './psql-table.ts';
+
+/** A query of the page and, below it, what it printed when the page was written. */
+const answered = /^(```sql analysis\n([\s\S]*?)^```\n\n```text\n)[\s\S]*?^```$/gm;
+
+const page = readFileSync(join(root, 'docs/analysis.md'), 'utf8');
+const countries = ['US', 'GB', 'DE', 'NO', 'JP', 'BR'];
+const topics = ['Inflation-Food', 'Labour Market-Employment', 'Policy Tools-Interest Rates', 'Market Stress'];
+const food = { countries, topics: ['Inflation-Food'] };
+const december = { start_date: '2025-12-01', end_date: '2025-12-31' };
+const demo: SandboxOptions = { seed: 'demo', volume: 0.6, limits: null };
+
+let warehouse: TestWarehouse;
+
+/** Loads what the page says under "Where these results come from". */
+beforeAll(async () => {
+  warehouse = await aWarehouse();
+  const { db } = warehouse;
+  const later = () => new Date('2026-11-20T12:00:00Z');
+  await using sandbox = await startSandbox({ ...demo, clock: later });
+  for (const job of [
+    aJob({ countries, topics, start_date: '2025-09-01', end_date: '2025-12-31' }),
+    aJob({ ...food, ...december, match_type: 'DOMESTIC' }),
+    aJob({ ...food, ...december, match_type: 'INTERNATIONAL' }),
+    aJob({ ...food, ...december, countries: ['US'], feed: 'gmsi-index' }),
+  ])
+    expect(await runBackfill({ job, db, sandbox, clock: later })).toMatchObject({ outcome: 'done' });
+
+  let now = new Date('2026-01-03T12:00:00Z');
+  const clock = () => now;
+  await using changing = await startSandbox({ ...demo, clock, changes: { revised: 0.4, withdrawn: 0.05 } });
+  const series = { countries: ['BR', 'GB'], topics: ['Market Stress'], match_type: 'INTERNATIONAL' };
+  const run = { job: aJob({ ...series, ...december }, '2026-01-03'), db, sandbox: changing, clock };
+  await runBackfill(run);
+  now = new Date('2026-01-17T12:00:00Z');
+  await runBackfill({ ...run, plan: { fullRefresh: true, retryRefused: false } });
+});
+
+afterAll(() => warehouse[Symbol.asyncDispose]());
+
+test('every query of the page has a result below it', () => {
+  const queries = [...page.matchAll(/^```sql analysis$/gm)];
+  expect(queries.length).toBeGreaterThanOrEqual(10);
+  expect([...page.matchAll(answered)]).toHaveLength(queries.length);
+});
+
+test('the results printed are what an analyst gets, wherever the session is', async () => {
+  const client = new pg.Client({ connectionString: warehouse.url });
+  await client.connect();
+  try {
+    // As one who may read what analysts use and no more, far from UTC.
+    await client.query(`set role gmsi_reader`);
+    await client.query(`set time zone 'Asia/Tokyo'`);
+    let written = page;
+    for (const [block, untilResult, query = ''] of page.matchAll(answered)) {
+      const result = await asPsqlPrints(client, query);
+      expect(result.split('\n').length, `rows of the query\n${query}`).toBeGreaterThan(2);
+      written = written.replace(block, () => `${untilResult}${result}\n\`\`\``);
+    }
+    await expect(written).toMatchFileSnapshot('../../docs/analysis.md');
+  } finally {
+    await client.end();
+  }
+});

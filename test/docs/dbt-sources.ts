@@ -1,0 +1,119 @@
+import { Document, isCollection, visit } from 'yaml';
+import type { Column, Relation } from './data-dictionary.ts';
+
+/** When dbt is to warn of a source, and when to fail. */
+interface Freshness {
+  readonly loaded_at_field: string;
+  readonly freshness: {
+    readonly warn_after: Period;
+    readonly error_after: Period;
+    /** Keeps dbt from reading every partition for one maximum. */
+    readonly filter?: string;
+  };
+}
+
+interface Period {
+  readonly count: number;
+  readonly period: 'hour' | 'day';
+}
+
+/** What of a table or view is dbt's own affair; the rest follows from the database. */
+interface Source {
+  readonly config?: Freshness;
+  /** Columns of a view that are never null; a table's own constraints say so. */
+  readonly notNull?: readonly string[];
+}
+
+const hours = (count: number): Period => ({ count, period: 'hour' });
+
+/** Of a feed that is synced daily: two syncs missed, three missed. */
+function changedWithin(time: string): Freshness {
+  const filter = `${time} >= now() - interval '14 days'`;
+  return {
+    loaded_at_field: 'changed_at',
+    freshness: { warn_after: hours(36), error_after: hours(72), filter },
+  };
+}
+
+const series = ['feed', 'country', 'topic', 'ticker', 'match_type', 'variant'];
+
+/** What analysts use, in the order in which they will look for it. */
+export const sources: Readonly<Record<string, Source>> = {
+  headlines: { config: changedWithin('published_at') },
+  headline_revisions: {},
+  headlines_point_in_time: {
+    notNull: [
+      ...['headline_id', 'country', 'topic', 'match_type', 'published_at', 'known_from'],
+      ...['is_backfilled', 'is_first', 'load_id', 'usable_from', 'assumed_from'],
+    ],
+  },
+  sentiment_hourly: {},
+  sentiment_daily: {},
+  gmsi_index: { config: changedWithin('published_at') },
+  ticker_headlines: { config: changedWithin('published_at') },
+  ticker_index: { config: changedWithin('published_at') },
+  ticker_events: { config: changedWithin('event_at') },
+  ticker_event_headlines: {},
+  ticker_event_metrics: {},
+  event_query_metrics: {},
+  revisions: {},
+  countries: {},
+  topics: {},
+  lookups: {},
+  coverage: {},
+  coverage_by_day: { notNull: [...series, 'day', 'is_covered'] },
+  coverage_gaps: { notNull: [...series, 'from_day', 'to_day', 'days', 'state'] },
+  load_history: {
+    notNull: ['load_id', 'command', 'job', 'feed', 'state', 'started_at', 'took', 'run_by'],
+    config: {
+      loaded_at_field: 'finished_at',
+      freshness: { warn_after: hours(36), error_after: hours(72), filter: `state = 'done'` },
+    },
+  },
+};
+
+/** docs/dbt/sources.yml: what dbt is to know of these tables, as the database's comments and constraints have it. */
+export function renderDbtSources(relations: readonly Relation[], columns: readonly Column[]): string {
+  const tables = Object.entries(sources).map(([name, { config, notNull = [] }]) => {
+    const own = columns.filter(({ relation }) => relation === name);
+    const keys = own.filter(({ in_key }) => in_key);
+    return {
+      name,
+      description: relations.find((relation) => relation.name === name)?.comment,
+      ...(config && { config }),
+      columns: own.map(({ column, type, nullable, comment }) => {
+        const tests = [
+          ...(keys.length === 1 && keys[0]!.column === column ? ['unique'] : []),
+          ...(!nullable || notNull.includes(column) ? ['not_null'] : []),
+        ];
+        return {
+          name: column,
+          description: comment,
+          data_type: type,
+          ...(tests.length > 0 && { data_tests: tests }),
+        };
+      }),
+    };
+  });
+  const document = new Document({
+    version: 2,
+    sources: [{ name: 'gmsi', schema: 'gmsi', description, tables }],
+  });
+  visit(document, {
+    Pair: (_, { key, value }) => {
+      if (isCollection(value)) value.flow = oneLine.includes(String(key));
+    },
+  });
+  return `${head}\n${document.toString({ lineWidth: 0 })}`;
+}
+
+/** What is short enough to stand in one line. */
+const oneLine = ['data_tests', 'warn_after', 'error_after'];
+
+const description =
+  'Headlines of the Global Macro Sentiment Indices and what they add up to, as gmsi-etl loads them.';
+
+const head = `# Sources for dbt (1.10 or newer): put this file below models/, give dbt's user the role gmsi_reader, and adapt the
+# freshness to how often you sync; sources that no job of yours loads are best taken out. Descriptions are the database's
+# own comments. Written by \`npx vitest run test/docs/dbt.test.ts -u\`; do not edit it by hand.
+`;

@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { readColumns, readRelations } from './data-dictionary.ts';
+import { renderDbtSources } from './dbt-sources.ts';
+import { root } from './pages.ts';
+
+interface Table {
+  readonly name: string;
+  readonly config?: {
+    readonly loaded_at_field: string;
+    readonly freshness: { readonly filter?: string };
+  };
+  readonly columns: readonly { readonly name: string; readonly data_tests?: readonly string[] }[];
+}
+
+const { version, sources } = parse(readFileSync(join(root, 'docs/dbt/sources.yml'), 'utf8'));
+const tables: readonly Table[] = sources[0].tables;
+
+let warehouse: TestWarehouse;
+
+/** Two feeds, with revised and withdrawn headlines and days that are not settled yet. */
+beforeAll(async () => {
+  warehouse = await aWarehouse();
+  let now = new Date('2026-01-03T12:00:00Z');
+  const clock = () => now;
+  const changes = { late: 0.05, revised: 0.3, withdrawn: 0.1 };
+  await using sandbox = await startSandbox({ limits: null, clock, changes });
+  const period = { countries: ['US', 'NO'], topics: ['Inflation-Food'], start_date: '2025-12-01' };
+  for (const day of ['2026-01-03', '2026-01-10']) {
+    now = new Date(`${day}T12:00:00Z`);
+    for (const feed of ['gmsi-headlines', 'gmsi-index']) {
+      const job = aJob({ ...period, feed, end_date: 'today' }, day);
+      const plan = { fullRefresh: true, retryRefused: false };
+      await runBackfill({ job, db: warehouse.db, sandbox, clock, plan });
+    }
+  }
+});
+
+afterAll(() => warehouse[Symbol.asyncDispose]());
+
+async function numberOf(query: string): Promise<number> {
+  const { rows } = await sql.raw<{ n: number }>(`select count(*) as n from ${query}`).execute(warehouse.db);
+  return rows[0]!.n;
+}
+
+test("docs/dbt/sources.yml says what the database's comments and constraints say", async () => {
+  const text = renderDbtSources(await readRelations(warehouse.db), await readColumns(warehouse.db));
+  await expect(text).toMatchFileSnapshot('../../docs/dbt/sources.yml');
+});
+
+test('it has every table that a reader may read, but for what tells of the pipeline itself', async () => {
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_class
+    where relnamespace = 'gmsi'::regnamespace and relkind in ('r', 'p', 'v') and not relispartition
+      and has_table_privilege('gmsi_reader', oid, 'select')`.execute(warehouse.db);
+  const ofThePipeline = ['windows', 'loads', 'rejected_records', 'kysely_migration'];
+  const named = tables.map(({ name }) => name);
+  expect(new Set([...named, ...ofThePipeline])).toEqual(new Set(rows.map(({ name }) => name)));
+  expect(named).toHaveLength(rows.length - ofThePipeline.length);
+});
+
+test('every column that it names is there and described, with none left out', async () => {
+  expect(version).toBe(2);
+  for (const { name, columns } of tables) {
+    const { rows } = await sql<{ name: string; description: string }>`
+      select attname as name, col_description(attrelid, attnum) as description from pg_attribute
+      where attrelid = ${`gmsi.${name}`}::regclass and attnum > 0 and not attisdropped order by attnum`.execute(
+      warehouse.db,
+    );
+    expect(columns).toMatchObject(rows);
+    expect(rows.filter(({ description }) => !description)).toEqual([]);
+  }
+});
+
+test('the tests that it names pass on what is loaded', async () => {
+  for (const view of ['headline_revisions', 'headlines_point_in_time', 'coverage_gaps', 'coverage_by_day'])
+    expect(await numberOf(`gmsi.${view}`), view).toBeGreaterThan(0);
+  const tested = tables.flatMap(({ name, columns }) =>
+    columns.flatMap((column) =>
+      (column.data_tests ?? []).map((kind) => ({ name, column: column.name, kind })),
+    ),
+  );
+  expect(new Set(tested.map(({ kind }) => kind))).toEqual(new Set(['unique', 'not_null']));
+  for (const { name, column, kind } of tested) {
+    const failing =
+      kind === 'unique'
+        ? `(select from gmsi.${name} group by ${column} having count(*) > 1) as doubled`
+        : `gmsi.${name} where ${column} is null`;
+    expect([name, column, kind, await numberOf(failing)]).toEqual([name, column, kind, 0]);
+  }
+});
+
+test('freshness is asked of columns that are there', async () => {
+  const fresh = tables.flatMap(({ name, columns, config }) => (config ? [{ name, columns, ...config }] : []));
+  expect(fresh.map(({ name }) => name)).toContain('headlines');
+  for (const { name, columns, loaded_at_field, freshness } of fresh) {
+    expect(columns.map((column) => column.name)).toContain(loaded_at_field);
+    await sql.raw(`select from gmsi.${name} where ${freshness.filter ?? true}`).execute(warehouse.db);
+  }
+});
