@@ -4,15 +4,24 @@ import { benchAtTheLimit } from './at-the-limit.ts';
 import { benchEndToEnd } from './end-to-end.ts';
 import { benchLoader } from './loader.ts';
 import { benchMemory } from './memory.ts';
-import { startServer } from './server.ts';
+import { benchQuestions } from './questions.ts';
+import { benchScale } from './scale.ts';
+import { type BenchServer, startServer } from './server.ts';
+import { benchSharedRate } from './shared-rate.ts';
 import type { Verdict } from './statistics.ts';
 
 const parts = {
   loader: benchLoader,
   'end-to-end': benchEndToEnd,
   'at-the-limit': benchAtTheLimit,
+  'shared-rate': benchSharedRate,
   memory: benchMemory,
+  questions: benchQuestions,
+  // Hours and tens of gigabytes: only when they are asked for.
+  scale: (server: BenchServer) => benchScale(server, 10_000_000),
+  'scale-large': (server: BenchServer) => benchScale(server, 50_000_000),
 };
+const usual = Object.keys(parts).filter((name) => !name.startsWith('scale'));
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !Object.hasOwn(parts, name));
@@ -26,7 +35,7 @@ console.log(
 );
 const verdicts: Verdict[] = [];
 for (const [name, bench] of Object.entries(parts)) {
-  if (asked.length > 0 && !asked.includes(name)) continue;
+  if (!(asked.length > 0 ? asked : usual).includes(name)) continue;
   await using server = await startServer();
   console.log(`\n${name}, with PostgreSQL ${server.version} on the same machine`);
   const startedAt = performance.now();

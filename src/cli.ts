@@ -2,22 +2,27 @@
 import { setFlagsFromString } from 'node:v8';
 import { Command, CommanderError, Option } from 'commander';
 import { backfillCommand } from './commands/backfill.ts';
+import { checkCommand } from './commands/check.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { exportCommand } from './commands/export.ts';
 import { lookupsCommand } from './commands/lookups.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { planCommand } from './commands/plan.ts';
 import { psqlCommand } from './commands/psql.ts';
 import { replayCommand } from './commands/replay.ts';
+import { rollupCommand } from './commands/rollup.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { statusCommand } from './commands/status.ts';
 import { syncCommand } from './commands/sync.ts';
+import { workCommand } from './commands/work.ts';
 import type { Session } from './compose.ts';
 import { readConfig } from './config.ts';
 import { ConfigError } from './errors.ts';
 import { exitCodeOf, exitCodes, explain } from './exit.ts';
 import { stopOnSignals } from './interrupt.ts';
 import { createLog } from './log.ts';
+import { startTracing } from './telemetry/tracing.ts';
 import { StatusLine } from './terminal/status-line.ts';
 import { version } from './version.ts';
 
@@ -63,8 +68,14 @@ function runs<Args extends unknown[]>(run: Run<Args>, { readable = false } = {})
       ...{ config, log, json, clock: () => new Date(), stop: stopOnSignals(screen ?? process.stderr) },
       progress: quiet ? 'none' : (screen ?? 'lines'),
     };
+    await using _tracing = await startTracing({ isOn: config.tracing, log });
     process.exitCode = await run(session, ...args);
   };
+}
+
+/** Takes an option that may be given several times. */
+function gathered(value: string, before: readonly string[]): string[] {
+  return [...before, value];
 }
 
 const jobs = ['<job...>', 'path of a job file, or its name in jobs/ without the ending'] as const;
@@ -82,6 +93,7 @@ program
   .argument(...jobs)
   .option('--full-refresh', 'drain covered days, too')
   .option('--retry-refused', 'ask again for windows that the service refused as too old')
+  .option('--enqueue', 'only plan it, and leave it to gmsi work')
   .action(runs(backfillCommand));
 program
   .command('sync')
@@ -89,10 +101,51 @@ program
   .argument(...jobs)
   .action(runs(syncCommand));
 program
+  .command('work')
+  .description('run scheduled and queued work until told to stop; on any number of machines')
+  .argument('[job...]', `${jobs[1]}; all in jobs/ that have a schedule if left out`)
+  .option('--concurrency <number>', 'windows to work on at a time', '8')
+  .option('--metrics-port <number>', 'port of /metrics, /healthz and /readyz; 0 for any (9464, or any)')
+  .action(runs(workCommand));
+program
   .command('status')
   .description('show coverage, gaps, windows, quota and the last loads; spends no request')
   .argument('[job...]', jobs[1])
+  .option('--watch', 'follow what the workers are at, until interrupted')
   .action(runs(statusCommand));
+program
+  .command('check')
+  .description('look for what is wrong with what is loaded; spends no request')
+  .argument('[job...]', jobs[1])
+  .option('--list', 'only show the checks there are, with their settings')
+  .option('--only <check>', 'run this check; may be given several times', gathered, [])
+  .option('--set <setting=number>', 'a setting for this run; may be given several times', gathered, [])
+  .option('--checks <folder>', "checks of your own, besides the program's and those in jobs/checks")
+  .option('--rows <number>', 'findings to show of a check (5; with --json 100)')
+  .option('--timeout <seconds>', 'give up a check that takes longer; 0 for never', '600')
+  .action(runs(checkCommand));
+program
+  .command('export')
+  .description('write what is loaded into Parquet or CSV files, by country and month; spends no request')
+  .argument('[job]', `${jobs[1]}; all headlines if left out`)
+  .addOption(
+    new Option('--format <format>', 'format of the files').choices(['parquet', 'csv']).default('parquet'),
+  )
+  .option('--from <day>', 'first day (UTC), such as 2025-01-01; the first there is if left out')
+  .option('--to <day>', 'last day (UTC), itself included; the last there is if left out')
+  .option('--as-of <moment>', 'headlines as they stood then, such as 2025-06-30T12:00:00Z')
+  .option('--country <code...>', 'only these countries, where no job is given')
+  .option('--topic <name...>', 'only these topics, where no job is given')
+  .option('--out <folder>', 'folder to make (export/ and the name of the job or feed)')
+  .option('--overwrite', 'replace an export that stands there')
+  .action(runs(exportCommand));
+program
+  .command('rollup')
+  .description('show the hourly and daily rollups, or sum them up anew; spends no request')
+  .option('--rebuild', 'sum them up from the headlines, and say what was not right')
+  .option('--from <day>', 'first day (UTC) to rebuild; the first there is if left out')
+  .option('--to <day>', 'last day (UTC) to rebuild, itself included')
+  .action(runs(rollupCommand));
 program
   .command('replay')
   .description('read rejected records and extra fields again, spending no request')
@@ -129,7 +182,8 @@ program
 program
   .command('sandbox')
   .description('run the service itself, emulated, for work without a key')
-  .option('--port <number>', 'port on 127.0.0.1', '8425')
+  .option('--host <address>', 'address to listen on; 0.0.0.0 lets other machines in', '127.0.0.1')
+  .option('--port <number>', 'port to listen on', '8425')
   .option('--seed <text>', 'what the made-up data grow from', 'gmsi')
   .option('--key <key...>', 'API keys to accept', ['sandbox-key'])
   .option('--unlimited', 'no rate limit and no quota')

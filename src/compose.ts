@@ -2,13 +2,15 @@ import { hostname } from 'node:os';
 import { Temporal } from 'temporal-polyfill';
 import { type Client, type ClientEvent, createClient } from './api/client.ts';
 import type { RequestBudget } from './api/page.ts';
-import type { Config } from './config.ts';
+import type { Config, WarehouseAddress } from './config.ts';
 import { ConfigError } from './errors.ts';
 import { catalog, retired } from './feeds/catalog.ts';
 import type { Job, ServiceSettings } from './job/job.ts';
+import type { JobFacts } from './job/parse-job.ts';
 import { readJob } from './job/read-job.ts';
 import type { Log } from './log.ts';
 import { type Ledger, openLedger } from './pipeline/request-budget.ts';
+import { openSharedRate, type SharedRate } from './pipeline/shared-rate.ts';
 import type { Secret } from './secret.ts';
 import type { ProgressView } from './terminal/progress.ts';
 import { version } from './version.ts';
@@ -25,10 +27,13 @@ export interface Session {
   /** Results as one JSON document instead of text for a person. */
   readonly json: boolean;
   readonly progress: ProgressView;
+  /** Told what happens at the service, where somebody measures it. */
+  readonly onClientEvent?: (event: ClientEvent) => void;
 }
 
 export interface OpenWarehouse extends AsyncDisposable {
   readonly db: Warehouse;
+  readonly address: Exclude<WarehouseAddress, { kind: 'embedded' }>;
   /** Set for the embedded server and for DATABASE_URL; `PG*` variables are pg's own affair. */
   readonly url: Secret | undefined;
   /** For a person, without a password. */
@@ -61,6 +66,7 @@ export async function openWarehouse(
   }
   return {
     db,
+    address,
     url: address.kind === 'url' ? address.url : undefined,
     description,
     [Symbol.asyncDispose]: close,
@@ -103,8 +109,13 @@ export function today({ clock }: Session): Temporal.PlainDate {
 
 /** Reads and checks job files, all of them before anything else is done. */
 export async function readJobs(session: Session, names: readonly string[]): Promise<Job[]> {
-  const facts = { cwd: process.cwd(), today: today(session), known: { feeds: catalog, retired } };
+  const facts = { cwd: process.cwd(), ...jobFacts(session) };
   return Promise.all(names.map((name) => readJob(name, facts)));
+}
+
+/** What a job is read in the light of. */
+export function jobFacts(session: Session): JobFacts {
+  return { today: today(session), known: { feeds: catalog, retired } };
 }
 
 /** The address and key of the service. @throws ConfigError naming what is not set */
@@ -126,9 +137,17 @@ export interface ServiceConnection extends AsyncDisposable {
   readonly ledger: Ledger;
 }
 
+/** The rate of the key, shared with every other process of the warehouse; by Redis, where the environment names one. */
+export function openRate(session: Session, warehouse: Warehouse): SharedRate {
+  const { config, log } = session;
+  return openSharedRate({ warehouse, apiKey: serviceAccess(session).apiKey, redisUrl: config.redisUrl, log });
+}
+
 /**
- * A client of the service whose requests are booked in the warehouse, up to `limit` in the month.
+ * A client of the service whose requests are booked in the warehouse, up to `limit` in the month, and keep to the rate
+ * that the key's processes share.
  * @param bound what else is to be kept to when a request is booked
+ * @param rate of a process that opens several connections; else this one opens its own
  */
 export function openService(
   session: Session,
@@ -136,17 +155,23 @@ export function openService(
   settings: ServiceSettings,
   limit: number,
   bound: (ledger: Ledger) => RequestBudget = (ledger) => ledger,
+  rate?: SharedRate,
 ): ServiceConnection {
   const { baseUrl, apiKey } = serviceAccess(session);
   const ledger = openLedger(warehouse, apiKey, limit, session.clock);
-  const onEvent = (event: ClientEvent) => logEvent(session.log, event);
+  const onEvent = (event: ClientEvent) => {
+    logEvent(session.log, event);
+    session.onClientEvent?.(event);
+  };
   const { liveBaseUrl } = session.config;
+  const shared = rate ?? openRate(session, warehouse);
   const client = createClient({
     baseUrl,
     liveBaseUrl,
     apiKey,
     settings,
     budget: bound(ledger),
+    limiter: shared.limiter(settings),
     userAgent: `gmsi-etl/${version}`,
     onEvent,
   });
@@ -155,6 +180,7 @@ export function openService(
     ledger,
     async [Symbol.asyncDispose]() {
       await client.close();
+      if (shared !== rate) shared[Symbol.dispose]();
       await ledger.settle();
     },
   };

@@ -21,11 +21,19 @@ export interface Config {
   /** Where the live feeds are, if not there (service-document 4.2 shows them at another address). */
   readonly liveBaseUrl: string | undefined;
   readonly warehouse: WarehouseAddress;
+  /** Redis, where it shares the rate of the key between processes; its address can hold a password. */
+  readonly redisUrl: Secret | undefined;
   /** Absolute path of the folder that holds the embedded warehouse. */
   readonly home: string;
   readonly logLevel: LogLevel;
   /** Seconds of silence after which a run's windows are free for others. */
   readonly leaseSeconds: number;
+  /** Where alerts go of jobs that name no webhook themselves. */
+  readonly alertWebhook: Secret | undefined;
+  /** Where `gmsi work` serves metrics and health; port 0 is any, `undefined` the usual one or any. */
+  readonly metrics: { readonly host: string; readonly port: number | undefined };
+  /** Whether traces are exported; the SDK reads the variables `OTEL_*` itself. */
+  readonly tracing: boolean;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -41,9 +49,13 @@ export function readConfig(processEnvironment: Environment = process.env, cwd = 
     baseUrl: readBaseUrl('GMSI_BASE_URL', env.GMSI_BASE_URL),
     liveBaseUrl: readBaseUrl('GMSI_LIVE_BASE_URL', env.GMSI_LIVE_BASE_URL),
     warehouse: readWarehouse(env),
+    redisUrl: readRedisUrl(env.GMSI_REDIS_URL),
     home: resolve(cwd, expandHome(env.GMSI_HOME ?? '.gmsi')),
     logLevel: readLogLevel(env.LOG_LEVEL),
     leaseSeconds: readLease(env.GMSI_LEASE_SECONDS),
+    alertWebhook: readAlertWebhook(env.GMSI_ALERT_WEBHOOK_URL),
+    metrics: { host: env.GMSI_METRICS_HOST?.trim() ?? '127.0.0.1', port: readPort(env.GMSI_METRICS_PORT) },
+    tracing: readTracing(env),
   };
 }
 
@@ -53,9 +65,9 @@ function readDotenvFile(cwd: string): Environment {
   const values: Record<string, string> = {};
   const { error } = readDotenv({ path, processEnv: values, quiet: true });
   if (error) throw new ConfigError(`${path} cannot be read: ${error.message}`, { cause: error });
-  // pg reads PG* by itself, from the environment of the process only.
+  // pg reads PG* by itself and OpenTelemetry OTEL_*, from the environment of the process only.
   for (const [name, value] of Object.entries(values)) {
-    if (name.startsWith('PG')) process.env[name] ??= value;
+    if (/^(PG|OTEL_)/.test(name)) process.env[name] ??= value;
   }
   return withoutEmpty(values);
 }
@@ -148,6 +160,28 @@ function isPostgresAddress(text: string): boolean {
   }
 }
 
+function readRedisUrl(text: string | undefined): Secret | undefined {
+  if (text === undefined) return undefined;
+  if (!isRedisAddress(text.trim())) {
+    // No cause, as with DATABASE_URL.
+    throw new ConfigError('GMSI_REDIS_URL is not the address of a Redis.', {
+      hint: 'It looks like redis://user:password@host:6379/0 (rediss:// for TLS), special characters of the password as %40.',
+    });
+  }
+  return new Secret(text.trim());
+}
+
+function isRedisAddress(text: string): boolean {
+  if (!/^rediss?:\/\//.test(text)) return false;
+  try {
+    const { username, password, hostname, pathname, search } = new URL(text);
+    for (const part of [username, password]) decodeURIComponent(part);
+    return hostname !== '' && /^(\/\d*)?$/.test(pathname) && search === '';
+  } catch {
+    return false;
+  }
+}
+
 function readLogLevel(text = 'info'): LogLevel {
   const level = logLevels.find((known) => known === text.trim().toLowerCase());
   if (!level) {
@@ -166,6 +200,34 @@ function readLease(text = '30'): number {
     });
   }
   return seconds;
+}
+
+function readAlertWebhook(text: string | undefined): Secret | undefined {
+  if (text === undefined) return undefined;
+  const url = text.trim();
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
+    // Not shown: whoever knows it can post there.
+    throw new ConfigError('GMSI_ALERT_WEBHOOK_URL is not an address.', {
+      hint: 'It looks like https://hooks.slack.com/services/…',
+    });
+  }
+  return new Secret(url);
+}
+
+function readPort(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const port = Number(text);
+  if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
+    throw new ConfigError(`GMSI_METRICS_PORT is "${text}".`, {
+      hint: 'It must be a port from 1 to 65535, or 0 for any.',
+    });
+  }
+  return port;
+}
+
+function readTracing(env: Environment): boolean {
+  const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  return endpoint !== undefined && env.OTEL_SDK_DISABLED?.trim().toLowerCase() !== 'true';
 }
 
 function expandHome(path: string): string {

@@ -26,7 +26,7 @@ const allowed: Record<string, readonly string[]> = {
   // Pure: what there is in the service, what a job asks for, which days that makes.
   feeds: ['errors.ts', 'nearest.ts'],
   window: ['type job/job.ts'],
-  job: ['errors.ts', 'nearest.ts', 'type feeds/feed.ts'],
+  job: ['errors.ts', 'nearest.ts', 'secret.ts', 'type feeds/feed.ts'],
   api: ['errors.ts', 'type secret.ts', 'type job/job.ts'],
   // `window-state.ts` is the table of states that SQL and the pipeline share.
   warehouse: [
@@ -37,6 +37,42 @@ const allowed: Record<string, readonly string[]> = {
     ...['errors.ts', 'type log.ts', 'type secret.ts'],
     ...['api/', 'feeds/', 'job/', 'window/', 'warehouse/queries/', 'warehouse/errors.ts'],
     ...['type warehouse/connect.ts', 'type warehouse/tables/'],
+  ],
+  export: [
+    ...['errors.ts', 'version.ts', 'warehouse/queries/export-rows.ts', 'warehouse/errors.ts'],
+    ...['type warehouse/connect.ts', 'type warehouse/queries/run-check.ts'],
+  ],
+  // Finds what is wrong in the warehouse; all of its SQL is in jobs/checks.
+  check: [
+    ...['errors.ts', 'nearest.ts', 'type feeds/feed.ts'],
+    ...['warehouse/queries/run-check.ts', 'type warehouse/connect.ts'],
+  ],
+  // Decides when and where the pipeline's stages run; what a stage does is the pipeline's.
+  worker: [
+    ...['errors.ts', 'type log.ts', 'feeds/catalog.ts', 'api/errors.ts', 'type api/client.ts'],
+    ...['type job/definition.ts', 'type job/job.ts', 'job/job-file-error.ts'],
+    ...['pipeline/', 'warehouse/queries/', 'warehouse/errors.ts'],
+    ...['type warehouse/connect.ts', 'type warehouse/tables/'],
+  ],
+  // Watches; nothing on the data's way knows that it is watched.
+  telemetry: [
+    ...[
+      'errors.ts',
+      'version.ts',
+      'type config.ts',
+      'type log.ts',
+      'type secret.ts',
+      'type worker/events.ts',
+    ],
+    ...[
+      'api/outcome.ts',
+      'type api/client.ts',
+      'feeds/catalog.ts',
+      'type job/job.ts',
+      'job/job-file-error.ts',
+    ],
+    ...['pipeline/', 'window/', 'terminal/table.ts', 'type warehouse/connect.ts', 'warehouse/migrate.ts'],
+    ...['warehouse/queries/'],
   ],
   terminal: ['type log.ts', 'type pipeline/open-load.ts'],
 };

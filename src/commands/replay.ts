@@ -1,14 +1,12 @@
-import { openWarehouse, readJobs, runBy, type Session, today } from '../compose.ts';
-import { ConfigError } from '../errors.ts';
+import { openWarehouse, readJobs, runBy, type Session } from '../compose.ts';
 import { exitCodeOfOutcome, worst } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
 import type { Job } from '../job/job.ts';
 import { type ReplayContext, type ReplayResult, replay } from '../pipeline/replay.ts';
-import { listsFor, scopeOf } from '../pipeline/resolve-job.ts';
 import { count, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { readLookups } from '../warehouse/queries/lookups.ts';
-import { wantedDays } from '../window/wanted-days.ts';
+import { knownScope } from './known-scope.ts';
 
 export interface ReplayOptions {
   readonly dryRun?: boolean;
@@ -47,16 +45,7 @@ async function partsOfJobs(session: Session, db: Warehouse, jobs: readonly Job[]
   const lookups = await readLookups(db);
   return jobs.map((job) => {
     const feed = feedNamed(job.feed);
-    if (listsFor(feed).some((list) => lookups.refreshedAt[list] === null)) {
-      throw new ConfigError(
-        `Nothing of ${job.name} can be replayed: the warehouse does not know its series.`,
-        {
-          hint: 'Run gmsi lookups, or load the job first.',
-        },
-      );
-    }
-    // Job files with a start in the future are refused, so a period always has a day.
-    const scope = scopeOf(job, wantedDays(job, today(session))!, lookups);
+    const scope = knownScope(session, job, lookups, 'replayed');
     return { feed, fields: job.fields, scope, job: job.name };
   });
 }

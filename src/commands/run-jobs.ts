@@ -10,6 +10,7 @@ import {
 import { exitCodeOf, exitCodeOfOutcome, exitCodes, explain, worst } from '../exit.ts';
 import type { Job } from '../job/job.ts';
 import type { RunContext, RunResult } from '../pipeline/open-load.ts';
+import { alertAfterRun } from '../telemetry/start-telemetry.ts';
 import { showProgress } from '../terminal/progress.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { describeSummary, type RunSummary, summaryAsJson } from './run-summary.ts';
@@ -30,12 +31,26 @@ export async function runJobs<Result extends RunResult>(
   serviceAccess(session);
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
+  try {
+    return await runEach(session, warehouse.db, jobs, runner);
+  } finally {
+    // Also where a job could not even begin: whoever has cron run it may only ever see this. A person who stops it knows.
+    if (!session.stop.aborted) await alertAfterRun(jobs, { ...session, warehouse: warehouse.db });
+  }
+}
+
+async function runEach<Result extends RunResult>(
+  session: Session,
+  warehouse: Warehouse,
+  jobs: readonly Job[],
+  runner: JobRunner<Result>,
+): Promise<number> {
   const codes: number[] = [];
   const summaries: object[] = [];
   for (const job of jobs) {
     let summary: Result & RunSummary;
     try {
-      summary = await runJob(session, warehouse.db, job, runner);
+      summary = await runJob(session, warehouse, job, runner);
     } catch (error) {
       // With jobs before or after it, what they did is told all the same.
       if (jobs.length === 1) throw error;

@@ -30,7 +30,7 @@ export function describeSummary(summary: RunSummary): string {
   const { job, totals, seconds, loadId, outcome, live } = summary;
   if (summary.isElsewhere) return `${job.name}: another sync of it is under way; left to that one\n`;
   if (loadId === undefined && outcome === 'done') return describeNothingToDo(summary);
-  const { records, rows_inserted, rows_changed, records_rejected } = totals;
+  const { records, rows_inserted, rows_changed, rows_retracted, records_rejected } = totals;
   const unchanged = records - rows_inserted - rows_changed - records_rejected;
   return `${[
     `${job.name}: ${headline(summary)}`,
@@ -46,6 +46,7 @@ export function describeSummary(summary: RunSummary): string {
           [rows_inserted, 'new'],
           [rows_changed, 'changed'],
           [unchanged, 'in already'],
+          [rows_retracted, 'retracted'],
         ]),
       ],
       [

@@ -3,8 +3,10 @@ import type { Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { type SandboxOptions, startSandbox } from '../sandbox/index.ts';
 import { facts } from '../terminal/table.ts';
+import { wholeNumber } from './whole-number.ts';
 
 export interface SandboxFlags {
+  readonly host: string;
   readonly port: string;
   readonly seed: string;
   readonly key: string[];
@@ -38,6 +40,7 @@ export async function sandboxCommand(session: Session, flags: SandboxFlags): Pro
 
 async function start(flags: SandboxFlags) {
   const options: SandboxOptions = {
+    host: flags.host,
     port: wholeNumber('--port', flags.port),
     seed: flags.seed,
     keys: flags.key,
@@ -67,11 +70,4 @@ function parseOptions(text = '{}'): SandboxOptions {
       hint: `For instance --options '{"changes":{"late":0.01}}'`,
     });
   }
-}
-
-function wholeNumber(flag: string, text: string): number {
-  if (!/^\d+$/.test(text)) {
-    throw new ConfigError(`${flag} is "${text}".`, { hint: 'It must be a whole number.' });
-  }
-  return Number(text);
 }

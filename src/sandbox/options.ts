@@ -64,7 +64,9 @@ export interface FaultOptions {
 
 /** Every setting of a sandbox, defaults filled in. All but `clock` and the matchers of scripts can be written as JSON. */
 export interface SandboxSettings {
-  /** 0 takes a free port. The sandbox listens on 127.0.0.1 only. */
+  /** The address to listen on. On any but 127.0.0.1, whoever reaches this machine reaches the sandbox. */
+  readonly host: string;
+  /** 0 takes a free port. */
   readonly port: number;
   /** All data follow from it, and the secret that signs cursors: a restarted sandbox accepts its earlier cursors. */
   readonly seed: string;
@@ -125,6 +127,7 @@ export type SandboxOptions = Partial<
 const LIMITS: Limits = { perSecond: 25, burst: 50, perMonth: 250_000 };
 
 const DEFAULTS: SandboxSettings = {
+  host: '127.0.0.1',
   port: 0,
   seed: 'sandbox',
   keys: ['sandbox-key'],

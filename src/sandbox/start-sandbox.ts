@@ -22,7 +22,7 @@ import { type TruthItem, truthOfFeed } from './truth-of-feed.ts';
 
 /** A running sandbox. */
 export interface Sandbox extends AsyncDisposable {
-  /** `http://127.0.0.1:<port>`, without `/v1`. */
+  /** `http://<host>:<port>`, without `/v1`; an address of this machine where it listens on all of them. */
   readonly url: string;
   readonly port: number;
   /**
@@ -43,7 +43,7 @@ export interface Sandbox extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Starts the emulated service on 127.0.0.1. Throws a RangeError for options out of bounds. */
+/** Starts the emulated service, on 127.0.0.1 unless told otherwise. Throws a RangeError for options out of bounds. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = settingsFrom(options);
   const stopped = new AbortController();
@@ -57,14 +57,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     stopping: stopped.signal,
   };
   const app = serverOf(service);
-  await app.listen({ host: '127.0.0.1', port: settings.port });
+  const url = await app.listen({ host: settings.host, port: settings.port });
   const { port } = app.server.address() as AddressInfo;
   const stop = async () => {
     stopped.abort();
     await app.close();
   };
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     port,
     script: service.faults.script,
     stats: service.counts.stats,

