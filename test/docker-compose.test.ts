@@ -8,35 +8,75 @@ import { jobFor, quarter } from './cli/jobs.ts';
 
 interface Service {
   readonly image: string;
+  readonly build?: { readonly args: Readonly<Record<string, string>> };
   readonly environment?: Readonly<Record<string, string>>;
   readonly command?: readonly string[];
   readonly volumes?: readonly string[];
-  readonly ports: readonly string[];
+  readonly ports?: readonly string[];
   readonly profiles?: readonly string[];
-  readonly healthcheck: { readonly test: readonly string[] };
+  readonly healthcheck?: { readonly test: readonly string[] };
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly deploy?: { readonly replicas: number };
 }
 
+type Name = 'postgres' | 'redis' | 'worker' | 'demo-worker' | 'sandbox';
+
 interface ComposeFile {
-  readonly services: { readonly postgres: Service; readonly redis: Service };
+  readonly services: Readonly<Record<Name, Service>>;
   readonly volumes: Readonly<Record<string, unknown>>;
 }
 
-it('opens its ports to this machine only, pins its images and checks the health of both services', async () => {
+it('opens its ports to this machine only, and pins the images that it does not build', async () => {
   const { services, volumes } = await composeFile({});
-  expect(Object.keys(services)).toEqual(['postgres', 'redis']);
-  for (const { image, ports, healthcheck } of Object.values(services)) {
-    expect(image).toMatch(/^\w+:\d+\.\d+$/);
-    expect(ports.every((port) => port.startsWith('127.0.0.1:'))).toBe(true);
-    expect(healthcheck.test[0]).toMatch(/^CMD/);
+  const { postgres, redis, sandbox } = services;
+  for (const { ports } of [postgres, redis, sandbox]) {
+    expect(ports!.every((port) => port.startsWith('127.0.0.1:'))).toBe(true);
   }
-  const { postgres, redis } = services;
+  for (const { image, healthcheck } of [postgres, redis]) {
+    expect(image).toMatch(/^\w+:\d+\.\d+$/);
+    expect(healthcheck!.test[0]).toMatch(/^CMD/);
+  }
   expect(postgres.image).toMatch(/^postgres:18/);
-  expect(postgres.profiles).toBeUndefined();
-  expect(redis.profiles).toEqual(['redis']);
   // Below a volume that has a name, or an update of the image begins with an empty database.
   const [volume, mount] = postgres.volumes![0]!.split(':');
   expect(volumes).toHaveProperty(volume!);
   expect(postgres.environment!.PGDATA!.startsWith(`${mount}/`)).toBe(true);
+});
+
+it('starts PostgreSQL alone, and by profile Redis, workers, or a demo of all of it', async () => {
+  const services = Object.entries((await composeFile({})).services);
+  const startedBy = (profile: string) =>
+    services.filter(([, { profiles }]) => profiles?.includes(profile) ?? true).map(([name]) => name);
+  expect(startedBy('none')).toEqual(['postgres']);
+  expect(startedBy('redis')).toEqual(['postgres', 'redis']);
+  expect(startedBy('work')).toEqual(['postgres', 'redis', 'worker']);
+  expect(startedBy('demo')).toEqual(['postgres', 'redis', 'demo-worker', 'sandbox']);
+});
+
+it('runs two workers of the image that it builds, confined, once database and Redis are healthy', async () => {
+  const { services } = await composeFile({ NODE_IMAGE: 'mirror/node:22' });
+  for (const worker of [services.worker, services['demo-worker']]) {
+    expect(worker).toMatchObject({ image: 'gmsi-etl', command: ['work'], deploy: { replicas: 2 } });
+    expect(worker).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
+    expect(worker.build!.args).toEqual({ BASE: 'mirror/node:22' });
+    const healthy = { condition: 'service_healthy' };
+    expect(worker.depends_on).toEqual({ postgres: healthy, redis: healthy });
+  }
+});
+
+it('keeps the key and the database of the demo apart from those in .env', async () => {
+  const { services } = await composeFile({
+    GMSI_API_KEY: 'bought',
+    GMSI_BASE_URL: 'https://api.example.com',
+  });
+  const { worker, 'demo-worker': demo, sandbox } = services;
+  expect(worker.environment).toMatchObject({ GMSI_API_KEY: 'bought', PGDATABASE: 'gmsi' });
+  expect(demo.environment).toMatchObject({ GMSI_API_KEY: 'sandbox-key', PGDATABASE: 'postgres' });
+  const { hostname, port } = new URL(demo.environment!.GMSI_BASE_URL!);
+  expect(services).toHaveProperty(hostname);
+  expect(sandbox.ports![0]!.endsWith(`:${port}`)).toBe(true);
 });
 
 it('takes image, password and ports from .env', async () => {
@@ -76,7 +116,7 @@ it.skipIf(process.env.TEST_POSTGRES !== 'container')(
     await using container = await new GenericContainer(image)
       .withEnvironment(environment!)
       .withExposedPorts(5432)
-      .withWaitStrategy(Wait.forSuccessfulCommand(healthcheck.test.slice(1).join(' ')))
+      .withWaitStrategy(Wait.forSuccessfulCommand(healthcheck!.test.slice(1).join(' ')))
       .start();
     const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = environment!;
     const url = `postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@${container.getHost()}:${container.getMappedPort(5432)}/${POSTGRES_DB}`;
@@ -94,5 +134,6 @@ async function composeFile(env: Readonly<Record<string, string | undefined>>): P
   const text = await readFile(new URL('../docker-compose.yml', import.meta.url), 'utf8');
   return parse(
     text.replace(/\$\{(\w+):-([^}]*)\}/g, (_, name: string, otherwise: string) => env[name] || otherwise),
+    { merge: true },
   );
 }

