@@ -63,9 +63,10 @@ comment on column gmsi.live_sightings.variant is 'Further parameters of the seri
 comment on column gmsi.live_sightings.row_time is 'Time of the row.';
 comment on column gmsi.live_sightings.row_id is 'Id of the row.';
 
--- The plan is made when the first, perhaps empty, statement fires it: a nested loop would then meet thousands of rows.
+-- The plan is made when the first, perhaps empty, statement fires it: a nested loop would then meet thousands of rows. And where
+-- it cannot be had without one, up to PostgreSQL 17 the plan looks so dear that it is compiled, which takes longer than it.
 create or replace function gmsi.keep_headline_revisions() returns trigger
-  language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off as $$
+  language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off set jit = off as $$
 declare
   is_read_again boolean := current_setting('gmsi.reading_again', true) = 'on';
 begin
@@ -103,7 +104,7 @@ alter table gmsi.revisions drop constraint revisions_reason_check,
 comment on column gmsi.revisions.reason is 'Why it was replaced: changed (by the service), retracted, returned (after having been retracted), or read again (a replay filled columns from extra; the service changed nothing).';
 
 create or replace function gmsi.keep_row_revisions() returns trigger
-  language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off as $$
+  language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off set jit = off as $$
 declare
   id text := tg_argv[0];
   key text := (select string_agg(format('%I', a), ', ') from unnest(tg_argv[1:]) as a);

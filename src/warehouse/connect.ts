@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { WarehouseAddress } from '../config.ts';
 import { ConfigError } from '../errors.ts';
 import { version } from '../version.ts';
-import { namedDatabaseError } from './errors.ts';
+import { missesPartition, namedDatabaseError } from './errors.ts';
 import type { Database } from './tables/database.ts';
 
 /** The warehouse's database, every table below the schema `gmsi`. */
@@ -69,9 +69,16 @@ function preparing(pool: pg.Pool): PostgresPool {
   return {
     async connect() {
       const client = await pool.connect();
+      let isStale = false;
       const query = (text: string, values: readonly unknown[]) =>
-        client.query({ text, values: [...values], ...(values.length > 0 ? { name: nameOf(text) } : {}) });
-      return { query, release: () => client.release() } as unknown as PostgresPoolClient;
+        client
+          .query({ text, values: [...values], ...(values.length > 0 ? { name: nameOf(text) } : {}) })
+          .catch((error: unknown) => {
+            isStale ||= missesPartition(error);
+            throw error;
+          });
+      // A connection that has missed a partition would go on missing it.
+      return { query, release: () => client.release(isStale) } as unknown as PostgresPoolClient;
     },
     end: () => pool.end(),
   };

@@ -12,6 +12,17 @@ export class WarehouseFull extends GmsiError {
 
 /** Class 08 connection exceptions, 40001/40P01 serialisation and deadlock, 53300 connections, 57P0x shutting down. */
 const passing = /^(08...|40001|40P01|53300|55P03|57P0[1-3])$/;
+/**
+ * True where a row found no partition. Each is made before its rows are written, so this is a connection that does not know of
+ * it yet: seen on PostgreSQL 15, where another one attached it at that moment. A new connection does.
+ */
+export function missesPartition(error: unknown): boolean {
+  return (
+    (error as { code?: string }).code === '23514' &&
+    /^no partition of relation/.test((error as Error).message)
+  );
+}
+
 const network = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
 const privileges = 'The user needs what docs/operating.md lists under "Privileges"; gmsi doctor checks them.';
 
@@ -26,7 +37,7 @@ export function namedDatabaseError(error: unknown): unknown {
   const cut =
     code === undefined &&
     /^(Connection terminated|Client has encountered a connection error|timeout e)/.test(error.message);
-  if (cut || (code && (passing.test(code) || network.has(code)))) {
+  if (cut || missesPartition(error) || (code && (passing.test(code) || network.has(code)))) {
     return new WarehouseUnavailable(`The warehouse does not answer: ${error.message}`, {
       cause: error,
       hint: 'Is PostgreSQL running at the address in DATABASE_URL? A rerun goes on where this one stopped.',

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
-import { namedDatabaseError } from '../../src/warehouse/errors.ts';
+import { namedDatabaseError, WarehouseUnavailable } from '../../src/warehouse/errors.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 
 test('a statement with parameters is prepared once a connection, one without is not', async () => {
@@ -23,4 +23,17 @@ test('a pooler that loses prepared statements is told apart from a bug', async (
   const lost = await sql`select ${2}::int`.execute(db).catch(namedDatabaseError);
   expect(lost).toBeInstanceOf(ConfigError);
   expect((lost as ConfigError).hint).toMatch(/session pooling/);
+});
+
+test('a connection that has missed a partition is not used again, and the page is tried on another one', async () => {
+  await using warehouse = await aWarehouse({ connections: 1 });
+  const { db } = warehouse;
+  const connection = async () =>
+    (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)).rows[0]!.pid;
+  const before = await connection();
+  const missed = sql`
+    insert into gmsi.headlines (headline_id, country, topic, match_type, published_at, is_backfilled, load_id)
+    values (gen_random_uuid(), 'US', 'Wars', 'COMBINED', '2026-01-01', true, ${1})`.execute(db);
+  expect(namedDatabaseError(await missed.catch((error) => error))).toBeInstanceOf(WarehouseUnavailable);
+  expect(await connection()).not.toBe(before);
 });

@@ -149,13 +149,18 @@ export async function insertWindows(
       from planned
       where w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and w.state = 'drained'
         and ${key('w')} = ${key('planned')}
-      returning ${sql.join(['country', 'topic', 'ticker', 'variant', 'first_day', 'last_day'].map((name) => sql.ref(`w.${name}`)))}
     )
     insert into gmsi.windows (feed, match_type, country, topic, ticker, variant, first_day, last_day)
     select ${scope.feed}, ${scope.matchType}, planned.* from planned
-    where not exists (select from again where ${key('again')} = ${key('planned')})
-      and not exists (select from gmsi.windows w where w.feed = ${scope.feed} and w.match_type = ${scope.matchType}
-        and ${isOpen} and ${key('w')} = ${key('planned')})
+    -- Looked up one by one, by the index: where the statistics know of no open window yet, the planner would compare each
+    -- planned one with all that the batches before have planned.
+    left join lateral (
+      select true as stands from gmsi.windows w
+      where w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and (${isOpen} or w.state = 'drained')
+        and ${key('w')} = ${key('planned')}
+      limit 1
+    ) as same on true
+    where same.stands is null
   `.execute(db);
 }
 
