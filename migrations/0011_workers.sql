@@ -32,7 +32,7 @@ comment on column gmsi.schedules.cron is 'Cron expression of five fields, in tim
 comment on column gmsi.schedules.timezone is 'IANA name of the time zone of cron.';
 comment on column gmsi.schedules.fired_at is 'When it was last due and begun. It is due again at the first time after this that cron names; however many were missed, it is begun once.';
 comment on column gmsi.schedules.resumes_at is 'Until when it is paused; null where it is not.';
-comment on column gmsi.schedules.paused_because is 'budget: the month''s requests are used up · failures: one window after the other failed.';
+comment on column gmsi.schedules.paused_because is 'budget: the month''s requests are used up · failures: one window after the other failed, or it could not be planned.';
 comment on column gmsi.schedules.pause_error is 'The error that paused it.';
 comment on column gmsi.schedules.pauses is 'Pauses for failures in a row; each is twice as long as the one before.';
 

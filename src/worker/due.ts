@@ -7,6 +7,7 @@ import type { Schedule } from '../warehouse/queries/schedules.ts';
  *
  * Where clocks go forward over the time of a daily schedule, it is due at the end of the gap; where they go back over it, at
  * the first of the two times. Hourly ones are due every hour that passes.
+ * @throws where this machine does not know the cron expression or the time zone
  */
 export function dueSince(
   { cron, timezone, fired_at }: Pick<Schedule, 'cron' | 'timezone' | 'fired_at'>,

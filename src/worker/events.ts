@@ -29,11 +29,11 @@ export type WorkerEvent =
     }
   /** A job was due, or what had paused it is over. */
   | (OfJob & { readonly type: 'job begun'; readonly dueAt: Date })
-  /** A job could not be planned, and is left until it is due again. */
+  /** A job cannot be run as it is defined, and is left until it is due again. */
   | (OfJob & { readonly type: 'job refused'; readonly error: Error })
   | (OfJob & { readonly type: 'run planned'; readonly runId: number })
   | (OfJob & { readonly type: 'run finished'; readonly runId: number; readonly outcome: LoadOutcome })
-  /** The month's requests are used up, or one window after the other failed; it goes on by itself. */
+  /** The month's requests are used up, or one window (or try to plan it) after the other failed; it goes on by itself. */
   | (OfJob & {
       readonly type: 'job paused';
       readonly because: 'budget' | 'failures';

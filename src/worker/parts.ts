@@ -1,4 +1,6 @@
 import { feedNamed } from '../feeds/catalog.ts';
+import type { Job } from '../job/job.ts';
+import { JobFileError } from '../job/job-file-error.ts';
 import type { LoadEnd } from '../pipeline/drain-claimed.ts';
 import { type FailureStreak, failureStreak } from '../pipeline/drain-claimed.ts';
 import { withLearnedReading } from '../pipeline/learned-reading.ts';
@@ -7,9 +9,12 @@ import { type LookBack, watchLookBack } from '../pipeline/look-back.ts';
 import { countingTotals, type OpenLoad, openLoad } from '../pipeline/open-load.ts';
 import { originOf } from '../pipeline/origin.ts';
 import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
-import { finishedAmong, type Run, readRun } from '../warehouse/queries/runs.ts';
+import { addTasks, withdrawLabelled } from '../warehouse/queries/queue.ts';
+import { endChangedRun, finishedAmong, type Run, readRun } from '../warehouse/queries/runs.ts';
 import { readDefinition } from '../warehouse/queries/schedules.ts';
 import type { Service, WorkerContext } from './context.ts';
+import { refuseJob } from './refuse.ts';
+import { planTask, runLabel } from './tasks.ts';
 
 /** This worker's part in a run: a load of its own, which all of its tasks of the run share. */
 export interface Part {
@@ -99,13 +104,40 @@ export function keepParts(context: WorkerContext): Parts {
     },
   };
 }
+
+/** Whether a job is no longer what its run was planned for. Then the run is over, and one of what it is now is planned. */
+async function isChanged({ warehouse, log }: WorkerContext, run: Run, job: Job): Promise<boolean> {
+  const ended = await withWarehouseRetries(() =>
+    warehouse.transaction().execute(async (trx) => {
+      const runId = await endChangedRun(trx, run, job);
+      if (runId === undefined) return false;
+      await withdrawLabelled(trx, runLabel(runId));
+      await addTasks(trx, [planTask(run)]);
+      return true;
+    }),
+  );
+  if (ended)
+    log.warn({ job: run.job, command: run.command }, 'a job was changed under way; it is planned anew');
+  return ended;
+}
+
 async function openPart(context: WorkerContext, runId: number): Promise<OpenPart | undefined> {
   const { warehouse, events } = context;
   const run = await withWarehouseRetries(() => readRun(warehouse, runId));
   if (!run || run.finishedAt) return undefined;
   const definition = await withWarehouseRetries(() => readDefinition(warehouse, run.job));
   if (!definition) return undefined;
-  const { job } = await withLearnedReading(warehouse, context.readDefinition(run.job, definition));
+  let defined: Job;
+  try {
+    defined = context.readDefinition(run.job, definition);
+  } catch (error) {
+    if (!(error instanceof JobFileError)) throw error;
+    // Thrown on, it would fail every task of the run in turn, for ever.
+    await refuseJob(context, run, runId, error);
+    return undefined;
+  }
+  const { job } = await withLearnedReading(warehouse, defined);
+  if (await isChanged(context, run, job)) return undefined;
   const feed = feedNamed(job.feed);
   const service = context.openService(job, run.command);
   const { scope, command, unsettledFrom } = run;

@@ -42,7 +42,7 @@ export async function pauseJob(
     { job, command, until, why: error.message },
     isSpent
       ? 'the request budget is spent; the job goes on by itself next month'
-      : 'one window after the other failed; the job goes on by itself after a pause',
+      : 'the job failed time after time; it goes on by itself after a pause',
   );
   events.emit({ type: 'job paused', job, command, because, error, resumesAt: until });
 }

@@ -6,11 +6,11 @@ import { resolveRun } from '../pipeline/resolve-job.ts';
 import { nameOfSync } from '../pipeline/sync.ts';
 import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
 import { countOpen } from '../warehouse/queries/claims.ts';
-import { addTasks } from '../warehouse/queries/queue.ts';
-import { beginRun, type PlannedRun } from '../warehouse/queries/runs.ts';
+import { addTasks, withdrawLabelled } from '../warehouse/queries/queue.ts';
+import { beginRun, endChangedRun, type PlannedRun } from '../warehouse/queries/runs.ts';
 import { claimSync } from '../warehouse/queries/sync-lock.ts';
 import type { JobCommand } from '../warehouse/tables/database.ts';
-import { tendTask } from './tasks.ts';
+import { runLabel, tendTask } from './tasks.ts';
 
 /** A run that was handed to the workers. */
 export interface BegunRun {
@@ -30,11 +30,26 @@ export async function planRun(
   options: PlanOptions,
 ): Promise<BegunRun | undefined> {
   const context = await runWithLearnedReading(given);
-  const planned = await (command === 'sync' ? planSyncRun(context) : planBackfillRun(context, options));
+  if (command === 'backfill') return begin(context, await planBackfillRun(context, options));
+  const { warehouse, job, log } = context;
+  // Held until the run has begun: `gmsi sync`, which looks for a run once the claim is its own, would find none before.
+  await using claim = await claimSync(warehouse, nameOfSync(job));
+  if (!claim.isOurs) {
+    log.info({ job: job.name }, 'gmsi sync is at this job already; left to that');
+    return undefined;
+  }
+  return await begin(context, await planSyncRun(context));
+}
+
+async function begin(
+  { warehouse, leaseSeconds }: RunContext,
+  planned: PlannedRun | undefined,
+): Promise<BegunRun | undefined> {
   if (!planned) return undefined;
-  const { warehouse, leaseSeconds } = context;
   const runId = await withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
+      const changed = await endChangedRun(trx, planned, planned.scope);
+      if (changed !== undefined) await withdrawLabelled(trx, runLabel(changed));
       const id = await beginRun(trx, planned);
       await addTasks(trx, [tendTask(id)]);
       return id;
@@ -55,12 +70,7 @@ async function planBackfillRun(context: RunContext, options: PlanOptions): Promi
 }
 
 async function planSyncRun(context: RunContext): Promise<PlannedRun | undefined> {
-  const { warehouse, job, log } = context;
-  await using claim = await claimSync(warehouse, nameOfSync(job));
-  if (!claim.isOurs) {
-    log.info({ job: job.name }, 'gmsi sync is at this job already; left to that');
-    return undefined;
-  }
+  const { job } = context;
   const run = await resolveRun(context);
   const plan = run.scope && (await planDueSync(context, run, run.scope));
   if (!plan) return undefined;

@@ -7,6 +7,7 @@ import { readDefinition } from '../warehouse/queries/schedules.ts';
 import type { WorkerContext } from './context.ts';
 import { pauseJob } from './pause.ts';
 import { planRun } from './plan-run.ts';
+import { refuseJob } from './refuse.ts';
 import { type PlanPayload, planTask } from './tasks.ts';
 
 /** How long a worker that stops may still ask for tasks. */
@@ -14,9 +15,10 @@ const secondsToStop = 1;
 
 /**
  * Plans a run of a job that is due.
+ * @param isLast where planning it is not tried again: then what may pass pauses the job, so that the run is not lost
  * @throws what may pass, such as a service that does not answer
  */
-export async function plan(context: WorkerContext, due: PlanPayload): Promise<void> {
+export async function plan(context: WorkerContext, due: PlanPayload, isLast: boolean): Promise<void> {
   const { warehouse, stop } = context;
   // Whoever is next takes it up: a run that is due must not be lost with this worker.
   const leaveToOthers = () => withWarehouseRetries(() => addTasks(warehouse, [planTask(due, secondsToStop)]));
@@ -26,13 +28,13 @@ export async function plan(context: WorkerContext, due: PlanPayload): Promise<vo
   } catch (error) {
     if (stop.aborted) await leaveToOthers();
     else if (error instanceof BudgetSpent) await pauseJob(context, due, undefined, error);
-    else if (error instanceof JobFileError || error instanceof LookupUnreadable) {
-      context.log.error({ ...due, why: error.message }, 'a job cannot be run; left until it is due again');
-      context.events.emit({ type: 'job refused', ...due, error });
-    } else if (error instanceof GmsiError && error.kind === 'fatal') {
+    else if (error instanceof JobFileError || error instanceof LookupUnreadable)
+      await refuseJob(context, due, undefined, error);
+    else if (error instanceof GmsiError && error.kind === 'fatal') {
       context.fail(error);
       await leaveToOthers();
-    } else throw error;
+    } else if (isLast) await pauseJob(context, due, undefined, error as Error);
+    else throw error;
   }
 }
 

@@ -55,7 +55,13 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     steadyPool(pool),
     identity.concurrency,
   );
-  const registered = await keepRegistered(context, { ...identity, worker_id: workerId }, parts, inHand);
+  // Thrown on, it would leave the queue running, whose connections keep the process from ending.
+  const registered = await keepRegistered(context, { ...identity, worker_id: workerId }, parts, inHand).catch(
+    (error: unknown) => {
+      fail(error);
+      return undefined;
+    },
+  );
   events.emit({ type: 'worker started', workerId, concurrency: identity.concurrency });
   log.info({ worker: workerId, concurrency: identity.concurrency }, 'working');
   // It ends by itself where it cannot tell the warehouse what became of its tasks.
@@ -68,7 +74,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   await runner.stop().catch(fail);
   await runner.promise.catch(() => {});
   await parts.closeAll({ outcome: failure ? 'failed' : 'interrupted', error: failure?.error });
-  await registered.end();
+  await registered?.end();
   events.emit({ type: 'worker stopped', workerId, error: failure?.error });
   if (failure) throw failure.error;
 }
@@ -106,19 +112,21 @@ async function start(context: TaskContext, pgPool: pg.Pool, concurrency: number)
 function taskList(context: TaskContext): TaskList {
   const { log, events, parts, inHand } = context;
   const told =
-    <Payload>(task: string, work: (payload: Payload) => Promise<void>) =>
+    <Payload>(task: string, work: (payload: Payload, isLast: boolean) => Promise<void>) =>
     async (payload: unknown, { job }: JobHelpers) => {
       const { key } = job;
+      const isLast = job.attempts >= job.max_attempts;
       const startedAt = performance.now();
       inHand.add(job.id);
       events.emit({ type: 'task started', task, key });
       try {
-        await work(payload as Payload);
+        await work(payload as Payload, isLast);
         events.emit({ type: 'task finished', task, key, ms: performance.now() - startedAt });
       } catch (cause) {
         const error = cause instanceof Error ? cause : new Error(String(cause));
-        const isLast = job.attempts >= job.max_attempts;
-        log.debug({ task, key, attempt: job.attempts, of: job.max_attempts, err: error }, 'a task failed');
+        const what = { task, key, attempt: job.attempts, of: job.max_attempts, err: error };
+        if (isLast) log.warn(what, 'a task failed, and is not tried again');
+        else log.debug(what, 'a task failed');
         events.emit({ type: 'task failed', task, key, error, isLast });
         throw error;
       } finally {
@@ -127,7 +135,9 @@ function taskList(context: TaskContext): TaskList {
     };
   return {
     [taskNames.tick]: told(taskNames.tick, () => tick(context)),
-    [taskNames.plan]: told(taskNames.plan, (payload: Parameters<typeof plan>[1]) => plan(context, payload)),
+    [taskNames.plan]: told(taskNames.plan, (payload: Parameters<typeof plan>[1], isLast) =>
+      plan(context, payload, isLast),
+    ),
     [taskNames.tend]: told(taskNames.tend, (payload: Parameters<typeof tend>[2]) =>
       tend(context, parts, payload),
     ),

@@ -29,7 +29,7 @@ import { drainTasks, liveTasks, type RunPayload, runLabel, tendTask } from './ta
  */
 const queuedAtMost = 500;
 
-/** How soon a run is looked after again, in seconds: while it has tasks, and while another process holds its windows. */
+/** How soon a run is looked after again, in seconds: while it has tasks, and while others have its windows. */
 const again = { busy: 1, waiting: 3 };
 
 /** Keeps a run supplied with tasks; once there is nothing left to do, ends it. */
@@ -65,8 +65,9 @@ async function supply(trx: Warehouse, run: Run, leaseSeconds: number): Promise<{
   const room = queuedAtMost - waiting;
   const queued = room > 0 ? await queueWindows(trx, scope, since, drainTasks(runId, command), room) : 0;
   if (waiting + queued > 0) return { after: again.busy };
-  const { held } = await countUnqueued(trx, scope, since);
-  if (held > 0) return { after: again.waiting };
+  // Free ones that could not be queued are so already, by another run.
+  const { free, held } = await countUnqueued(trx, scope, since);
+  if (free + held > 0) return { after: again.waiting };
   const series = await takeLiveSeries(trx, runId);
   if (series.length === 0) return {};
   await addTasks(trx, liveTasks(runId, command, series));

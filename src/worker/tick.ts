@@ -1,3 +1,5 @@
+import type { Budget } from '../job/job.ts';
+import { JobFileError } from '../job/job-file-error.ts';
 import { requestLimit } from '../pipeline/request-budget.ts';
 import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
 import { addTasks, isQueued } from '../warehouse/queries/queue.ts';
@@ -31,7 +33,7 @@ export async function tick(context: WorkerContext): Promise<void> {
         if (await isQueued(trx, plan.key)) continue;
         const dueAt = schedule.resumes_at
           ? await resumesSince(context, schedule, now)
-          : dueSince(schedule, now);
+          : scheduledSince(context, schedule, now);
         if (!dueAt) continue;
         await addTasks(trx, [plan]);
         await noteFired(trx, schedule, now);
@@ -47,6 +49,21 @@ export async function tick(context: WorkerContext): Promise<void> {
   }
 }
 
+/** Since when a job is due by its schedule; never where this machine does not know its cron expression or time zone. */
+function scheduledSince({ log }: WorkerContext, schedule: Schedule, now: Date): Date | undefined {
+  try {
+    return dueSince(schedule, now);
+  } catch (error) {
+    // Thrown on, it would keep all other jobs from their time as well.
+    const { job, command, cron, timezone } = schedule;
+    log.error(
+      { job, command, cron, timezone, why: (error as Error).message },
+      'a schedule is not understood on this machine; the job is not begun by it',
+    );
+    return undefined;
+  }
+}
+
 /** Since when a paused job may go on; also since its budget was raised, or another key is used. */
 async function resumesSince(
   { warehouse, readDefinition: parse, usedRequests }: WorkerContext,
@@ -57,5 +74,13 @@ async function resumesSince(
   if (paused_because !== 'budget') return undefined;
   const definition = await readDefinition(warehouse, job);
   if (!definition) return undefined;
-  return (await usedRequests()) < requestLimit(command, parse(job, definition).budget) ? now : undefined;
+  let budget: Budget;
+  try {
+    ({ budget } = parse(job, definition));
+  } catch (error) {
+    // Thrown on, it would keep all other jobs from their time as well.
+    if (error instanceof JobFileError) return undefined;
+    throw error;
+  }
+  return (await usedRequests()) < requestLimit(command, budget) ? now : undefined;
 }

@@ -5,6 +5,7 @@ import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { missingPrivileges } from '../../src/warehouse/queries/health.ts';
+import { registerWorker } from '../../src/warehouse/queries/workers.ts';
 import type { Database } from '../../src/warehouse/tables/database.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
@@ -36,7 +37,7 @@ async function dropRole(db: Kysely<Database>, name: string): Promise<void> {
   await sql.raw(`drop role ${name}`).execute(db);
 }
 
-test('the privileges that are documented for a loading user are enough to load, twice', async () => {
+test('the privileges that are documented for a loading user are enough to load, twice, and to be a worker', async () => {
   await using warehouse = await aWarehouse();
   await using loader = await aUser(warehouse, 'loader');
   await using sandbox = await startSandbox({ limits: null });
@@ -46,6 +47,8 @@ test('the privileges that are documented for a loading user are enough to load, 
   expect(await runBackfill({ job, db: loader.db, sandbox })).toMatchObject({ outcome: 'done' });
   const plan = { fullRefresh: true, retryRefused: true };
   expect(await runBackfill({ job, db: loader.db, sandbox, plan })).toMatchObject({ outcome: 'done' });
+  const worker = { worker_id: 'w', run_by: 'test', version: 'test', key_fingerprint: 'k', concurrency: 1 };
+  await registerWorker(loader.db, worker);
 });
 
 test('each of these privileges is needed: without it the doctor says so', async () => {

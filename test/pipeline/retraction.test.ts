@@ -1,13 +1,15 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Page } from '../../src/api/page.ts';
+import { feedNamed } from '../../src/feeds/catalog.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { beginDrain } from '../../src/warehouse/queries/claims.ts';
 import { saveLearnedFacts } from '../../src/warehouse/queries/learned-facts.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { countRows, windowsOf } from '../support/warehouse-state.ts';
 
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-20' };
 const before = '2026-09-21T00:00:00Z';
@@ -184,6 +186,32 @@ describe('a service whose days begin at another hour', () => {
     await sql`delete from gmsi.learned_facts`.execute(db);
     expect((await runBackfill(late)).totals.rows_retracted).toBeGreaterThan(0);
   });
+});
+
+it('a load that has lost its window does not make the one that has it now forget what it met', async () => {
+  await using warehouse = await aWarehouse();
+  await using service = await aChangeableService({ withdrawn: 0, late: 0, revised: 0 });
+  const { db } = warehouse;
+  const { sandbox, clock } = service;
+  await runBackfill({ job, db, sandbox, clock });
+  const { table } = feedNamed('gmsi-headlines');
+  const series = { country: 'US', topic: 'Inflation-Food', ticker: '', matchType: 'COMBINED', variant: '' };
+  const request = { start: '2026-09-01', end: '2026-09-20', pageSize: 50, settledBefore: '2026-09-21' };
+  const [window] = await windowsOf(db);
+  let pages = 0;
+  const { totals } = await runBackfill({
+    ...{ job, db, sandbox, clock, plan: refresh },
+    async aroundPage(ask) {
+      if (++pages === 4) {
+        const silentTooLong = { windowId: window!.window_id, loadId: 999 };
+        const begun = beginDrain(db, silentTooLong, { table, series }, { ...request, isRestart: false });
+        expect(await begun).toBeUndefined();
+      }
+      return ask();
+    },
+  });
+  expect(pages).toBeGreaterThan(4);
+  expect(totals.rows_retracted).toBe(0);
 });
 
 it('ten identical drains write no row', async () => {

@@ -1,6 +1,9 @@
-import { expect, it } from 'vitest';
+import { sql } from 'kysely';
+import { expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
+import { aLog } from '../support/a-log.ts';
 import { aWorker, registered, tickNow, told } from '../support/a-worker.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -79,3 +82,90 @@ it('pauses a job whose windows fail one after the other, and goes on by itself',
   expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'done' }]);
   expect(await heldBy(db, quarter)).toEqual(servedBy(sandbox, quarter));
 });
+
+it('ends where it cannot be listed, instead of working unseen', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null });
+  await sql`drop table gmsi.workers`.execute(warehouse.db);
+  await using worker = aWorker({ warehouse, sandbox });
+  await expect(worker.ended).rejects.toThrow('gmsi.workers');
+});
+
+it('ends the run of a job whose budget is spent, also where the job was taken out of the schedule meanwhile', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  const budget = { requests_per_month: 12, reserve: 0 };
+  await registered(db, 'short', jobFor(quarter, { schedule, budget }), lastNight);
+  let asked = 0;
+  await using worker = aWorker({
+    ...{ warehouse, sandbox },
+    async aroundPage(ask) {
+      if (asked++ === 0) await sql`delete from gmsi.schedules`.execute(db);
+      return ask();
+    },
+  });
+  expect(await told(worker, 'load closed')).toMatchObject([{ outcome: 'budget' }]);
+});
+
+it('pauses a job that could not be planned in any try, and goes on by itself', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  let now = new Date('2026-11-20T08:00:00Z');
+  await registered(db, 'unplanned', jobFor(quarter, { schedule, service }), lastNight);
+  sandbox.script([{ kind: 'server-error', times: 1000 }]);
+  await using worker = aWorker({ warehouse, sandbox, clock: () => now });
+  expect(await told(worker, 'task failed')).toMatchObject([{ task: 'gmsi.plan', isLast: false }]);
+  await leaveOneTry(db, 'plan:backfill:unplanned');
+  const resumesAt = new Date('2026-11-20T08:01:00Z');
+  expect(await told(worker, 'job paused')).toMatchObject([
+    { job: 'unplanned', command: 'backfill', because: 'failures', resumesAt },
+  ]);
+
+  sandbox.script([]);
+  now = resumesAt;
+  await vi.waitFor(
+    async () => {
+      await tickNow(db);
+      expect(worker.events.filter(({ type }) => type === 'job begun')).toHaveLength(2);
+    },
+    { timeout: 20_000, interval: 300 },
+  );
+  expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'done' }]);
+  expect(await heldBy(db, quarter)).toEqual(servedBy(sandbox, quarter));
+});
+
+it('warns of a task that is not tried again, and of no other', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  const one = { ...quarter, countries: ['NO'], topics: ['Inflation-Food'], to: '2024-01-31' };
+  await registered(db, 'in vain', jobFor(one, { schedule, service }), lastNight);
+  const isPage = ({ path }: { path: string }) => path.includes('/feed/');
+  sandbox.script([{ kind: 'server-error', times: 1000, match: isPage }]);
+  const { log, lines } = aLog();
+  await using worker = aWorker({ warehouse, sandbox, log });
+  const { key } = (await told(worker, 'task failed'))[0]!;
+  await leaveOneTry(db, key!);
+  expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'incomplete' }]);
+  const failed = lines.filter(({ msg }) => msg.startsWith('a task failed'));
+  expect(failed).toMatchObject([
+    { level: 20, key, attempt: 1 },
+    { level: 40, key, attempt: 5, of: 5, msg: 'a task failed, and is not tried again' },
+  ]);
+});
+
+/** Once a task has failed for the first time, lets it be tried at once and for the last time. */
+async function leaveOneTry(db: Warehouse, key: string): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const { numAffectedRows } = await sql`
+        update graphile_worker._private_jobs set attempts = max_attempts - 1, run_at = now()
+        where key = ${key} and attempts = 1 and locked_at is null
+      `.execute(db);
+      expect(numAffectedRows).toBe(1n);
+    },
+    { timeout: 20_000, interval: 20 },
+  );
+}

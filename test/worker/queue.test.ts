@@ -34,12 +34,38 @@ it('queues each window once, half-drained ones first, then the newest days, all 
   expect(await queueWindows(db, scope, since, drainTasks(2, 'sync'), 500)).toBe(0);
 
   const windows = new Map((await windowsOf(db)).map((w) => [`window:${w.window_id}`, w]));
-  const order = (await queued(db)).map(({ key }) => windows.get(key)!);
+  const order = (await queued(db)).map(({ key }) => windows.get(key!)!);
   expect(order.map(({ country, last_day }) => `${country} ${last_day}`)).toEqual([
     'NO 2024-01-06',
     ...['US 2024-12-31', 'NO 2024-12-31', 'US 2024-10-02', 'NO 2024-10-02', 'US 2024-07-04', 'NO 2024-07-04'],
     ...['US 2024-04-05', 'NO 2024-04-05', 'US 2024-01-06'],
   ]);
+});
+
+it('queues a window again whose task was tried in vain too often, in a run that is over', async () => {
+  await using warehouse = await withQueue();
+  const { db } = warehouse;
+  const scope = scopeOf(['NO']);
+  await plan(db, scope, 'P90D');
+  await queueWindows(db, scope, since, drainTasks(1, 'backfill'), 500);
+  await sql`update graphile_worker._private_jobs set attempts = max_attempts`.execute(db);
+  expect(await queueWindows(db, scope, since, drainTasks(2, 'backfill'), 500)).toBe(5);
+  expect((await queued(db)).filter(({ key }) => key !== null)).toMatchObject(
+    Array(5).fill({ run: 2, attempts: 0 }),
+  );
+});
+
+it('drains what two jobs have in common once, and the one that finds it queued already waits for it', async () => {
+  await using warehouse = await aWarehouse();
+  const clock = () => new Date('2026-11-20T12:00:00Z');
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+  const { db } = warehouse;
+  const job = jobFor(quarter, { step: 'P10D', schedule: { backfill: '30 * * * *' } });
+  for (const name of ['one', 'two']) await registered(db, name, job, new Date('2026-11-20T11:00:00Z'));
+  await using worker = aWorker({ warehouse, sandbox, clock, concurrency: 1 });
+  expect(await told(worker, 'run finished', 2)).toMatchObject(Array(2).fill({ outcome: 'done' }));
+  expect(await told(worker, 'window settled')).toHaveLength(40);
+  expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0 });
 });
 
 it('lets backfills take turns: of a large one only so much is queued that a small one comes next', async () => {
@@ -127,7 +153,7 @@ async function plan(db: Warehouse, scope: WindowScope, step: string): Promise<vo
 async function queued(db: Warehouse) {
   const { rows } = await sql<{
     id: string;
-    key: string;
+    key: string | null;
     run: number;
     locked_by: string | null;
     attempts: number;

@@ -1,10 +1,13 @@
+import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
+import { aLog } from '../support/a-log.ts';
 import { aWorker, registered, tickNow, told, type WorkerInTest } from '../support/a-worker.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
+import { countRows, windowsOf } from '../support/warehouse-state.ts';
 
 const scope = { ...quarter, countries: ['NO'], topics: ['Inflation-Food'], to: '2024-01-31' };
 const lastNight = new Date('2026-11-19T20:00:00Z');
@@ -98,6 +101,121 @@ it('runs a job that only another machine has the file of, as it was read last', 
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   expect(await heldBy(db, { ...scope, countries: ['US'] })).toEqual([]);
 });
+
+it('begins the other jobs, too, where one that is paused cannot be read by this version', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  const job = jobFor(scope, { schedule: { backfill: '15 * * * *' } });
+  await registered(db, 'a newer one', { ...job, schedule: undefined }, lastNight);
+  await sql`update gmsi.jobs set definition = definition || '{"unheard_of": 1}'`.execute(db);
+  await sql`update gmsi.schedules set resumes_at = '2026-12-01', paused_because = 'budget'`.execute(db);
+  await registered(db, 'plain', job, lastNight);
+  await using worker = aWorker({ warehouse, sandbox });
+  expect(await told(worker, 'run finished')).toMatchObject([{ job: 'plain', outcome: 'done' }]);
+});
+
+it('does not drain what a run was planned for with what its job asks for by now, and plans that instead', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  const job = jobFor(scope, { step: 'P5D', schedule: { backfill: '15 * * * *' } });
+  await registered(db, 'edited', job, lastNight);
+  const first: WorkerInTest = aWorker({
+    ...{ warehouse, sandbox, concurrency: 1 },
+    aroundPage(ask) {
+      void first.stop();
+      return ask();
+    },
+  });
+  await first.ended;
+  const left = await openWindows(db);
+  expect(left.length).toBeGreaterThan(1);
+
+  await registered(db, 'edited', { ...job, feed: 'gmsi-index' }, lastNight);
+  await using second = aWorker({ warehouse, sandbox });
+  expect(await told(second, 'run finished')).toMatchObject([{ job: 'edited', outcome: 'done' }]);
+  expect(await openWindows(db)).toEqual(left);
+  expect(await countRows(db, 'gmsi_index')).toBeGreaterThan(0);
+});
+
+it('ends a run whose job turns unreadable under way, and leaves the job until it is due again', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  const job = jobFor(scope, { step: 'P5D', schedule: { backfill: '0 1 * * *' } });
+  await registered(db, 'garbled', job, lastNight);
+  const first: WorkerInTest = aWorker({
+    ...{ warehouse, sandbox, concurrency: 1 },
+    aroundPage(ask) {
+      void first.stop();
+      return ask();
+    },
+  });
+  await first.ended;
+  const left = await openWindows(db);
+  expect(left.length).toBeGreaterThan(1);
+  expect((await drainTasksOf(db)).length).toBeGreaterThan(1);
+
+  await sql`update gmsi.jobs set definition = definition || '{"unheard_of": 1}'`.execute(db);
+  const { log, lines } = aLog();
+  let now = new Date('2026-11-20T12:00:00Z');
+  await using second = aWorker({ warehouse, sandbox, log, clock: () => now });
+  expect(await told(second, 'job refused')).toMatchObject([{ job: 'garbled', command: 'backfill' }]);
+  expect(lines.filter(({ level }) => level >= 50)).toMatchObject([
+    { job: 'garbled', why: expect.stringContaining('unheard_of') },
+  ]);
+  await vi.waitFor(async () => expect(await drainTasksOf(db)).toEqual([]), { timeout: 20_000 });
+  expect(await db.selectFrom('runs').select(['outcome', 'error']).execute()).toEqual([
+    { outcome: 'failed', error: expect.stringContaining('unheard_of') },
+  ]);
+  expect(await openWindows(db)).toEqual(left);
+  expect(second.events.filter(({ type }) => type === 'task failed')).toEqual([]);
+
+  await registered(db, 'garbled', job, lastNight);
+  await ticked(db, [second]);
+  expect(second.events.filter(({ type }) => type === 'job begun')).toEqual([]);
+  now = new Date('2026-11-21T01:00:00Z');
+  await ticked(db, [second]);
+  expect(await told(second, 'run finished')).toMatchObject([{ job: 'garbled', outcome: 'done' }]);
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+});
+
+it.each([
+  ['cron', '61 * * * *', { cron: '61 * * * *' }],
+  ['timezone', 'Mars/Olympus', { timezone: 'Mars/Olympus' }],
+] as const)(
+  'begins the other jobs, too, where this machine does not know the %s of one (%s)',
+  async (_, __, foreign) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    const { db } = warehouse;
+    const job = jobFor(scope, { schedule: { backfill: '15 * * * *' } });
+    await registered(db, 'a foreign one', job, lastNight);
+    await db.updateTable('schedules').set(foreign).where('command', '=', 'backfill').execute();
+    await registered(db, 'plain', job, lastNight);
+    const { log, lines } = aLog();
+    await using worker = aWorker({ warehouse, sandbox, log });
+    expect(await told(worker, 'run finished')).toMatchObject([{ job: 'plain', outcome: 'done' }]);
+    expect(await told(worker, 'job begun')).toMatchObject([{ job: 'plain' }]);
+    expect(lines.filter(({ level }) => level >= 50)[0]).toMatchObject({
+      ...{ job: 'a foreign one', command: 'backfill' },
+      ...foreign,
+    });
+  },
+);
+
+async function drainTasksOf(db: Warehouse) {
+  const { rows } = await sql`select from graphile_worker.jobs where task_identifier = 'gmsi.drain'`.execute(
+    db,
+  );
+  return rows;
+}
+
+async function openWindows(db: Warehouse) {
+  const open = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
+  return open.map(({ window_id }) => window_id);
+}
 
 /** Lets the schedules be looked at, and waits until they have been. */
 async function ticked(db: Warehouse, workers: readonly WorkerInTest[]): Promise<void> {

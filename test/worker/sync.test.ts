@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest';
+import { sql } from 'kysely';
+import { expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aWorker, registered, told } from '../support/a-worker.ts';
@@ -66,4 +67,29 @@ it('is left to the workers by gmsi sync while they are at it', async () => {
   expect(sandbox.stats().requests).toBe(requests);
   letGo();
   await told(worker, 'run finished');
+});
+
+it('is left to a worker by gmsi sync from its planning on, until its run has begun', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock });
+  const { db } = warehouse;
+  await registered(db, 'test', { ...jobFor(scope, { service, schedule }), end_date: 'today' }, beforeNoon);
+  const job = aJobFor(scope, { end_date: 'today' });
+  const lock = await db.startTransaction().execute();
+  // The run is planned, and cannot begin yet.
+  await sql`lock table gmsi.runs in exclusive mode`.execute(lock);
+  await using worker = aWorker({ warehouse, sandbox, clock });
+  await vi.waitFor(
+    async () => {
+      const { rows } = await sql`
+        select from pg_locks where relation = 'gmsi.runs'::regclass and not granted
+      `.execute(db);
+      expect(rows).toHaveLength(1);
+    },
+    { timeout: 20_000, interval: 20 },
+  );
+  const meanwhile = await runSync({ job, db, sandbox, clock });
+  await lock.rollback().execute();
+  expect(meanwhile).toMatchObject({ isElsewhere: true });
+  expect(await told(worker, 'run finished')).toMatchObject([{ command: 'sync', outcome: 'done' }]);
 });

@@ -107,14 +107,19 @@ export async function beginDrain(
   request: { start: Day; end: Day; pageSize: number; settledBefore: Day; isRestart: boolean },
 ): Promise<{ isCompared: boolean } | undefined> {
   const { rows: begun } = await sql<{ is_compared: boolean }>`
-    with forgotten as (delete from gmsi.drain_sightings where window_id = ${at.windowId})
-    update gmsi.windows w
-    set request_start = ${request.start}::date, request_end = ${request.end}::date, page_size = ${request.pageSize},
-        settled_before = ${request.settledBefore}::date, drain_started_at = now(), next_token = null,
-        pages = 0, records = 0, rows_inserted = 0, rows_changed = 0, rows_retracted = 0, records_rejected = 0,
-        restarts = restarts + ${request.isRestart ? 1 : 0}, is_compared = ${hasRowsOf(rows.table, rows.series)}
-    where w.window_id = ${at.windowId} and w.state = 'draining' and w.load_id = ${at.loadId}
-    returning is_compared
+    with begun as (
+      update gmsi.windows w
+      set request_start = ${request.start}::date, request_end = ${request.end}::date, page_size = ${request.pageSize},
+          settled_before = ${request.settledBefore}::date, drain_started_at = now(), next_token = null,
+          pages = 0, records = 0, rows_inserted = 0, rows_changed = 0, rows_retracted = 0, records_rejected = 0,
+          restarts = restarts + ${request.isRestart ? 1 : 0}, is_compared = ${hasRowsOf(rows.table, rows.series)}
+      where w.window_id = ${at.windowId} and w.state = 'draining' and w.load_id = ${at.loadId}
+      returning is_compared
+    ), forgotten as (
+      -- Only with the claim: a load that has taken the window over would retract what it met and no longer remembers.
+      delete from gmsi.drain_sightings where window_id = ${at.windowId} and exists (select from begun)
+    )
+    select is_compared from begun
   `.execute(db);
   return begun[0] && { isCompared: begun[0].is_compared };
 }

@@ -20,7 +20,7 @@ export async function missingPrivileges(db: Kysely<Database>): Promise<string[]>
     select format('DELETE on gmsi.%I', relname)
     from pg_class
     where relnamespace = to_regnamespace('gmsi')
-      and relname in ('windows', 'drain_sightings', 'live_sightings', 'rejected_records')
+      and relname in ('windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'workers')
       and not has_table_privilege(oid, 'DELETE')
     union all
     select 'EXECUTE on gmsi.ensure_month_partition'

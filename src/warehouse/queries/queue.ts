@@ -41,10 +41,13 @@ export async function addTasks(db: Kysely<Database>, tasks: readonly QueuedTask[
   `.execute(db);
 }
 
+/** The condition that a task `q` waits, or is being worked on; one that was tried in vain too often does neither. */
+const isAlive = sql`(q.attempts < q.max_attempts or q.locked_at is not null)`;
+
 /** True where a task with this key waits, or is being worked on. */
 export async function isQueued(db: Kysely<Database>, key: string): Promise<boolean> {
   const { rows } = await sql`
-    select from graphile_worker.jobs where key = ${key} and (attempts < max_attempts or locked_at is not null)
+    select from graphile_worker.jobs q where q.key = ${key} and ${isAlive}
   `.execute(db);
   return rows.length > 0;
 }
@@ -78,7 +81,8 @@ export async function queueWindows(
       with free as materialized (
         select w.window_id from gmsi.windows w
         where ${inScope(scope)} and ${isOpen} and ${step} and ${isFreeSince(run.startedAt, run.leaseSeconds)}
-          and not exists (select from graphile_worker.jobs q where q.key = 'window:' || w.window_id)
+          -- A task that was tried in vain too often, of a run that is over, is replaced.
+          and not exists (select from graphile_worker.jobs q where q.key = 'window:' || w.window_id and ${isAlive})
         order by w.last_day ${direction}, w.country ${direction}, w.topic ${direction}, w.ticker ${direction},
                  w.variant ${direction}
         limit ${atMost - queued}

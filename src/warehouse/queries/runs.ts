@@ -128,6 +128,27 @@ export async function finishRun(
   return numUpdatedRows === 1n;
 }
 
+/**
+ * Ends the run of a job whose file asks for another kind of thing by now: its windows must not be drained with what the
+ * file says today. They stay as they are, for whoever asks for them.
+ * @returns the run that was ended
+ */
+export async function endChangedRun(
+  db: Kysely<Database>,
+  { job, command }: Pick<Run, 'job' | 'command'>,
+  { feed, matchType, variants }: Pick<WindowScope, 'feed' | 'matchType' | 'variants'>,
+): Promise<number | undefined> {
+  const { rows } = await sql<{ run_id: number }>`
+    update gmsi.runs
+    set outcome = 'failed', error = 'The job asks for another feed, match type or parameters by now.', finished_at = now()
+    where job = ${job} and command = ${command} and finished_at is null
+      and (scope ->> 'feed', scope ->> 'matchType', scope -> 'variants')
+        is distinct from (${feed}::text, ${matchType}::text, ${JSON.stringify(variants)}::jsonb)
+    returning run_id
+  `.execute(db);
+  return rows[0]?.run_id;
+}
+
 /** Hands out the series whose live answers a run still has to read; none where it has been done before. */
 export async function takeLiveSeries(db: Kysely<Database>, runId: number): Promise<SeriesKey[]> {
   const row = await db

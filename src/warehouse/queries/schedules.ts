@@ -98,13 +98,15 @@ export async function pauseSchedule(
   { job, command }: Pick<Schedule, 'job' | 'command'>,
   pause: { because: 'budget' | 'failures'; error: string; resumesAt: (pausesBefore: number) => Date },
 ): Promise<Date> {
-  const { pauses } = await trx
+  const schedule = await trx
     .selectFrom('schedules')
     .select('pauses')
     .where('job', '=', job)
     .where('command', '=', command)
     .forUpdate()
-    .executeTakeFirstOrThrow();
+    .executeTakeFirst();
+  // None where the job was taken out of the schedule while its run was under way: the run is to end all the same.
+  const pauses = schedule?.pauses ?? 0;
   const resumesAt = pause.resumesAt(pauses);
   await trx
     .updateTable('schedules')
