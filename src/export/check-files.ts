@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path';
 import {
   exactSum,
   type Partition,
@@ -5,27 +6,40 @@ import {
   totalsFrom,
 } from '../warehouse/queries/export-rows.ts';
 import { ExportDiffers } from './errors.ts';
+import { type ExportFormat, readFiles } from './file-formats.ts';
 import type { DuckDB } from './open-duckdb.ts';
 import { billionths, type ExportPlan } from './plan-export.ts';
 import { identifier } from './quote.ts';
 
+/** All files of an export, by their absolute paths. */
+export interface FilesToCheck {
+  readonly format: ExportFormat;
+  readonly paths: readonly string[];
+}
+
 /**
  * Reads every file again, and compares the count and the sums of each partition with those of the warehouse.
- * @param files a table function of DuckDB's over them
  * @throws ExportDiffers naming the first difference
  */
-export async function checkFiles(duckdb: DuckDB, files: string, plan: ExportPlan): Promise<void> {
+export async function checkFiles(
+  duckdb: DuckDB,
+  { format, paths }: FilesToCheck,
+  plan: ExportPlan,
+): Promise<void> {
   const { partitions, scores, folders } = plan;
   const [series, month] = folders.map(identifier);
   const sums = scores.map((column) => `, ${exactSum(column)} as ${identifier(column)}`).join('');
-  const rows = await duckdb.run(
-    `select ${series} as series, ${month} as month, count(*)::text as rows ${sums} from ${files} group by 1, 2`,
-  );
-  const found = new Map(
-    (rows as (Partition & Record<string, string>)[])
-      .map((row) => totalsFrom(row, scores))
-      .map((totals) => [keyOf(totals), totals]),
-  );
+  const found = new Map<string, PartitionTotals>();
+  for (const ofMonth of byMonth(paths)) {
+    const rows = await duckdb.run(
+      `select ${series} as series, ${month} as month, count(*)::text as rows ${sums}
+       from ${readFiles(format, ofMonth, plan)} group by 1, 2`,
+    );
+    for (const row of rows as (Partition & Record<string, string>)[]) {
+      const totals = totalsFrom(row, scores);
+      found.set(keyOf(totals), totals);
+    }
+  }
   for (const counted of partitions) {
     const difference = differenceOf(counted, found.get(keyOf(counted)));
     if (difference === undefined) {
@@ -39,6 +53,18 @@ export async function checkFiles(duckdb: DuckDB, files: string, plan: ExportPlan
     throw differs(
       `have rows of ${folders[0]} ${unexpected.series} in ${unexpected.month}, the warehouse none`,
     );
+}
+
+/** Not all in one statement: until its end DuckDB keeps some kB of each file. */
+function byMonth(paths: readonly string[]): Iterable<string[]> {
+  const months = new Map<string, string[]>();
+  for (const path of paths) {
+    const folder = basename(dirname(path));
+    const ofMonth = months.get(folder);
+    if (ofMonth) ofMonth.push(path);
+    else months.set(folder, [path]);
+  }
+  return months.values();
 }
 
 function keyOf({ series, month }: Partition): string {

@@ -5,7 +5,7 @@ import { namedDatabaseError } from '../warehouse/errors.ts';
 import { type ExportScope, inOneState, rowsOf } from '../warehouse/queries/export-rows.ts';
 import type { Snapshot } from '../warehouse/queries/run-check.ts';
 import { checkFiles } from './check-files.ts';
-import { type ExportFormat, readFiles } from './file-formats.ts';
+import type { ExportFormat } from './file-formats.ts';
 import { describeExport, type Manifest, writeManifest } from './manifest.ts';
 import { type DuckDB, openDuckDB } from './open-duckdb.ts';
 import { type ExportPlan, folderOf, planExport } from './plan-export.ts';
@@ -37,7 +37,7 @@ export interface Exported {
   readonly months: number;
 }
 
-/** Some 300 MB of memory with texts as long as usual, and files of 5 to 20 MB. */
+/** Some 500 MB of memory with texts as long as usual, and files of 5 to 20 MB. */
 const usualRowsPerFile = 100_000;
 
 /**
@@ -66,7 +66,7 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
   };
   if (files.length === 0) return { out: null, manifest, ...sizes };
   const paths = files.map(({ path }) => join(partial.path, path));
-  await checkFiles(duckdb, readFiles(format, paths, plan), plan);
+  await checkFiles(duckdb, { format, paths }, plan);
   await writeManifest(partial.path, manifest);
   stop.throwIfAborted();
   return { out: await partial.finish(), manifest, ...sizes };

@@ -15,6 +15,8 @@ const settings = {
   // What goes beyond it is put aside on disk: a file's rows take a small part of it unless their texts are huge.
   memory_limit: '1GB',
   threads: String(Math.min(4, availableParallelism())),
+  // Every file is read once: what it keeps of each, some 50 kB of a small one, is of no use and fills the memory up to the limit.
+  enable_external_file_cache: 'false',
 };
 
 /** @param spill where a folder may be made for what does not fit into memory; gone when disposed */

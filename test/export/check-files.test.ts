@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkFiles } from '../../src/export/check-files.ts';
-import { readFiles } from '../../src/export/file-formats.ts';
 import { type DuckDB, openDuckDB } from '../../src/export/open-duckdb.ts';
 import type { ExportPlan } from '../../src/export/plan-export.ts';
 import { createStage } from '../../src/export/stage-rows.ts';
@@ -51,7 +50,7 @@ describe.each(['parquet', 'csv'] as const)('files of %s', (format) => {
       const files = await writePartition(writer, `country=${country}/month=2025-01`, batches);
       paths.push(...files.map(({ path }) => `${folder.path}/${path}`));
     }
-    await checkFiles(duckdb, readFiles(format, paths, plan), plan);
+    await checkFiles(duckdb, { format, paths }, plan);
   }
 
   it('that hold what was counted pass', () => check(aPlan()));
