@@ -140,6 +140,8 @@ declare
   deletable text[] := array['windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'workers'];
   held text;
 begin
+  -- Two grants on one table at once would be an error.
+  perform pg_advisory_xact_lock(hashtext('gmsi.grant_roles'));
   if to_regrole('gmsi_reader') is not null then
     grant usage on schema gmsi to gmsi_reader;
     for held in

@@ -43,7 +43,7 @@ function replayAll(db: Warehouse, fields: FieldAliases, more: Partial<ReplayCont
 /** All of a feed's table but when and by which load it came to be so. */
 async function contentOf(db: Warehouse, table: string): Promise<string[]> {
   const { rows } = await sql<{ row: object }>`
-    select to_jsonb(t) - array['first_seen_at', 'changed_at', 'load_id'] as row from ${sql.table(`gmsi.${table}`)} t
+    select to_jsonb(t) - array['first_seen_at', 'changed_at', 'load_id', 'window_id'] as row from ${sql.table(`gmsi.${table}`)} t
   `.execute(db);
   return rows.map(({ row }) => JSON.stringify(row)).sort();
 }
