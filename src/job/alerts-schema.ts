@@ -36,7 +36,9 @@ interface Unsettled {
 
 /** Days that a job leaves uncovered on purpose would raise the alarm every day. */
 export function checkMaxLag({ alerts, lookback, cadence }: Unsettled, context: z.RefinementCtx): void {
-  const least = cadence?.adaptive === true ? Math.max(lookback + 2, cadence.max_uncovered + 1) : lookback + 2;
+  // What is refused by itself is compared with nothing.
+  if (typeof lookback !== 'number' || typeof cadence?.max_uncovered !== 'number') return;
+  const least = cadence.adaptive === true ? Math.max(lookback + 2, cadence.max_uncovered + 1) : lookback + 2;
   if (!((alerts?.max_lag ?? Number.NaN) < least)) return;
   const why =
     least > lookback + 2

@@ -40,7 +40,7 @@ export function describeProblems(issues: readonly Issue[], file: unknown, schema
     const value = valueAt(file, path);
     const found =
       value === undefined ? 'missing' : `found ${mayShow(schema, path) ? show(value) : 'a secret'}`;
-    const meant = typeof value === 'string' ? nearest(value, candidatesOf(issue)) : undefined;
+    const meant = typeof value === 'string' ? nearest(value, namesIn(candidatesOf(issue))) : undefined;
     return [
       { field: path, atKey: false, message: `${found}, expected ${issue.message}${didYouMean(meant)}` },
     ];
@@ -120,4 +120,9 @@ function valueAt(root: unknown, path: FieldPath): unknown {
     (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
     root,
   );
+}
+
+/** A list out of the file itself may hold anything. */
+function namesIn(candidates: Iterable<unknown>): string[] {
+  return [...candidates].filter((candidate) => typeof candidate === 'string');
 }
