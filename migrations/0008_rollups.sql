@@ -195,36 +195,25 @@ comment on function gmsi.roll_up(text, text, text, timestamptz, timestamptz, boo
 create function gmsi.roll_up_changes() returns trigger
   language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
+  -- Each kind of statement has its own transition tables; the others do not exist.
+  changed text := case tg_op
+    when 'INSERT' then 'new_rows'
+    when 'DELETE' then 'old_rows'
+    else '(select country, topic, match_type, published_at from old_rows
+           union all select country, topic, match_type, published_at from new_rows) as changed' end;
   touched record;
 begin
-  -- Each kind of statement has its own transition tables; the others do not exist.
-  if tg_op = 'INSERT' then
-    for touched in
-      select country, topic, match_type, min(published_at) as first, max(published_at) as last
-      from new_rows group by 1, 2, 3 order by 1, 2, 3
-    loop
-      perform gmsi.roll_up(touched.country, touched.topic, touched.match_type,
-                           date_trunc('hour', touched.first, 'UTC'), date_trunc('hour', touched.last, 'UTC'), false);
-    end loop;
-  elsif tg_op = 'UPDATE' then
-    for touched in
-      select country, topic, match_type, min(published_at) as first, max(published_at) as last
-      from (select * from old_rows union all select * from new_rows) as changed group by 1, 2, 3 order by 1, 2, 3
-    loop
-      perform gmsi.roll_up(touched.country, touched.topic, touched.match_type,
-                           date_trunc('hour', touched.first, 'UTC'), date_trunc('hour', touched.last, 'UTC'), true);
-    end loop;
-  elsif tg_op = 'TRUNCATE' then
+  if tg_op = 'TRUNCATE' then
     truncate gmsi.sentiment_hourly, gmsi.sentiment_daily;
-  else
-    for touched in
-      select country, topic, match_type, min(published_at) as first, max(published_at) as last
-      from old_rows group by 1, 2, 3 order by 1, 2, 3
-    loop
-      perform gmsi.roll_up(touched.country, touched.topic, touched.match_type,
-                           date_trunc('hour', touched.first, 'UTC'), date_trunc('hour', touched.last, 'UTC'), true);
-    end loop;
+    return null;
   end if;
+  for touched in execute
+    'select country, topic, match_type, min(published_at) as first, max(published_at) as last
+     from ' || changed || ' group by 1, 2, 3 order by 1, 2, 3'
+  loop
+    perform gmsi.roll_up(touched.country, touched.topic, touched.match_type, date_trunc('hour', touched.first, 'UTC'),
+                         date_trunc('hour', touched.last, 'UTC'), tg_op <> 'INSERT');
+  end loop;
   return null;
 end $$;
 comment on function gmsi.roll_up_changes() is 'Keeps the rollups right in the transaction of every change to gmsi.headlines, whoever makes it. Statement-level: one call a page.';

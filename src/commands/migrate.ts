@@ -12,10 +12,13 @@ export async function migrateCommand(session: Session, what: string | undefined)
     });
   }
   await using warehouse = await openWarehouse(session, 'as-is');
-  const applied = what === 'status' ? [] : await migrate(warehouse.db);
-  // Also where the schema is current: somebody may have made the roles since.
-  if (what !== 'status') await grantRoles(warehouse.db);
-  const missing = what === 'status' ? [] : await missingRoles(warehouse.db);
+  const applied: string[] = [];
+  if (what !== 'status') {
+    applied.push(...(await migrate(warehouse.db)));
+    // Also where the schema is current: somebody may have made the roles since.
+    await grantRoles(warehouse.db);
+  }
+  const missing = await missingRoles(warehouse.db);
   const migrations = (await migrationStatus(warehouse.db)).map(({ name, executedAt }) => ({
     name,
     applied_at: executedAt?.toISOString() ?? null,

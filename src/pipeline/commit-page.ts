@@ -38,8 +38,8 @@ export interface PageToCommit extends ReadPage {
   readonly nextToken: string | null;
   /** The time of the pipeline's clock. */
   readonly now: Date;
-  /** When it was read, where it tells something of how often its series has news. */
-  readonly polledAt: Date | null;
+  /** True where it tells something of how often its series has news. */
+  readonly tellsOfNews: boolean;
   /** True where its window reaches the day itself. */
   readonly reachesToday: boolean;
 }
@@ -73,10 +73,10 @@ export async function commitPage(
         throw new ClaimLost(`Window ${at.windowId} is no longer this run's.`);
       }
       if (nextToken === null) await addCoverage(trx, at.windowId);
-      if (page.polledAt) {
+      if (page.tellsOfNews) {
         const isPoll = nextToken === null && page.reachesToday;
         const { loadId } = at;
-        await notePoll(trx, { feed: feed.name, series, loadId, at: page.polledAt, isPoll, ...upserted });
+        await notePoll(trx, { feed: feed.name, series, loadId, at: page.now, isPoll, ...upserted });
       }
       return counts;
     });

@@ -148,8 +148,8 @@ async function commit(
   const { isBackfilled } = load;
   const now = load.clock();
   const reachesToday = window.last_day >= now.toISOString().slice(0, 10);
-  const polledAt = load.command === 'sync' || reachesToday ? now : null;
-  const about = { feed, series, isBackfilled, at, now, polledAt, reachesToday, isCompared };
+  const tellsOfNews = load.command === 'sync' || reachesToday;
+  const about = { feed, series, isBackfilled, at, now, tellsOfNews, reachesToday, isCompared };
   const counts = await atStage(load, 'commit', () =>
     commitPage(load.warehouse, { ...about, ...page }, load.partitions),
   );

@@ -17,45 +17,54 @@ const after = '2026-10-20T00:00:00Z';
 const refresh = { fullRefresh: true, retryRefused: false };
 const job = aJobFor(scope, { lookback: 'P0D', service: { end_date: 'inclusive', page_size: 50 } });
 
-/** A sandbox that withdraws some headlines some days after they appeared, with a clock that the test moves. */
-async function aChangeableService(changes: Record<string, number>) {
-  const time = { now: new Date(before) };
-  const clock = () => time.now;
-  const sandbox = await startSandbox({ limits: null, clock, changes });
-  return { time, clock, sandbox, [Symbol.asyncDispose]: () => sandbox.stop() };
+/** A warehouse and a service that withdraws a share of its headlines some days after they appeared. */
+async function aService({ withdrawn = 0.3, connections = 6 } = {}) {
+  let now = before;
+  const clock = () => new Date(now);
+  const warehouse = await aWarehouse({ connections });
+  const sandbox = await startSandbox({ limits: null, clock, changes: { withdrawn, late: 0, revised: 0 } });
+  const { db } = warehouse;
+  return {
+    ...{ db, sandbox, clock },
+    /** A backfill of the job: of what is missing, or with `plan: refresh` of all of it. */
+    run: { job, db, sandbox, clock },
+    moveTo: (instant: string) => {
+      now = instant;
+    },
+    async [Symbol.asyncDispose]() {
+      await sandbox.stop();
+      await warehouse[Symbol.asyncDispose]();
+    },
+  };
 }
 
 describe('a headline that the service no longer returns', () => {
   it('is retracted, not deleted, once its window has been drained again to the end', async () => {
-    await using warehouse = await aWarehouse();
-    await using service = await aChangeableService({ withdrawn: 0.3, late: 0, revised: 0 });
-    const { db } = warehouse;
-    const { sandbox, clock } = service;
-    await runBackfill({ job, db, sandbox, clock });
+    await using service = await aService();
+    const { db, sandbox, run } = service;
+    await runBackfill(run);
     const total = await countRows(db, 'headlines');
 
-    service.time.now = new Date(after);
+    service.moveTo(after);
     const gone = total - servedBy(sandbox, scope).length;
     expect(gone).toBeGreaterThan(20);
-    const second = await runBackfill({ job, db, sandbox, clock, plan: refresh });
+    const second = await runBackfill({ ...run, plan: refresh });
     expect(second.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0, rows_retracted: gone });
     expect(await countRows(db, 'headlines')).toBe(total);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
     expect(await reasons(db)).toEqual([{ reason: 'retracted', count: gone }]);
     expect(await countRows(db, 'drain_sightings')).toBe(0);
 
-    const third = await runBackfill({ job, db, sandbox, clock, plan: refresh });
+    const third = await runBackfill({ ...run, plan: refresh });
     expect(third.totals).toMatchObject({ rows_changed: 0, rows_retracted: 0 });
   });
 
   it('is back, with its retraction kept, once the service returns it again', async () => {
-    await using warehouse = await aWarehouse();
-    await using service = await aChangeableService({ withdrawn: 0.3, late: 0, revised: 0 });
-    const { db } = warehouse;
-    const { sandbox, clock } = service;
+    await using service = await aService();
+    const { db, sandbox, run } = service;
     for (const instant of [before, after, before]) {
-      service.time.now = new Date(instant);
-      await runBackfill({ job, db, sandbox, clock, plan: refresh });
+      service.moveTo(instant);
+      await runBackfill({ ...run, plan: refresh });
       expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
     }
     const [retracted, returned] = await reasons(db);
@@ -65,17 +74,15 @@ describe('a headline that the service no longer returns', () => {
   });
 
   it('stands while a drain breaks off, and is retracted when that drain is taken up and ended', async () => {
-    await using warehouse = await aWarehouse();
-    await using service = await aChangeableService({ withdrawn: 0.3, late: 0, revised: 0 });
-    const { db } = warehouse;
-    const { sandbox, clock } = service;
-    await runBackfill({ job, db, sandbox, clock });
-    service.time.now = new Date(after);
+    await using service = await aService();
+    const { db, sandbox, run } = service;
+    await runBackfill(run);
+    service.moveTo(after);
 
     const stop = new AbortController();
     let pages = 0;
     const broken = await runBackfill({
-      ...{ job, db, sandbox, clock, plan: refresh, stop: stop.signal },
+      ...{ ...run, plan: refresh, stop: stop.signal },
       aroundPage: (ask) => {
         if (++pages === 3) stop.abort();
         return ask();
@@ -85,7 +92,7 @@ describe('a headline that the service no longer returns', () => {
     expect(await retractedNow(db)).toBe(0);
     expect(await countRows(db, 'drain_sightings')).toBeGreaterThan(0);
 
-    await runBackfill({ job, db, sandbox, clock });
+    await runBackfill(run);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 });
@@ -189,18 +196,16 @@ describe('a service whose days begin at another hour', () => {
 });
 
 it('a load that has lost its window does not make the one that has it now forget what it met', async () => {
-  await using warehouse = await aWarehouse();
-  await using service = await aChangeableService({ withdrawn: 0, late: 0, revised: 0 });
-  const { db } = warehouse;
-  const { sandbox, clock } = service;
-  await runBackfill({ job, db, sandbox, clock });
+  await using service = await aService({ withdrawn: 0 });
+  const { db, run } = service;
+  await runBackfill(run);
   const { table } = feedNamed('gmsi-headlines');
   const series = { country: 'US', topic: 'Inflation-Food', ticker: '', matchType: 'COMBINED', variant: '' };
   const request = { start: '2026-09-01', end: '2026-09-20', pageSize: 50, settledBefore: '2026-09-21' };
   const [window] = await windowsOf(db);
   let pages = 0;
   const { totals } = await runBackfill({
-    ...{ job, db, sandbox, clock, plan: refresh },
+    ...{ ...run, plan: refresh },
     async aroundPage(ask) {
       if (++pages === 4) {
         const silentTooLong = { windowId: window!.window_id, loadId: 999 };
@@ -216,26 +221,22 @@ it('a load that has lost its window does not make the one that has it now forget
 
 it('ten identical drains write no row', async () => {
   // One connection, so that it is the one whose statistics are flushed.
-  await using warehouse = await aWarehouse({ connections: 1 });
-  await using service = await aChangeableService({ withdrawn: 0, late: 0, revised: 0 });
-  const { db } = warehouse;
-  const { sandbox, clock } = service;
-  await runBackfill({ job, db, sandbox, clock });
+  await using service = await aService({ withdrawn: 0, connections: 1 });
+  const { db, run } = service;
+  await runBackfill(run);
   const first = await writes(db);
   expect(first).toMatchObject({ inserted: await countRows(db, 'headlines'), updated: 0 });
-  for (let drain = 0; drain < 10; drain++) await runBackfill({ job, db, sandbox, clock, plan: refresh });
+  for (let drain = 0; drain < 10; drain++) await runBackfill({ ...run, plan: refresh });
   expect(await writes(db)).toEqual(first);
 });
 
 it('where a page had records that cannot be read, nothing is retracted: each may be one that was not met', async () => {
-  await using warehouse = await aWarehouse();
-  await using service = await aChangeableService({ withdrawn: 0.3, late: 0, revised: 0 });
-  const { db } = warehouse;
-  const { sandbox, clock } = service;
-  await runBackfill({ job, db, sandbox, clock });
-  service.time.now = new Date(after);
+  await using service = await aService();
+  const { db, run } = service;
+  await runBackfill(run);
+  service.moveTo(after);
   const { totals } = await runBackfill({
-    ...{ job, db, sandbox, clock, plan: refresh },
+    ...{ ...run, plan: refresh },
     aroundPage: async (ask) => {
       const page = await ask();
       return { ...page, records: page.records.map((record, index) => (index === 0 ? 'unreadable' : record)) };
