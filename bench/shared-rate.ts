@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
 import { startSandbox } from '../src/sandbox/index.ts';
-import { aRedis, hasRedis } from '../test/support/redis.ts';
 import { run } from './processes.ts';
 import type { BenchServer } from './server.ts';
 import type { Verdict } from './statistics.ts';
@@ -14,16 +13,10 @@ const warmUp = 5;
 
 /** What processes on one key make of the rate that it has: all of it, and never more. */
 export async function benchSharedRate(server: BenchServer): Promise<Verdict[]> {
-  const verdicts = [...(await measure(server, 1)), ...(await measure(server, 4))];
-  if (!hasRedis) {
-    console.log('Not measured with Redis: there is no redis-server.');
-    return verdicts;
-  }
-  await using redis = await aRedis();
-  return [...verdicts, ...(await measure(server, 4, redis.url.reveal()))];
+  return [...(await measure(server, 1)), ...(await measure(server, 4))];
 }
 
-async function measure(server: BenchServer, processes: number, redis?: string): Promise<Verdict[]> {
+async function measure(server: BenchServer, processes: number): Promise<Verdict[]> {
   await using sandbox = await startSandbox({ keys: ['bench-key'], limits: { perSecond, burst } });
   const arrivals: number[] = [];
   const note = () => {
@@ -31,17 +24,11 @@ async function measure(server: BenchServer, processes: number, redis?: string): 
     return false;
   };
   sandbox.script([{ kind: 'latency', match: note }]);
-  const args = [
-    asker,
-    sandbox.url,
-    await server.aWarehouse(),
-    `${warmUp + seconds}`,
-    ...(redis ? [redis] : []),
-  ];
+  const args = [asker, sandbox.url, await server.aWarehouse(), `${warmUp + seconds}`];
   const ended = await Promise.all(Array.from({ length: processes }, () => run(args, {})));
   if (ended.some(({ code }) => code !== 0)) throw new Error('an asker failed');
 
-  const how = `${processes} ${processes === 1 ? 'process' : 'processes'} by ${redis ? 'Redis' : 'the warehouse'}`;
+  const how = `${processes} ${processes === 1 ? 'process' : 'processes'}`;
   const stats = sandbox.stats();
   const { '429': refused = 0 } = stats.byStatus;
   const begin = arrivals[0]! + warmUp;

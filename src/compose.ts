@@ -10,7 +10,7 @@ import type { JobFacts } from './job/parse-job.ts';
 import { readJob } from './job/read-job.ts';
 import type { Log } from './log.ts';
 import { type Ledger, openLedger } from './pipeline/request-budget.ts';
-import { openSharedRate, type SharedRate } from './pipeline/shared-rate.ts';
+import { sharedLimiter } from './pipeline/shared-rate.ts';
 import type { Secret } from './secret.ts';
 import type { ProgressView } from './terminal/progress.ts';
 import { version } from './version.ts';
@@ -137,17 +137,10 @@ export interface ServiceConnection extends AsyncDisposable {
   readonly ledger: Ledger;
 }
 
-/** The rate of the key, shared with every other process of the warehouse; by Redis, where the environment names one. */
-export function openRate(session: Session, warehouse: Warehouse): SharedRate {
-  const { config, log } = session;
-  return openSharedRate({ warehouse, apiKey: serviceAccess(session).apiKey, redisUrl: config.redisUrl, log });
-}
-
 /**
  * A client of the service whose requests are booked in the warehouse, up to `limit` in the month, and keep to the rate
  * that the key's processes share.
  * @param bound what else is to be kept to when a request is booked
- * @param rate of a process that opens several connections; else this one opens its own
  */
 export function openService(
   session: Session,
@@ -155,7 +148,6 @@ export function openService(
   settings: ServiceSettings,
   limit: number,
   bound: (ledger: Ledger) => RequestBudget = (ledger) => ledger,
-  rate?: SharedRate,
 ): ServiceConnection {
   const { baseUrl, apiKey } = serviceAccess(session);
   const ledger = openLedger(warehouse, apiKey, limit, session.clock);
@@ -164,14 +156,13 @@ export function openService(
     session.onClientEvent?.(event);
   };
   const { liveBaseUrl } = session.config;
-  const shared = rate ?? openRate(session, warehouse);
   const client = createClient({
     baseUrl,
     liveBaseUrl,
     apiKey,
     settings,
     budget: bound(ledger),
-    limiter: shared.limiter(settings),
+    limiter: sharedLimiter(warehouse, apiKey, settings),
     userAgent: `gmsi-etl/${version}`,
     onEvent,
   });
@@ -180,7 +171,6 @@ export function openService(
     ledger,
     async [Symbol.asyncDispose]() {
       await client.close();
-      if (shared !== rate) shared[Symbol.dispose]();
       await ledger.settle();
     },
   };

@@ -21,8 +21,6 @@ export interface Config {
   /** Where the live feeds are, if not there (service-document 4.2 shows them at another address). */
   readonly liveBaseUrl: string | undefined;
   readonly warehouse: WarehouseAddress;
-  /** Redis, where it shares the rate of the key between processes; its address can hold a password. */
-  readonly redisUrl: Secret | undefined;
   /** Absolute path of the folder that holds the embedded warehouse. */
   readonly home: string;
   readonly logLevel: LogLevel;
@@ -49,7 +47,6 @@ export function readConfig(processEnvironment: Environment = process.env, cwd = 
     baseUrl: readBaseUrl('GMSI_BASE_URL', env.GMSI_BASE_URL),
     liveBaseUrl: readBaseUrl('GMSI_LIVE_BASE_URL', env.GMSI_LIVE_BASE_URL),
     warehouse: readWarehouse(env),
-    redisUrl: readRedisUrl(env.GMSI_REDIS_URL),
     home: resolve(cwd, expandHome(env.GMSI_HOME ?? '.gmsi')),
     logLevel: readLogLevel(env.LOG_LEVEL),
     leaseSeconds: readLease(env.GMSI_LEASE_SECONDS),
@@ -155,28 +152,6 @@ function isPostgresAddress(text: string): boolean {
     const { username, password, hostname, pathname } = new URL(text);
     for (const part of [username, password, hostname, pathname]) decodeURIComponent(part);
     return true;
-  } catch {
-    return false;
-  }
-}
-
-function readRedisUrl(text: string | undefined): Secret | undefined {
-  if (text === undefined) return undefined;
-  if (!isRedisAddress(text.trim())) {
-    // No cause, as with DATABASE_URL.
-    throw new ConfigError('GMSI_REDIS_URL is not the address of a Redis.', {
-      hint: 'It looks like redis://user:password@host:6379/0 (rediss:// for TLS), special characters of the password as %40.',
-    });
-  }
-  return new Secret(text.trim());
-}
-
-function isRedisAddress(text: string): boolean {
-  if (!/^rediss?:\/\//.test(text)) return false;
-  try {
-    const { username, password, hostname, pathname, search } = new URL(text);
-    for (const part of [username, password]) decodeURIComponent(part);
-    return hostname !== '' && /^(\/\d*)?$/.test(pathname) && search === '';
   } catch {
     return false;
   }

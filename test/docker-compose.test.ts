@@ -21,7 +21,7 @@ interface Service {
   readonly deploy?: { readonly replicas: number };
 }
 
-type Name = 'postgres' | 'redis' | 'worker' | 'demo-worker' | 'sandbox';
+type Name = 'postgres' | 'worker' | 'demo-worker' | 'sandbox';
 
 interface ComposeFile {
   readonly services: Readonly<Record<Name, Service>>;
@@ -30,39 +30,35 @@ interface ComposeFile {
 
 it('opens its ports to this machine only, and pins the images that it does not build', async () => {
   const { services, volumes } = await composeFile({});
-  const { postgres, redis, sandbox } = services;
-  for (const { ports } of [postgres, redis, sandbox]) {
+  const { postgres, sandbox } = services;
+  for (const { ports } of [postgres, sandbox]) {
     expect(ports!.every((port) => port.startsWith('127.0.0.1:'))).toBe(true);
   }
-  for (const { image, healthcheck } of [postgres, redis]) {
-    expect(image).toMatch(/^\w+:\d+\.\d+$/);
-    expect(healthcheck!.test[0]).toMatch(/^CMD/);
-  }
-  expect(postgres.image).toMatch(/^postgres:18/);
+  expect(postgres.image).toMatch(/^postgres:18\.\d+$/);
+  expect(postgres.healthcheck!.test[0]).toMatch(/^CMD/);
   // Below a volume that has a name, or an update of the image begins with an empty database.
   const [volume, mount] = postgres.volumes![0]!.split(':');
   expect(volumes).toHaveProperty(volume!);
   expect(postgres.environment!.PGDATA!.startsWith(`${mount}/`)).toBe(true);
 });
 
-it('starts PostgreSQL alone, and by profile Redis, workers, or a demo of all of it', async () => {
+it('starts PostgreSQL alone, and by profile workers, or a demo of all of it', async () => {
   const services = Object.entries((await composeFile({})).services);
   const startedBy = (profile: string) =>
     services.filter(([, { profiles }]) => profiles?.includes(profile) ?? true).map(([name]) => name);
   expect(startedBy('none')).toEqual(['postgres']);
-  expect(startedBy('redis')).toEqual(['postgres', 'redis']);
-  expect(startedBy('work')).toEqual(['postgres', 'redis', 'worker']);
-  expect(startedBy('demo')).toEqual(['postgres', 'redis', 'demo-worker', 'sandbox']);
+  expect(startedBy('work')).toEqual(['postgres', 'worker']);
+  expect(startedBy('demo')).toEqual(['postgres', 'demo-worker', 'sandbox']);
 });
 
-it('runs two workers of the image that it builds, confined, once database and Redis are healthy', async () => {
+it('runs two workers of the image that it builds, confined, once the database is healthy', async () => {
   const { services } = await composeFile({ NODE_IMAGE: 'mirror/node:22' });
   for (const worker of [services.worker, services['demo-worker']]) {
     expect(worker).toMatchObject({ image: 'gmsi-etl', command: ['work'], deploy: { replicas: 2 } });
     expect(worker).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
     expect(worker.build!.args).toEqual({ BASE: 'mirror/node:22' });
     const healthy = { condition: 'service_healthy' };
-    expect(worker.depends_on).toEqual({ postgres: healthy, redis: healthy });
+    expect(worker.depends_on).toEqual({ postgres: healthy });
   }
 });
 
@@ -84,15 +80,13 @@ it('takes image, password and ports from .env', async () => {
     POSTGRES_IMAGE: 'mirror/postgres:17',
     POSTGRES_PASSWORD: 'chosen',
     POSTGRES_PORT: '15432',
-    REDIS_PORT: '16379',
   };
-  const { postgres, redis } = (await composeFile(set)).services;
+  const { postgres } = (await composeFile(set)).services;
   expect(postgres).toMatchObject({
     image: 'mirror/postgres:17',
     environment: { POSTGRES_PASSWORD: 'chosen' },
     ports: ['127.0.0.1:15432:5432'],
   });
-  expect(redis.ports).toEqual(['127.0.0.1:16379:6379']);
 });
 
 it('.env.example sets nothing but what the program or the compose file reads', async () => {

@@ -11,7 +11,7 @@ import { createPace } from './pace.ts';
 import type { Page, RequestBudget, ServiceRequest } from './page.ts';
 import { parseBody } from './parse-body.ts';
 import { defaultPatience, type Patience } from './patience.ts';
-import { createRateLimiter, type RateLimiter } from './rate-limiter.ts';
+import type { RateLimiter } from './rate-limiter.ts';
 import { withRetries } from './retry.ts';
 import { serviceWords } from './service-words.ts';
 
@@ -61,8 +61,8 @@ export interface ClientOptions {
   readonly settings: ServiceSettings;
   /** Booked once for every request that is sent, retries included, before it is sent. */
   readonly budget: RequestBudget;
-  /** Closed with the client. Without one, the client keeps to the settings' rate as if it had the key to itself. */
-  readonly limiter?: RateLimiter;
+  /** Closed with the client. */
+  readonly limiter: RateLimiter;
   readonly userAgent: string;
   readonly patience?: Partial<Patience>;
   readonly onEvent?: (event: ClientEvent) => void;
@@ -101,7 +101,7 @@ export function createClient(options: ClientOptions): Client {
   const http = connect(address.origin);
   const liveHttp = liveAddress.origin === address.origin ? http : connect(liveAddress.origin);
   const pace = createPace({
-    limiter: options.limiter ?? createRateLimiter(settings),
+    limiter: options.limiter,
     concurrency: settings.concurrency,
     patience,
     clock,

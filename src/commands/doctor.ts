@@ -1,6 +1,5 @@
 import { systemClock } from '../api/clock.ts';
 import { BudgetSpent, KeyRefused } from '../api/errors.ts';
-import { redisVersion } from '../api/redis-rate.ts';
 import {
   type OpenWarehouse,
   openService,
@@ -62,7 +61,6 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
       warehouse = await openWarehouse(session, isOurs || options.probe ? 'migrate' : 'as-is');
       return `${warehouse.description}, PostgreSQL ${(await checkServer(warehouse.db)).version}`;
     });
-    await checkRedis(findings, session);
     if (warehouse) {
       const isMigrated = await checkWarehouse(findings, warehouse);
       if (await isServiceKnown(findings, session)) {
@@ -106,12 +104,6 @@ async function checkWarehouse(findings: Finding[], { db }: OpenWarehouse): Promi
     return `within ${Math.max(1, Math.ceil(Math.abs(seconds)))} s of the warehouse`;
   });
   return isMigrated;
-}
-
-async function checkRedis(findings: Finding[], { config }: Session): Promise<void> {
-  const { redisUrl } = config;
-  if (!redisUrl) return;
-  await attempt(findings, 'redis', async () => `answers, Redis ${await redisVersion(redisUrl)}`);
 }
 
 async function isServiceKnown(findings: Finding[], session: Session): Promise<boolean> {

@@ -1,12 +1,4 @@
-import {
-  jobFacts,
-  openRate,
-  openService,
-  openWarehouse,
-  runBy,
-  type Session,
-  serviceAccess,
-} from '../compose.ts';
+import { jobFacts, openService, openWarehouse, runBy, type Session, serviceAccess } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { StoppedBySignal } from '../interrupt.ts';
@@ -42,7 +34,6 @@ export async function workCommand(
   const ownJobs = jobs.map(({ parsed }) => parsed);
   await using telemetry = await watchWork(session, db, { ownJobs, events, metricsPort: options.metricsPort });
   const watched = { ...session, onClientEvent: telemetry.onClientEvent };
-  using rate = openRate(session, db);
   const pool = openPool(warehouse.address, queueConnections);
   try {
     await runWorker({
@@ -50,8 +41,7 @@ export async function workCommand(
       leaseSeconds: session.config.leaseSeconds,
       identity: { run_by: runBy, version, key_fingerprint: keyFingerprint(apiKey), concurrency },
       events,
-      openService: (job, command) =>
-        openService(watched, db, job.service, requestLimit(command, job.budget), undefined, rate),
+      openService: (job, command) => openService(watched, db, job.service, requestLimit(command, job.budget)),
       readDefinition: (job, definition) => jobFromDefinition(job, definition, jobFacts(session)),
       usedRequests: () => usedRequests(db, keyFingerprint(apiKey), monthOf(session.clock())),
     });

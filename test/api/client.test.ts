@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type ClientEvent, type ClientOptions, createClient } from '../../src/api/client.ts';
 import { BudgetSpent, KeyRefused, RedirectRefused, RequestRefused } from '../../src/api/errors.ts';
+import { unlimited } from '../../src/api/rate-limiter.ts';
 import type { ServiceSettings } from '../../src/job/job.ts';
 import { Secret } from '../../src/secret.ts';
 import { jumpingClock } from './clocks.ts';
@@ -34,6 +35,7 @@ function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
     apiKey: new Secret(key),
     settings,
     budget,
+    limiter: unlimited,
     userAgent: 'gmsi-etl/0.0.0',
     onEvent: (event) => events.push(event),
     clock,

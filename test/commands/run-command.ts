@@ -26,7 +26,6 @@ export async function runCommand(
       warehouse: { kind: 'url', url: new Secret(warehouse.url) },
       home: '/nonexistent',
       logLevel: 'debug',
-      redisUrl: undefined,
       ...{ alertWebhook: undefined, metrics: { host: '127.0.0.1', port: 0 }, tracing: false },
       leaseSeconds: 30,
     },

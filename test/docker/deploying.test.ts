@@ -71,9 +71,7 @@ const common = units.find(({ name }) => name.endsWith('common.conf'))!.text;
 function commandLines(): string[][] {
   const inContainers = [
     ...pods.map(({ spec }) => spec.containers[0].args),
-    ...Object.entries(compose).flatMap(([name, { command }]) =>
-      command && name !== 'redis' ? [command] : [],
-    ),
+    ...Object.values(compose).flatMap(({ command }) => (command ? [command] : [])),
     JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)![1]!) as string[],
   ];
   const inShells = [...units.map(({ text }) => text), page]

@@ -2,12 +2,10 @@ import { setMaxListeners } from 'node:events';
 import { request } from 'undici';
 import { expect, onTestFinished } from 'vitest';
 import type { RateLimit } from '../../src/api/rate-limiter.ts';
-import type { Log } from '../../src/log.ts';
-import { openSharedRate } from '../../src/pipeline/shared-rate.ts';
+import { sharedLimiter } from '../../src/pipeline/shared-rate.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { aLog } from '../support/a-log.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 
 export const apiKey = new Secret('sandbox-key');
@@ -32,7 +30,7 @@ export async function aSetting() {
   return {
     db: warehouse.db,
     arrivals,
-    asker: (redisUrl?: Secret, log = aLog().log) => anAsker(sandbox, warehouse.db, redisUrl, log),
+    asker: () => anAsker(sandbox, warehouse.db),
     async expectWithinLimit() {
       expect(Object.keys(sandbox.stats().byStatus)).toEqual(['200']);
       expect(mostOver(arrivals)).toBeLessThanOrEqual(0);
@@ -45,9 +43,8 @@ export async function aSetting() {
 }
 
 /** Eight requests at a time, as fast as the rate allows. */
-function anAsker(sandbox: Sandbox, warehouse: Warehouse, redisUrl: Secret | undefined, log: Log): Asker {
-  const shared = openSharedRate({ warehouse, apiKey, redisUrl, log });
-  const limiter = shared.limiter(limit);
+function anAsker(sandbox: Sandbox, warehouse: Warehouse): Asker {
+  const limiter = sharedLimiter(warehouse, apiKey, limit);
   const end = new AbortController();
   setMaxListeners(0, end.signal);
   let sent = 0;
@@ -66,7 +63,6 @@ function anAsker(sandbox: Sandbox, warehouse: Warehouse, redisUrl: Secret | unde
     end.abort();
     await asking;
     await limiter.close();
-    shared[Symbol.dispose]();
   };
   onTestFinished(stop);
   return { sent: () => sent, stop };

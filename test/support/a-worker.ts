@@ -8,6 +8,7 @@ import { catalog, retired } from '../../src/feeds/catalog.ts';
 import { type JobDefinition, jobFromDefinition } from '../../src/job/definition.ts';
 import { createLog, type Log } from '../../src/log.ts';
 import { keyFingerprint, monthOf, openLedger, requestLimit } from '../../src/pipeline/request-budget.ts';
+import { sharedLimiter } from '../../src/pipeline/shared-rate.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { openPool, type Warehouse } from '../../src/warehouse/connect.ts';
@@ -67,6 +68,7 @@ export function aWorker(setting: WorkerSetting): WorkerInTest {
           apiKey: key,
           settings: job.service,
           budget: ledger,
+          limiter: sharedLimiter(db, key, job.service),
           userAgent: 'test',
           patience,
         },

@@ -9,6 +9,7 @@ import { createLog } from '../../src/log.ts';
 import { type BackfillContext, backfill } from '../../src/pipeline/backfill.ts';
 import type { RunContext, RunResult } from '../../src/pipeline/open-load.ts';
 import { openLedger } from '../../src/pipeline/request-budget.ts';
+import { sharedLimiter } from '../../src/pipeline/shared-rate.ts';
 import { type SyncResult, sync } from '../../src/pipeline/sync.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
@@ -80,6 +81,7 @@ async function withContext<Result>(
     apiKey: key,
     settings: job.service,
     budget: ledger,
+    limiter: sharedLimiter(db, key, job.service),
     userAgent: 'test',
     patience,
     ...(onClientEvent && { onEvent: onClientEvent }),

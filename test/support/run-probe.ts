@@ -4,6 +4,7 @@ import type { Job } from '../../src/job/job.ts';
 import { defaultServiceSettings } from '../../src/job/service-settings.ts';
 import { createLog } from '../../src/log.ts';
 import { openLedger } from '../../src/pipeline/request-budget.ts';
+import { sharedLimiter } from '../../src/pipeline/shared-rate.ts';
 import type { FactName } from '../../src/probe/fact.ts';
 import type { Lesson } from '../../src/probe/learn.ts';
 import { mostRequests } from '../../src/probe/probe.ts';
@@ -26,10 +27,12 @@ export interface ProbeRun {
 export async function runProbe({ db, sandbox, clock, job, accept = false }: ProbeRun): Promise<ProbeReport> {
   const apiKey = new Secret('sandbox-key');
   const ledger = openLedger(db, apiKey, 250_000, () => new Date(clock.now()));
+  const service = job?.service ?? defaultServiceSettings;
   await using client = createClient({
     baseUrl: sandbox.url,
     apiKey,
-    settings: { ...(job?.service ?? defaultServiceSettings), maxAttempts: 2, concurrency: 1 },
+    settings: { ...service, maxAttempts: 2, concurrency: 1 },
+    limiter: sharedLimiter(db, apiKey, service),
     budget: capRequests(ledger, mostRequests),
     userAgent: 'test',
     patience: { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] },

@@ -83,8 +83,6 @@ export interface RequestRateTable {
   key_fingerprint: string;
   in_bucket: number;
   counted_at: Timestamp;
-  redis_seen_at: Timestamp | null;
-  redis_begins_at: Timestamp | null;
 }
 
 export interface RejectedRecordsTable extends SeriesColumns {
