@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import type { Page } from '../../src/api/page.ts';
+import type { Page, ServiceRequest } from '../../src/api/page.ts';
 import { feedNamed } from '../../src/feeds/catalog.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
@@ -162,6 +162,28 @@ describe('a headline that only the live feed has brought', () => {
     await runSync(run);
     expect(await retractedNow(db)).toBe(0);
   });
+
+  it('is not retracted again by a historical feed that still lacks what the live feed has brought back', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const clock = () => new Date('2026-11-20T12:00:00Z');
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 3 });
+    const syncJob = aJobFor({ ...scope, from: '2026-11-14', to: '2026-11-20' }, { end_date: 'today' });
+    await runSync({ job: syncJob, db, sandbox, clock });
+    const withoutHistory = {
+      ...{ job: syncJob, db, sandbox, clock },
+      aroundPage: async (ask: () => Promise<Page>, { isLive }: ServiceRequest) => {
+        const page = await ask();
+        return isLive ? page : { ...page, records: [], nextToken: null };
+      },
+    };
+    const { live } = await runSync(withoutHistory);
+    expect(live.records).toBeGreaterThan(0);
+    const retracted = await retractedNow(db);
+    const again = await runSync(withoutHistory);
+    expect(again.totals).toMatchObject({ rows_retracted: 0, rows_changed: 0 });
+    expect(await retractedNow(db)).toBe(retracted);
+  });
 });
 
 describe('a service whose days begin at another hour', () => {
@@ -243,6 +265,50 @@ it('where a page had records that cannot be read, nothing is retracted: each may
     },
   });
   expect(totals.records_rejected).toBeGreaterThan(0);
+  expect(await retractedNow(db)).toBe(0);
+});
+
+it('where only the last page had a record that cannot be read, nothing is retracted either', async () => {
+  await using service = await aService();
+  const { db, run } = service;
+  await runBackfill(run);
+  service.moveTo(after);
+  let pages = 0;
+  const { totals } = await runBackfill({
+    ...{ ...run, plan: refresh },
+    aroundPage: async (ask) => {
+      const page = await ask();
+      pages++;
+      return page.nextToken === null ? { ...page, records: ['unreadable', ...page.records] } : page;
+    },
+  });
+  expect(pages).toBeGreaterThan(2);
+  expect(totals.records_rejected).toBe(1);
+  expect(await retractedNow(db)).toBe(0);
+});
+
+it('what another load writes while a drain is under way stands, though that drain does not meet it', async () => {
+  await using service = await aService();
+  const { db, run } = service;
+  await runBackfill(run);
+  service.moveTo(after);
+  let pages = 0;
+  const { totals } = await runBackfill({
+    ...{ ...run, plan: refresh },
+    async aroundPage(ask) {
+      const page = await ask();
+      if (++pages === 2) {
+        // All rows are written again, those that the service has withdrawn included.
+        await sql`update gmsi.headlines set load_id = 999, url = 'https://example.com', changed_at = clock_timestamp()`.execute(
+          db,
+        );
+      }
+      return page;
+    },
+  });
+  expect(pages).toBeGreaterThan(2);
+  expect(await heldBy(db, scope)).not.toEqual(servedBy(service.sandbox, scope));
+  expect(totals.rows_retracted).toBe(0);
   expect(await retractedNow(db)).toBe(0);
 });
 
