@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { Temporal } from 'temporal-polyfill';
+import { isReadableOnTheWay } from './api/address.ts';
 import { type Client, type ClientEvent, createClient } from './api/client.ts';
 import type { RequestBudget } from './api/page.ts';
 import type { Config, WarehouseAddress } from './config.ts';
@@ -118,7 +119,10 @@ export function jobFacts(session: Session): JobFacts {
   return { today: today(session), known: { feeds: catalog, retired } };
 }
 
-/** The address and key of the service. @throws ConfigError naming what is not set */
+/**
+ * The address and key of the service.
+ * @throws ConfigError naming what is not set, or an address to which the key would go unencrypted
+ */
 export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: Secret } {
   const { baseUrl, apiKey } = config;
   if (!baseUrl || !apiKey) {
@@ -127,6 +131,15 @@ export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: S
     );
     throw new ConfigError(`${missing} is not set.`.replace(/ and (.*) is/, ' and $1 are'), {
       hint: 'The vendor gives you both; a .env file can hold them. Without a key: npx gmsi sandbox, or npm start.',
+    });
+  }
+  for (const [name, url] of Object.entries({
+    GMSI_BASE_URL: baseUrl,
+    GMSI_LIVE_BASE_URL: config.liveBaseUrl,
+  })) {
+    if (url === undefined || config.sendKeyUnencrypted || !isReadableOnTheWay(url)) continue;
+    throw new ConfigError(`${name} is ${url}: the key would cross the network unencrypted.`, {
+      hint: 'Use https://. If nobody can listen in between, set GMSI_SEND_KEY_UNENCRYPTED=true.',
     });
   }
   return { baseUrl, apiKey };

@@ -20,6 +20,8 @@ export interface Config {
   readonly baseUrl: string | undefined;
   /** Where the live feeds are, if not there (service-document 4.2 shows them at another address). */
   readonly liveBaseUrl: string | undefined;
+  /** Whether the key may go over plain `http` to another machine. */
+  readonly sendKeyUnencrypted: boolean;
   readonly warehouse: WarehouseAddress;
   /** Absolute path of the folder that holds the embedded warehouse. */
   readonly home: string;
@@ -46,6 +48,7 @@ export function readConfig(processEnvironment: Environment = process.env, cwd = 
     apiKey: readApiKey(env, cwd),
     baseUrl: readBaseUrl('GMSI_BASE_URL', env.GMSI_BASE_URL),
     liveBaseUrl: readBaseUrl('GMSI_LIVE_BASE_URL', env.GMSI_LIVE_BASE_URL),
+    sendKeyUnencrypted: readSwitch('GMSI_SEND_KEY_UNENCRYPTED', env.GMSI_SEND_KEY_UNENCRYPTED),
     warehouse: readWarehouse(env),
     home: resolve(cwd, expandHome(env.GMSI_HOME ?? '.gmsi')),
     logLevel: readLogLevel(env.LOG_LEVEL),
@@ -155,6 +158,12 @@ function isPostgresAddress(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+function readSwitch(name: string, text = 'false'): boolean {
+  const word = text.trim().toLowerCase();
+  if (word === 'true' || word === 'false') return word === 'true';
+  throw new ConfigError(`${name} is "${text}".`, { hint: 'It must be true or false.' });
 }
 
 function readLogLevel(text = 'info'): LogLevel {

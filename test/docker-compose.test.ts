@@ -72,6 +72,7 @@ it('keeps the key and the database of the demo apart from those in .env', async 
   expect(demo.environment).toMatchObject({ GMSI_API_KEY: 'sandbox-key', PGDATABASE: 'postgres' });
   const { hostname, port } = new URL(demo.environment!.GMSI_BASE_URL!);
   expect(services).toHaveProperty(hostname);
+  expect(demo.environment).toMatchObject({ GMSI_SEND_KEY_UNENCRYPTED: 'true' });
   expect(sandbox.ports![0]!.endsWith(`:${port}`)).toBe(true);
 });
 

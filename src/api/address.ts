@@ -6,6 +6,17 @@ export interface ServiceAddress {
   readonly prefix: string;
 }
 
+/**
+ * Whether what is sent to an address can be read on the way: plain `http` to anything but this machine. `URL` has by then
+ * turned every spelling of an IPv4 address, such as `127.1` or `0x7f000001`, into its usual one.
+ */
+export function isReadableOnTheWay(baseUrl: string): boolean {
+  const { protocol, hostname } = new URL(baseUrl);
+  return protocol === 'http:' && !loopback.test(hostname);
+}
+
+const loopback = /^(?:(?:.+\.)?localhost\.?|127(?:\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
+
 /** @param baseUrl with or without `/v1`, with or without a trailing slash; may hold a path before `/v1` */
 export function serviceAddress(baseUrl: string): ServiceAddress {
   const { origin, pathname } = new URL(baseUrl);

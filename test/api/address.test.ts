@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { requestTarget, serviceAddress } from '../../src/api/address.ts';
+import { isReadableOnTheWay, requestTarget, serviceAddress } from '../../src/api/address.ts';
 
 describe('serviceAddress', () => {
   test.each([
@@ -12,6 +12,41 @@ describe('serviceAddress', () => {
     ['https://api.example.com/data', '/data/v1'],
   ])('reads %s with or without its version and slash', (baseUrl, prefix) => {
     expect(serviceAddress(baseUrl)).toEqual({ origin: 'https://api.example.com', prefix });
+  });
+});
+
+describe('isReadableOnTheWay', () => {
+  test.each([
+    'https://api.example.com',
+    'http://localhost:8425',
+    'http://LOCALHOST./v1',
+    'http://api.localhost',
+    'http://127.0.0.1',
+    'http://127.255.3.4:80',
+    'http://127.1',
+    'http://0x7f000001',
+    'http://2130706433',
+    'http://[::1]:8425/v1',
+    'http://[0:0:0:0:0:0:0:1]',
+    'http://[::ffff:127.0.0.1]',
+  ])('finds %s safe', (url) => {
+    expect(isReadableOnTheWay(url)).toBe(false);
+  });
+
+  test.each([
+    'http://api.example.com',
+    'http://sandbox:8425',
+    'http://localhost.example.com',
+    'http://notlocalhost',
+    'http://127.0.0.1.example.com',
+    'http://0.0.0.0',
+    'http://10.0.0.1',
+    'http://128.0.0.1',
+    'http://[::]',
+    'http://[::ffff:10.0.0.1]',
+    'http://[fe80::1]',
+  ])('finds %s readable', (url) => {
+    expect(isReadableOnTheWay(url)).toBe(true);
   });
 });
 

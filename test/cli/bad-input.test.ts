@@ -72,6 +72,24 @@ const mistakes: Record<string, Mistake> = {
     what: /GMSI_BASE_URL is not an address/,
     hint: /https:/,
   },
+  'an address that the key would reach unencrypted': {
+    args: backfill,
+    env: { GMSI_BASE_URL: 'http://api.example.com' },
+    what: /^gmsi: GMSI_BASE_URL is http:\/\/api\.example\.com: the key would cross the network unencrypted/,
+    hint: /https:.*GMSI_SEND_KEY_UNENCRYPTED=true/,
+  },
+  'an address of the live feeds that the key would reach unencrypted': {
+    args: ['lookups'],
+    env: { GMSI_LIVE_BASE_URL: 'http://192.0.2.1:8080/v1' },
+    what: /^gmsi: GMSI_LIVE_BASE_URL is http:\/\/192\.0\.2\.1:8080: the key would cross the network unencrypted/,
+    hint: /https:.*GMSI_SEND_KEY_UNENCRYPTED=true/,
+  },
+  'a switch that is neither on nor off': {
+    args: ['status'],
+    env: { GMSI_SEND_KEY_UNENCRYPTED: 'perhaps' },
+    what: /GMSI_SEND_KEY_UNENCRYPTED is "perhaps"/,
+    hint: /true or false/,
+  },
   'another kind of database': {
     args: ['status'],
     env: { DATABASE_URL: `mysql://user:${password}@host/db` },

@@ -65,6 +65,26 @@ it('shows and stores neither the key nor a password, though the service repeats 
   }
 });
 
+it('sends the key unencrypted to another machine only if it is told to', async () => {
+  await using folder = await aFolder();
+  await using sandbox = await startSandbox({ limits: null });
+  await using warehouse = await aWarehouse();
+  // An address that is not known for this machine, and reaches it all the same.
+  const env = {
+    ...accessTo(warehouse, sandbox),
+    GMSI_BASE_URL: sandbox.url.replace('127.0.0.1', '0.0.0.0'),
+  };
+  const refused = await gmsi(['lookups'], { cwd: folder.path, env });
+  expect(refused.code).toBe(2);
+  expect(sandbox.stats().requests).toBe(0);
+  const told = await gmsi(['lookups'], {
+    cwd: folder.path,
+    env: { ...env, GMSI_SEND_KEY_UNENCRYPTED: 'true' },
+  });
+  expect(told.code).toBe(0);
+  expect(sandbox.stats().requests).toBeGreaterThan(0);
+});
+
 /** Every row of every table of the warehouse, as text. */
 async function allText(db: Warehouse): Promise<string> {
   const { rows: tables } = await sql<{ name: string }>`

@@ -23,6 +23,7 @@ export async function runCommand(
       apiKey: new Secret('sandbox-key'),
       baseUrl: sandbox.url,
       liveBaseUrl: undefined,
+      sendKeyUnencrypted: false,
       warehouse: { kind: 'url', url: new Secret(warehouse.url) },
       home: '/nonexistent',
       logLevel: 'debug',

@@ -35,6 +35,7 @@ describe.skipIf(!hasEngine)('the image (needs an engine: npm run test:containers
       DATABASE_URL: `postgres://postgres:chosen@${postgres}:5432/postgres`,
       GMSI_BASE_URL: `http://${sandbox}:8425`,
       GMSI_API_KEY: 'sandbox-key',
+      GMSI_SEND_KEY_UNENCRYPTED: 'true',
     };
     const set = Object.entries(environment).map(([name, value]) => `--env=${name}=${value}`);
     worker = await start([...confined, `--volume=${folder.path}:/app/jobs:ro`, ...set], [image]);
