@@ -28,7 +28,7 @@ export async function enqueueJobs(
   const { openQueue } = await import('../worker/open-queue.ts');
   const pool = openPool(warehouse.address, 1);
   try {
-    await openQueue(db, pool, session.log);
+    await openQueue(db, pool, session.log, session.stop);
   } finally {
     await pool.end();
   }

@@ -8,7 +8,7 @@ import { count, facts, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { usedRequests } from '../warehouse/queries/api-usage.ts';
 import { lastRuns, type QueuedJob, workSoFar } from '../warehouse/queries/progress.ts';
-import { queueDepth } from '../warehouse/queries/queue.ts';
+import { queueSummary, unlessQueueIsMissing } from '../warehouse/queries/queue.ts';
 import { countByState, type WindowsByState } from '../warehouse/queries/window-counts.ts';
 import { livingWorkers } from '../warehouse/queries/workers.ts';
 
@@ -80,7 +80,11 @@ async function look(
   rate: Watched['rate'],
 ): Promise<Watched> {
   const workers = await livingWorkers(db, config.leaseSeconds);
-  const queue = (await queueDepth(db)) ?? { waiting: 0, running: 0, retrying: 0 };
+  const queue = (await unlessQueueIsMissing(() => queueSummary(db))) ?? {
+    waiting: 0,
+    running: 0,
+    retrying: 0,
+  };
   const { apiKey } = config;
   const used = apiKey ? await usedRequests(db, keyFingerprint(apiKey), monthOf(clock())) : null;
   const names = new Set(jobs.map(({ name }) => name));

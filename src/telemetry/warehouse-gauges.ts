@@ -2,6 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Job } from '../job/job.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { unlessQueueIsMissing } from '../warehouse/queries/queue.ts';
 import { windowCounts } from '../warehouse/queries/status.ts';
 import { queueDepth, workersAlive } from '../warehouse/queries/telemetry.ts';
 import { inTime } from './in-time.ts';
@@ -81,7 +82,7 @@ export function createWarehouseGauges(
     return {
       windows: await windowCounts(warehouse),
       standings: await readStandings(await jobs()),
-      queue: await queueDepth(warehouse),
+      queue: (await unlessQueueIsMissing(() => queueDepth(warehouse))) ?? [],
       workers: await workersAlive(warehouse, leaseSeconds),
     };
   }

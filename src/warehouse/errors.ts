@@ -10,8 +10,11 @@ export class WarehouseFull extends GmsiError {
   override readonly kind = 'retryable';
 }
 
-/** Class 08 connection exceptions, 40001/40P01 serialisation and deadlock, 53300 connections, 57P0x shutting down. */
-const passing = /^(08...|40001|40P01|53300|55P03|57P0[1-3])$/;
+/**
+ * Class 08 connection exceptions, 40001/40P01 serialisation and deadlock, 53300 connections, 57P0x shutting down, and the
+ * time limits by which a server ends a connection: 25P03 and 25P04 in a transaction, 57P05 idle.
+ */
+const passing = /^(08...|25P0[34]|40001|40P01|53300|55P03|57P0[1-35])$/;
 /**
  * True where a row found no partition. Each is made before its rows are written, so this is a connection that does not know of
  * it yet: seen on PostgreSQL 15, where another one attached it at that moment. A new connection does.
@@ -23,7 +26,15 @@ export function missesPartition(error: unknown): boolean {
   );
 }
 
-const network = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
+const network = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTCONN'],
+  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ENETRESET', 'EAI_AGAIN'],
+  // Written to after the other end, or a time limit here, has closed it.
+  ...['ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'ERR_SOCKET_CLOSED'],
+]);
+/** What pg says, without a code, of a connection that did not come to stand or ended under a query. */
+const cutConnection =
+  /^(Connection terminated|Client has encountered a connection error|Client was closed and is not queryable|Query read timeout|timeout e)/;
 const privileges = 'The user needs what docs/operating.md lists under "Privileges"; gmsi doctor checks them.';
 
 /**
@@ -33,10 +44,7 @@ const privileges = 'The user needs what docs/operating.md lists under "Privilege
 export function namedDatabaseError(error: unknown): unknown {
   if (error instanceof GmsiError || !(error instanceof Error)) return error;
   const code = (error as { code?: string }).code;
-  // pg has no code for a connection that ends under a query.
-  const cut =
-    code === undefined &&
-    /^(Connection terminated|Client has encountered a connection error|timeout e)/.test(error.message);
+  const cut = code === undefined && cutConnection.test(error.message);
   if (cut || missesPartition(error) || (code && (passing.test(code) || network.has(code)))) {
     return new WarehouseUnavailable(`The warehouse does not answer: ${error.message}`, {
       cause: error,

@@ -2,22 +2,33 @@ import { type LogFunctionFactory, Logger, runMigrations } from 'graphile-worker'
 import type pg from 'pg';
 import { ConfigError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { namedDatabaseError } from '../warehouse/errors.ts';
 import { ownsQueue, queueSchema } from '../warehouse/queries/queue.ts';
 
 /**
  * Installs graphile-worker's schema, or brings it to the version in use; processes that start together wait for each other.
- * @throws ConfigError where the user may not, or where somebody else owns the schema, whose rows only its owner sees
+ * Each of its migrations is a transaction, so one that a broken connection cuts short is tried again on another connection.
+ * @throws ConfigError if the user may not, or if somebody else owns the schema, whose rows only its owner sees; the
+ * signal's reason if it is aborted while the warehouse is away
  */
-export async function openQueue(warehouse: Warehouse, pool: pg.Pool, log: Log): Promise<void> {
+export async function openQueue(
+  warehouse: Warehouse,
+  pool: pg.Pool,
+  log: Log,
+  stop: AbortSignal,
+): Promise<void> {
+  await withWarehouseRetries(() => migrateQueue(pool, log), stop);
+  const isOurs = await withWarehouseRetries(() => ownsQueue(warehouse), stop);
+  if (!isOurs) throw mayNot('it belongs to another user');
+}
+
+async function migrateQueue(pool: pg.Pool, log: Log): Promise<void> {
   try {
     await runMigrations({ pgPool: pool, schema: queueSchema, logger: queueLog(log) });
   } catch (error) {
-    if ((error as { code?: string }).code !== '42501') throw namedDatabaseError(error);
-    throw mayNot((error as Error).message, error);
+    throw (error as { code?: string }).code === '42501' ? mayNot((error as Error).message, error) : error;
   }
-  if (!(await ownsQueue(warehouse))) throw mayNot('it belongs to another user');
 }
 
 function mayNot(why: string, cause?: unknown): ConfigError {

@@ -49,7 +49,12 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   const parts = keepParts(context);
   const inHand = new Set<string>();
 
-  await openQueue(warehouse, pool, log);
+  try {
+    await openQueue(warehouse, pool, log, setting.stop);
+  } catch (error) {
+    if (setting.stop.aborted) return;
+    throw error;
+  }
   const { runner, workerId } = await start(
     { ...context, parts, inHand },
     steadyPool(pool),

@@ -1,7 +1,10 @@
+import { createServer } from 'node:net';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
 import { namedDatabaseError, WarehouseUnavailable } from '../../src/warehouse/errors.ts';
+import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 
 test('a statement with parameters is prepared once a connection, one without is not', async () => {
@@ -37,3 +40,100 @@ test('a connection that has missed a partition is not used again, and the page i
   expect(namedDatabaseError(await missed.catch((error) => error))).toBeInstanceOf(WarehouseUnavailable);
   expect(await connection()).not.toBe(before);
 });
+
+/** Each loses a connection in its own way, and rejects with what pg says then. */
+const losses: [string, (client: pg.Client, url: string) => Promise<unknown>][] = [
+  [
+    'is ended by the server under a statement',
+    (client) => client.query('select pg_terminate_backend(pg_backend_pid())'),
+  ],
+  [
+    'was ended by the server between two statements of a transaction',
+    async (client, url) => {
+      await client.query('begin');
+      const { rows } = await client.query('select pg_backend_pid() as pid');
+      const said = new Promise((resolve) => client.once('error', resolve));
+      await asSomebodyElse(url, `select pg_terminate_backend(${rows[0].pid})`);
+      await said;
+      return client.query('rollback');
+    },
+  ],
+  [
+    'stands still in a transaction for longer than the server allows',
+    async (client) => {
+      const said = new Promise<unknown>((resolve) => client.once('error', resolve));
+      await client.query("set idle_in_transaction_session_timeout = '1ms'");
+      await client.query('begin');
+      throw await said;
+    },
+  ],
+  [
+    'is idle for longer than the server allows',
+    async (client) => {
+      const said = new Promise<unknown>((resolve) => client.once('error', resolve));
+      await client.query("set idle_session_timeout = '1ms'");
+      throw await said;
+    },
+  ],
+  [
+    'was closed here',
+    async (client) => {
+      await client.end();
+      return client.query('select 1');
+    },
+  ],
+  [
+    'is cut by the network',
+    async (_, url) => {
+      await using proxy = await aCuttingProxy(url);
+      const client = new pg.Client({ connectionString: proxy.url });
+      client.on('error', () => {});
+      await client.connect();
+      proxy.loseReplyTo(/select 42/);
+      return client.query('select 42');
+    },
+  ],
+  [
+    'does not answer in time',
+    async (_, url) => {
+      const client = new pg.Client({ connectionString: url, query_timeout: 1 });
+      await client.connect();
+      const late = await client.query('select pg_sleep(0.2)').catch((error: unknown) => error);
+      await client.end();
+      throw late;
+    },
+  ],
+  [
+    'never comes to stand',
+    async () => {
+      const server = createServer(() => {});
+      await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+      const { port } = server.address() as { port: number };
+      const connectionString = `postgres://nobody@127.0.0.1:${port}/none`;
+      try {
+        await new pg.Client({ connectionString, connectionTimeoutMillis: 20 }).connect();
+      } finally {
+        server.close();
+      }
+    },
+  ],
+];
+test.each(losses)('a connection that %s is worth another try', async (_, lose) => {
+  await using warehouse = await aWarehouse();
+  const client = new pg.Client({ connectionString: warehouse.url });
+  client.on('error', () => {});
+  await client.connect();
+  const error = await lose(client, warehouse.url).then(
+    () => 'nothing',
+    (lost: unknown) => lost,
+  );
+  await client.end().catch(() => {});
+  expect(namedDatabaseError(error)).toBeInstanceOf(WarehouseUnavailable);
+});
+
+async function asSomebodyElse(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(statement);
+  await client.end();
+}

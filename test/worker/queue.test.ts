@@ -167,7 +167,12 @@ async function queued(db: Warehouse) {
 async function withQueue(): Promise<TestWarehouse> {
   const warehouse = await aWarehouse();
   const pool = openPool({ kind: 'url', url: new Secret(warehouse.url) }, 1);
-  await openQueue(warehouse.db, pool, createLog({ level: 'silent', readable: false }));
+  await openQueue(
+    warehouse.db,
+    pool,
+    createLog({ level: 'silent', readable: false }),
+    new AbortController().signal,
+  );
   await pool.end();
   return warehouse;
 }

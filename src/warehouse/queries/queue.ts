@@ -166,11 +166,27 @@ export async function unlockAbandoned(
   return Number(numAffectedRows ?? 0);
 }
 
-/** The queue as it is; `undefined` where graphile-worker has never been installed. */
-export async function queueDepth(
+/** No such schema, table or column. */
+const notThere = /^(3F000|42P01|42703)$/;
+
+/**
+ * What `read` finds in the queue; `undefined` if graphile-worker has not installed its schema yet, is installing it at this
+ * moment, or has installed one of an older version. Its tables come and go in the course of its migrations, so that no look
+ * beforehand can tell.
+ */
+export async function unlessQueueIsMissing<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (notThere.test((error as { code?: string }).code ?? '')) return undefined;
+    throw error;
+  }
+}
+
+/** The queue as it is. */
+export async function queueSummary(
   db: Kysely<Database>,
-): Promise<{ waiting: number; running: number; retrying: number } | undefined> {
-  if (!(await isQueueInstalled(db))) return undefined;
+): Promise<{ waiting: number; running: number; retrying: number }> {
   const { rows } = await sql<{ waiting: number; running: number; retrying: number }>`
     select count(*) filter (where locked_at is null and attempts = 0) as waiting,
            count(*) filter (where locked_at is not null) as running,
@@ -178,13 +194,6 @@ export async function queueDepth(
     from graphile_worker.jobs where task_identifier in (${taskNames.plan}, ${taskNames.drain}, ${taskNames.live})
   `.execute(db);
   return rows[0]!;
-}
-
-export async function isQueueInstalled(db: Kysely<Database>): Promise<boolean> {
-  const { rows } = await sql<{ yes: boolean }>`
-    select to_regclass('graphile_worker.jobs') is not null as yes
-  `.execute(db);
-  return rows[0]!.yes;
 }
 
 /** True where the warehouse's user sees the queue's rows: row security shows them to its owner only. */

@@ -41,11 +41,8 @@ export interface QueueDepth {
   readonly tasks: number;
 }
 
-/** Tasks in the queue of `gmsi work`; none before that has run for the first time and made it. */
+/** Tasks in the queue of `gmsi work`. */
 export async function queueDepth(db: Kysely<Database>): Promise<QueueDepth[]> {
-  const { rows: exists } = await sql<{ yes: boolean }>`
-    select to_regclass(${`${queueSchema}.jobs`}) is not null as yes`.execute(db);
-  if (!exists[0]!.yes) return [];
   const { rows } = await sql<QueueDepth>`
     select task_identifier as task, count(*) as tasks,
            case when locked_at is not null then 'running' when attempts >= max_attempts then 'given up'
