@@ -20,12 +20,13 @@ export async function missingPrivileges(db: Kysely<Database>): Promise<string[]>
     select format('DELETE on gmsi.%I', relname)
     from pg_class
     where relnamespace = to_regnamespace('gmsi')
-      and relname in ('windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'workers')
+      and relname in ('windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'workers',
+                      'sentiment_hourly', 'sentiment_daily')
       and not has_table_privilege(oid, 'DELETE')
     union all
-    select 'EXECUTE on gmsi.ensure_month_partition'
+    select format('EXECUTE on gmsi.%I', proname)
     from pg_proc
-    where pronamespace = to_regnamespace('gmsi') and proname = 'ensure_month_partition'
+    where pronamespace = to_regnamespace('gmsi') and proname in ('ensure_month_partition', 'roll_up')
       and not has_function_privilege(oid, 'EXECUTE')
     union all
     select format('%s on gmsi.%I', privilege, relname)

@@ -1,0 +1,128 @@
+-- Who may do what. A reader who could have another user's function run on values of their own making could become that user.
+
+-- The rollups are kept by whoever changes the headlines, with their own rights: whoever may do that may write the rollups too.
+alter function gmsi.roll_up(text, text, text, timestamptz, timestamptz, boolean) security invoker;
+alter function gmsi.roll_up_changes() security invoker;
+
+-- The only function that runs with its owner's rights: creating a partition takes the owner of the table.
+create or replace function gmsi.ensure_month_partition(parent text, month date) returns void
+  language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  parent_id oid := (select c.oid from pg_catalog.pg_class c
+                    where c.relnamespace = 'gmsi'::regnamespace and c.relname = parent and c.relkind = 'p'
+                      and c.relowner = (select r.oid from pg_catalog.pg_roles r where r.rolname = current_user));
+  first_day date := date_trunc('month', month::timestamp)::date;
+  part text := format('%s_%s', parent, to_char(first_day, 'YYYY_MM'));
+  held record;
+begin
+  if parent_id is null then
+    raise exception 'gmsi.% is no partitioned table of this warehouse', parent using errcode = 'undefined_table';
+  end if;
+  -- The years that a record's time may lie in: not to be used to fill the catalog.
+  if month is null or month not between date '1900-01-01' and date '2100-12-31' then
+    raise exception 'no partition is made for %: it is not between 1900 and 2100', coalesce(month::text, 'no month')
+      using errcode = 'datetime_field_overflow';
+  end if;
+  -- PostgreSQL would cut the name, and two months would share one.
+  if octet_length(part) > 63 then
+    raise exception 'the name % is too long for a table', part using errcode = 'name_too_long';
+  end if;
+  -- Read from the table itself: after the wait for the lock, to_regclass could answer from a stale cache.
+  perform pg_advisory_xact_lock(hashtext('gmsi.ensure_month_partition'));
+  if exists (select from pg_catalog.pg_class c join pg_catalog.pg_inherits i on i.inhrelid = c.oid
+             where c.relnamespace = 'gmsi'::regnamespace and c.relname = part and i.inhparent = parent_id) then
+    return;
+  end if;
+  if exists (select from pg_catalog.pg_class c where c.relnamespace = 'gmsi'::regnamespace and c.relname = part) then
+    raise exception 'gmsi.% is no partition of gmsi.%: it was detached, and rows of its month are to be loaded', part, parent
+      using hint = 'Attach it again, or move it to another schema.';
+  end if;
+  -- Attached, not created as PARTITION OF: that would wait behind every load in flight, and they behind it.
+  -- An identity column is the table's: it comes with attaching, and a partition that has one of its own is refused.
+  execute format('create table gmsi.%I (like gmsi.%I including all excluding identity)', part, parent);
+  execute format('alter table gmsi.%I attach partition gmsi.%I for values from (%L) to (%L)', parent, part,
+                 to_char(first_day, 'YYYY-MM-DD "00:00:00+00"'),
+                 to_char(first_day + interval '1 month', 'YYYY-MM-DD "00:00:00+00"'));
+  for held in
+    select acl.privilege_type as privilege, case when acl.grantee = 0 then 'public' else acl.grantee::regrole::text end as grantee
+    from pg_catalog.pg_class c cross join aclexplode(c.relacl) as acl
+    where c.oid = parent_id and acl.grantee <> c.relowner
+  loop
+    execute format('grant %s on gmsi.%I to %s', held.privilege, part, held.grantee);
+  end loop;
+end $$;
+comment on function gmsi.ensure_month_partition(text, date) is 'Makes the partition of a partitioned table of the warehouse for the month of a day, if there is none yet; from 1900 to 2100. Runs with the rights of its owner, so that a loading user need not own the tables.';
+
+-- What each of the two roles may do. Called again after every later migration, so nothing that one adds is open by default.
+create or replace function gmsi.grant_roles() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  -- What analysts use. Not the pipeline's own affairs, and not the requests that are counted by key.
+  readable text[] := array[
+    'headlines', 'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily',
+    'ticker_headlines', 'ticker_events', 'ticker_event_headlines', 'ticker_index', 'gmsi_index',
+    'ticker_event_metrics', 'event_query_metrics', 'revisions', 'countries', 'topics', 'lookups',
+    'coverage', 'coverage_by_day', 'coverage_gaps', 'windows', 'loads', 'load_history', 'rejected_records',
+    -- By it every command looks whether the schema is the one that it knows.
+    'kysely_migration'];
+  -- What loading takes rows out of again. By name, since later migrations make some of these.
+  deletable text[] := array['windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'workers',
+                            'sentiment_hourly', 'sentiment_daily'];
+  -- Functions that read nothing but what the caller may read, or nothing at all.
+  for_everybody text[] := array['headlines_as_of', 'summable'];
+  has_reader boolean := to_regrole('gmsi_reader') is not null;
+  has_loader boolean := to_regrole('gmsi_loader') is not null;
+  held record;
+begin
+  -- Two grants on one table at once would be an error.
+  perform pg_advisory_xact_lock(hashtext('gmsi.grant_roles'));
+  if has_reader then
+    grant usage on schema gmsi to gmsi_reader;
+  end if;
+  if has_loader then
+    grant usage on schema gmsi to gmsi_loader;
+  end if;
+  -- What somebody else has added to the schema is theirs to grant.
+  for held in
+    select c.relname as name, c.relkind in ('r', 'p') as is_table, c.relname ~ '^kysely_' as is_migrators,
+           coalesce(parent.relname, c.relname) = any(readable) as is_readable, c.relname = any(deletable) as is_deletable
+    from pg_catalog.pg_class c
+    left join pg_catalog.pg_inherits i on i.inhrelid = c.oid
+    left join pg_catalog.pg_class parent on parent.oid = i.inhparent
+    where c.relnamespace = 'gmsi'::regnamespace and c.relkind in ('r', 'p', 'v') and pg_has_role(c.relowner, 'usage')
+  loop
+    if has_reader and held.is_readable then
+      execute format('grant select on gmsi.%I to gmsi_reader', held.name);
+    end if;
+    if has_loader and held.is_migrators then
+      -- Who could write these could have an owner's command believe that the schema is another one.
+      execute format('revoke all on gmsi.%I from gmsi_loader', held.name);
+    end if;
+    if has_loader and (held.is_readable or not held.is_migrators) then
+      execute format('grant select on gmsi.%I to gmsi_loader', held.name);
+    end if;
+    if has_loader and held.is_table and not held.is_migrators then
+      execute format('grant insert, update on gmsi.%I to gmsi_loader', held.name);
+    elsif has_loader and not held.is_table then
+      execute format('revoke insert, update on gmsi.%I from gmsi_loader', held.name);
+    end if;
+    if has_loader and held.is_deletable then
+      execute format('grant delete on gmsi.%I to gmsi_loader', held.name);
+    end if;
+  end loop;
+  for held in
+    select p.oid::regprocedure::text as name, p.proname = any(for_everybody) as is_for_everybody,
+           p.proname <> 'grant_roles' and p.prorettype <> 'trigger'::regtype as is_for_loading
+    from pg_catalog.pg_proc p
+    where p.pronamespace = 'gmsi'::regnamespace and p.prokind = 'f' and pg_has_role(p.proowner, 'usage')
+  loop
+    if held.is_for_everybody then
+      execute format('grant execute on function %s to public', held.name);
+    else
+      execute format('revoke execute on function %s from public', held.name);
+    end if;
+    if has_loader and held.is_for_loading then
+      execute format('grant execute on function %s to gmsi_loader', held.name);
+    end if;
+  end loop;
+end $$;
+comment on function gmsi.grant_roles() is 'Grants gmsi_reader and gmsi_loader, if these roles are there, what they need, and takes every function that is not for analysts from PUBLIC. For the owner of the schema to call.';

@@ -1,0 +1,436 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aRow, upsert } from './a-row.ts';
+
+/** A headline in a warehouse, and people who may read it, load into it, or only connect. */
+let warehouse: TestWarehouse;
+let reader: pg.Client;
+let loader: pg.Client;
+let stranger: pg.Client;
+const roles: string[] = [];
+
+beforeAll(async () => {
+  warehouse = await aWarehouse();
+  await upsert(warehouse.db, [aRow({ directional_score: 0.5 })]);
+  reader = await someoneWith('gmsi_reader');
+  loader = await someoneWith('gmsi_loader');
+  stranger = await someoneWith();
+});
+afterAll(async () => {
+  await Promise.all([reader, loader, stranger].map((client) => client?.end()));
+  for (const role of roles) {
+    await sql.raw(`drop owned by ${role} cascade`).execute(warehouse.db);
+    await sql.raw(`drop role ${role}`).execute(warehouse.db);
+  }
+  await warehouse[Symbol.asyncDispose]();
+});
+
+/** A login of its own, as a person has one: `set role` alone would still be the superuser's session. */
+async function someoneWith(role?: string): Promise<pg.Client> {
+  const name = `someone_${randomUUID().replaceAll('-', '')}`;
+  await sql
+    .raw(`create role ${name} login password 'x' ${role ? `in role ${role}` : ''}`)
+    .execute(warehouse.db);
+  roles.push(name);
+  const url = new URL(warehouse.url);
+  Object.assign(url, { username: name, password: 'x' });
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  return client;
+}
+
+async function rowsOf(query: string): Promise<string[]> {
+  const { rows } = await sql.raw<Record<string, string>>(query).execute(warehouse.db);
+  return rows.map((row) => Object.values(row).join(' '));
+}
+
+/** Everything that somebody could have changed: contents, objects, rights. */
+async function everything(): Promise<string[]> {
+  return rowsOf(`
+    select format('%s %s', oid::regprocedure, proacl) from pg_proc where pronamespace = 'gmsi'::regnamespace
+    union all
+    select format('%s %s %s', oid::regclass, relowner::regrole, relacl) from pg_class where relnamespace = 'gmsi'::regnamespace
+    union all
+    select format('%s %s', tgrelid::regclass, tgname) from pg_trigger where tgrelid::regclass::text ~ '^gmsi'
+    union all
+    select 'headlines ' || md5(string_agg(h::text, '|' order by headline_id)) from gmsi.headlines h
+    union all
+    select 'hourly ' || md5(string_agg(h::text, '|' order by hour)) from gmsi.sentiment_hourly h
+    union all
+    select 'daily ' || md5(string_agg(d::text, '|' order by day)) from gmsi.sentiment_daily d
+    union all
+    select 'migrations ' || string_agg(name, ' ' order by name) from gmsi.kysely_migration
+    union all
+    select format('%s %s %s', rolname, rolsuper, rolcreaterole) from pg_roles where rolname !~ '^someone_'
+    order by 1`);
+}
+
+/** What a statement is refused with; `undefined` if it is not refused. What it did is undone. */
+async function refusalOf(who: pg.Client, statement: string): Promise<string | undefined> {
+  await who.query('begin');
+  try {
+    await who.query(statement);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    await who.query('rollback');
+  }
+}
+
+const readable =
+  'countries coverage coverage_by_day coverage_gaps event_query_metrics gmsi_index headline_revisions headlines headlines_point_in_time kysely_migration load_history loads lookups rejected_records revisions sentiment_daily sentiment_hourly ticker_event_headlines ticker_event_metrics ticker_events ticker_headlines ticker_index topics windows';
+/** Who may do what in the schema, besides functions. Change it only with the paragraph on privileges in docs/operating.md. */
+const expectedGrants = [
+  'gmsi_loader: delete+insert+select+update on table drain_sightings live_sightings rejected_records sentiment_daily sentiment_hourly windows workers',
+  'gmsi_loader: insert+select+update on table alerts api_usage cadence change_ages countries coverage event_query_metrics gmsi_index headline_revisions headlines jobs learned_facts loads lookups origin request_rate revisions runs schedules ticker_event_headlines ticker_event_metrics ticker_events ticker_headlines ticker_index topics wire_fields',
+  'gmsi_loader: select on table coverage_by_day coverage_gaps headlines_point_in_time kysely_migration load_history',
+  'gmsi_loader: usage on schema gmsi',
+  `gmsi_reader: select on table ${readable}`,
+  'gmsi_reader: usage on schema gmsi',
+];
+
+/** Functions, as the catalog says what they are and who may run them. */
+const functions = `
+  select replace(p.oid::regprocedure::text, 'gmsi.', '') as name, p.prosecdef as is_definer,
+         p.prorettype = 'trigger'::regtype as is_trigger, coalesce(array_to_string(p.proconfig, ', '), '') as settings,
+         has_function_privilege('gmsi_reader', p.oid, 'execute') as for_reader,
+         has_function_privilege('gmsi_loader', p.oid, 'execute') as for_loader,
+         exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0) as for_all
+  from pg_proc p where p.pronamespace = 'gmsi'::regnamespace`;
+
+describe('the catalog', () => {
+  test('one function runs with its owner’s rights, with a fixed search_path; neither everybody nor a reader may run it', async () => {
+    expect(
+      await rowsOf(
+        `select name, settings, for_reader, for_loader, for_all from (${functions}) f where is_definer`,
+      ),
+    ).toEqual(['ensure_month_partition(text,date) search_path=pg_catalog, pg_temp false true false']);
+  });
+
+  test('everybody may run two functions, loaders some more, and nobody a trigger’s', async () => {
+    expect(await rowsOf(`select name from (${functions}) f where for_all or for_reader order by 1`)).toEqual([
+      'headlines_as_of(timestamp with time zone)',
+      'summable(double precision)',
+    ]);
+    expect(
+      await rowsOf(`select name from (${functions}) f where for_loader and not for_all order by 1`),
+    ).toEqual([
+      'ensure_month_partition(text,date)',
+      'rebuild_rollups(date,date)',
+      'roll_up(text,text,text,timestamp with time zone,timestamp with time zone,boolean)',
+      'series_to_roll_up(date,date)',
+    ]);
+    expect(
+      await rowsOf(`select name from (${functions}) f where is_trigger and (for_all or for_loader)`),
+    ).toEqual([]);
+  });
+
+  test('every function in PL/pgSQL looks names up in pg_catalog, and in the session’s own schema last', async () => {
+    const inPlpgsql = `${functions} and p.prolang = (select oid from pg_language where lanname = 'plpgsql')`;
+    expect((await rowsOf(inPlpgsql)).length).toBeGreaterThan(3);
+    expect(
+      await rowsOf(
+        `select name, settings from (${inPlpgsql}) f where settings !~ '(^|, )search_path=pg_catalog, pg_temp(, [a-z_]+=|$)'`,
+      ),
+    ).toEqual([]);
+  });
+
+  test('nothing in the schema is granted to anybody but what is listed here', async () => {
+    // Partitions have what their table has, and functions are listed above. The owner's own rights are nobody's business.
+    const granted = await rowsOf(`
+      with held (kind, name, owner, acl) as (
+        select 'schema', nspname::text, nspowner, nspacl from pg_namespace where nspname = 'gmsi'
+        union all
+        select 'table', relname, relowner, relacl from pg_class
+        where relnamespace = 'gmsi'::regnamespace and not relispartition
+        union all
+        select 'column', format('%s.%s', relname, attname), relowner, attacl
+        from pg_class c join pg_attribute on attrelid = c.oid where relnamespace = 'gmsi'::regnamespace
+        union all
+        select 'type', typname, typowner, typacl from pg_type where typnamespace = 'gmsi'::regnamespace
+        union all
+        select 'default', defaclobjtype::text, defaclrole, defaclacl from pg_default_acl
+      ), granted as (
+        select kind, name, case when grantee = 0 then 'PUBLIC' else grantee::regrole::text end as grantee,
+               string_agg(lower(privilege_type), '+' order by privilege_type) || case when bool_or(is_grantable) then ' to pass on' else '' end as privileges
+        from held cross join aclexplode(acl) where grantee <> owner group by 1, 2, 3
+      )
+      select grantee || ': ' || privileges || ' on ' || kind, string_agg(name, ' ' order by name collate "C")
+      from granted group by grantee, privileges, kind order by 1`);
+    expect(granted).toEqual(expectedGrants);
+  });
+
+  test('a partition has what its table has, also one of a role with an odd name', async () => {
+    const odd = `someone_"odd" 'name', public`;
+    await sql.raw(`create role "${odd.replaceAll('"', '""')}"`).execute(warehouse.db);
+    roles.push(`"${odd.replaceAll('"', '""')}"`);
+    await sql.raw(`grant select, trigger on gmsi.headlines to ${roles.at(-1)}`).execute(warehouse.db);
+    await loader.query(`select gmsi.ensure_month_partition('headlines', '2031-02-03')`);
+    const granted = (table: string) =>
+      rowsOf(`select grantee::regrole, privilege_type from pg_class, aclexplode(relacl)
+              where oid = 'gmsi.${table}'::regclass and grantee <> relowner order by 1, 2`);
+    expect(await granted('headlines_2031_02')).toEqual(await granted('headlines'));
+    expect((await granted('headlines_2031_02')).length).toBe(6);
+  });
+});
+
+/** A temporary table that looks like gmsi.headlines to a trigger, whose first column becomes a text by somebody's own code. */
+const bait = `
+  create type pg_temp.odd as (number int);
+  create function pg_temp.run(pg_temp.odd) returns text language plpgsql as $f$
+    begin execute 'create table gmsi.taken ()'; return 'US'; end $f$;
+  create cast (pg_temp.odd as text) with function pg_temp.run(pg_temp.odd) as implicit;
+  create temporary table bait (country pg_temp.odd, topic text, match_type text, published_at timestamptz);`;
+
+const attacks: [what: string, statements: string, reason: RegExp][] = [
+  [
+    'attach a trigger function to a table of their own, with a cast that runs code',
+    `${bait} create trigger t after insert on bait referencing new table as new_rows
+       for each statement execute function gmsi.roll_up_changes();
+     insert into bait values (row(1), 'Inflation-Food', 'COMBINED', now());`,
+    /permission denied for function .*roll_up_changes/,
+  ],
+  [
+    'empty the rollups by truncating a table of their own',
+    `${bait} create trigger t after truncate on bait for each statement execute function gmsi.roll_up_changes(); truncate bait`,
+    /permission denied for function .*roll_up_changes/,
+  ],
+  [
+    'have versions kept that there never were',
+    `create temporary table mine (like gmsi.headlines);
+     create trigger t after update on mine referencing old table as old_rows new table as new_rows
+       for each statement execute function gmsi.keep_headline_revisions()`,
+    /permission denied for function .*keep_headline_revisions/,
+  ],
+  [
+    'attach a trigger of their own',
+    `create function pg_temp.f() returns trigger language plpgsql as 'begin return new; end';
+     create trigger t before insert on gmsi.headlines for each row execute function pg_temp.f()`,
+    /permission denied for table headlines|relation "headlines" is not/,
+  ],
+  ['add a rule', `create rule r as on insert to gmsi.coverage do also select 1`, /must be owner of/],
+  [
+    'make a function in the schema',
+    `create function gmsi.f() returns int language sql return 1`,
+    /permission denied for schema gmsi/,
+  ],
+  [
+    'replace a function',
+    `create or replace function gmsi.summable(number double precision) returns double precision language sql return 1`,
+    /permission denied for schema gmsi/,
+  ],
+  [
+    'change a function',
+    `alter function gmsi.summable(double precision) security definer`,
+    /must be owner of/,
+  ],
+  [
+    'own a function',
+    `alter function gmsi.summable(double precision) owner to current_user`,
+    /must be owner of/,
+  ],
+  ['make a table in the schema', `create table gmsi.mine ()`, /permission denied for schema gmsi/],
+  [
+    'make an index whose expression runs code',
+    `create index on gmsi.headlines (length(headline))`,
+    /must be owner of/,
+  ],
+  ['change a table', `alter table gmsi.headlines add column mine int`, /must be owner of/],
+  ['give themselves rights', `grant all on gmsi.kysely_migration_lock to current_user`, /permission denied/],
+  [
+    'give themselves rights by the function that does',
+    `select gmsi.grant_roles()`,
+    /permission denied for function grant_roles/,
+  ],
+  [
+    'make the schema look older',
+    `delete from gmsi.kysely_migration`,
+    /permission denied for table kysely_migration/,
+  ],
+  [
+    'make the schema look newer',
+    `insert into gmsi.kysely_migration values ('9999', 'now')`,
+    /permission denied for table kysely_migration/,
+  ],
+  [
+    'rename a migration',
+    `update gmsi.kysely_migration set name = name || 'x'`,
+    /permission denied for table kysely_migration/,
+  ],
+  [
+    'lock out migrations',
+    `update gmsi.kysely_migration_lock set is_locked = 1`,
+    /permission denied for table kysely_migration_lock/,
+  ],
+  ['empty the headlines', `truncate gmsi.headlines`, /permission denied for table headlines/],
+  ['delete headlines', `delete from gmsi.headlines`, /permission denied for table headlines/],
+  [
+    'empty the rollups',
+    `truncate gmsi.sentiment_hourly, gmsi.sentiment_daily`,
+    /permission denied for table sentiment_hourly/,
+  ],
+  ['drop a partition', `drop table gmsi.headlines_2026_09`, /must be owner of/],
+  [
+    'detach a partition',
+    `alter table gmsi.headlines detach partition gmsi.headlines_2026_09`,
+    /must be owner of/,
+  ],
+  ['read a file', `select pg_read_file('/etc/passwd')`, /permission denied for function pg_read_file/],
+  ['run a program', `copy (select 1) to program 'true'`, /permission denied to COPY|must be superuser/],
+  ['turn triggers off', `set session_replication_role = replica`, /permission denied to set parameter/],
+  ['become the owner', `set role gmsi`, /permission denied to set role/],
+];
+
+describe.each(['reader', 'loader'] as const)('a %s cannot', (who) => {
+  test.for(attacks)('%s', async ([, statements, reason]) => {
+    const before = await everything();
+    const client = who === 'reader' ? reader : loader;
+    // Each as it would be tried: the first part may well be allowed.
+    const refusal = await refusalOf(client, statements);
+    expect(refusal).toMatch(reason);
+    expect(await everything()).toEqual(before);
+  });
+});
+
+test('a reader may run none of the functions but two that are for everybody, and write to no table', async () => {
+  const calls = await rowsOf(`
+    select format('select gmsi.%I(%s)', proname, array_to_string(array(
+             select 'null::' || format_type(t, null) from unnest(proargtypes) with ordinality as a (t, n) order by n), ', '))
+    from pg_proc where pronamespace = 'gmsi'::regnamespace and proname not in ('headlines_as_of', 'summable')`);
+  expect(calls.length).toBeGreaterThanOrEqual(8);
+  for (const call of calls)
+    expect(await refusalOf(reader, call), call).toMatch(/permission denied for function/);
+  const tables = await rowsOf(
+    `select format('gmsi.%I', relname) from pg_class where relnamespace = 'gmsi'::regnamespace and relkind in ('r', 'p', 'v')`,
+  );
+  expect(tables.length).toBeGreaterThan(30);
+  for (const table of tables) {
+    for (const statement of [
+      `insert into ${table} default values`,
+      `delete from ${table}`,
+      `truncate ${table}`,
+      `select nextval(pg_get_serial_sequence('${table}', (select attname from pg_attribute
+         where attrelid = '${table}'::regclass and attidentity <> '')))`,
+    ])
+      expect(await refusalOf(reader, statement).then((said) => said ?? 'done'), statement).toMatch(
+        statement.startsWith('select')
+          ? /permission denied|done/
+          : /permission denied|cannot (insert|delete)|is not a table/,
+      );
+  }
+});
+
+test('somebody with neither role cannot even look into the schema', async () => {
+  for (const statement of [
+    'select from gmsi.headlines',
+    'select gmsi.summable(1)',
+    `select gmsi.headlines_as_of(now())`,
+  ])
+    expect(await refusalOf(stranger, statement)).toMatch(/permission denied for schema gmsi/);
+});
+
+const noPartition: [what: string, parent: string, month: string, reason: RegExp][] = [
+  [
+    'of a table that is not partitioned',
+    `'windows'`,
+    `'2026-01-01'`,
+    /gmsi\.windows is no partitioned table/,
+  ],
+  ['of a partition', `'headlines_2026_09'`, `'2026-01-01'`, /is no partitioned table/],
+  ['of a table elsewhere', `'pg_class'`, `'2026-01-01'`, /is no partitioned table/],
+  ['of a name with SQL in it', `'headlines" cascade; --'`, `'2026-01-01'`, /is no partitioned table/],
+  ['of nothing', 'null', `'2026-01-01'`, /is no partitioned table/],
+  ['before 1900', `'headlines'`, `'1899-12-31'`, /not between 1900 and 2100/],
+  ['after 2100', `'headlines'`, `'2101-01-01'`, /not between 1900 and 2100/],
+  ['at the end of time', `'headlines'`, `'infinity'`, /not between 1900 and 2100/],
+  ['at its beginning', `'headlines'`, `'-infinity'`, /not between 1900 and 2100/],
+  ['before Christ', `'headlines'`, `'0044-03-15 BC'`, /not between 1900 and 2100/],
+  ['of no month', `'headlines'`, 'null', /not between 1900 and 2100/],
+];
+
+test.for(noPartition)('a loader makes no partition %s', async ([, parent, month, reason]) => {
+  expect(await refusalOf(loader, `select gmsi.ensure_month_partition(${parent}, ${month})`)).toMatch(reason);
+});
+
+test('a loader makes one partition a month, whatever the day, and none of another owner’s table', async () => {
+  await loader.query(`select gmsi.ensure_month_partition('ticker_headlines', d::date)
+                      from unnest(array['2030-04-01', '2030-04-30', '2030-04-15']) as d`);
+  expect(
+    await rowsOf(
+      `select relname, pg_get_expr(relpartbound, oid) from pg_class where relname ~ '^ticker_headlines_2030' and relkind = 'r'`,
+    ),
+  ).toEqual([
+    `ticker_headlines_2030_04 FOR VALUES FROM ('2030-04-01 00:00:00+00') TO ('2030-05-01 00:00:00+00')`,
+  ]);
+  const name = `t${'x'.repeat(57)}`;
+  await sql
+    .raw(`create table gmsi.foreigner (at timestamptz) partition by range (at);
+                 alter table gmsi.foreigner owner to ${roles[1]};
+                 create table gmsi.${name} (at timestamptz) partition by range (at)`)
+    .execute(warehouse.db);
+  try {
+    expect(await refusalOf(loader, `select gmsi.ensure_month_partition('foreigner', '2026-01-01')`)).toMatch(
+      /is no partitioned table/,
+    );
+    expect(await refusalOf(loader, `select gmsi.ensure_month_partition('${name}', '2026-01-01')`)).toMatch(
+      /too long/,
+    );
+  } finally {
+    await sql.raw(`drop table gmsi.foreigner, gmsi.${name}`).execute(warehouse.db);
+  }
+});
+
+test('granting again takes back what has been opened, and leaves what others have added to the schema alone', async () => {
+  const other = roles[2]!;
+  await sql
+    .raw(`
+    create function gmsi.opened() returns int language sql security definer return 1;
+    grant insert, update, delete on gmsi.kysely_migration, gmsi.kysely_migration_lock to gmsi_loader;
+    grant create on schema gmsi to ${other};
+    set role ${other};
+    create view gmsi.theirs as select 1 as one;
+    create function gmsi.also_theirs() returns int language sql return 1;
+    reset role`)
+    .execute(warehouse.db);
+  try {
+    expect(await rowsOf(`select has_function_privilege('${roles[0]}', 'gmsi.opened()', 'execute')`)).toEqual([
+      'true',
+    ]);
+    await sql`select gmsi.grant_roles()`.execute(warehouse.db);
+    expect(await rowsOf(`select has_function_privilege('${roles[0]}', 'gmsi.opened()', 'execute')`)).toEqual([
+      'false',
+    ]);
+    expect(await refusalOf(loader, `update gmsi.kysely_migration_lock set is_locked = 1`)).toMatch(
+      /permission denied/,
+    );
+  } finally {
+    await sql
+      .raw(
+        `drop function gmsi.opened(); drop view gmsi.theirs; drop function gmsi.also_theirs(); revoke create on schema gmsi from ${other}`,
+      )
+      .execute(warehouse.db);
+  }
+});
+
+test('a loader writes headlines, and the rollups follow with the loader’s own rights', async () => {
+  await loader.query(`
+    insert into gmsi.headlines (headline_id, country, topic, match_type, published_at, directional_score, is_backfilled, load_id)
+    values (gen_random_uuid(), 'US', 'Loaded', 'COMBINED', '2026-09-02T10:00Z', 0.25, false, 1);
+    update gmsi.headlines set retracted_at = now(), changed_at = clock_timestamp() where topic = 'Loaded' and false;
+    update gmsi.headlines set directional_score = 0.75, changed_at = clock_timestamp() where topic = 'Loaded'`);
+  expect(
+    await rowsOf(`select headline_count, sentiment_sum from gmsi.sentiment_hourly where topic = 'Loaded'`),
+  ).toEqual(['1 0.75']);
+  await loader.query(
+    `update gmsi.headlines set retracted_at = now(), changed_at = clock_timestamp() where topic = 'Loaded'`,
+  );
+  expect(
+    await rowsOf(
+      `select 1 from gmsi.sentiment_hourly where topic = 'Loaded' union all select 1 from gmsi.sentiment_daily where topic = 'Loaded'`,
+    ),
+  ).toEqual([]);
+});
