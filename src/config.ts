@@ -59,6 +59,20 @@ export function readConfig(processEnvironment: Environment = process.env, cwd = 
   };
 }
 
+/**
+ * What `psql` is given of the environment: the search path, the language, the terminal, and what libpq and psql read. The
+ * API key and other addresses are not its affair, nor that of what it starts.
+ */
+export function environmentForPsql(processEnvironment: Environment = process.env): Record<string, string> {
+  const names =
+    /^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|LANG|LANGUAGE|LC_\w+|TZ|TERM|COLORTERM|NO_COLOR|PG\w+|PSQL_\w+|PAGER|LESS|EDITOR|VISUAL|KRB5\w+|SSL_CERT_\w+|OPENSSL_CONF)$/;
+  return Object.fromEntries(
+    Object.entries(processEnvironment).flatMap(([name, value]) =>
+      value !== undefined && names.test(name) ? [[name, value]] : [],
+    ),
+  );
+}
+
 function readDotenvFile(cwd: string): Environment {
   const path = join(cwd, '.env');
   if (!existsSync(path)) return {};

@@ -118,9 +118,19 @@ describe('imports go one way', () => {
   });
 });
 
-it('only config.ts looks at the environment; psql is handed it whole', () => {
+it('only config.ts looks at the environment', () => {
   const looking = files.filter((path) => /process\.env\b/.test(withoutComments(textOf.get(path)!)));
-  expect(looking.toSorted()).toEqual(['commands/psql.ts', 'config.ts']);
+  expect(looking.toSorted()).toEqual(['config.ts']);
+});
+
+it('every program is started with an environment of its own, not with this one', () => {
+  const starting = [...textOf].flatMap(([path, text]) =>
+    [...text.matchAll(/(?<!\.)\b(?:spawn|spawnSync|exec|execSync|execFile|execFileSync|fork)\(/g)].map(
+      ({ index }) => `${path}: ${text.slice(index, text.indexOf(';', index))}`,
+    ),
+  );
+  expect(starting.length).toBeGreaterThan(3);
+  expect(starting.filter((call) => !/\benv\b|, where\)/.test(call))).toEqual([]);
 });
 
 it('only cli.ts sets the exit code, and only the second signal ends the process', () => {

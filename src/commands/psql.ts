@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
+import { environmentForPsql } from '../config.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { count, wholeTable } from '../terminal/table.ts';
@@ -25,7 +26,7 @@ export async function psqlCommand(session: Session, options: PsqlOptions): Promi
   await using warehouse = await openWarehouse(session, 'as-is');
   // Awaited, not just returned: the warehouse must not be closed before they are done with it.
   if (options.address) return await keepOpen(session, warehouse);
-  if (spawnSync('psql', ['--version']).status !== 0) {
+  if (spawnSync('psql', ['--version'], { env: environmentForPsql() }).status !== 0) {
     return options.command === undefined
       ? await keepOpen(session, warehouse)
       : await runWithoutPsql(warehouse, options.command);
@@ -33,7 +34,7 @@ export async function psqlCommand(session: Session, options: PsqlOptions): Promi
   const args = ['-v', 'ON_ERROR_STOP=1', ...(options.command === undefined ? [] : ['-c', options.command])];
   const child = spawn('psql', args, {
     stdio: 'inherit',
-    env: { ...process.env, ...environmentFor(warehouse) },
+    env: { ...environmentForPsql(), ...addressFor(warehouse) },
   });
   leaveSignalsTo(child);
   const [code] = await once(child, 'exit');
@@ -91,7 +92,7 @@ function cell(value: unknown): string | number | null {
 }
 
 /** Through the environment, so that the password shows in no list of processes. */
-function environmentFor({ url }: OpenWarehouse): Record<string, string> {
+function addressFor({ url }: OpenWarehouse): Record<string, string> {
   if (!url) return {};
   const { hostname, port, username, password, pathname, searchParams } = new URL(url.reveal());
   const settings = {

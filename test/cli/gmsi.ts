@@ -39,6 +39,8 @@ export interface Setting {
   readonly cli?: string;
   readonly uid?: number;
   readonly gid?: number;
+  /** Started as the first of a process group of its own. */
+  readonly detached?: boolean;
 }
 
 /** Starts `gmsi` with these arguments. */

@@ -54,3 +54,29 @@ it('hands psql the address in its environment, not on its command line', async (
     code: 3,
   });
 });
+
+it('hands psql what it needs of the environment, and no key or other address', async () => {
+  await using folder = await aFolder();
+  await using warehouse = await aWarehouse();
+  await folder.write(
+    'bin/psql',
+    '#!/bin/sh\n[ "$1" = --version ] && exit 0\n/usr/bin/tr "\\0" "\\n" </proc/$$/environ\n',
+  );
+  await chmod(join(folder.path, 'bin/psql'), 0o755);
+  const kept = { LANG: 'C.UTF-8', TZ: 'UTC', TERM: 'xterm', PGOPTIONS: '-c jit=off', PSQL_EDITOR: 'vi' };
+  const own = {
+    DATABASE_URL: warehouse.url,
+    GMSI_API_KEY: 'k3y',
+    GMSI_BASE_URL: 'https://x.example',
+    GMSI_ALERT_WEBHOOK_URL: 'https://x.example/hook',
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=t0ken',
+    SOMEBODY_ELSES_TOKEN: 't0ken',
+  };
+  const env = { ...kept, ...own, PATH: `${folder.path}/bin:/usr/bin:/bin` };
+
+  const { stdout } = await gmsi(['psql', '-c', 'select 1'], { cwd: folder.path, env });
+
+  for (const [name, value] of Object.entries(kept)) expect(stdout).toContain(`${name}=${value}\n`);
+  for (const name of Object.keys(own)) expect(stdout).not.toContain(`${name}=`);
+  expect(stdout).not.toMatch(/k3y|x\.example|t0ken/);
+});

@@ -37,20 +37,6 @@ it('runs for as long as somebody uses it', async () => {
   expect(await serverPid()).toBeUndefined();
 });
 
-it('outlives a killed process; the next command joins it and stops it', async () => {
-  const killed = await stayingUser();
-  const pid = await serverPid();
-  killed.kill('SIGKILL');
-  await killed.ended;
-  expect(await serverPid()).toBe(pid);
-
-  const next = await stayingUser();
-  expect(await serverPid()).toBe(pid);
-  next.kill('SIGTERM');
-  expect(await next.ended).toMatchObject({ code: 0 });
-  expect(await serverPid()).toBeUndefined();
-});
-
 it('comes back after the server itself was killed, with all that was committed', async () => {
   const user = await stayingUser();
   const keep = ['psql', '-c', 'create table kept as select 42 as answer'];

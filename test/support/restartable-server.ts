@@ -23,7 +23,6 @@ export async function aRestartableServer() {
     restart: (mode: 'fast' | 'immediate') => control('restart', '-m', mode),
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
-      await control('stop', '-m', 'immediate');
       await rm(home, { recursive: true, force: true });
       if (server.location.justMoved) await rm(cluster, { recursive: true, force: true });
     },

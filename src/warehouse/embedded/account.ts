@@ -8,6 +8,9 @@ export interface Account {
   readonly gid: number;
 }
 
+/** All that the programs beside this one see of its environment, which can hold the API key and passwords. */
+export const childEnvironment = { LC_ALL: 'C', PATH: '/usr/bin:/bin' };
+
 /**
  * PostgreSQL refuses to run as root. For root, the owner of the data runs it; for data still to be made, the user
  * `postgres` where there is one, else `nobody`. For anybody else: `undefined`, the server runs as themselves.
@@ -30,12 +33,13 @@ export function serverAccount(dataDirectory: string): Account | undefined {
 
 /** True where the account can enter the folder, and so all above it. */
 export function canEnter(folder: string, account: Account): boolean {
-  return spawnSync('/bin/sh', ['-c', 'cd "$0"', folder], { ...account, cwd: '/' }).status === 0;
+  const where = { ...account, cwd: '/', env: childEnvironment };
+  return spawnSync('/bin/sh', ['-c', 'cd "$0"', folder], where).status === 0;
 }
 
 function lookUp(user: string): Account | undefined {
   const [uid, gid] = ['-u', '-g'].map((flag) => {
-    const { status, stdout } = spawnSync('id', [flag, user], { encoding: 'utf8' });
+    const { status, stdout } = spawnSync('id', [flag, user], { encoding: 'utf8', env: childEnvironment });
     return status === 0 ? Number(stdout) : undefined;
   });
   return uid !== undefined && gid !== undefined ? { uid, gid } : undefined;

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlin
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { ConfigError } from '../../errors.ts';
-import type { Account } from './account.ts';
+import { type Account, childEnvironment } from './account.ts';
 
 /** The programs of a PostgreSQL server, in a place from which its account can run them. */
 export interface Binaries {
@@ -70,10 +70,10 @@ function binariesIn(native: string, version: string): Binaries {
 }
 
 function runs(native: string, account: Account | undefined): boolean {
+  const where = { ...account, cwd: '/', env: childEnvironment };
   // initdb loads the shared libraries through the links that an install script may not have been allowed to make.
   return ['initdb', 'postgres'].every(
-    (program) =>
-      spawnSync(join(native, 'bin', program), ['--version'], { ...account, cwd: '/' }).status === 0,
+    (program) => spawnSync(join(native, 'bin', program), ['--version'], where).status === 0,
   );
 }
 
@@ -88,7 +88,7 @@ function copyWithLinks(packageRoot: string, copy: string): void {
     const path = join(half, relative('native', target));
     if (!existsSync(path)) symlinkSync(relative(dirname(target), source), path);
   }
-  spawnSync('chmod', ['-R', 'a+rX', half]);
+  spawnSync('chmod', ['-R', 'a+rX', half], { env: childEnvironment });
   try {
     renameSync(half, copy);
   } catch (error) {

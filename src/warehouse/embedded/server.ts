@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chownSync,
@@ -13,21 +12,18 @@ import {
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { ConfigError } from '../../errors.ts';
 import { Secret } from '../../secret.ts';
 import { type Binaries, findBinaries, locatePackage } from './binaries.ts';
+import { holdServer, recoverySeconds } from './hold.ts';
 import { type Location, locateCluster, sharedRoot } from './location.ts';
+import { run, startServer } from './programs.ts';
 
 const user = 'gmsi';
 const database = 'gmsi';
-/** Every process that uses the server holds this advisory lock shared; who can take it alone is the last. */
-const inUse = 20_160_101;
 /** Beside the data, so that one rename puts both in place. */
 const passwordName = 'gmsi-password';
 const logName = 'server.log';
-/** How long a crashed server may take to read its log again. */
-const recoverySeconds = 120;
 const cannotConnectNow = '57P03';
 
 /** The embedded warehouse, running for as long as anybody uses it. */
@@ -41,8 +37,8 @@ export interface EmbeddedServer extends AsyncDisposable {
 
 /**
  * Starts the embedded PostgreSQL of a GMSI_HOME, or joins the one that another process has started; the last process
- * to leave stops it. It listens on a free port of the loopback interface only, and asks for a password that
- * nobody but the owner of GMSI_HOME can read. A server that outlived a killed process is joined, not restarted.
+ * to leave stops it, and where that one was killed, the server stops by itself. It listens on a free port of the loopback
+ * interface only, and asks for a password that nobody but the owner of GMSI_HOME can read.
  */
 export async function useEmbeddedServer(home: string): Promise<EmbeddedServer> {
   // Where there is no server at all, nobody should be told first that the folder for its data cannot be written.
@@ -58,17 +54,19 @@ export async function useEmbeddedServer(home: string): Promise<EmbeddedServer> {
     const port = runningPort(data);
     try {
       if (port === undefined) throw new Error('the server is not running');
-      const holder = await hold(port, password);
+      const hold = await holdServer({ port, user, password }, database);
       const url = new Secret(`postgres://${user}:${password}@127.0.0.1:${port}/${database}`);
-      const leave = () =>
-        release(holder, () => control(binaries, location, data, ['stop', '-m', 'fast', '-w']));
-      return { url, location, started, [Symbol.asyncDispose]: leave };
+      const stop = () => control(binaries, location, data, ['stop', '-m', 'fast', '-w']);
+      const isStarted = started !== undefined;
+      return { url, location, started: isStarted, [Symbol.asyncDispose]: () => hold.release(stop) };
     } catch (cause) {
       // Whoever left last may be stopping it at this very moment; then it is started again. After a crash it answers
       // that it is starting up for as long as it recovers.
       const isComing = (cause as { code?: string }).code === cannotConnectNow;
       if (isComing ? performance.now() > giveUpAt : attempt >= 5) throw notStarting(location, data, cause);
       await sleep(200 * Math.min(attempt, 5));
+    } finally {
+      await started?.settle();
     }
   }
 }
@@ -124,8 +122,12 @@ function refuseOtherMajor({ version }: Binaries, data: string): void {
   });
 }
 
-async function startUnlessRunning(binaries: Binaries, location: Location, data: string): Promise<boolean> {
-  if (await control(binaries, location, data, ['status'])) return false;
+async function startUnlessRunning(
+  binaries: Binaries,
+  location: Location,
+  data: string,
+): ReturnType<typeof startServer> {
+  if (await control(binaries, location, data, ['status'])) return undefined;
   const settings = [
     ...['listen_addresses=127.0.0.1', 'unix_socket_directories=', `port=${await freePort()}`],
     // One person's warehouse: no replicas, fewer and longer checkpoints for bulk loads; durability stays on.
@@ -139,16 +141,8 @@ async function startUnlessRunning(binaries: Binaries, location: Location, data: 
     ...['checkpoint_timeout=15min', 'log_checkpoints=off', 'jit=off', 'timezone=UTC', 'log_timezone=UTC'],
   ];
   const options = settings.map((setting) => `-c ${setting}`).join(' ');
-  return control(binaries, location, data, [
-    'start',
-    '-w',
-    '-t',
-    String(recoverySeconds),
-    '-l',
-    logName,
-    '-o',
-    options,
-  ]);
+  const args = ['start', '-w', '-t', String(recoverySeconds), '-l', logName, '-o', options];
+  return startServer(binaries, args, { account: location.account, cwd: data, PGDATA: data });
 }
 
 /** Runs pg_ctl; true where it answers that all is well. */
@@ -176,87 +170,12 @@ function runningPort(data: string): number | undefined {
   }
 }
 
-async function hold(port: number, password: string): Promise<pg.Client> {
-  const connect = async (name: string) => {
-    const client = new pg.Client({
-      host: '127.0.0.1',
-      port,
-      user,
-      password,
-      database: name,
-      connectionTimeoutMillis: 10_000,
-      application_name: 'gmsi (in use)',
-    });
-    // The server may go down under us; whoever queries finds out and says so.
-    client.on('error', () => {});
-    await client.connect();
-    return client;
-  };
-  const holder = await connect('postgres');
-  try {
-    // Exclusive for a moment, so that two first users do not both make the database.
-    await holder.query('select pg_advisory_lock_shared($1)', [inUse]);
-    const { rowCount } = await holder.query('select from pg_database where datname = $1', [database]);
-    if (rowCount === 0) {
-      await holder.query(`create database ${database}`).catch((error: { code?: string }) => {
-        if (error.code !== '42P04' && error.code !== '23505') throw error;
-      });
-    }
-    return holder;
-  } catch (error) {
-    await holder.end().catch(() => {});
-    throw error;
-  }
-}
-
-async function release(holder: pg.Client, stop: () => Promise<boolean>): Promise<void> {
-  try {
-    await holder.query('select pg_advisory_unlock_shared($1)', [inUse]);
-    const { rows } = await holder.query('select pg_try_advisory_lock($1) as last', [inUse]);
-    if (rows[0].last) await stop();
-  } catch {
-    // The server is gone already: there is nothing left to stop.
-  } finally {
-    await holder.end().catch(() => {});
-  }
-}
-
 async function freePort(): Promise<number> {
   const probe = createServer();
   await new Promise<void>((listening) => probe.listen(0, '127.0.0.1', listening));
   const { port } = probe.address() as { port: number };
   await new Promise((closed) => probe.close(closed));
   return port;
-}
-
-interface RunSetting {
-  readonly account: Location['account'];
-  readonly cwd?: string;
-  readonly PGDATA?: string;
-}
-
-function run(program: string, args: string[], { account, cwd = '/', PGDATA }: RunSetting): Promise<void> {
-  return new Promise((done, failed) => {
-    // Not in our working directory, which the server's user may not be able to enter; messages in English; in a session
-    // of its own, so that Ctrl-C does not end an initdb half-way.
-    const child = spawn(program, args, {
-      ...account,
-      cwd,
-      detached: true,
-      env: { LC_ALL: 'C', PATH: '/usr/bin:/bin', PGDATA },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    let said = '';
-    child.stderr.on('data', (chunk) => {
-      said += chunk;
-    });
-    child.on('error', failed);
-    child.on('exit', (code) =>
-      code === 0
-        ? done()
-        : failed(new Error(said.trim().split('\n').pop() || `${program} ended with ${code}`)),
-    );
-  });
 }
 
 function notStarting({ cluster }: Location, data: string, cause: unknown): ConfigError {

@@ -1,0 +1,167 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+/** How the embedded server is reached, always on 127.0.0.1. */
+export interface ServerAddress {
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+}
+
+/** A server that does not stop while this is held. */
+export interface Hold {
+  /** Lets go; the last one to do so stops the server, and waits for that. */
+  release(stop: () => Promise<unknown>): Promise<void>;
+}
+
+/** Every process that uses the server holds this advisory lock shared; who can take it alone is the last. */
+const inUse = 20_160_101;
+/** Held by the session that stops a server which nobody uses. */
+const watching = 20_160_102;
+
+/** A file beside the data that says which server has the session: process id and start time, as in postmaster.pid. */
+export const watchedName = 'gmsi-watched';
+
+/**
+ * A session of the server that outlives its client, and stops the server as soon as nobody uses it, however the last user
+ * ended. It is a session, not a process: nothing that kills users kills it, and it cannot outlive the server. It works
+ * because PostgreSQL looks for its client only when it has something to tell it. The commits let vacuum go on.
+ */
+const watch = `
+do $$
+declare
+  running text[] := string_to_array(pg_read_file('postmaster.pid'), e'\\n');
+begin
+  if not pg_try_advisory_lock(${watching}) then
+    return;
+  end if;
+  -- For whoever started the server, see startServer.
+  execute format('copy (select %L) to %L', running[1] || ' ' || running[3],
+    current_setting('data_directory') || '/${watchedName}');
+  raise notice 'watching';
+  while not pg_try_advisory_lock(${inUse}) loop
+    commit;
+    perform pg_sleep(1);
+  end loop;
+  -- As pg_ctl stop -m fast. The lock is held until then: whoever comes meanwhile waits, and starts the server again.
+  execute format('copy (select where false) to program %L', 'kill -INT ' || running[1]);
+  perform pg_sleep(60);
+end $$`;
+
+/** Settings of a database or a role that would end the watching session. */
+const undisturbed = [
+  ...['client_connection_check_interval', 'statement_timeout', 'lock_timeout'],
+  ...['idle_session_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout'],
+]
+  .map((setting) => `-c ${setting}=0`)
+  .join(' ');
+
+/** How long a crashed server may take to read its log again, in seconds. */
+export const recoverySeconds = 120;
+
+/**
+ * Keeps the server running, also after one of its processes has crashed and all connections were lost with it.
+ * @param name the database to make where it is missing
+ */
+export async function holdServer(address: ServerAddress, name: string): Promise<Hold> {
+  let holder = await hold(address);
+  let isReleased = false;
+  const holdAgain = async () => {
+    const again = isReleased ? undefined : await holdUnlessGone(address);
+    if (again === undefined) return;
+    holder = again.once('end', holdAgain);
+    await stopWhenUnused(address).catch(() => {});
+    if (isReleased) await holder.end();
+  };
+  try {
+    await makeDatabase(holder, name);
+    await stopWhenUnused(address);
+  } catch (error) {
+    await holder.end().catch(() => {});
+    throw error;
+  }
+  holder.once('end', holdAgain);
+  return {
+    async release(stop) {
+      isReleased = true;
+      if (await letGo(holder, stop)) return;
+      const again = await holdUnlessGone(address);
+      if (again) await letGo(again, stop);
+    },
+  };
+}
+
+/** @returns false where the connection is lost, and so whether the server still runs is not known */
+async function letGo(holder: pg.Client, stop: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await holder.query('select pg_advisory_unlock_shared($1)', [inUse]);
+    const { rows } = await holder.query('select pg_try_advisory_lock($1) as last', [inUse]);
+    if (rows[0].last) await stop();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await holder.end().catch(() => {});
+  }
+}
+
+/** Waits for a server that recovers; `undefined` where none is left. */
+async function holdUnlessGone(address: ServerAddress): Promise<pg.Client | undefined> {
+  for (let tries = 2 * recoverySeconds; tries > 0; tries--) {
+    try {
+      return await hold(address);
+    } catch (error) {
+      if ((error as { code?: string }).code === 'ECONNREFUSED') return undefined;
+      await sleep(500);
+    }
+  }
+  return undefined;
+}
+
+async function hold(address: ServerAddress): Promise<pg.Client> {
+  const holder = await connect(address, 'gmsi (in use)');
+  try {
+    await holder.query('select pg_advisory_lock_shared($1)', [inUse]);
+    return holder;
+  } catch (error) {
+    await holder.end().catch(() => {});
+    throw error;
+  }
+}
+
+async function makeDatabase(holder: pg.Client, name: string): Promise<void> {
+  const { rowCount } = await holder.query('select from pg_database where datname = $1', [name]);
+  if (rowCount !== 0) return;
+  await holder.query(`create database ${name}`).catch((error: { code?: string }) => {
+    if (error.code !== '42P04' && error.code !== '23505') throw error;
+  });
+}
+
+/** Sees to it that there is a watching session; returns once it watches, or another one is found to. */
+async function stopWhenUnused(address: ServerAddress): Promise<void> {
+  // It stops the server by a shell.
+  if (process.platform === 'win32') return;
+  const client = await connect(address, 'gmsi (stops the server when nobody uses it)', undisturbed);
+  const isWatching = new Promise<boolean>((done) => client.once('notice', () => done(true)));
+  const ended = client.query(watch).then(() => false);
+  ended.catch(() => {});
+  if (await Promise.race([isWatching, ended])) {
+    // Without a word, so that the session goes on.
+    (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+  } else await client.end();
+}
+
+async function connect(
+  { port, user, password }: ServerAddress,
+  name: string,
+  options = '',
+): Promise<pg.Client> {
+  const client = new pg.Client({
+    ...{ host: '127.0.0.1', port, user, password, database: 'postgres', options },
+    ...{ connectionTimeoutMillis: 10_000, application_name: name },
+  });
+  // The server may go down under us; whoever queries finds out and says so.
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
