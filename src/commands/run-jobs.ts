@@ -1,3 +1,4 @@
+import type { ClientEvent } from '../api/client.ts';
 import {
   openService,
   openWarehouse,
@@ -11,6 +12,7 @@ import { exitCodeOf, exitCodeOfOutcome, exitCodes, explain, worst } from '../exi
 import type { Job } from '../job/job.ts';
 import type { RunContext, RunResult } from '../pipeline/open-load.ts';
 import { alertAfterRun } from '../telemetry/start-telemetry.ts';
+import { watchKey } from '../telemetry/watch-key.ts';
 import { showProgress } from '../terminal/progress.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { describeSummary, type RunSummary, summaryAsJson } from './run-summary.ts';
@@ -31,11 +33,20 @@ export async function runJobs<Result extends RunResult>(
   serviceAccess(session);
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
+  const key = watchKey();
+  const watched = {
+    ...session,
+    onClientEvent(event: ClientEvent) {
+      key.onClientEvent(event);
+      session.onClientEvent?.(event);
+    },
+  };
   try {
-    return await runEach(session, warehouse.db, jobs, runner);
+    return await runEach(watched, warehouse.db, jobs, runner);
   } finally {
     // Also where a job could not even begin: whoever has cron run it may only ever see this. A person who stops it knows.
-    if (!session.stop.aborted) await alertAfterRun(jobs, { ...session, warehouse: warehouse.db });
+    if (!session.stop.aborted)
+      await alertAfterRun(jobs, { ...session, warehouse: warehouse.db }, key.standing);
   }
 }
 

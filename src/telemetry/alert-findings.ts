@@ -3,6 +3,7 @@ import type { AlertCause } from '../warehouse/queries/alerts.ts';
 import type { WindowsInTrouble } from '../warehouse/queries/telemetry.ts';
 import type { BudgetOutlook } from './budget-outlook.ts';
 import type { JobStanding } from './job-standing.ts';
+import type { KeyStanding } from './watch-key.ts';
 
 /** Whether a cause is there. What cannot be told is no finding, and leaves an alert as it is. */
 export interface Finding extends AlertCause {
@@ -21,6 +22,13 @@ export function findingsOf(standing: JobStanding, failed: WindowsInTrouble): Fin
     ...(budget ? budgetFindings(job.name, budget) : []),
     { job: job.name, kind: 'late', trouble: lateness(standing) },
   ];
+}
+
+/** Whether the service takes the key, which concerns each job that is loaded with it. */
+export function keyFinding(job: string, { refusedWith }: KeyStanding): Finding {
+  if (refusedWith === undefined) return { job, kind: 'key refused', trouble: null };
+  const message = `The service refuses the API key with ${refusedWith}, so job ${job} is not loaded. Check GMSI_API_KEY and that the key may read the feed, then start gmsi again.`;
+  return { job, kind: 'key refused', trouble: { message, details: { status: refusedWith } } };
 }
 
 function failedWindows({ job }: JobStanding, { windows, reasons }: WindowsInTrouble): Finding['trouble'] {

@@ -10,8 +10,9 @@ import {
   resolveAlert,
 } from '../warehouse/queries/alerts.ts';
 import { windowsInTrouble } from '../warehouse/queries/telemetry.ts';
-import { findingsOf } from './alert-findings.ts';
+import { type Finding, findingsOf, keyFinding } from './alert-findings.ts';
 import type { ReadStandings } from './job-standing.ts';
+import type { KeyStanding } from './watch-key.ts';
 import { postToWebhook, usualPatience, type WebhookPatience } from './webhook.ts';
 
 export interface AlertsOptions {
@@ -19,6 +20,8 @@ export interface AlertsOptions {
   readonly readStandings: ReadStandings;
   /** Where alerts go of a job that names no webhook itself. */
   readonly webhook: Secret | undefined;
+  /** As this process has seen it; `undefined` if it has not asked the service anything yet. */
+  readonly key?: KeyStanding | undefined;
   readonly log: Log;
   /** Ends what is being sent. */
   readonly signal: AbortSignal;
@@ -31,18 +34,17 @@ export interface AlertsOptions {
  * killed between sending and writing that down.) Never throws: alerts must not stop the loading.
  */
 export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions): Promise<void> {
-  const { warehouse, log } = options;
+  const { warehouse, log, key } = options;
   const watched = jobs.filter((job) => webhookOf(job, options));
   if (watched.length === 0) return;
   try {
+    // First: what follows reads much more, and so can fail more easily.
+    if (key) for (const job of watched) await note(warehouse, keyFinding(job.name, key));
     for (const standing of await options.readStandings(watched)) {
       const failed = standing.scope
         ? await windowsInTrouble(warehouse, standing.scope)
         : { windows: 0, reasons: [] };
-      for (const finding of findingsOf(standing, failed)) {
-        if (finding.trouble) await raiseAlert(warehouse, finding, finding.trouble);
-        else await resolveAlert(warehouse, finding);
-      }
+      for (const finding of findingsOf(standing, failed)) await note(warehouse, finding);
     }
     for (const job of watched) {
       const due = await claimDueAlerts(warehouse, job.name);
@@ -51,6 +53,10 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
   } catch (error) {
     log.warn({ why: (error as Error).message }, 'alerts could not be looked for');
   }
+}
+
+function note(warehouse: Warehouse, finding: Finding): Promise<void> {
+  return finding.trouble ? raiseAlert(warehouse, finding, finding.trouble) : resolveAlert(warehouse, finding);
 }
 
 /** Sends an alert that is claimed; where the webhook does not take it, a later check tries again. */

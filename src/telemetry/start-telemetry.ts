@@ -8,6 +8,7 @@ import { createMetrics, type ProcessMetrics } from './metrics.ts';
 import { readiness } from './readiness.ts';
 import { serveTelemetry } from './server.ts';
 import { createWarehouseGauges } from './warehouse-gauges.ts';
+import { type KeyStanding, watchKey } from './watch-key.ts';
 
 export interface TelemetryOptions {
   readonly config: Pick<Config, 'apiKey' | 'alertWebhook' | 'metrics' | 'leaseSeconds'>;
@@ -37,6 +38,7 @@ export interface Telemetry extends AsyncDisposable, Omit<ProcessMetrics, 'regist
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   const { config, warehouse, log, jobs, stop, checkEvery = 60_000 } = options;
   const { registry, ...observers } = createMetrics();
+  const key = watchKey();
   const readStandings = standingsReader(warehouse, { apiKey: config.apiKey, clock: options.clock });
   const { leaseSeconds } = config;
   const gauges = createWarehouseGauges(registry, { warehouse, readStandings, jobs, leaseSeconds, log });
@@ -54,7 +56,10 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   let checking: Promise<void> | undefined;
   async function check(): Promise<void> {
     const { alertWebhook: webhook } = config;
-    await checkAlerts(await jobs(), { warehouse, readStandings, webhook, log, signal: closing.signal });
+    const { standing } = key;
+    await checkAlerts(await jobs(), {
+      ...{ warehouse, readStandings, webhook, key: standing, log, signal: closing.signal },
+    });
   }
   const checkOnce = () => {
     checking ??= check()
@@ -69,20 +74,33 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   return {
     url: server.url,
     ...observers,
+    onClientEvent(event) {
+      key.onClientEvent(event);
+      observers.onClientEvent(event);
+    },
     checkAlerts: checkOnce,
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
+      if (key.standing?.refusedWith) {
+        // This ends the process: nobody else may ever tell of it. A check that began before knows nothing of it.
+        await checking;
+        await checkOnce();
+      }
       closing.abort();
       await Promise.all([checking, server[Symbol.asyncDispose]()]);
     },
   };
 }
 
-/** Posts what is to be told of jobs after a run of them by hand or by cron, where they have a webhook. */
+/**
+ * Posts what is to be told of jobs after a run of them by hand or by cron, where they have a webhook.
+ * @param key what the run has seen of the key
+ */
 export async function alertAfterRun(
   jobs: readonly Job[],
   { config, warehouse, log, clock, stop: signal }: Omit<TelemetryOptions, 'jobs' | 'checkEvery'>,
+  key: KeyStanding | undefined,
 ): Promise<void> {
   const readStandings = standingsReader(warehouse, { apiKey: config.apiKey, clock });
-  await checkAlerts(jobs, { warehouse, readStandings, webhook: config.alertWebhook, log, signal });
+  await checkAlerts(jobs, { warehouse, readStandings, webhook: config.alertWebhook, key, log, signal });
 }
