@@ -121,6 +121,7 @@ describe('a record with neither', () => {
     ['a score', aBareRecord({ directional_positive: 0.71 })],
     ['the time', aBareRecord({ publication_time: '2026-05-21T14:00:00' })],
     ['a list in the place of an object', aBareRecord({ added: ['a', 1] })],
+    ['a list of what stands for that object', aBareRecord({ added: ['object', 'a', 1] })],
     ['a field more', aBareRecord({ added: null })],
   ])('is another one with another %s', (_what, other) => {
     expect(idOf(other)).not.toBe(idOf(aBareRecord()));
