@@ -15,6 +15,7 @@ import { openPool, type Warehouse } from '../../src/warehouse/connect.ts';
 import { usedRequests } from '../../src/warehouse/queries/api-usage.ts';
 import { addTasks } from '../../src/warehouse/queries/queue.ts';
 import { registerJob } from '../../src/warehouse/queries/schedules.ts';
+import type { WorkerContext } from '../../src/worker/context.ts';
 import { createWorkerEvents, type WorkerEvent } from '../../src/worker/events.ts';
 import { runWorker } from '../../src/worker/run-worker.ts';
 import { tickTask } from '../../src/worker/tasks.ts';
@@ -44,22 +45,47 @@ const usualClock = () => new Date('2026-11-20T12:00:00Z');
 
 /** Starts a worker in this process, as `gmsi work` would. */
 export function aWorker(setting: WorkerSetting): WorkerInTest {
-  const { warehouse, sandbox, clock = usualClock, concurrency = 4, leaseSeconds = 3, aroundPage } = setting;
-  const key = new Secret(setting.apiKey ?? 'sandbox-key');
-  const { db } = warehouse;
+  const { warehouse, concurrency = 4 } = setting;
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
-  const events: WorkerEvent[] = [];
-  const told = createWorkerEvents((error) => {
-    throw error;
-  });
-  told.subscribe((event) => events.push(event));
+  const { emitted, ...context } = aWorkerContext(setting, stop.signal);
   const pool = openPool({ kind: 'url', url: new Secret(warehouse.url) }, 3);
+  const key_fingerprint = keyFingerprint(keyOf(setting));
+  const identity = { run_by: 'test', version: 'test', key_fingerprint, concurrency };
+  const ended = runWorker({ ...context, pool, identity }).finally(() => pool.end());
+  ended.catch(() => {});
+  return {
+    events: emitted,
+    ended,
+    async stop() {
+      stop.abort();
+      await ended;
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await ended.catch(() => {});
+    },
+  };
+}
+
+/** What the tasks of a worker are given, for tests that run one task alone; `emitted` holds the events so far. */
+export function aWorkerContext(
+  setting: WorkerSetting,
+  stop: AbortSignal = new AbortController().signal,
+): WorkerContext & { readonly emitted: readonly WorkerEvent[] } {
+  const { warehouse, sandbox, clock = usualClock, leaseSeconds = 3, aroundPage } = setting;
+  const key = keyOf(setting);
+  const { db } = warehouse;
+  const emitted: WorkerEvent[] = [];
+  const raise = (error: unknown) => {
+    throw error;
+  };
+  const events = createWorkerEvents(raise);
+  events.subscribe((event) => emitted.push(event));
   const patience = { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] as const };
-  const ended = runWorker({
-    ...{ warehouse: db, pool, clock, leaseSeconds, stop: stop.signal, runBy: 'test', events: told },
+  return {
+    ...{ warehouse: db, clock, leaseSeconds, stop, runBy: 'test', events, emitted, fail: raise },
     log: setting.log ?? createLog({ level: 'silent', readable: false }),
-    identity: { run_by: 'test', version: 'test', key_fingerprint: keyFingerprint(key), concurrency },
     openService(job, command) {
       const ledger = openLedger(db, key, requestLimit(command, job.budget), clock);
       const client = createClient({
@@ -92,20 +118,11 @@ export function aWorker(setting: WorkerSetting): WorkerInTest {
     },
     readDefinition: (name, definition) => jobFromDefinition(name, definition, factsAt(clock())),
     usedRequests: () => usedRequests(db, keyFingerprint(key), monthOf(clock())),
-  }).finally(() => pool.end());
-  ended.catch(() => {});
-  return {
-    events,
-    ended,
-    async stop() {
-      stop.abort();
-      await ended;
-    },
-    async [Symbol.asyncDispose]() {
-      stop.abort();
-      await ended.catch(() => {});
-    },
   };
+}
+
+function keyOf({ apiKey = 'sandbox-key' }: WorkerSetting): Secret {
+  return new Secret(apiKey);
 }
 
 function factsAt(now: Date) {

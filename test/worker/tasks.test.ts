@@ -1,0 +1,114 @@
+import { sql } from 'kysely';
+import { expect, it, onTestFinished } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { Secret } from '../../src/secret.ts';
+import { openPool } from '../../src/warehouse/connect.ts';
+import { runsUnderWay } from '../../src/warehouse/queries/runs.ts';
+import { openQueue } from '../../src/worker/open-queue.ts';
+import { keepParts } from '../../src/worker/parts.ts';
+import { pauseJob } from '../../src/worker/pause.ts';
+import { plan } from '../../src/worker/plan.ts';
+import { tick } from '../../src/worker/tick.ts';
+import { jobFor, quarter } from '../cli/jobs.ts';
+import { aWorker, aWorkerContext, registered, told, type WorkerSetting } from '../support/a-worker.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { watchRequests } from '../support/watch-requests.ts';
+
+const lastNight = new Date('2026-11-19T20:00:00Z');
+const schedule = { backfill: '0 1 * * *' };
+
+/** A worker's context whose queue is installed, without a worker that takes tasks from it. */
+async function aContextWithQueue(setting: WorkerSetting) {
+  const context = aWorkerContext(setting);
+  const pool = openPool({ kind: 'url', url: new Secret(setting.warehouse.url) }, 1);
+  await openQueue(setting.warehouse.db, pool, context.log, context.stop);
+  await pool.end();
+  return context;
+}
+
+it('a job whose planning waits in the queue is not begun again, however often it is due meanwhile', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  let now = new Date('2026-11-20T08:00:00Z');
+  const context = await aContextWithQueue({ warehouse, sandbox, clock: () => now });
+  await registered(db, 'nightly', jobFor(quarter, { schedule }), lastNight);
+  await tick(context);
+  const begun = [{ type: 'job begun', job: 'nightly', dueAt: new Date('2026-11-20T01:00:00Z') }];
+  expect(context.emitted).toMatchObject(begun);
+  for (const day of ['21', '22']) {
+    now = new Date(`2026-11-${day}T08:00:00Z`);
+    await tick(context);
+  }
+  expect(context.emitted).toMatchObject(begun);
+  const { rows } = await sql`select fired_at from gmsi.schedules where command = 'backfill'`.execute(db);
+  expect(rows).toEqual([{ fired_at: new Date('2026-11-20T08:00:00Z') }]);
+});
+
+it('each pause for failures is twice as long as the one before, up to an hour', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null });
+  const now = new Date('2026-11-20T08:00:00Z');
+  const context = aWorkerContext({ warehouse, sandbox, clock: () => now });
+  await registered(warehouse.db, 'hopeless', jobFor(quarter, { schedule }), lastNight);
+  const about = { job: 'hopeless', command: 'backfill' } as const;
+  for (let pause = 0; pause < 8; pause++) await pauseJob(context, about, undefined, new Error('no'));
+  const minutes = context.emitted.map((event) => {
+    if (event.type !== 'job paused') throw new Error(`not expected: ${event.type}`);
+    return (event.resumesAt.getTime() - now.getTime()) / 60_000;
+  });
+  expect(minutes).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+});
+
+it('a worker that has left a run does nothing for it any more, though a task of it was handed out', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  const context = await aContextWithQueue({ warehouse, sandbox });
+  await registered(db, 'left', jobFor(quarter, { schedule }), lastNight);
+  await plan(context, { job: 'left', command: 'backfill' }, false);
+  const [run] = await runsUnderWay(db);
+  const parts = keepParts(context);
+  onTestFinished(() => parts.closeAll({ outcome: 'interrupted', error: undefined }));
+  const tasks: string[] = [];
+  await parts.within(run!.run_id, async () => void tasks.push('before'));
+  parts.leave(run!.run_id);
+  await parts.within(run!.run_id, async () => void tasks.push('after'));
+  expect(tasks).toEqual(['before']);
+});
+
+it('a worker that stops in the middle of live answers leaves only the rest to others', async () => {
+  await using warehouse = await aWarehouse();
+  const clock = () => new Date('2026-11-20T12:00:00Z');
+  await using sandbox = await startSandbox({ limits: null, clock });
+  const { db } = warehouse;
+  const scope = {
+    countries: ['US', 'NO', 'DE'],
+    topics: ['Inflation-Food', 'Policy Outlook'],
+    from: '2026-11-19',
+    to: '2026-11-20',
+  };
+  const job = jobFor(scope, { schedule: { sync: '30 * * * *' }, service: { concurrency: 1 } });
+  await registered(db, 'hourly', { ...job, end_date: 'today' }, new Date('2026-11-20T11:00:00Z'));
+  const requests = watchRequests(sandbox);
+  const live = () => requests.filter(({ path }) => path.includes('/live/'));
+  let stopped: Promise<void> | undefined;
+  await using one = aWorker({
+    ...{ warehouse, sandbox, clock },
+    async aroundPage(ask) {
+      const page = await ask();
+      if (live().length === 2) stopped ??= one.stop();
+      return page;
+    },
+  });
+  await told(one, 'worker stopped');
+  await stopped;
+  expect(live().length).toBeLessThan(6);
+
+  await using two = aWorker({ warehouse, sandbox, clock });
+  expect(await told(two, 'run finished')).toMatchObject([{ outcome: 'done' }]);
+  expect(live()).toHaveLength(6);
+  expect(new Set(live().map(({ path, query }) => `${path} ${query.topic}`)).size).toBe(6);
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+});
