@@ -18,6 +18,27 @@ export interface TelemetryServer extends AsyncDisposable {
 /** OpenTelemetry's own port for Prometheus, where none is set. */
 export const usualPort = 9464;
 
+/** What a client may take of the server at the most; times in milliseconds. */
+export interface ServerBounds {
+  /** From the first byte of a request to the last of its headers. */
+  readonly headersMs: number;
+  /** From the first byte of a request to its last. */
+  readonly requestMs: number;
+  /** From the last byte of a request to its answer, which is 503 then. */
+  readonly answerMs: number;
+  /** In which a connection that has something to send or to take moves nothing. */
+  readonly idleMs: number;
+  readonly connections: number;
+}
+
+/** A scrape is one short request; Prometheus itself waits 10 seconds for the answer. */
+export const usualBounds: ServerBounds = {
+  ...{ headersMs: 5_000, requestMs: 5_000, answerMs: 9_500, idleMs: 20_000, connections: 64 },
+};
+
+/** Of a request's headers, in bytes; browsers send some 2 kB. */
+const maxHeaderBytes = 8_192;
+
 /**
  * Serves `/metrics`, `/healthz` (the process lives) and `/readyz` (503 where work should not be sent here).
  * @param port 0 for any; `undefined` for the usual one, or any where that is taken, as by another worker on the machine
@@ -26,8 +47,21 @@ export const usualPort = 9464;
 export async function serveTelemetry(
   { host, port }: { readonly host: string; readonly port: number | undefined },
   telling: Telling,
+  { headersMs, requestMs, answerMs, idleMs, connections }: ServerBounds = usualBounds,
 ): Promise<TelemetryServer> {
-  const app = Fastify({ forceCloseConnections: true });
+  const app = Fastify({
+    forceCloseConnections: true,
+    ...{ requestTimeout: requestMs, handlerTimeout: answerMs, connectionTimeout: idleMs },
+    ...{ keepAliveTimeout: idleMs, bodyLimit: 1_024 },
+    http: {
+      headersTimeout: headersMs,
+      maxHeaderSize: maxHeaderBytes,
+      // Node looks at all connections this often; its own 30 seconds would be what a request may really take.
+      connectionsCheckingInterval: Math.min(1_000, headersMs),
+    },
+  });
+  // Further ones are closed at once, so that whoever holds many open takes no more than these.
+  app.server.maxConnections = connections;
   app.get('/metrics', async (_request, reply) =>
     reply.type(telling.contentType).send(await telling.metrics()),
   );

@@ -5,7 +5,7 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { checkAlerts } from './alerts.ts';
 import { standingsReader } from './job-standing.ts';
 import { createMetrics, type ProcessMetrics } from './metrics.ts';
-import { readiness } from './readiness.ts';
+import { readinessReader } from './readiness.ts';
 import { serveTelemetry } from './server.ts';
 import { createWarehouseGauges } from './warehouse-gauges.ts';
 import { type KeyStanding, watchKey } from './watch-key.ts';
@@ -48,7 +48,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
       await gauges.refresh();
       return registry.metrics();
     },
-    readiness: () => readiness(warehouse, stop),
+    readiness: readinessReader(warehouse, stop),
   });
   log.info({ url: server.url }, 'serving /metrics, /healthz and /readyz');
 
