@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { Temporal } from 'temporal-polyfill';
 import { isReadableOnTheWay } from './api/address.ts';
 import { type Client, type ClientEvent, createClient } from './api/client.ts';
+import type { AnsweredAddresses } from './api/first-contact.ts';
 import type { RequestBudget } from './api/page.ts';
 import type { Config, WarehouseAddress } from './config.ts';
 import { ConfigError } from './errors.ts';
@@ -12,6 +13,7 @@ import { readJob } from './job/read-job.ts';
 import type { Log } from './log.ts';
 import { type Ledger, openLedger } from './pipeline/request-budget.ts';
 import { sharedLimiter } from './pipeline/shared-rate.ts';
+import { sayIfSlow, waitingFor } from './say-if-slow.ts';
 import type { Secret } from './secret.ts';
 import type { ProgressView } from './terminal/progress.ts';
 import { version } from './version.ts';
@@ -41,6 +43,9 @@ export interface OpenWarehouse extends AsyncDisposable {
   readonly description: string;
 }
 
+/** Of this process: `gmsi work` opens a client for each run. */
+const answered: AnsweredAddresses = new Set();
+
 /** Host, process and version, as written down with each load. */
 export const runBy = `${hostname()} ${process.pid}, gmsi ${version}`;
 
@@ -59,7 +64,8 @@ export async function openWarehouse(
     await release();
   };
   try {
-    await checkServer(db);
+    const sayWaiting = () => session.log.info(waitingFor(description, undefined));
+    await sayIfSlow(sayWaiting, () => checkServer(db));
     if (schema === 'migrate') await migrate(db);
   } catch (error) {
     await close();
@@ -177,6 +183,7 @@ export function openService(
     budget: bound(ledger),
     limiter: sharedLimiter(warehouse, apiKey, settings),
     userAgent: `gmsi-etl/${version}`,
+    answered,
     onEvent,
   });
   return {
@@ -191,6 +198,7 @@ export function openService(
 
 function logEvent(log: Log, event: ClientEvent): void {
   if (event.type === 'request') log.trace(event, 'answered');
+  else if (event.type === 'waiting') log.info(waitingFor(`the service at ${event.address}`, event.reason));
   else if (event.type === 'retry') logRetry(log, event);
   else
     log.warn(

@@ -146,7 +146,7 @@ function readBaseUrl(name: string, text: string | undefined): string | undefined
       hint: 'The key goes into GMSI_API_KEY.',
     });
   }
-  return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}`;
+  return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/(\/v1)+$/i, '')}`;
 }
 
 function readWarehouse(env: Environment): WarehouseAddress {

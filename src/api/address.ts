@@ -20,7 +20,7 @@ const loopback = /^(?:(?:.+\.)?localhost\.?|127(?:\.\d+){3}|\[::1\]|\[::ffff:7f[
 /** @param baseUrl with or without `/v1`, with or without a trailing slash; may hold a path before `/v1` */
 export function serviceAddress(baseUrl: string): ServiceAddress {
   const { origin, pathname } = new URL(baseUrl);
-  return { origin, prefix: `${pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1` };
+  return { origin, prefix: `${pathname.replace(/\/+$/, '').replace(/(\/v1)+$/i, '')}/v1` };
 }
 
 /**

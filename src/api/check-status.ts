@@ -31,7 +31,15 @@ export function checkStatus(answer: HttpAnswer, { path, redact, now }: RequestFa
       retryAfterMs: retryAfterMs(headers, now),
     });
   }
-  throw new RequestRefused(path, status, words);
+  throw new RequestRefused(path, status, words, looksForeign(answer));
+}
+
+/** Statuses for what is not there, whatever it is. */
+const notThere = new Set([404, 405, 410, 421, 426]);
+
+/** True for a refusal that is no JSON, or that a web server gives to any path that it does not have. */
+function looksForeign({ status, text }: HttpAnswer): boolean {
+  return notThere.has(status) || !/^\s*[{[]/.test(text);
 }
 
 /** Address and path only: a query could hold anything, and is of no use in the hint. */

@@ -1,10 +1,12 @@
 import type { ServiceSettings } from '../job/job.ts';
+import { sayIfSlow } from '../say-if-slow.ts';
 import type { Secret } from '../secret.ts';
-import { requestTarget, serviceAddress } from './address.ts';
+import { requestTarget, type ServiceAddress, serviceAddress } from './address.ts';
 import { checkStatus } from './check-status.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type EnvelopeOptions, readPage } from './envelope.ts';
-import { MalformedPage } from './errors.ts';
+import { type AddressFault, MalformedPage } from './errors.ts';
+import { type AnsweredAddresses, firstContact } from './first-contact.ts';
 import { type Http, type HttpAnswer, openHttp } from './http.ts';
 import { outcomeOf, type RequestOutcome } from './outcome.ts';
 import { createPace } from './pace.ts';
@@ -36,6 +38,8 @@ export type ClientEvent =
       readonly delayMs: number;
       readonly reason: Error;
     }
+  /** A request has waited three seconds for the first good answer of an address; `reason` is its last failure. */
+  | { readonly type: 'waiting'; readonly address: string; readonly reason: Error | undefined }
   /** A 429 paused all requests for `pauseMs`; at most `concurrency` run at a time from now on. */
   | { readonly type: 'slowed'; readonly pauseMs: number; readonly concurrency: number };
 
@@ -64,6 +68,8 @@ export interface ClientOptions {
   /** Closed with the client. */
   readonly limiter: RateLimiter;
   readonly userAgent: string;
+  /** Which addresses have answered in this process, so that a wrong one is told from a service that is ill. */
+  readonly answered?: AnsweredAddresses;
   readonly patience?: Partial<Patience>;
   readonly onEvent?: (event: ClientEvent) => void;
   readonly clock?: Clock;
@@ -108,32 +114,67 @@ export function createClient(options: ClientOptions): Client {
     random,
     onSlowed: (pauseMs, concurrency) => onEvent({ type: 'slowed', pauseMs, concurrency }),
   });
+  let saidWaiting = false;
+  const closing = new AbortController();
   const counts = { requests: 0, retries: 0, rateLimited: 0, bytes: 0 };
   let servedBy: Client['servedBy'];
+
+  const lookup = {
+    path: '/countries',
+    ask: () => getJson({ path: '/countries', query: {} }, closing.signal),
+  };
+  const { answered } = options;
+  const meet = (setting: string, { origin, prefix }: ServiceAddress, known: typeof lookup | undefined) =>
+    firstContact({
+      ...{ answered, address: `${origin}${prefix}`, setting, lookup: known },
+      maxAttempts: settings.maxAttempts,
+    });
+  const contact = meet('GMSI_BASE_URL', address, lookup);
+  // Which lookups another address has, nobody says.
+  const liveContact = options.liveBaseUrl ? meet('GMSI_LIVE_BASE_URL', liveAddress, undefined) : contact;
 
   /** `read` belongs to the attempt, because a good status with an unreadable body is tried again. */
   function get<T>(request: ServiceRequest, read: (answer: HttpAnswer) => T, signal: AbortSignal): Promise<T> {
     const target = requestTarget(request.isLive ? liveAddress : address, request);
     const json = request.body && JSON.stringify(request.body);
     const path = target.replace(/\?.*$/s, '');
+    const met = request.isLive ? liveContact : contact;
+    let reason: Error | undefined;
 
     const understand = (answer: HttpAnswer) => {
       checkStatus(answer, { path, redact, now: clock.now() });
       const result = read(answer);
       servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
+      met.succeeded();
       return result;
     };
 
-    const attempt = () => send(request.isLive ? liveHttp : http, { target, json, path }, understand, signal);
     const book = () => budget.book(signal);
+    const sending = () => send(request.isLive ? liveHttp : http, { target, json, path }, understand, signal);
 
-    const onRetry = (reason: Error, attempt: number, delayMs: number) => {
-      counts.retries += 1;
-      onEvent({ type: 'retry', path, attempt, delayMs, reason });
+    const attempt = async (number: number) => {
+      try {
+        return await pace.run(sending, signal, book);
+      } catch (error) {
+        throw await met.judge(error, request.path, number);
+      }
     };
 
-    const retrying = { maxAttempts: settings.maxAttempts, patience, clock, random, onRetry };
-    return withRetries(() => pace.run(attempt, signal, book), retrying, signal);
+    const onRetry = (error: Error, attempt: number, delayMs: number) => {
+      reason = error;
+      counts.retries += 1;
+      onEvent({ type: 'retry', path, attempt, delayMs, reason: error });
+    };
+
+    const sayWaiting = () => {
+      if (met.isOver || saidWaiting) return;
+      saidWaiting = true;
+      onEvent({ type: 'waiting', address: met.address, reason });
+    };
+
+    const { maxAttempts } = settings;
+    const retrying = { maxAttempts, patience, clock, random, leastDelayMs: met.leastDelayMs, onRetry };
+    return sayIfSlow(sayWaiting, () => withRetries(attempt, retrying, signal));
   }
 
   /** Sends a request, and tells what came of it: an answer that cannot be understood is not a good one. */
@@ -176,18 +217,22 @@ export function createClient(options: ClientOptions): Client {
       // Not kept as the cause: a parser's message quotes the body, and the body could echo the key.
       throw new MalformedPage(
         `The service answered ${answer.status} with what is not JSON: ${serviceWords(redact(answer.text))}`,
+        { addressFault: notTheService(answer.status, serviceWords(redact(answer.text))) },
       );
     }
   }
 
+  const getJson: Client['getJson'] = (request, signal) => get(request, readJson, signal);
+
   async function close(): Promise<void> {
+    closing.abort();
     await Promise.all([pace.close(), http.close(), liveHttp.close()]);
   }
 
   return {
     getPage: (request, signal, envelope) =>
       get(request, (answer) => readPage(readJson(answer), answer.bytes, envelope), signal),
-    getJson: (request, signal) => get(request, readJson, signal),
+    getJson,
     stats: () => ({ ...counts, concurrency: pace.concurrency }),
     get servedBy() {
       return servedBy;
@@ -195,4 +240,10 @@ export function createClient(options: ClientOptions): Client {
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function notTheService(status: number, words: string): AddressFault {
+  const hint =
+    "Is it the address of the API, not of a web site? A network's login page or a proxy may also stand in between.";
+  return { what: `it answers ${status} with what is not JSON: ${words}`, hint };
 }

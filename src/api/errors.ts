@@ -1,15 +1,29 @@
 import { type ErrorDetails, GmsiError } from '../errors.ts';
 
+/** What speaks for a wrong address, if nothing good ever came from it; and what to do about it. */
+export interface AddressFault {
+  /** Begins in lower case, ends without a full stop. */
+  readonly what: string;
+  readonly hint: string;
+}
+
+export interface RetryableDetails extends ErrorDetails {
+  readonly retryAfterMs?: number | undefined;
+  readonly addressFault?: AddressFault | undefined;
+}
+
 /** A request that may succeed when it is sent again; retried in place, see `withRetries`. */
 export abstract class RetryableError extends GmsiError {
   override readonly kind = 'retryable';
   /** The least wait before the next try, in milliseconds; `undefined` where the service named none. */
   readonly retryAfterMs: number | undefined;
+  readonly addressFault: AddressFault | undefined;
   #tries = 1;
 
-  constructor(message: string, details: ErrorDetails & { readonly retryAfterMs?: number | undefined } = {}) {
+  constructor(message: string, details: RetryableDetails = {}) {
     super(message, details);
     this.retryAfterMs = details.retryAfterMs;
+    this.addressFault = details.addressFault;
   }
 
   /** How often the request was tried before this error was let through. */
@@ -52,9 +66,12 @@ export class RequestRefused extends GmsiError {
   readonly status: number;
   /** What the service said, cut and cleaned; see `serviceWords`. */
   readonly words: string;
+  /** True for what a web server that is not the service says to any path. The service may say it of a window, too. */
+  readonly isForeign: boolean;
 
-  constructor(path: string, status: number, words: string) {
+  constructor(path: string, status: number, words: string, isForeign = false) {
     super(`The service refused ${path} with ${status}: ${words}`);
+    this.isForeign = isForeign;
     this.status = status;
     this.words = words;
   }
@@ -73,6 +90,16 @@ export class RedirectRefused extends GmsiError {
       },
     );
     this.status = status;
+  }
+}
+
+/** Nothing good ever came from the service's address, and what came instead does not pass by waiting. */
+export class WrongAddress extends GmsiError {
+  override readonly kind = 'fatal';
+
+  /** @param setting the variable that holds the address */
+  constructor(setting: string, address: string, { what, hint }: AddressFault, cause: unknown) {
+    super(`No service answers at ${setting} (${address}): ${what}.`, { hint, cause });
   }
 }
 

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type Dispatcher, errors, Pool } from 'undici';
+import { connectFault } from './connect-fault.ts';
 import { MalformedPage, ServiceUnavailable } from './errors.ts';
 
 const gunzipAsync = promisify(gunzip);
@@ -69,7 +70,7 @@ export function openHttp(origin: string, options: HttpOptions): Http {
       return await readAnswer(response, signal);
     } catch (error) {
       signal.throwIfAborted();
-      throw asNamedError(error, options);
+      throw asNamedError(error, origin, options);
     } finally {
       clearTimeout(bodyTimer);
       signal.removeEventListener('abort', onAbort);
@@ -118,14 +119,14 @@ function brokenBody(error: unknown, options: HttpOptions): MalformedPage {
   );
 }
 
-function asNamedError(error: unknown, options: HttpOptions): unknown {
+function asNamedError(error: unknown, origin: string, options: HttpOptions): unknown {
   if (error instanceof MalformedPage || error instanceof errors.InvalidArgumentError) return error;
   // A parser error carries what was received, in which the service could have echoed the key.
   const cause = error instanceof errors.HTTPParserError ? undefined : error;
-  return new ServiceUnavailable(describe(error, options), {
-    cause,
-    hint: 'Check the network and GMSI_BASE_URL.',
-  });
+  const addressFault = connectFault(error, origin);
+  const what = addressFault ? `No answer from the service: ${addressFault.what}.` : describe(error, options);
+  const hint = 'Check the network and GMSI_BASE_URL.';
+  return new ServiceUnavailable(what, { cause, hint, addressFault });
 }
 
 function describe(error: unknown, options: HttpOptions): string {

@@ -11,6 +11,8 @@ export interface RetryOptions {
   readonly clock: Clock;
   /** A number from 0 to below 1. */
   readonly random: () => number;
+  /** The least wait before any further try just now, in milliseconds; none if left out. */
+  readonly leastDelayMs?: () => number;
   readonly onRetry: (error: Error, attempt: number, delayMs: number) => void;
 }
 
@@ -25,7 +27,7 @@ export async function withRetries<T>(
   options: RetryOptions,
   signal: AbortSignal,
 ): Promise<T> {
-  const { maxAttempts, patience, clock, random, onRetry } = options;
+  const { maxAttempts, patience, clock, random, leastDelayMs = () => 0, onRetry } = options;
   let tries = 0;
 
   const mayRetry = (error: Error) =>
@@ -46,7 +48,7 @@ export async function withRetries<T>(
         async onFailedAttempt({ error, attemptNumber, retriesLeft }) {
           if (retriesLeft === 0 || !mayRetry(error)) return;
           const ceiling = Math.min(patience.maxDelayMs, patience.firstDelayMs * 2 ** (attemptNumber - 1));
-          const delayMs = Math.max(leastWait(error), random() * ceiling);
+          const delayMs = Math.max(leastWait(error), leastDelayMs(), random() * ceiling);
           onRetry(error, attemptNumber, delayMs);
           await clock.sleep(delayMs, signal);
         },

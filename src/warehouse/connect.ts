@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely';
-import pRetry from 'p-retry';
 import pg from 'pg';
 import type { WarehouseAddress } from '../config.ts';
 import { ConfigError } from '../errors.ts';
 import { version } from '../version.ts';
 import { missesPartition, namedDatabaseError } from './errors.ts';
+import { firstAnswer, postgresSocket } from './first-answer.ts';
 import type { Database } from './tables/database.ts';
 
 /** The warehouse's database, every table below the schema `gmsi`. */
@@ -46,6 +46,7 @@ export function openPool(
     application_name: `gmsi ${version}`,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
+    stream: postgresSocket,
     ...options,
   });
   // An idle connection that breaks (a restart of the server) is replaced by the pool; the next query says what is wrong.
@@ -106,26 +107,4 @@ export async function checkServer(warehouse: Warehouse): Promise<{ version: stri
   } catch (error) {
     throw namedDatabaseError(error);
   }
-}
-
-/** A server that is just being restarted refuses connections for a moment; an address where none is, for good. */
-async function firstAnswer<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await pRetry(ask, { retries: 4, minTimeout: 250, shouldRetry: ({ error }) => isRefused(error) });
-  } catch (error) {
-    if (!isRefused(error)) throw error;
-    throw new ConfigError(
-      `No PostgreSQL answers at the warehouse's address: ${(error as Error).message || 'refused'}`,
-      {
-        cause: error,
-        hint: 'Is the server running? Check host and port in DATABASE_URL (or PGHOST and PGPORT).',
-      },
-    );
-  }
-}
-
-function isRefused(error: unknown): boolean {
-  return ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT'].includes(
-    (error as { code?: string }).code ?? '',
-  );
 }

@@ -29,6 +29,8 @@ export function missesPartition(error: unknown): boolean {
 const network = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTCONN'],
   ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ENETRESET', 'EAI_AGAIN'],
+  // In the middle of a load these pass, too; at its beginning, `firstAnswer` takes the address for wrong.
+  ...['ENOTFOUND', 'ANOTHER_PROTOCOL'],
   // Written to after the other end, or a time limit here, has closed it.
   ...['ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'ERR_SOCKET_CLOSED'],
 ]);
@@ -59,6 +61,12 @@ export function namedDatabaseError(error: unknown): unknown {
       });
     case '28P01':
     case '28000':
+      if (/no encryption|SSL off/.test(error.message)) {
+        return new ConfigError(`The warehouse wants TLS: ${error.message}`, {
+          cause: error,
+          hint: 'Add ?sslmode=require to DATABASE_URL (or set PGSSLMODE=require).',
+        });
+      }
       return new ConfigError(`The warehouse refuses the user: ${error.message}`, {
         cause: error,
         hint: 'Check user and password in DATABASE_URL.',
@@ -78,11 +86,6 @@ export function namedDatabaseError(error: unknown): unknown {
       return new ConfigError(`The warehouse's user may not do this: ${error.message}`, {
         cause: error,
         hint: privileges,
-      });
-    case 'ENOTFOUND':
-      return new ConfigError(`The warehouse's host is not known: ${error.message}`, {
-        cause: error,
-        hint: 'Check the host in DATABASE_URL.',
       });
     default:
       return error;

@@ -202,7 +202,7 @@ it('takes an address at which no server is, for some seconds, for a mistake', as
   const { code, stderr } = await run({ args: ['status'], env, what: /./, hint: /./ });
   expect(code).toBe(2);
   expect(stderr).toMatch(
-    /^gmsi: No PostgreSQL answers at the warehouse's address: .*ECONNREFUSED.*\n {2}→ Is the server running\? .*\n$/,
+    /waiting for database db on 127\.0\.0\.1:1.*\ngmsi: No PostgreSQL answers at the warehouse's address: .*ECONNREFUSED.*\n {2}→ Is the server running\? .*\n$/,
   );
 });
 

@@ -1,0 +1,17 @@
+/** How long nobody wonders, in milliseconds. */
+const patience = 3_000;
+
+/** Does something, and calls `say` once if it takes longer than three seconds. */
+export async function sayIfSlow<T>(say: () => void, work: () => Promise<T>): Promise<T> {
+  const timer = setTimeout(say, patience);
+  try {
+    return await work();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What to say then. */
+export function waitingFor(what: string, reason: Error | undefined): string {
+  return `waiting for ${what}: ${reason ? reason.message : 'it has not answered yet'}`;
+}

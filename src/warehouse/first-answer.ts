@@ -1,0 +1,89 @@
+import { Socket } from 'node:net';
+import pRetry from 'p-retry';
+import { ConfigError } from '../errors.ts';
+
+/** What listens at the warehouse's address answers, but not as PostgreSQL does. */
+class AnotherProtocol extends Error {
+  readonly code = 'ANOTHER_PROTOCOL';
+
+  constructor() {
+    super('what listens there does not speak the protocol of PostgreSQL');
+  }
+}
+
+/** First bytes of PostgreSQL: authentication, an error, a notice, a version; and its two answers to the wish for TLS. */
+const firstBytes = { plain: 'RENv', tls: 'SNE' };
+
+/**
+ * A socket for `pg` that breaks off as soon as the first byte is not PostgreSQL's: `pg` would take the banner of another
+ * service for the length of a message, and wait for the rest of it.
+ */
+export function postgresSocket({
+  ssl,
+  sslNegotiation,
+}: {
+  ssl?: unknown;
+  sslNegotiation?: unknown;
+} = {}): Socket {
+  const socket = new Socket();
+  if (sslNegotiation === 'direct') return socket;
+  const expected = ssl ? firstBytes.tls : firstBytes.plain;
+  socket.once('data', (bytes: Buffer) => {
+    if (!expected.includes(String.fromCharCode(bytes[0]!))) socket.destroy(new AnotherProtocol());
+  });
+  return socket;
+}
+
+/** Where a server is just being restarted, these pass within a moment; else the address is wrong. */
+const nobodyThere = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT', 'ECONNRESET'];
+
+/**
+ * The first answer of a warehouse in this process. Tries for some seconds, since a server may be restarting, a resolver
+ * hiccup; then what would pass in the middle of a load means that the address is wrong.
+ */
+export async function firstAnswer<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await pRetry(ask, {
+      ...{ retries: 4, minTimeout: 250 },
+      shouldRetry: ({ error, attemptNumber }) => mayPass(error, attemptNumber),
+    });
+  } catch (error) {
+    throw wrongAddress(error as Error) ?? error;
+  }
+}
+
+function mayPass(error: Error, tries: number): boolean {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (code === 'ENOTFOUND') return tries < 3;
+  return [...nobodyThere, 'EAI_AGAIN'].includes(code) || wasCut(error);
+}
+
+/** `pg` has no code for a connection that ends before its first answer. */
+function wasCut(error: Error): boolean {
+  return error.message === 'Connection terminated unexpectedly';
+}
+
+function wrongAddress(cause: Error): ConfigError | undefined {
+  const { code = '', message } = cause as NodeJS.ErrnoException;
+  const told = (what: string, hint: string) => new ConfigError(what, { cause, hint });
+  if (code === 'ENOTFOUND') {
+    return told(
+      `The warehouse's host is not known: ${message}`,
+      'Check the host in DATABASE_URL (or PGHOST).',
+    );
+  }
+  if (nobodyThere.includes(code)) {
+    return told(
+      `No PostgreSQL answers at the warehouse's address: ${message || code}`,
+      'Is the server running? Check host and port in DATABASE_URL (or PGHOST and PGPORT).',
+    );
+  }
+  if (cause instanceof AnotherProtocol || wasCut(cause) || /establishing an SSL connection/.test(message)) {
+    const what = wasCut(cause) ? 'it closes the connection without an answer' : new AnotherProtocol().message;
+    return told(
+      `No PostgreSQL answers at the warehouse's address: ${what}`,
+      'Check the port in DATABASE_URL (or PGPORT); that of PostgreSQL is mostly 5432.',
+    );
+  }
+  return undefined;
+}

@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttp, type RequestListener } from 'node:http';
+import { createServer as createHttps } from 'node:https';
+import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** A server on loopback that is not the service. */
+export interface OtherServer extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** Speaks HTTP, or with a certificate HTTPS, and answers as told. */
+export function webServer(answer: RequestListener, tls?: Certificate): Promise<OtherServer> {
+  return listening(tls ? createHttps(tls, answer) : createHttp(answer));
+}
+
+/** Does with each connection as told. */
+export function tcpServer(onConnection: (socket: Socket) => void): Promise<OtherServer> {
+  return listening(createTcp(onConnection));
+}
+
+/** Begins to talk at once, as a mail server does. */
+export const mailServer = () =>
+  tcpServer((socket) => {
+    socket.write('220 mail.example.com ESMTP ready\r\n');
+    socket.on('data', () => socket.write('500 command not recognised\r\n'));
+  });
+
+export const hangsUp = () => tcpServer((socket) => socket.destroy());
+
+async function listening(server: Server): Promise<OtherServer> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
+
+export interface Certificate {
+  readonly key: string;
+  readonly cert: string;
+}
+
+/** A certificate that signs itself. @param days until it expires, less than none for one that has; @param host that it is made out for, such as `IP:127.0.0.1` */
+export async function aCertificate({ days = 1, host = 'IP:127.0.0.1' } = {}): Promise<Certificate> {
+  const folder = await mkdtemp(join(tmpdir(), 'gmsi certificate '));
+  try {
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const [request, extensions] = [join(folder, 'request.pem'), join(folder, 'extensions')];
+    const openssl = (...args: string[]) => promisify(execFile)('openssl', args);
+    await writeFile(extensions, `subjectAltName=${host}`);
+    const algorithm = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+    await openssl('req', ...algorithm, '-keyout', key, '-out', request, '-subj', '/CN=test');
+    const signed = ['-req', '-in', request, '-signkey', key, '-extfile', extensions];
+    await openssl('x509', ...signed, '-days', String(days), '-out', cert);
+    return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
