@@ -4,6 +4,7 @@ import { isReadableOnTheWay } from './api/address.ts';
 import { type Client, type ClientEvent, createClient } from './api/client.ts';
 import type { AnsweredAddresses } from './api/first-contact.ts';
 import type { RequestBudget } from './api/page.ts';
+import { type RateLimiter, unlimited } from './api/rate-limiter.ts';
 import type { Config, WarehouseAddress } from './config.ts';
 import { ConfigError } from './errors.ts';
 import { catalog, retired } from './feeds/catalog.ts';
@@ -168,24 +169,10 @@ export function openService(
   limit: number,
   bound: (ledger: Ledger) => RequestBudget = (ledger) => ledger,
 ): ServiceConnection {
-  const { baseUrl, apiKey } = serviceAccess(session);
+  const { apiKey } = serviceAccess(session);
   const ledger = openLedger(warehouse, apiKey, limit, session.clock);
-  const onEvent = (event: ClientEvent) => {
-    logEvent(session.log, event);
-    session.onClientEvent?.(event);
-  };
-  const { liveBaseUrl } = session.config;
-  const client = createClient({
-    baseUrl,
-    liveBaseUrl,
-    apiKey,
-    settings,
-    budget: bound(ledger),
-    limiter: sharedLimiter(warehouse, apiKey, settings),
-    userAgent: `gmsi-etl/${version}`,
-    answered,
-    onEvent,
-  });
+  const limiter = sharedLimiter(warehouse, apiKey, settings);
+  const client = openClient(session, settings, bound(ledger), limiter);
   return {
     client,
     ledger,
@@ -194,6 +181,29 @@ export function openService(
       await ledger.settle();
     },
   };
+}
+
+/** A client whose requests nobody counts: for the doctor's one, if the warehouse cannot book it. */
+export function openUncounted(session: Session, settings: ServiceSettings): Client {
+  return openClient(session, settings, { book: async () => {} }, unlimited);
+}
+
+function openClient(
+  session: Session,
+  settings: ServiceSettings,
+  budget: RequestBudget,
+  limiter: RateLimiter,
+): Client {
+  const onEvent = (event: ClientEvent) => {
+    logEvent(session.log, event);
+    session.onClientEvent?.(event);
+  };
+  return createClient({
+    ...serviceAccess(session),
+    liveBaseUrl: session.config.liveBaseUrl,
+    userAgent: `gmsi-etl/${version}`,
+    ...{ settings, budget, limiter, answered, onEvent },
+  });
 }
 
 function logEvent(log: Log, event: ClientEvent): void {

@@ -33,7 +33,7 @@ export function probeAsJson({ feed, series, requests, lessons }: ProbeReport): o
 }
 
 /** What has changed, from what to what, and what to do about it. */
-export function describeChange({ fact, value, before }: Lesson): { found: string; mend: string } {
+export function describeChange({ fact, value, before }: Lesson): { found: string; fix: string } {
   const [was, is] = [describeLearned(fact, before!.value), describeLearned(fact, value!)];
   const since = before!.learnedAt.toISOString().slice(0, 10);
   const reload =
@@ -42,7 +42,7 @@ export function describeChange({ fact, value, before }: Lesson): { found: string
       : '';
   return {
     found: `${fact}, from "${was}" (learned ${since}) to "${is}"`,
-    mend: `What was learned stays in force. If the service did change: gmsi doctor --probe --accept.${reload}`,
+    fix: `What was learned stays in force. If the service did change: gmsi doctor --probe --accept.${reload}`,
   };
 }
 

@@ -288,7 +288,7 @@ describe('a later probe', () => {
     expect(describeChange(changed[0]!).found).toMatch(
       /^end_date, from "inclusive" \(learned [\d-]+\) to "exclusive"$/,
     );
-    expect(describeChange(changed[0]!).mend).toContain('--full-refresh');
+    expect(describeChange(changed[0]!).fix).toContain('--full-refresh');
     expect(await storedIn(warehouse)).toEqual(before);
 
     const { report: accepted } = await probed(other, warehouse, { accept: true });

@@ -39,6 +39,36 @@ export async function missingPrivileges(db: Kysely<Database>): Promise<string[]>
   return rows.map(({ missing }) => missing);
 }
 
+/** What the user in use is in the database, names as SQL takes them. */
+export interface Standing {
+  readonly user: string;
+  readonly database: string;
+  /** Who owns the schema; `null` if it is not there. */
+  readonly owner: string | null;
+  /** Whether the user acts as the owner, or may make the schema if it is not there. */
+  readonly mayMigrate: boolean;
+  readonly mayRead: boolean;
+  readonly loaderRole: 'missing' | 'not granted' | 'granted';
+}
+
+export async function readStanding(db: Kysely<Database>): Promise<Standing> {
+  const { rows } = await sql<Standing>`
+    select quote_ident(current_user) as user, quote_ident(current_database()) as database,
+           quote_ident(pg_get_userbyid(schema.nspowner)) as owner,
+           case when schema.oid is null then has_database_privilege(current_database(), 'CREATE')
+                else pg_has_role(schema.nspowner, 'USAGE') end as "mayMigrate",
+           coalesce(has_schema_privilege(schema.oid, 'USAGE'), true)
+             and coalesce(has_table_privilege(migrations.oid, 'SELECT'), true) as "mayRead",
+           case when loader.oid is null then 'missing'
+                when pg_has_role(loader.oid, 'USAGE') then 'granted' else 'not granted' end as "loaderRole"
+    from (values (1)) as one
+    left join pg_namespace as schema on nspname = 'gmsi'
+    left join pg_class as migrations on relnamespace = schema.oid and relname = 'kysely_migration'
+    left join pg_roles as loader on rolname = 'gmsi_loader'
+  `.execute(db);
+  return rows[0]!;
+}
+
 /** The roles of analysts and loaders, as docs/operating.md describes them. */
 const roles = ['gmsi_reader', 'gmsi_loader'];
 

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { accessTo, aFolder, type Folder, gmsi } from './gmsi.ts';
+
+let folder: Folder;
+let sandbox: Sandbox;
+let warehouse: TestWarehouse;
+let empty: TestWarehouse;
+
+beforeAll(async () => {
+  [folder, sandbox, warehouse, empty] = await Promise.all([
+    aFolder(),
+    startSandbox({ limits: null }),
+    aWarehouse(),
+    anEmptyDatabase(),
+  ]);
+});
+
+afterAll(async () => {
+  await Promise.all([warehouse[Symbol.asyncDispose](), empty[Symbol.asyncDispose](), sandbox.stop()]);
+  await folder[Symbol.asyncDispose]();
+});
+
+const nowhere = 'postgres://user:pw@127.0.0.1:1/db';
+
+/** The lines as a person sees them, by their names: the sign and what follows it. */
+async function doctor(env: Record<string, string | undefined>) {
+  const given = Object.entries({ ...accessTo(warehouse, sandbox), ...env });
+  const set = Object.fromEntries(given.filter((one): one is [string, string] => one[1] !== undefined));
+  const { code, stdout } = await gmsi(['doctor', '--quiet'], { cwd: folder.path, env: set });
+  const lines = [...stdout.matchAll(/^([✓✗–]) (\w+) +(.*)(?:\n +→ (.*))?$/gm)];
+  const named = lines.map(([, sign, check, found, fix]) => [check, { sign, found, fix }] as const);
+  return { code, stdout, lines: Object.fromEntries(named) };
+}
+
+it('all is well', async () => {
+  const { code, stdout } = await doctor({});
+  expect(stdout.match(/^./gm)).toEqual(['✓', '✓', '✓', '✓', '✓', '✓', '✓']);
+  expect(code).toBe(0);
+});
+
+describe('a new database', () => {
+  it('is no fault, and the service is asked all the same', async () => {
+    const before = sandbox.stats().requests;
+    const { code, lines } = await doctor({ DATABASE_URL: empty.url });
+    expect(lines.service).toMatchObject({ sign: '✓', found: expect.stringContaining('not counted') });
+    expect(lines.schema).toMatchObject({ sign: '✓', found: 'not there yet: the first load makes it' });
+    expect(sandbox.stats().requests).toBe(before + 1);
+    expect(code).toBe(0);
+  });
+
+  it('with a wrong key says so, and ends with 2', async () => {
+    const { code, lines } = await doctor({ DATABASE_URL: empty.url, GMSI_API_KEY: 'wrong' });
+    expect(lines.key).toMatchObject({ sign: '✗', fix: expect.stringContaining('Check GMSI_API_KEY') });
+    expect(lines.warehouse).toMatchObject({ sign: '✓' });
+    expect(code).toBe(2);
+  });
+});
+
+it('without a warehouse, what could not be looked at is neither good nor bad, and the key is tried', async () => {
+  const { code, lines } = await doctor({ DATABASE_URL: nowhere, GMSI_API_KEY: 'wrong' });
+  expect(lines.key).toMatchObject({ sign: '✗' });
+  expect(lines.warehouse).toMatchObject({
+    sign: '✗',
+    fix: expect.stringContaining('Is the server running?'),
+  });
+  for (const check of ['schema', 'privileges', 'clock']) expect(lines[check]).toMatchObject({ sign: '–' });
+  expect(code).toBe(2);
+});
+
+it('without a key, the service is not asked, and the warehouse is looked at', async () => {
+  const { code, lines } = await doctor({ GMSI_API_KEY: undefined });
+  expect(lines.configuration).toMatchObject({ sign: '✗', found: 'GMSI_API_KEY is not set.' });
+  expect(lines.service).toMatchObject({ sign: '–' });
+  expect(lines.privileges).toMatchObject({ sign: '✓' });
+  expect(code).toBe(2);
+});
+
+it('without a service, says what is wrong with its address', async () => {
+  const { code, lines } = await doctor({ GMSI_BASE_URL: 'https://nowhere.invalid' });
+  expect(lines.service).toMatchObject({
+    sign: '✗',
+    found: expect.stringContaining('no host nowhere.invalid'),
+  });
+  expect(lines.clock).toMatchObject({ sign: '✓' });
+  expect(code).toBe(2);
+});
+
+it('says the same as JSON, with null for what was not looked at', async () => {
+  const env = { ...accessTo(warehouse, sandbox), DATABASE_URL: nowhere };
+  const { code, stdout } = await gmsi(['doctor', '--json'], { cwd: folder.path, env });
+  const { ok, findings } = JSON.parse(stdout);
+  expect(findings.map(({ check, ok }: { check: string; ok: unknown }) => [check, ok])).toEqual([
+    ['node', true],
+    ['configuration', true],
+    ['service', true],
+    ['warehouse', false],
+    ['schema', null],
+    ['privileges', null],
+    ['clock', null],
+  ]);
+  expect({ ok, code }).toEqual({ ok: false, code: 2 });
+});
+
+it('with the requests of the month used up, says so instead of nothing, and ends with 75', async () => {
+  await using spent = await aWarehouse();
+  await doctor({ DATABASE_URL: spent.url });
+  await sql`update gmsi.api_usage set requests = 250000`.execute(spent.db);
+  const before = sandbox.stats().requests;
+  const { code, lines } = await doctor({ DATABASE_URL: spent.url });
+  expect(lines.service).toMatchObject({ sign: '–', found: expect.stringContaining('budget is spent') });
+  expect(sandbox.stats().requests).toBe(before);
+  expect(code).toBe(75);
+});
+
+describe('a user without rights', () => {
+  /** A user of the server's, whose name must be quoted; what the doctor says to it, and what it is when that was done. */
+  async function asUser(
+    on: TestWarehouse,
+    test: (user: string, look: () => ReturnType<typeof doctor>) => Promise<void>,
+  ) {
+    const name = `Etl ${randomUUID().slice(0, 8)}`;
+    const url = new URL(on.url);
+    [url.username, url.password] = [name, 'pw'];
+    await sql`create role ${sql.id(name)} login password 'pw'`.execute(on.db);
+    try {
+      await test(`"${name}"`, () => doctor({ DATABASE_URL: url.href }));
+    } finally {
+      await sql`drop owned by ${sql.id(name)} cascade`.execute(on.db);
+      await sql`drop role ${sql.id(name)}`.execute(on.db);
+    }
+  }
+
+  it('is told the one grant that helps, and it helps', async () => {
+    await using own = await aWarehouse();
+    await asUser(own, async (user, look) => {
+      const { code, lines } = await look();
+      expect(lines.schema).toMatchObject({ sign: '–' });
+      expect(lines.privileges).toMatchObject({
+        sign: '✗',
+        found: expect.stringMatching(/lacks ([^,]+, ){2}[^,]+ and \d+ more$/),
+        fix: expect.stringContaining(`grant gmsi_loader to ${user};`),
+      });
+      expect(code).toBe(2);
+      const [, grant] = /: (grant gmsi_loader [^;]+;)/.exec(lines.privileges!.fix!)!;
+      await sql.raw(grant!).execute(own.db);
+      expect(await look()).toMatchObject({
+        code: 0,
+        lines: { privileges: { sign: '✓', found: 'enough to load' } },
+      });
+    });
+  });
+
+  it('who has the role, but the role lacks something, is sent to gmsi migrate', async () => {
+    await using own = await aWarehouse();
+    await asUser(own, async (user, look) => {
+      await sql
+        .raw(`grant gmsi_loader to ${user}; revoke insert on gmsi.headlines from gmsi_loader`)
+        .execute(own.db);
+      const { lines } = await look();
+      expect(lines.privileges).toMatchObject({
+        sign: '✗',
+        found: `the user ${user} lacks INSERT on gmsi.headlines`,
+        fix: expect.stringContaining('gmsi migrate'),
+      });
+    });
+  });
+
+  it('on a new database is told to have it created, and that helps', async () => {
+    await using own = await anEmptyDatabase();
+    await asUser(own, async (user, look) => {
+      const { lines } = await look();
+      expect(lines.privileges).toMatchObject({ sign: '✗', fix: expect.stringContaining(`to ${user};`) });
+      const [, grant] = /: (grant create on database [^;]+;)/.exec(lines.privileges!.fix!)!;
+      await sql.raw(grant!).execute(own.db);
+      expect(await look()).toMatchObject({ code: 0 });
+    });
+  });
+
+  it('who does not own a schema that is behind is told who has to migrate', async () => {
+    await using own = await aWarehouse();
+    await asUser(own, async (user, look) => {
+      await sql.raw(`grant gmsi_loader to ${user}`).execute(own.db);
+      await sql`delete from gmsi.kysely_migration where name = (select max(name) from gmsi.kysely_migration)`.execute(
+        own.db.withoutPlugins(),
+      );
+      const { code, lines } = await look();
+      expect(lines.schema).toMatchObject({ sign: '✗', fix: expect.stringMatching(/^As \S+: gmsi migrate$/) });
+      expect(code).toBe(2);
+    });
+  });
+});
+
+it('with the embedded warehouse, a wrong key is found as well', async () => {
+  const { code, lines } = await doctor({ DATABASE_URL: undefined, GMSI_API_KEY: 'wrong' });
+  expect(lines.key).toMatchObject({ sign: '✗' });
+  expect(lines.warehouse).toMatchObject({ sign: '✓', found: expect.stringContaining('embedded PostgreSQL') });
+  expect(code).toBe(2);
+});
