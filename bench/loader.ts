@@ -114,7 +114,13 @@ async function loadWindow(
     const nextToken = page === pages.length - 1 ? null : `token ${page + 1}`;
     const at = { windowId, loadId: 1, pages: page, nextToken: token };
     const from = { feed: gmsiHeadlines, series: { ...series, country }, isBackfilled: () => true };
-    const poll = { now: new Date(), tellsOfNews: false, reachesToday: false, isCompared: false };
+    const poll = {
+      now: new Date(),
+      tellsOfNews: false,
+      reachesToday: false,
+      isCompared: false,
+      rowsMet: null,
+    };
     await commitPage(
       db,
       { ...from, ...poll, rows, rejected: [], records: rows.length, at, nextToken },

@@ -24,3 +24,30 @@ export function cursorGuard(resumedWith: string | null): CursorGuard {
     },
   };
 }
+
+/** A cursor that goes on and on without bringing anything: following it would spend the month's requests on nothing. */
+export class CursorWithoutEnd extends CursorBroken {}
+
+/** Counts the pages in a row that bring nothing new, whatever tokens they carry. */
+export interface NewsGuard {
+  /** @throws CursorWithoutEnd after too many in a row without news; to be called before the next page is asked for */
+  accept(hasNews: boolean): void;
+}
+
+/**
+ * @param atMost pages in a row without news that are too many; empty ones count, since they too can go on for ever
+ * @param hint what a person can do then
+ */
+export function newsGuard(atMost: number, hint: string): NewsGuard {
+  let without = 0;
+  return {
+    accept(hasNews) {
+      without = hasNews ? 0 : without + 1;
+      if (without < atMost) return;
+      throw new CursorWithoutEnd(
+        `The service sent ${atMost} ${atMost === 1 ? 'page' : 'pages in a row'} without a record that was not there before, and says that there are more.`,
+        { hint },
+      );
+    },
+  };
+}

@@ -1,5 +1,5 @@
 import type { Client } from './client.ts';
-import { cursorGuard } from './cursor.ts';
+import { cursorGuard, newsGuard } from './cursor.ts';
 import { CursorBroken, LookupUnreadable } from './errors.ts';
 import { serviceWords } from './service-words.ts';
 
@@ -134,6 +134,9 @@ export async function fetchCodes(
   return withoutDoubles(entries, ({ code }) => code);
 }
 
+/** A list is one page or a few, so this many in a row without a new entry are no list. */
+const pagesWithoutNews = 3;
+
 async function fetchEntries(
   client: LookupClient,
   path: string,
@@ -142,16 +145,24 @@ async function fetchEntries(
   asked: Readonly<Record<string, string>> = {},
 ): Promise<unknown[]> {
   const guard = cursorGuard(null);
+  const news = newsGuard(pagesWithoutNews, 'Run it again. If it stays, tell the vendor.');
+  const met = new Set<string>();
   const entries: unknown[] = [];
   let token: string | null = null;
-  do {
+  for (;;) {
     const query: Record<string, string> = token === null ? { ...asked } : { ...asked, next_token: token };
     const body = await client.getJson({ path, query }, signal);
-    entries.push(...entriesOf(body, path, field));
+    const before = met.size;
+    for (const entry of entriesOf(body, path, field)) {
+      const text = JSON.stringify(entry);
+      if (!met.has(text)) entries.push(entry);
+      met.add(text);
+    }
     token = nextToken(body);
-    if (token !== null) guard.accept(token);
-  } while (token !== null);
-  return entries;
+    if (token === null) return entries;
+    guard.accept(token);
+    news.accept(met.size > before);
+  }
 }
 
 /** What is listed nowhere can be named by no job; nothing stored must be replaced by it. */

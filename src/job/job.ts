@@ -29,6 +29,8 @@ export interface ServiceSettings {
   readonly maxBodyBytes: number;
   /** Tries of one request, the first included. */
   readonly maxAttempts: number;
+  /** Pages in a row that bring nothing new, after which a window's cursor is taken for one without end. */
+  readonly maxPagesWithoutNews: number;
 }
 
 /** Requests a calendar month (UTC) per API key that this job may bring the key's total to. */

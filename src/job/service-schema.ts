@@ -63,6 +63,11 @@ export const serviceSection = z
         .default(64 * 1024 * 1024)
         .describe('The largest answer that is read, in bytes.'),
       max_attempts: wholeNumber(1).default(8).describe('Tries of one request, the first included.'),
+      max_pages_without_news: wholeNumber(1)
+        .default(10)
+        .describe(
+          'Pages in a row, empty ones too, that bring no record which the window has not met; after so many it fails instead of asking on for ever.',
+        ),
     },
     { error: 'a map of settings, such as { rate: 25, burst: 50 }' },
   )

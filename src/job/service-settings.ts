@@ -24,6 +24,7 @@ export function serviceSettings(service: z.output<typeof serviceSection>): Servi
     bodyTimeout: service.body_timeout,
     maxBodyBytes: service.max_body_bytes,
     maxAttempts: service.max_attempts,
+    maxPagesWithoutNews: service.max_pages_without_news,
   };
 }
 

@@ -30,6 +30,8 @@ export interface PageToCommit extends ReadPage {
   readonly isBackfilled: (day: Day) => boolean;
   /** How many records the page had, readable or not. */
   readonly records: number;
+  /** Distinct rows that the drain has met on each day of its window, this page's included; `null` where they are not counted. */
+  readonly rowsMet: readonly number[] | null;
   /** Where the window must stand for the page to be its next one. */
   readonly at: Checkpoint;
   /** True where its window compares what it meets with what is here. */
@@ -67,7 +69,7 @@ export async function commitPage(
       });
       const retracted = page.isCompared ? await compare(trx, page) : 0;
       const counts = { ...upserted, retracted, records: page.records, rejected: rejected.length };
-      if (!(await advanceCheckpoint(trx, at, nextToken, counts))) {
+      if (!(await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet: page.rowsMet }))) {
         // The reply to an earlier commit may have been lost on the way: then all of this is in already.
         if (attempt > 1 && (await isCommitted(trx, at, nextToken))) return counts;
         throw new ClaimLost(`Window ${at.windowId} is no longer this run's.`);

@@ -1,16 +1,18 @@
 import type { Attributes, Span } from '@opentelemetry/api';
 import { Temporal } from 'temporal-polyfill';
-import { cursorGuard } from '../api/cursor.ts';
+import { CursorWithoutEnd, cursorGuard } from '../api/cursor.ts';
 import { RequestRefused } from '../api/errors.ts';
 import type { Series } from '../feeds/feed.ts';
 import type { Checkpoint } from '../warehouse/queries/checkpoint.ts';
-import { beginDrain, type ClaimedWindow } from '../warehouse/queries/claims.ts';
+import { beginDrain, type ClaimedWindow, forgetCursor } from '../warehouse/queries/claims.ts';
+import { metSoFar } from '../warehouse/queries/met-so-far.ts';
 import { dayRange } from '../window/day-range.ts';
 import { requestRange } from '../window/request-range.ts';
 import { settledBefore } from '../window/wanted-days.ts';
 import { ClaimLost, commitPage } from './commit-page.ts';
 import { fetchPage, type WindowRequest } from './fetch-page.ts';
 import { countPage, type Load } from './load.ts';
+import { type MetRows, remembered, rememberRows } from './met-rows.ts';
 import { type ReadPage, readPage } from './read-page.ts';
 import { atStage, endFailed, inSpan, seriesAttributes, startSpan, within } from './spans.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
@@ -39,6 +41,7 @@ async function drain(load: Load, claimed: ClaimedWindow): Promise<'drained' | 's
     try {
       return await drainFrom(load, window, request);
     } catch (error) {
+      if (error instanceof CursorWithoutEnd) await beginAnewNextTime(load, window);
       if (!(error instanceof TokenRefused)) throw error;
       if (restarts === restartsAllowed) throw error.cause;
       load.log.warn(
@@ -57,6 +60,15 @@ async function drain(load: Load, claimed: ClaimedWindow): Promise<'drained' | 's
  */
 function canResume({ job }: Load, { next_token, page_size }: ClaimedWindow): boolean {
   return next_token !== null && page_size! <= job.service.pageSize;
+}
+
+/**
+ * A cursor without end is not gone on with: nobody knows which of its tokens was the first to lead astray, so pages behind
+ * its checkpoint may never have been sent.
+ */
+async function beginAnewNextTime(load: Load, { window_id: windowId }: ClaimedWindow): Promise<void> {
+  const at = { windowId, loadId: load.loadId };
+  await withWarehouseRetries(() => forgetCursor(load.warehouse, at), load.abort);
 }
 
 /** The service refused a request that carried a token: it may have expired, so the window can begin again. */
@@ -86,6 +98,7 @@ interface PageInHand extends ReadPage {
 
 async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Promise<'drained' | 'stopped'> {
   const guard = cursorGuard(window.next_token);
+  const met = await memoryOf(load, window, request);
   const { window_id: windowId, pages, next_token: nextToken } = window;
   let at: Checkpoint = { windowId, loadId: load.loadId, pages, nextToken };
   let pending = ask(load, request, at);
@@ -94,6 +107,8 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
       const page = await pending;
       await load.origin.check(load.client.servedBy);
       if (page.nextToken !== null) guard.accept(page.nextToken);
+      met.take(page);
+      const rowsMet = met.perDay;
       const next = { ...at, pages: at.pages + 1, nextToken: page.nextToken };
       const goesOn = page.nextToken !== null && !load.stop.aborted;
       if (goesOn) {
@@ -101,7 +116,7 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
         // Awaited in the next round; if this page's commit fails before that, its failure is of no interest.
         pending.catch(() => {});
       }
-      await inSpan(page.span, () => commit(load, window, request, at, page));
+      await inSpan(page.span, () => commit(load, window, request, at, { ...page, rowsMet }));
       if (page.nextToken === null) return 'drained';
       if (!goesOn) return 'stopped';
       at = next;
@@ -113,6 +128,15 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
     );
     throw error;
   }
+}
+
+/** What the drain remembers of its pages; one that goes on, also of those that were met before. */
+async function memoryOf(load: Load, window: ClaimedWindow, { feed, series }: Drain): Promise<MetRows> {
+  const { maxPagesWithoutNews } = load.job.service;
+  if (window.next_token === null) return rememberRows(feed.table, window, maxPagesWithoutNews);
+  const of = { table: feed.table, series };
+  const rows = await withWarehouseRetries(() => metSoFar(load.warehouse, of, window, remembered), load.abort);
+  return rememberRows(feed.table, window, maxPagesWithoutNews, { rows, perDay: window.rows_met });
 }
 
 async function ask(load: Load, request: Drain, at: Checkpoint): Promise<PageInHand> {
@@ -143,7 +167,7 @@ async function commit(
   window: ClaimedWindow,
   { feed, series, isCompared }: Drain,
   at: Checkpoint,
-  page: PageInHand,
+  page: PageInHand & { readonly rowsMet: MetRows['perDay'] },
 ): Promise<void> {
   const { isBackfilled } = load;
   const now = load.clock();

@@ -24,6 +24,7 @@ const settings: ServiceSettings = {
   bodyTimeout: 1000,
   maxBodyBytes: 100_000,
   maxAttempts: 4,
+  maxPagesWithoutNews: 10,
 };
 
 function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {

@@ -213,11 +213,17 @@ const breaks: Break[] = [
   },
   {
     check: 'lost-rows',
-    what: 'a window of which the rows are gone',
-    by: `delete from gmsi.headlines h using gmsi.windows w
-         where h.window_id = w.window_id and w.first_day = (select min(first_day) from gmsi.windows)`,
+    what: 'days of which the rows are gone',
+    by: `delete from gmsi.headlines where published_at >= '2024-04-10 00:00Z' and published_at < '2024-04-13 00:00Z'`,
     findings: 1,
-    row: { country: 'US', topic: 'Inflation-Food', first_day: '2024-01-01' },
+    row: {
+      country: 'US',
+      topic: 'Inflation-Food',
+      first_day: '2024-01-01',
+      last_day: '2024-01-04',
+      days: 4,
+      held: 0,
+    },
   },
   {
     check: 'rejected-records',

@@ -3,6 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Random } from '../../src/sandbox/random.ts';
 import { connect } from '../../src/warehouse/connect.ts';
+import { expectNothingLost } from '../support/lost-rows.ts';
 import { aRestartableServer } from '../support/restartable-server.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { aFolder, gmsi, type Running, startGmsi } from './gmsi.ts';
@@ -73,6 +74,7 @@ it('four workers, every fault, one of them killed every few seconds and the data
     for (const worker of fleet) worker.kill('SIGTERM');
     for (const worker of fleet) await worker.ended;
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    await expectNothingLost(db);
 
     const { byStatus, faults: served, cursorReadsAtOnce } = sandbox.stats();
     expect(cursorReadsAtOnce).toBe(1);

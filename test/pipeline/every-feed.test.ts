@@ -4,6 +4,7 @@ import { catalog } from '../../src/feeds/catalog.ts';
 import type { FeedName, Sandbox } from '../../src/sandbox/index.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { expectNothingLost, lostRows } from '../support/lost-rows.ts';
 import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 
@@ -154,6 +155,7 @@ describe.each(cases.filter(isLive))('the live twin of feed $feed', ({ feed, job:
     expect(synced.live.records).toBeGreaterThan(0);
     expect(synced.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0 });
     expect(await heldIn(db, one, since)).toEqual(servedFor(sandbox, one, since));
+    await expectNothingLost(db);
   });
 });
 
@@ -177,6 +179,7 @@ describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, colum
 
     const held = await heldIn(warehouse.db, { table, time, columns }, days);
     expect(held).toEqual(servedFor(sandbox, { truth, columns }, days));
+    await expectNothingLost(warehouse.db);
 
     const before = sandbox.stats().requests;
     expect(await runBackfill({ job, db: warehouse.db, sandbox, clock })).toMatchObject({
@@ -184,6 +187,14 @@ describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, colum
       loadId: undefined,
     });
     expect(sandbox.stats().requests).toBe(before);
+
+    // One row of the table that is deleted is noticed in every feed.
+    const { numAffectedRows } = await sql`
+      delete from ${sql.table(`gmsi.${table}`)} where ctid in (select ctid from ${sql.table(`gmsi.${table}`)}
+        where (${sql.ref(time)} at time zone 'UTC')::date = '2026-09-16' limit 1)
+        and (${sql.ref(time)} at time zone 'UTC')::date = '2026-09-16'`.execute(warehouse.db);
+    expect(numAffectedRows).toBe(1n);
+    expect(await lostRows(warehouse.db)).toMatchObject([{ first_day: '2026-09-16', last_day: '2026-09-16' }]);
   });
 
   it('has what the service no longer returns marked retracted, and back when it returns it again', async () => {
@@ -204,6 +215,7 @@ describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, colum
       expect(await runBackfill({ job, db, sandbox, clock: moving, plan })).toMatchObject({ outcome: 'done' });
       const held = await heldIn(db, { table, time, columns }, of);
       expect(held).toEqual(servedFor(sandbox, { truth, columns }, of));
+      await expectNothingLost(db);
     }
     const { rows } = await sql<{ reason: string }>`
       select distinct reason from gmsi.revisions order by 1`.execute(db);

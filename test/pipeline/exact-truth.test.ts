@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { type RecordLook, type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { expectNothingLost } from '../support/lost-rows.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy, type TruthScope } from '../support/truth.ts';
@@ -112,5 +113,6 @@ async function holdsTheTruth(options: SandboxOptions, overrides: Record<string, 
   const served = servedBy(sandbox, truth);
   expect(served.length).toBeGreaterThan(10);
   expect(await heldBy(warehouse.db, truth)).toEqual(served);
+  await expectNothingLost(warehouse.db);
   expect(result).toMatchObject({ outcome: 'done', totals: { records_rejected: 0, rows_changed: 0 } });
 }

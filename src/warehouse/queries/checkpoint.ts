@@ -18,6 +18,12 @@ export interface PageCounts {
   readonly rejected: number;
 }
 
+/** What a page adds to its window. */
+export interface PageProgress extends PageCounts {
+  /** Distinct rows that the drain has met on each day of the window, this page's included; `null` where it is not known. */
+  readonly rowsMet: readonly number[] | null;
+}
+
 /**
  * Moves a window's checkpoint past the page that this transaction holds; with the last page the window is drained.
  * @param nextToken cursor of the next page, `null` with the last one
@@ -27,7 +33,7 @@ export async function advanceCheckpoint(
   trx: Transaction<Database>,
   at: Checkpoint,
   nextToken: string | null,
-  counts: PageCounts,
+  counts: PageProgress,
 ): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('windows')
@@ -39,8 +45,14 @@ export async function advanceCheckpoint(
       rows_changed: eb('rows_changed', '+', counts.changed),
       rows_retracted: eb('rows_retracted', '+', counts.retracted),
       records_rejected: eb('records_rejected', '+', counts.rejected),
+      rows_met: sql<number[] | null>`${counts.rowsMet && [...counts.rowsMet]}::integer[]`,
       ...(nextToken === null
-        ? { state: 'drained' as const, finished_at: sql<Date>`now()`, last_error: null }
+        ? {
+            state: 'drained' as const,
+            // Not the transaction's beginning: a row that somebody else wrote while this waited for it was there before this.
+            finished_at: sql<Date>`clock_timestamp()`,
+            last_error: null,
+          }
         : {}),
     }))
     .where('window_id', '=', at.windowId)

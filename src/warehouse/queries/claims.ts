@@ -29,6 +29,8 @@ export interface ClaimedWindow {
   readonly pages: number;
   /** True where its days held rows when this drain began: at its end, those that it has not met are retracted. */
   readonly is_compared: boolean;
+  /** Distinct rows that this drain has met so far on each day of the window; `null` where they are not counted. */
+  readonly rows_met: readonly number[] | null;
   readonly attempts: number;
 }
 
@@ -80,7 +82,7 @@ export async function claimOne(
 }
 
 const asClaimed = sql.raw(`window_id, country, topic, ticker, match_type, variant, first_day, last_day,
-  request_start, request_end, page_size, next_token, pages, is_compared, attempts`);
+  request_start, request_end, page_size, next_token, pages, is_compared, rows_met, attempts`);
 
 /** Windows of a job that are still to be drained: free ones, and ones that another living run holds. */
 export async function countOpen(
@@ -112,6 +114,7 @@ export async function beginDrain(
       set request_start = ${request.start}::date, request_end = ${request.end}::date, page_size = ${request.pageSize},
           settled_before = ${request.settledBefore}::date, drain_started_at = now(), next_token = null,
           pages = 0, records = 0, rows_inserted = 0, rows_changed = 0, rows_retracted = 0, records_rejected = 0,
+          rows_met = array_fill(0, array[last_day - first_day + 1]),
           restarts = restarts + ${request.isRestart ? 1 : 0}, is_compared = ${hasRowsOf(rows.table, rows.series)}
       where w.window_id = ${at.windowId} and w.state = 'draining' and w.load_id = ${at.loadId}
       returning is_compared
@@ -122,6 +125,20 @@ export async function beginDrain(
     select is_compared from begun
   `.execute(db);
   return begun[0] && { isCompared: begun[0].is_compared };
+}
+
+/** Forgets the cursor of a claimed window, so that whoever claims it next begins at its first page. */
+export async function forgetCursor(
+  db: Kysely<Database>,
+  at: { windowId: number; loadId: number },
+): Promise<void> {
+  await db
+    .updateTable('windows')
+    .set({ next_token: null })
+    .where('window_id', '=', at.windowId)
+    .where('state', '=', 'draining')
+    .where('load_id', '=', at.loadId)
+    .execute();
 }
 
 /** How a window is left before its end. */

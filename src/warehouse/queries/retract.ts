@@ -105,10 +105,14 @@ export async function retractUnseen(
 
 /** The condition that the table holds rows of a window, called `w` in the query, so that its drain has something to compare with. */
 export function hasRowsOf(table: FeedTable, series: Series): RawBuilder<boolean> {
-  const [time] = keyOf(table);
   return sql`exists (
-    select from ${sql.table(`gmsi.${table.name}`)} as kept
-    where ${isInSeries('kept', table, series)}
+    select from ${sql.table(`gmsi.${table.name}`)} as kept where ${isInDaysOfWindow(table, series)})`;
+}
+
+/** The condition that a row, called `kept` in the query, is of a series and lies in the days of the window `w`. */
+export function isInDaysOfWindow(table: FeedTable, series: Series): RawBuilder<boolean> {
+  const [time] = keyOf(table);
+  return sql`(${isInSeries('kept', table, series)}
       and kept.${time} >= (w.first_day::timestamp at time zone 'UTC')
       and kept.${time} < ((w.last_day + 1)::timestamp at time zone 'UTC'))`;
 }

@@ -123,8 +123,70 @@ function jobSets({ window, table, settledBefore }: CheckScope): RawBuilder<unkno
              asked.variant, day, coalesce(c.days @> day, false) as is_covered
       from ${askedSeries(window)} left join ${coverageOfAsked(window)}
       cross join lateral (select ${from}::date + n as day from generate_series(0, ${to}::date - ${from}::date) as n) as days),
+    job_counted_days as not materialized (${countedDays(table, window)}),
     ${sql.ref(`job_${table.name}`)} as not materialized (${rows} and kept.retracted_at is null),
     ${sql.ref(`job_retracted_${table.name}`)} as not materialized (${rows} and kept.retracted_at is not null)`;
+}
+
+/**
+ * The days of which a window counted what the service sent, each by the last window that drained it, with what the table
+ * still holds of it. Not among that are rows that came after the window, and those that it, or one before it, found
+ * retracted. So `rows_held` below `rows_met` are lost rows; it may be higher, by rows that were not met and are left alone.
+ */
+function countedDays(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
+  const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
+  return sql`
+    select w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant, w.window_id, w.ended_at, counted.*
+    from (
+      select w.*, case when w.state = 'drained' then w.finished_at end as ended_at
+      from job_series join gmsi.windows w using (feed, country, topic, ticker, match_type, variant)
+      where w.rows_met is not null and w.first_day <= ${window.to}::date and w.last_day >= ${window.from}::date
+    ) as w
+    cross join lateral (
+      select met.day, met.rows_met, coalesce(held.rows_held, 0) as rows_held
+      from (
+        select w.first_day + (n - 1)::int as day, rows_met from unnest(w.rows_met) with ordinality as days (rows_met, n)
+      ) as met
+      left join (
+        select (${time} at time zone 'UTC')::date as day, count(*) as rows_held
+        from ${sql.table(`gmsi.${table.name}`)} as kept
+        where ${ofWindow(table, window)}
+          and ${time} >= w.first_day::timestamp at time zone 'UTC' and ${time} < (w.last_day + 1)::timestamp at time zone 'UTC'
+          and (w.ended_at is null or (kept.first_seen_at <= w.ended_at
+            and (kept.retracted_at is null or kept.retracted_at > w.ended_at)))
+        group by 1
+      ) as held using (day)
+      where met.rows_met > 0 and met.day between ${window.from}::date and ${window.to}::date
+    ) as counted
+    where not exists (
+      select from gmsi.windows later
+      where (later.feed, later.country, later.topic, later.ticker, later.match_type, later.variant)
+          = (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
+        and later.state = 'drained' and later.finished_at > coalesce(w.ended_at, w.planned_at) and later.window_id <> w.window_id
+        and counted.day between later.first_day and later.last_day)`;
+}
+
+/** The condition that a row, called `kept`, of a feed's table is of the series of a window, called `w`. */
+function ofWindow({ series }: FeedTable, { variants }: WindowScope): RawBuilder<boolean> {
+  const columns = {
+    country: 'country',
+    topic: 'topic',
+    ticker: 'ticker',
+    matchType: 'match_type',
+    variant: 'variant',
+  };
+  const partOf = (part: FeedTable['series'][string]) => {
+    if (typeof part === 'string') return sql.ref(`w.${columns[part]}`);
+    const cases = variants.map(
+      (variant) =>
+        sql`when ${variant}::text then ${new URLSearchParams(variant).get(part.parameter) ?? ''}::text`,
+    );
+    return sql`case w.variant ${sql.join(cases, sql` `)} end`;
+  };
+  const parts = Object.entries(series).map(
+    ([column, part]) => sql`${sql.ref(`kept.${column}`)} = ${partOf(part)}`,
+  );
+  return sql`(${sql.join(parts, sql` and `)})`;
 }
 
 /** The condition that a row, called `kept`, of a feed's table is of one of a job's series. */

@@ -32,6 +32,7 @@ export interface WindowsTable extends SeriesColumns {
   drain_started_at: Timestamp | null;
   settled_before: Day | null;
   is_compared: Generated<boolean>;
+  rows_met: number[] | null;
   pages: Generated<number>;
   records: Generated<number>;
   rows_inserted: Generated<number>;

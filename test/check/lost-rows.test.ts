@@ -1,0 +1,173 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { expectNothingLost, lostRows } from '../support/lost-rows.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aCloneOf, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { busy, change, checkAll, checkOne, loaded } from './loaded.ts';
+
+const job = aJob(busy);
+const refresh = { fullRefresh: true, retryRefused: false };
+
+let source: TestWarehouse;
+beforeAll(async () => {
+  source = await loaded([job]);
+});
+afterAll(() => source[Symbol.asyncDispose]());
+
+const day = "(published_at at time zone 'UTC')::date";
+const inPeriod = "published_at < '2024-05-01 00:00Z'";
+
+describe('lost-rows finds', () => {
+  const losses = [
+    [
+      'one row that is deleted',
+      `delete from gmsi.headlines where headline_id = (select max(headline_id::text)::uuid from gmsi.headlines where ${inPeriod})`,
+    ],
+    [
+      '19 days that are deleted',
+      `delete from gmsi.headlines where ${day} between '2024-02-05' and '2024-02-23'`,
+    ],
+    [
+      'a fifth of the rows that is deleted',
+      `delete from gmsi.headlines where get_byte(uuid_send(headline_id), 0) < 51 and ${inPeriod}`,
+    ],
+    [
+      "rows that are another country's now",
+      `update gmsi.headlines set country = 'NO' where ${day} = '2024-03-05'`,
+    ],
+    [
+      'rows that are of another day now',
+      `update gmsi.headlines set published_at = published_at + interval '1 day' where ${day} = '2024-03-05'`,
+    ],
+    ['a partition that is emptied', 'delete from gmsi.headlines_2024_02'],
+  ] as const;
+
+  test.each(losses)('%s', async (_, by) => {
+    await using warehouse = await aCloneOf(source);
+    await expectNothingLost(warehouse.db);
+    const gone = await change(warehouse, by);
+    const found = await checkOne(warehouse, job, 'lost-rows');
+    expect(found.result).toBe('failed');
+    const lost = found.rows as { counted: number; held: number }[];
+    expect(gone).toBeGreaterThan(0);
+    expect(sum(lost.map(({ counted, held }) => counted - held))).toBe(gone);
+  });
+
+  test('a month that was detached, though the rollups were summed up anew and every other check passes', async () => {
+    await using warehouse = await aCloneOf(source);
+    const { db } = warehouse;
+    await sql`alter table gmsi.headlines detach partition gmsi.headlines_2024_03`.execute(db);
+    await sql`select gmsi.rebuild_rollups()`.execute(db);
+    const failed = (await checkAll(db, job)).filter(({ result }) => result === 'failed');
+    expect(failed.map(({ check }) => check.name)).toContain('lost-rows');
+    const { rows } = await checkOne(warehouse, job, 'lost-rows');
+    expect(sum((rows as { days: number }[]).map(({ days }) => days))).toBe(31);
+    expect(rows[0]).toMatchObject({ country: 'US', topic: 'Inflation-Food', held: 0 });
+
+    // Moved on purpose: judged from the first day that is left, and its own job's days alone.
+    const judged = { ...job, startDate: job.startDate.with({ month: 4, day: 1 }) };
+    expect(await checkOne(warehouse, judged, 'lost-rows')).toMatchObject({ result: 'passed' });
+  });
+
+  test('rows that a trigger keeps out of the table, by what the service sent', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await sql`
+      create function public.drop_some() returns trigger language plpgsql as $$
+      begin return case when get_byte(uuid_send(new.headline_id), 0) < 51 then null else new end; end $$`.execute(
+      db,
+    );
+    await sql`create trigger drop_some before insert on gmsi.headlines for each row execute function public.drop_some()`.execute(
+      db,
+    );
+    await using sandbox = await startSandbox({ limits: null });
+    const result = await runBackfill({ job, db, sandbox });
+    expect(result.outcome).toBe('done');
+    const { rows } = await checkOne(warehouse, job, 'lost-rows');
+    const missing = sum(
+      (rows as { counted: number; held: number }[]).map(({ counted, held }) => counted - held),
+    );
+    const truth = sandbox.truth({
+      country: 'US',
+      topic: 'Inflation-Food',
+      from: '2024-01-01',
+      to: '2024-04-30',
+    });
+    expect(missing).toBe(truth.length - (await held(warehouse)));
+    expect(missing).toBeGreaterThan(50);
+  });
+
+  test('rows of a day that came by the live feed or another job before', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({ limits: null });
+    await runBackfill({ job: aJob({ ...busy, start_date: '2024-04-01', step: 'P7D' }), db, sandbox });
+    await runBackfill({ job, db, sandbox, plan: refresh });
+    await expectNothingLost(db);
+    await change(warehouse, `delete from gmsi.headlines where ${day} = '2024-04-09'`);
+    expect(await lostRows(db)).toMatchObject([{ first_day: '2024-04-09', last_day: '2024-04-09', held: 0 }]);
+  });
+});
+
+describe('lost-rows is quiet', () => {
+  test('once what was lost has been loaded again, by windows of whatever length', async () => {
+    await using warehouse = await aCloneOf(source);
+    const { db } = warehouse;
+    await change(warehouse, `delete from gmsi.headlines where ${day} between '2024-02-05' and '2024-02-23'`);
+    expect(await lostRows(db)).not.toEqual([]);
+    await using sandbox = await startSandbox({ limits: null, volume: 4 });
+    const repair = aJob({ ...busy, start_date: '2024-02-05', end_date: '2024-02-23', step: 'P4D' });
+    await runBackfill({ job: repair, db, sandbox, plan: refresh });
+    await expectNothingLost(db);
+    // And finds what is lost after that.
+    await change(warehouse, `delete from gmsi.headlines where ${day} = '2024-02-20'`);
+    expect(await lostRows(db)).toMatchObject([{ first_day: '2024-02-20', days: 1, held: 0 }]);
+  });
+
+  test('about windows that were drained before rows were counted', async () => {
+    await using warehouse = await aCloneOf(source);
+    await change(warehouse, 'update gmsi.windows set rows_met = null');
+    await change(warehouse, `delete from gmsi.headlines where ${day} = '2024-02-20'`);
+    expect(await checkOne(warehouse, job, 'lost-rows')).toMatchObject({ result: 'passed' });
+  });
+
+  test('about a window that is half drained, stopped on each of its pages and taken up by another run', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({ limits: null });
+    sandbox.script([{ kind: 'duplicate-record', times: 1e6 }]);
+    const small = aJob({ ...busy, step: 'P90D', service: { page_size: 500, concurrency: 1 } });
+    for (let outcome = ''; outcome !== 'done'; ) {
+      const stop = new AbortController();
+      ({ outcome } = await runBackfill({
+        ...{ job: small, db, sandbox, stop: stop.signal },
+        aroundPage: (ask) => {
+          stop.abort();
+          return ask();
+        },
+      }));
+      expect(await lostRows(db)).toEqual([]);
+    }
+    await expectNothingLost(db);
+    const truth = sandbox.truth({
+      country: 'US',
+      topic: 'Inflation-Food',
+      from: '2024-01-01',
+      to: '2024-04-30',
+    });
+    const { rows } = await sql<{ met: number }>`
+      select sum(n)::int as met from gmsi.windows cross join unnest(rows_met) as n`.execute(db);
+    expect(rows[0]!.met).toBe(truth.length);
+  });
+});
+
+async function held({ db }: TestWarehouse): Promise<number> {
+  const { rows } = await sql<{ n: number }>`
+    select count(*)::int as n from gmsi.headlines where ${sql.raw(inPeriod)}`.execute(db);
+  return rows[0]!.n;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,258 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aJobFor, type BackfillSetting, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { coverageOf, windowsOf } from '../support/warehouse-state.ts';
+import { firstPages, watchRequests } from '../support/watch-requests.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
+const service = { end_date: 'inclusive', page_size: 40 };
+const limit = 10;
+
+/** A record that the real reader takes; `n` tells it from others. */
+const record = (n: number) => ({
+  id: `record ${n}`,
+  publication_time: `2026-09-${String(1 + (n % 30)).padStart(2, '0')}T12:00:00`,
+  topic_probability: 0.5,
+  directional_positive: 0.2,
+  directional_neutral: 0.3,
+  directional_negative: 0.5,
+});
+
+const unreadable = (n: number) => ({ id: `broken ${n}`, publication_time: 'soon' });
+
+interface Asked {
+  /** How many pages were asked for before this one, since the last first page. */
+  readonly pages: number;
+  readonly token: string | null;
+}
+
+/** A service of the one country and topic, whose pages are what `answer` says, each with a token that was never seen. */
+async function aService(
+  answer: (asked: Asked) => { data: unknown[]; has_more?: boolean; next_token?: string },
+) {
+  let pages = 0;
+  let stamp = 0;
+  const tokens: (string | null)[] = [];
+  const server = createServer((request: IncomingMessage, response) => {
+    const url = new URL(request.url!, 'http://service');
+    const body = () => {
+      if (url.pathname === '/v1/countries') return ['US'];
+      if (url.pathname === '/v1/headlines/topics/gmsi') return ['Inflation-Food'];
+      const token = url.searchParams.get('next_token');
+      tokens.push(token);
+      if (token === null) pages = 0;
+      const page = {
+        has_more: true,
+        next_token: `fresh ${stamp++}`,
+        limit: 1000,
+        ...answer({ pages, token }),
+      };
+      pages++;
+      return page;
+    };
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(body()));
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    tokens,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
+
+const page = (from: number, many = 40) => Array.from({ length: many }, (_, n) => record(from + n));
+
+describe('a cursor without end', () => {
+  it.each([
+    ['sends the first page for any token', () => ({ data: page(0) }), 1],
+    ['goes round through three pages', ({ pages }: Asked) => ({ data: page(40 * (pages % 3)) }), 3],
+    ['sends empty pages', () => ({ data: [] }), 0],
+    [
+      'sends the same records with other scores',
+      ({ pages }: Asked) => ({ data: page(0).map((one) => ({ ...one, topic_probability: pages / 1e6 })) }),
+      1,
+    ],
+    ['sends the same record that cannot be read', () => ({ data: [unreadable(1)] }), 1],
+    [
+      'shuffles what it sent',
+      ({ pages }: Asked) => ({
+        data: page(0, 80)
+          .slice(pages % 40, 40 + (pages % 40))
+          .reverse(),
+      }),
+      undefined,
+    ],
+    [
+      'begins to repeat its last page late',
+      ({ pages }: Asked) => ({ data: page(40 * Math.min(pages, 30)) }),
+      31,
+    ],
+  ] as const)(
+    'of a service that %s fails its window after a few requests, and so does every rerun',
+    async (_, answer, withNews) => {
+      await using warehouse = await aWarehouse();
+      const { db } = warehouse;
+      await using endless = await aService(answer);
+      const job = aJobFor(scope, { service });
+      for (let run = 1; run <= 3; run++) {
+        const before = endless.tokens.length;
+        const result = await runBackfill({ job, db, sandbox: endless, clock, servedBy: 'service' });
+        expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 0 } });
+        const requests = endless.tokens.slice(before);
+        if (withNews !== undefined) expect(requests.length).toBe(withNews + limit);
+        else expect(requests.length).toBeLessThanOrEqual(40 + limit);
+        // Begun anew: behind the cursor that went astray, pages may never have been sent.
+        expect(requests.filter((token) => token === null)).toHaveLength(1);
+        expect(requests[0]).toBeNull();
+        const [window] = await windowsOf(db);
+        expect(window).toMatchObject({ state: 'failed', next_token: null });
+        expect(window!.last_error).toContain('10 pages in a row without a record that was not there before');
+        expect(await coverageOf(db)).toEqual({});
+      }
+    },
+  );
+
+  it('costs as many requests more as the job file allows pages without news, and none beyond', async () => {
+    for (const max of [1, 4]) {
+      await using warehouse = await aWarehouse();
+      await using endless = await aService(() => ({ data: page(0) }));
+      const job = aJobFor(scope, { service: { ...service, max_pages_without_news: max } });
+      await runBackfill({ job, db: warehouse.db, sandbox: endless, clock, servedBy: 'service' });
+      expect(endless.tokens).toHaveLength(1 + max);
+    }
+  });
+
+  it('is loaded whole by a rerun once the service is well again', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const job = aJobFor(scope, { service });
+    // Sends the page before once more, under a new token, from the third one on.
+    let asked = 0;
+    let last: Awaited<ReturnType<Parameters<NonNullable<BackfillSetting['aroundPage']>>[0]>> | undefined;
+    const astray: BackfillSetting['aroundPage'] = async (ask) => {
+      if (++asked > 3) return { ...last!, nextToken: `fresh ${asked}` };
+      last = await ask();
+      return last;
+    };
+    expect(await runBackfill({ job, db, sandbox, clock, aroundPage: astray })).toMatchObject({
+      outcome: 'incomplete',
+    });
+    expect(asked).toBe(3 + limit);
+    const requests = watchRequests(sandbox);
+    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
+    expect(firstPages(requests)).toHaveLength(1);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+
+  it('is found out again by a process that takes the window up half drained', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using endless = await aService(({ pages }) => ({ data: page(40 * (pages % 5)) }));
+    const job = aJobFor(scope, { service });
+    const stop = new AbortController();
+    let asked = 0;
+    const aroundPage: BackfillSetting['aroundPage'] = (ask) => {
+      if (++asked === 4) stop.abort();
+      return ask();
+    };
+    const run = { job, db, sandbox: endless, clock, servedBy: 'service' } as const;
+    await runBackfill({ ...run, stop: stop.signal, aroundPage });
+    expect((await windowsOf(db))[0]).toMatchObject({ state: 'pending', pages: asked });
+    const before = endless.tokens.length;
+    expect(await runBackfill(run)).toMatchObject({ outcome: 'incomplete' });
+    expect(endless.tokens[before]).not.toBeNull();
+    // The page or two of the five that it had not met, and no round more.
+    expect(endless.tokens.length - before).toBe(5 - asked + limit);
+  });
+
+  it('of a lookup ends the run instead of the budget', async () => {
+    await using warehouse = await aWarehouse();
+    let asked = 0;
+    const server = createServer((_, response) => {
+      response.end(JSON.stringify({ data: ['US', 'DE'], has_more: true, next_token: `fresh ${asked++}` }));
+    });
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const run = runBackfill({
+        job: aJobFor(scope),
+        db: warehouse.db,
+        sandbox: { url },
+        clock,
+        servedBy: 'service',
+      });
+      await expect(run).rejects.toThrow('without a record that was not there before');
+      expect(asked).toBe(4);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+});
+
+describe('a window whose cursor is well', () => {
+  it('may have nine empty pages in a row, time and again', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using quiet = await aService(({ pages }) => {
+      const isNews = pages % limit === limit - 1;
+      return { data: isNews ? page(40 * pages) : [], has_more: pages < 10 * limit - 1 };
+    });
+    const result = await runBackfill({
+      job: aJobFor(scope, { service }),
+      db,
+      sandbox: quiet,
+      clock,
+      servedBy: 'service',
+    });
+    expect(result).toMatchObject({ outcome: 'done', totals: { pages: 100, records: 400 } });
+  });
+
+  it('may bring on every page what the table holds already, also when it is taken up half drained', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const job = aJobFor(scope, { service: { ...service, page_size: 10, max_pages_without_news: 1 } });
+    await runBackfill({ job, db, sandbox, clock });
+    const stop = new AbortController();
+    let asked = 0;
+    const plan = { fullRefresh: true, retryRefused: false };
+    await runBackfill({
+      ...{ job, db, sandbox, clock, plan, stop: stop.signal },
+      aroundPage: (ask) => {
+        if (++asked === 6) stop.abort();
+        return ask();
+      },
+    });
+    expect((await windowsOf(db))[0]).toMatchObject({ state: 'pending', is_compared: true });
+    const result = await runBackfill({ job, db, sandbox, clock });
+    expect(result).toMatchObject({ outcome: 'done', totals: { rows_inserted: 0, rows_retracted: 0 } });
+    expect(result.totals.pages).toBeGreaterThan(5);
+  });
+
+  it('may bring unreadable records alone, if they are others each time', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using broken = await aService(({ pages }) => ({ data: [unreadable(pages)], has_more: pages < 29 }));
+    const result = await runSync({
+      ...{
+        job: aJobFor({ ...scope, to: '2026-11-20' }, { service }),
+        db,
+        sandbox: broken,
+        clock,
+        servedBy: 'service',
+      },
+    });
+    expect(result.totals.records_rejected).toBeGreaterThanOrEqual(29);
+    expect(result.windows.failed).toBe(0);
+  });
+});
