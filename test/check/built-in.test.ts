@@ -219,9 +219,9 @@ const breaks: Break[] = [
     row: {
       country: 'US',
       topic: 'Inflation-Food',
-      first_day: '2024-01-01',
-      last_day: '2024-01-04',
-      days: 4,
+      first_day: '2024-04-10',
+      last_day: '2024-04-12',
+      days: 3,
       held: 0,
     },
   },
