@@ -17,6 +17,7 @@ import { claimWindow } from '../src/warehouse/queries/claims.ts';
 import { readLookups } from '../src/warehouse/queries/lookups.ts';
 import { ensurePartitions } from '../src/warehouse/queries/partitions.ts';
 import { upsertRows } from '../src/warehouse/queries/upsert-rows.ts';
+import { writeTransaction } from '../src/warehouse/write-transaction.ts';
 import { dayRange } from '../src/window/day-range.ts';
 import { describeFilled, fill, timed } from './fill.ts';
 import { series, someWindows } from './pages.ts';
@@ -80,7 +81,7 @@ async function timeUpserts(db: Warehouse, pages: readonly (readonly Row[])[]): P
   const times: number[] = [];
   for (const rows of pages) {
     const upsert = () =>
-      db.transaction().execute((trx) => upsertRows(trx, gmsiHeadlines.table, rows, provenance));
+      writeTransaction(db, (trx) => upsertRows(trx, gmsiHeadlines.table, rows, provenance));
     times.push(await timed(upsert));
   }
   // The first one warms up.

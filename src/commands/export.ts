@@ -10,7 +10,12 @@ import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
 import { nearest } from '../nearest.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { canExport, type ExportScope, valuesOfSeries } from '../warehouse/queries/export-rows.ts';
+import {
+  canExport,
+  type ExportScope,
+  secondsUntilSettled,
+  valuesOfSeries,
+} from '../warehouse/queries/export-rows.ts';
 import { readLookups } from '../warehouse/queries/lookups.ts';
 import { knownScope } from './known-scope.ts';
 import { readDay } from './read-day.ts';
@@ -41,6 +46,7 @@ export async function exportCommand(
   // As it is: whoever may only read it, or reads a standby, exports too.
   await using warehouse = await openWarehouse(session, 'as-is');
   await refuseUnmade(warehouse.db);
+  await refuseUnsettled(warehouse.db, times.asOf);
   const { scope, name } = await scopeFor(session, warehouse.db, jobName, options, times);
   const { format, overwrite = false, out = join('export', name) } = options;
   using progress = showRows(session);
@@ -70,6 +76,14 @@ async function refuseUnmade(db: Warehouse): Promise<void> {
   if (await canExport(db)) return;
   throw new ConfigError('The warehouse is not at the schema that an export reads.', {
     hint: 'gmsi migrate brings it there; loading commands do so, too.',
+  });
+}
+
+async function refuseUnsettled(db: Warehouse, asOf: string | undefined): Promise<void> {
+  const seconds = asOf === undefined ? 0 : await secondsUntilSettled(db, asOf);
+  if (seconds === 0) return;
+  throw new ConfigError(`--as-of ${asOf}: what stood then can still change for ${seconds} s.`, {
+    hint: `Ask again in ${seconds} s, or for an earlier moment; or leave --as-of out for the newest state.`,
   });
 }
 

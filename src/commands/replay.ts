@@ -28,7 +28,8 @@ export async function replayCommand(
   const results: (ReplayResult & { job: string })[] = [];
   for (const part of parts) {
     if (session.stop.aborted) break;
-    const result = await replay({ ...part, warehouse: db, dryRun, runBy, stop: session.stop });
+    const { stop, log } = session;
+    const result = await replay({ ...part, warehouse: db, dryRun, runBy, stop, log });
     results.push({ ...result, job: part.job });
   }
   process.stdout.write(

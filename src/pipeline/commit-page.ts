@@ -1,6 +1,6 @@
-import type { Transaction } from 'kysely';
 import { GmsiError } from '../errors.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
+import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { notePoll } from '../warehouse/queries/cadence.ts';
 import {
@@ -14,7 +14,8 @@ import { ensurePartitions, type KnownPartitions } from '../warehouse/queries/par
 import { keepRejected } from '../warehouse/queries/rejected-records.ts';
 import { noteLiveSightings, noteSightings, retractUnseen } from '../warehouse/queries/retract.ts';
 import { type Upserted, upsertRows } from '../warehouse/queries/upsert-rows.ts';
-import type { Database, Day } from '../warehouse/tables/database.ts';
+import type { Day } from '../warehouse/tables/database.ts';
+import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
 import type { ReadPage } from './read-page.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
@@ -49,17 +50,19 @@ export interface PageToCommit extends ReadPage {
 /**
  * Commits a page in one transaction: its rows, the revisions of changed ones, rejected records, the window's
  * checkpoint and counters and, with the last page, the coverage and what the service no longer returns.
- * @throws ClaimLost where the window is no longer this load's; WarehouseUnavailable where it stays away for minutes
+ * @throws ClaimLost where the window is no longer this load's; WarehouseUnavailable where it stays away for minutes;
+ * WriteGivenUp where it is this page that breaks the connection, or is too slow, again and again
  */
 export async function commitPage(
   warehouse: Warehouse,
   page: PageToCommit,
   known: KnownPartitions,
+  log?: Log,
 ): Promise<PageCounts> {
   const { feed, series, at, nextToken, rejected } = page;
-  return withWarehouseRetries(async (attempt) => {
+  const commit = async (attempt: number) => {
     await ensurePartitions(warehouse, feed.table, page.rows, known);
-    return warehouse.transaction().execute(async (trx) => {
+    return writeTransaction(warehouse, async (trx) => {
       const upserted = await upsertByDay(trx, page);
       await keepRejected(trx, rejected, {
         feed: feed.name,
@@ -82,14 +85,15 @@ export async function commitPage(
       }
       return counts;
     });
-  });
+  };
+  return withWarehouseRetries(commit, undefined, log);
 }
 
 /**
  * A window can reach a day further than was meant (`end_date: unknown`), into days that are watched as they happen: the
  * rows of either kind are written apart, older ones first, which is the order of the key.
  */
-async function upsertByDay(trx: Transaction<Database>, page: PageToCommit): Promise<Upserted> {
+async function upsertByDay(trx: WriteTransaction, page: PageToCommit): Promise<Upserted> {
   const { feed, series, at, rows } = page;
   const [time] = feed.table.key;
   const total = { inserted: 0, changed: 0 };
@@ -106,7 +110,7 @@ async function upsertByDay(trx: Transaction<Database>, page: PageToCommit): Prom
 }
 
 /** Notes what a page of a compared window has met and, with the last page, retracts what none of them has. */
-async function compare(trx: Transaction<Database>, page: PageToCommit): Promise<number> {
+async function compare(trx: WriteTransaction, page: PageToCommit): Promise<number> {
   const { feed, series, rows, at } = page;
   const { windowId, loadId, pages } = at;
   await noteSightings(trx, feed.table, rows, { windowId, page: pages });
@@ -133,11 +137,12 @@ export async function commitLive(
   warehouse: Warehouse,
   live: LiveToCommit,
   known: KnownPartitions,
+  log?: Log,
 ): Promise<PageCounts> {
   const { feed, series, loadId, rows, rejected, records, polledAt } = live;
-  return withWarehouseRetries(async () => {
+  const commit = async () => {
     await ensurePartitions(warehouse, feed.table, rows, known);
-    return warehouse.transaction().execute(async (trx) => {
+    return writeTransaction(warehouse, async (trx) => {
       await noteLiveSightings(trx, feed, series, rows, polledAt);
       const provenance = { series, loadId, windowId: null, isBackfilled: false };
       const upserted = await upsertRows(trx, feed.table, rows, provenance);
@@ -145,5 +150,6 @@ export async function commitLive(
       await notePoll(trx, { feed: feed.name, series, loadId, at: polledAt, isPoll: false, ...upserted });
       return { ...upserted, retracted: 0, records, rejected: rejected.length };
     });
-  });
+  };
+  return withWarehouseRetries(commit, undefined, log);
 }

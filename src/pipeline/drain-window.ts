@@ -175,7 +175,7 @@ async function commit(
   const tellsOfNews = load.command === 'sync' || reachesToday;
   const about = { feed, series, isBackfilled, at, now, tellsOfNews, reachesToday, isCompared };
   const counts = await atStage(load, 'commit', () =>
-    commitPage(load.warehouse, { ...about, ...page }, load.partitions),
+    commitPage(load.warehouse, { ...about, ...page }, load.partitions, load.log),
   );
   countPage(load, counts);
 }

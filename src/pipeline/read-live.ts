@@ -77,7 +77,10 @@ async function readOne(load: Load, series: Series): Promise<{ records: number; i
     span.setAttribute('gmsi.records', records);
     const read = await atStage(load, 'map', () => readPage(page.records, reader));
     const live = { feed, series, loadId, records, polledAt: load.clock(), ...read };
-    countPage(load, await atStage(load, 'commit', () => commitLive(warehouse, live, load.partitions)));
+    countPage(
+      load,
+      await atStage(load, 'commit', () => commitLive(warehouse, live, load.partitions, load.log)),
+    );
     return { records, isCutOff: page.isCutOff || page.nextToken !== null };
   });
 }

@@ -1,5 +1,6 @@
 import { beat } from '../warehouse/queries/loads.ts';
 import { rowsToRefill, type StoredRow, writeRefilled } from '../warehouse/queries/refill.ts';
+import { writeTransaction } from '../warehouse/write-transaction.ts';
 import type { Replay } from './replay.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
@@ -38,15 +39,15 @@ async function refillBatch(run: Replay, batch: readonly StoredRow[]): Promise<vo
 }
 
 async function write(
-  { warehouse, feed, totals, loadId: beginLoad }: Replay,
+  { warehouse, feed, totals, loadId: beginLoad, log }: Replay,
   rows: readonly StoredRow[],
 ): Promise<number> {
   const loadId = await beginLoad();
-  return withWarehouseRetries(() =>
-    warehouse.transaction().execute(async (trx) => {
+  const commit = () =>
+    writeTransaction(warehouse, async (trx) => {
       const written = await writeRefilled(trx, feed.table, rows, loadId);
       await beat(trx, loadId, { ...totals, rows_changed: totals.rows_changed + written });
       return written;
-    }),
-  );
+    });
+  return withWarehouseRetries(commit, undefined, log);
 }

@@ -9,6 +9,7 @@ import {
   takeRejected,
 } from '../warehouse/queries/replay.ts';
 import { upsertRows } from '../warehouse/queries/upsert-rows.ts';
+import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
 import type { Replay } from './replay.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
@@ -62,39 +63,40 @@ async function foresee({ warehouse, feed }: Replay, readable: readonly Readable[
 
 /** Moves records from the rejected ones to the feed's table in one transaction. */
 async function write(run: Replay, readable: readonly Readable[], renewed: readonly Rejected[]) {
-  const { warehouse, feed, totals } = run;
+  const { warehouse, feed, totals, log } = run;
   if (readable.length + renewed.length === 0) return nothing;
   const loadId = await run.loadId();
   const rows = readable.map(({ row }) => row);
-  return withWarehouseRetries(async () => {
+  const move = async (trx: WriteTransaction) => {
+    const taken = await takeRejected(trx, feed.name, readable);
+    const done = { ...nothing, taken: taken.length };
+    for (const records of bySeries(taken)) {
+      const series = seriesOf(records);
+      const superseded = await findSuperseded(trx, feed.table, series, records);
+      const current = records.filter((_, index) => !superseded.has(index)).map(({ row }) => row);
+      // What a replay brings in is known after the fact, as what a backfill brings in is.
+      const upserted = await upsertRows(trx, feed.table, current, {
+        ...{ series, loadId, windowId: null, isBackfilled: true },
+      });
+      done.superseded += superseded.size;
+      done.inserted += upserted.inserted;
+      done.changed += upserted.changed;
+    }
+    await renewReasons(trx, feed.name, renewed);
+    await beat(trx, loadId, {
+      ...totals,
+      records: totals.records + done.taken,
+      rows_inserted: totals.rows_inserted + done.inserted,
+      rows_changed: totals.rows_changed + done.changed,
+    });
+    return done;
+  };
+  const commit = async () => {
     await ensurePartitions(warehouse, feed.table, rows, new Set());
     // Repeatable read: a newer version that a load commits after it was looked for ends this attempt, and is not lost.
-    const transaction = warehouse.transaction().setIsolationLevel('repeatable read');
-    return transaction.execute(async (trx) => {
-      const taken = await takeRejected(trx, feed.name, readable);
-      const done = { ...nothing, taken: taken.length };
-      for (const records of bySeries(taken)) {
-        const series = seriesOf(records);
-        const superseded = await findSuperseded(trx, feed.table, series, records);
-        const current = records.filter((_, index) => !superseded.has(index)).map(({ row }) => row);
-        // What a replay brings in is known after the fact, as what a backfill brings in is.
-        const upserted = await upsertRows(trx, feed.table, current, {
-          ...{ series, loadId, windowId: null, isBackfilled: true },
-        });
-        done.superseded += superseded.size;
-        done.inserted += upserted.inserted;
-        done.changed += upserted.changed;
-      }
-      await renewReasons(trx, feed.name, renewed);
-      await beat(trx, loadId, {
-        ...totals,
-        records: totals.records + done.taken,
-        rows_inserted: totals.rows_inserted + done.inserted,
-        rows_changed: totals.rows_changed + done.changed,
-      });
-      return done;
-    });
-  });
+    return writeTransaction(warehouse, move, 'repeatable read');
+  };
+  return withWarehouseRetries(commit, undefined, log);
 }
 
 /** Records in groups of one series, each in the order given; the groups in the same order everywhere. */

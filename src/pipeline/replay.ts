@@ -1,4 +1,5 @@
 import type { Feed, FieldAliases, RecordReader } from '../feeds/feed.ts';
+import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { finishLoad, type LoadTotals, startLoad } from '../warehouse/queries/loads.ts';
 import type { WindowScope } from '../warehouse/queries/window-scope.ts';
@@ -24,6 +25,7 @@ export interface ReplayContext {
   readonly stop: AbortSignal;
   /** Records, or rows, of one transaction. */
   readonly batchSize?: number;
+  readonly log?: Log;
   /** Called after each batch. */
   readonly onBatch?: (counts: ReplayCounts) => void;
 }

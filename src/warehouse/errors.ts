@@ -10,11 +10,34 @@ export class WarehouseFull extends GmsiError {
   override readonly kind = 'retryable';
 }
 
+/** A connection broke while a transaction was writing: the server is restarted, or this very write brings it down. */
+export class WriteCutOff extends WarehouseUnavailable {}
+
+/** A transaction that wrote took longer than half of `gmsi.as_of_delay()`, so that it could not be committed. */
+export class WriteTooSlow extends WarehouseUnavailable {}
+
+/** Another session holds a lock that a write waited for. */
+export class WriteLocked extends WarehouseUnavailable {
+  /** The same, naming who may hold it. */
+  by(holders: readonly string[]): WriteLocked {
+    if (holders.length === 0) return this;
+    const message = `${this.message} (${holders.join(', ')})`;
+    return new WriteLocked(message, { cause: this.cause, hint: this.hint! });
+  }
+}
+
+/** A write that failed several times by what may be its own fault: it is given up, and the run goes on without it. */
+export class WriteGivenUp extends GmsiError {
+  override readonly kind = 'skippable';
+}
+
 /**
  * Class 08 connection exceptions, 40001/40P01 serialisation and deadlock, 53300 connections, 57P0x shutting down, and the
  * time limits by which a server ends a connection: 25P03 and 25P04 in a transaction, 57P05 idle.
  */
 const passing = /^(08...|25P0[34]|40001|40P01|53300|55P03|57P0[1-35])$/;
+/** The server ends a session: that is shut down, crashed, or idle in a transaction. */
+const ending = /^(08...|57P0[1-35]|25P03)$/;
 /**
  * True where a row found no partition. Each is made before its rows are written, so this is a connection that does not know of
  * it yet: seen on PostgreSQL 15, where another one attached it at that moment. A new connection does.
@@ -38,6 +61,32 @@ const network = new Set([
 const cutConnection =
   /^(Connection terminated|Client has encountered a connection error|Client was closed and is not queryable|Query read timeout|timeout e)/;
 const privileges = 'The user needs what docs/operating.md lists under "Privileges"; gmsi doctor checks them.';
+
+/** Gives an error that ended a transaction which writes rows its kind; any other is returned as it came. */
+export function namedWriteError(error: unknown): unknown {
+  if (error instanceof GmsiError || !(error instanceof Error)) return error;
+  const code = (error as { code?: string }).code ?? '';
+  const details = { cause: error };
+  if (code === '55P03') {
+    return new WriteLocked('Another session holds a lock on what this run writes', {
+      ...details,
+      hint: 'End that session or its transaction (pg_stat_activity shows it); a rerun goes on where this one stopped.',
+    });
+  }
+  if (code === '25P04' || code === '57014') {
+    return new WriteTooSlow(`Writing took too long: ${error.message}`, {
+      ...details,
+      hint: 'docs/operating.md says how to raise gmsi.as_of_delay(). A rerun goes on where this one stopped.',
+    });
+  }
+  if ((code === '' && cutConnection.test(error.message)) || ending.test(code) || network.has(code)) {
+    return new WriteCutOff(`The warehouse ended the connection during a write: ${error.message}`, {
+      ...details,
+      hint: "The server's log says why. A rerun goes on where this one stopped.",
+    });
+  }
+  return error;
+}
 
 /**
  * Gives an error of `pg` its kind. `retryable`: the same transaction may succeed on a new connection;

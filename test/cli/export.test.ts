@@ -188,6 +188,15 @@ const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> =
   },
 };
 
+it('refuses a moment for which the answer may still change, and says for how long', async () => {
+  const { rows } = await sql<{ now: string }>`
+    select to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`.execute(warehouse.db);
+  const { code, stdout, stderr } = await gmsi(['export', '--as-of', rows[0]!.now], setting);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(/what stood then can still change for \d+ s\.\n {2}→ Ask again in \d+ s/);
+  expect(await readdir(folder.path)).toEqual(['jobs']);
+});
+
 it.each(Object.entries(mistakes))('%s: says what and what to do, and exits with 2', async (_, mistake) => {
   const { code, stdout, stderr } = await gmsi(['export', ...mistake.args], setting);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -3,6 +3,7 @@ import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { ensurePartitions } from '../../src/warehouse/queries/partitions.ts';
 import { type Upserted, upsertRows } from '../../src/warehouse/queries/upsert-rows.ts';
+import { writeTransaction } from '../../src/warehouse/write-transaction.ts';
 
 export const series = {
   country: 'US',
@@ -31,9 +32,6 @@ export async function upsert(
   { loadId = 1, isBackfilled = true } = {},
 ): Promise<Upserted> {
   await ensurePartitions(db, gmsiHeadlines.table, rows, new Set());
-  return db
-    .transaction()
-    .execute((trx) =>
-      upsertRows(trx, gmsiHeadlines.table, rows, { series, loadId, windowId: null, isBackfilled }),
-    );
+  const provenance = { series, loadId, windowId: null, isBackfilled };
+  return writeTransaction(db, (trx) => upsertRows(trx, gmsiHeadlines.table, rows, provenance));
 }

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aStep, empty, take } from './a-history.ts';
-import { aRow, upsert } from './a-row.ts';
+import { aRow, idOf, upsert } from './a-row.ts';
 
 async function clock(db: Warehouse): Promise<string> {
   const { rows } = await sql<{ at: string }>`select clock_timestamp()::text as at`.execute(db);
@@ -40,6 +40,56 @@ it('as of any moment, the table is what it was then, whatever has happened since
     }),
     { numRuns: 60 },
   );
+});
+
+/** How a headline is found at the instant of its last change and a microsecond before it. */
+async function around(db: Warehouse) {
+  const asOf = async (before: string) =>
+    (
+      await sql`
+        select h.headline_id, then.headline, then.directional_score, then.changed_at::text, then.retracted_at::text
+        from gmsi.headlines h
+        left join lateral gmsi.headlines_as_of(h.changed_at - ${before}::interval) then using (headline_id)
+        order by 1, 4`.execute(db)
+    ).rows;
+  return { at: await asOf('0'), before: await asOf('1 microsecond') };
+}
+
+it('at the very instant of a change the new version stands, and a microsecond before the one that it replaced', async () => {
+  await using warehouse = await aWarehouse({ connections: 1 });
+  const { db } = warehouse;
+  const standing = async () =>
+    (
+      await sql`select headline_id, headline, directional_score, changed_at::text, retracted_at::text from gmsi.headlines`.execute(
+        db,
+      )
+    ).rows;
+  const upserted = (version: number) => ({ is: 'upsert' as const, rows: [{ headline: 1, version }] });
+  const steps = {
+    'first sight': upserted(0),
+    update: upserted(1),
+    retraction: { is: 'retract' as const, headline: 1 },
+    return: upserted(1),
+    'another update': upserted(2),
+  };
+  const none = { headline: null, directional_score: null, changed_at: null, retracted_at: null };
+  let stood: unknown[] = [{ headline_id: idOf(1), ...none }];
+  const asked: { moment: string; rows: unknown[] }[] = [];
+  for (const [name, step] of Object.entries(steps)) {
+    await take(db, step);
+    const stands = await standing();
+    expect(await around(db), name).toEqual({ at: stands, before: stood });
+    const { rows } = await sql<{
+      moment: string;
+    }>`select changed_at::text as moment from gmsi.headlines`.execute(db);
+    asked.push({ moment: rows[0]!.moment, rows: await tableAsOf(db, rows[0]!.moment) });
+    stood = stands;
+  }
+  // And so it is of every version that has been replaced since.
+  for (const { moment, rows } of asked) {
+    expect(rows).toHaveLength(1);
+    expect(await tableAsOf(db, moment)).toEqual(rows);
+  }
 });
 
 it('a version may be used from when it was published and here until the next one, and not while it was retracted', async () => {

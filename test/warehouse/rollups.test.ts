@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { upsertRows } from '../../src/warehouse/queries/upsert-rows.ts';
+import { writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aStep, empty, hours, take } from './a-history.ts';
 import { aRow, idOf, series, upsert } from './a-row.ts';
@@ -64,15 +65,13 @@ it('a transaction that is rolled back leaves no trace in the rollups', async () 
   const { db } = warehouse;
   await upsert(db, [aRow()]);
   const before = await versionsOfRollups(db);
-  await db
-    .transaction()
-    .execute(async (trx) => {
-      const row = aRow({ headline_id: idOf(2) });
-      const provenance = { series, loadId: 1, windowId: null, isBackfilled: true };
-      await upsertRows(trx, gmsiHeadlines.table, [row], provenance);
-      throw new Error('not this time');
-    })
-    .catch(() => {});
+  const attempt = writeTransaction(db, async (trx) => {
+    const row = aRow({ headline_id: idOf(2) });
+    const provenance = { series, loadId: 1, windowId: null, isBackfilled: true };
+    await upsertRows(trx, gmsiHeadlines.table, [row], provenance);
+    throw new Error('not this time');
+  });
+  await expect(attempt).rejects.toThrow('not this time');
   expect(await versionsOfRollups(db)).toEqual(before);
 });
 

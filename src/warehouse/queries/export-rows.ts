@@ -77,8 +77,16 @@ export function inOneState<T>(
 /** Whether the schema is there, as new as it has to be. */
 export async function canExport(warehouse: Warehouse): Promise<boolean> {
   const { rows } = await sql<{ yes: boolean }>`
-    select to_regprocedure('gmsi.headlines_as_of(timestamptz)') is not null as yes`.execute(warehouse);
+    select to_regprocedure('gmsi.as_of_delay()') is not null as yes`.execute(warehouse);
   return rows[0]!.yes;
+}
+
+/** Seconds, by the server's clock, until the state as of a moment cannot change any more; none where it cannot. */
+export async function secondsUntilSettled(warehouse: Warehouse, moment: string): Promise<number> {
+  const { rows } = await sql<{ seconds: number }>`
+    select extract(epoch from ${moment}::timestamptz + gmsi.as_of_delay() - clock_timestamp())::float8 as seconds
+  `.execute(warehouse);
+  return Math.max(0, Math.ceil(rows[0]!.seconds));
 }
 
 /** Every column of the table in its order, those that somebody has added included. */

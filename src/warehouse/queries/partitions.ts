@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { FeedTable, Row } from '../../feeds/feed.ts';
 import type { Warehouse } from '../connect.ts';
+import { writeTransaction } from '../write-transaction.ts';
 
 /** Partitions known to exist, so that a load asks for each of them once. */
 export type KnownPartitions = Set<string>;
@@ -20,7 +21,9 @@ export async function ensurePartitions(
   const months = new Set(rows.map((row) => (row[partitionedBy] as string).slice(0, 7)));
   for (const month of months) {
     if (known.has(`${table.name} ${month}`)) continue;
-    await sql`select gmsi.ensure_month_partition(${table.name}, ${`${month}-01`}::date)`.execute(warehouse);
+    await writeTransaction(warehouse, (trx) =>
+      sql`select gmsi.ensure_month_partition(${table.name}, ${`${month}-01`}::date)`.execute(trx),
+    );
     known.add(`${table.name} ${month}`);
   }
 }

@@ -1,7 +1,7 @@
-import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { FeedTable, Row, Series } from '../../feeds/feed.ts';
 import type { Warehouse } from '../connect.ts';
-import type { Database } from '../tables/database.ts';
+import type { WriteTransaction } from '../write-transaction.ts';
 import { arrayParameter } from './array-parameter.ts';
 import type { WindowScope } from './window-scope.ts';
 
@@ -49,7 +49,7 @@ export async function rowsToRefill(
  * @returns how many rows were replaced
  */
 export async function writeRefilled(
-  trx: Transaction<Database>,
+  trx: WriteTransaction,
   table: FeedTable,
   rows: readonly StoredRow[],
   loadId: number,

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Feed, FeedTable, Row, Series } from '../../feeds/feed.ts';
 import type { Database } from '../tables/database.ts';
+import type { WriteTransaction } from '../write-transaction.ts';
 import { arrayParameter } from './array-parameter.ts';
 import { seriesValues } from './upsert-rows.ts';
 
@@ -53,7 +54,7 @@ export async function noteLiveSightings(
  * @returns how many; none where records were rejected, since each may be one of those that were not met
  */
 export async function retractUnseen(
-  trx: Transaction<Database>,
+  trx: WriteTransaction,
   feed: Feed,
   series: Series,
   at: { readonly windowId: number; readonly loadId: number; readonly rejected: number; readonly now: Date },

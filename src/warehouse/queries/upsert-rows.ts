@@ -1,6 +1,6 @@
-import { CompiledQuery, type Transaction } from 'kysely';
+import { CompiledQuery } from 'kysely';
 import type { FeedTable, Row, Series } from '../../feeds/feed.ts';
-import type { Database } from '../tables/database.ts';
+import type { WriteTransaction } from '../write-transaction.ts';
 import { arrayParameter } from './array-parameter.ts';
 
 export interface Upserted {
@@ -24,7 +24,7 @@ export interface Provenance {
  * The fastest way that upserts, close to COPY: one array a column, and one prepared text a table (docs/benchmarks.md).
  */
 export async function upsertRows(
-  trx: Transaction<Database>,
+  trx: WriteTransaction,
   table: FeedTable,
   rows: readonly Row[],
   { series, loadId, windowId, isBackfilled }: Provenance,

@@ -1,0 +1,55 @@
+import { sql, type Transaction } from 'kysely';
+import type { Warehouse } from './connect.ts';
+import { namedWriteError, WriteLocked } from './errors.ts';
+import { lockHolders } from './queries/lock-holders.ts';
+import type { Database } from './tables/database.ts';
+
+declare const isBounded: unique symbol;
+
+/** The only kind of transaction in which rows of a feed may be written; see `writeTransaction`. */
+export type WriteTransaction = Transaction<Database> & { readonly [isBounded]: true };
+
+/**
+ * Writes rows of a feed in one transaction. Their `changed_at` is its beginning, but nobody sees them before its COMMIT,
+ * so the server rolls it back where that comes more than half of `gmsi.as_of_delay()` later: whatever it waited for, and
+ * also where this process was stopped meanwhile.
+ * @throws WriteLocked where another session holds a lock for more than a quarter of the delay; WriteTooSlow; WriteCutOff
+ * where the connection broke. All of them may be tried again in a new transaction, which has a new `changed_at`.
+ */
+export function writeTransaction<T>(
+  warehouse: Warehouse,
+  work: (trx: WriteTransaction) => Promise<T>,
+  isolation: 'read committed' | 'repeatable read' = 'read committed',
+): Promise<T> {
+  return warehouse.connection().execute(async (connection) => {
+    let hasBegun = false;
+    try {
+      await sql.raw(begin(isolation)).execute(connection);
+      hasBegun = true;
+      const result = await work(connection as WriteTransaction);
+      await sql.raw(commit).execute(connection);
+      return result;
+    } catch (error) {
+      // Where the connection is gone, the server rolls back by itself.
+      await sql`rollback`.execute(connection).catch(() => {});
+      // A connection that broke before this (the server was restarted) says nothing about this transaction.
+      const named = hasBegun ? namedWriteError(error) : error;
+      throw named instanceof WriteLocked ? named.by(await lockHolders(connection).catch(() => [])) : named;
+    }
+  });
+}
+
+/**
+ * Several statements in one message, so that they cost no round trip. What is idle, or runs, for longer than half of the delay
+ * could not be committed any more, and ends at once instead of holding its locks.
+ */
+function begin(isolation: string): string {
+  return `start transaction isolation level ${isolation} read write;
+    select set_config('lock_timeout', quarter::text, true),
+           set_config('statement_timeout', (2 * quarter)::text, true),
+           set_config('idle_in_transaction_session_timeout', (2 * quarter)::text, true)
+    from (select (250 * least(greatest(extract(epoch from gmsi.as_of_delay()), 0.01), 1e6))::int as quarter) as bounds`;
+}
+
+/** In one message, too: between the check and the COMMIT, this process has no part that could be late. */
+const commit = 'select gmsi.refuse_late_commit(); commit';

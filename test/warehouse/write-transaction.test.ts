@@ -1,0 +1,130 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
+import { WriteCutOff, WriteLocked, WriteTooSlow } from '../../src/warehouse/errors.ts';
+import { ensurePartitions } from '../../src/warehouse/queries/partitions.ts';
+import { upsertRows } from '../../src/warehouse/queries/upsert-rows.ts';
+import { type WriteTransaction, writeTransaction } from '../../src/warehouse/write-transaction.ts';
+import { setAsOfDelay } from '../support/as-of-delay.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { countRows } from '../support/warehouse-state.ts';
+import { aRow, idOf, series, upsert } from './a-row.ts';
+
+let warehouse: TestWarehouse;
+
+beforeAll(async () => {
+  warehouse = await aWarehouse();
+  await setAsOfDelay(warehouse.db, 4_000);
+});
+afterAll(() => warehouse[Symbol.asyncDispose]());
+beforeEach(async () => {
+  await sql`delete from gmsi.headlines`.execute(warehouse.db);
+  await ensurePartitions(warehouse.db, gmsiHeadlines.table, [aRow()], new Set());
+});
+
+function write(trx: WriteTransaction, headline: number) {
+  const provenance = { series, loadId: 1, windowId: null, isBackfilled: true };
+  return upsertRows(trx, gmsiHeadlines.table, [aRow({ headline_id: idOf(headline) })], provenance);
+}
+
+/** Resolves once a session has ended. */
+async function untilEnded(pid: number): Promise<void> {
+  const { db } = warehouse;
+  await vi.waitFor(
+    async () => {
+      const { rows } = await sql`select from pg_stat_activity where pid = ${pid}`.execute(db);
+      expect(rows).toEqual([]);
+    },
+    { timeout: 20_000, interval: 100 },
+  );
+}
+
+it('commits what comes to its end in time, at the isolation asked for', async () => {
+  const { db } = warehouse;
+  for (const isolation of ['read committed', 'repeatable read'] as const) {
+    const is = await writeTransaction(
+      db,
+      async (trx) => {
+        await write(trx, 1);
+        return (await sql<{ transaction_isolation: string }>`show transaction_isolation`.execute(trx)).rows;
+      },
+      isolation,
+    );
+    expect(is).toEqual([{ transaction_isolation: isolation }]);
+  }
+  expect(await countRows(db, 'headlines')).toBe(1);
+});
+
+it('rolls back what comes to its COMMIT too late, though no statement of it was slow', async () => {
+  const { db } = warehouse;
+  const late = writeTransaction(db, async (trx) => {
+    await write(trx, 1);
+    // 0.7 s each, of the 2 s that a statement and a pause may take.
+    for (let times = 0; times < 3; times++) await sql`select pg_sleep(0.7)`.execute(trx);
+  });
+  await expect(late).rejects.toThrow(WriteTooSlow);
+  await expect(late).rejects.toThrow(/took 2\.\d s, more than half of gmsi\.as_of_delay\(\), which is 4 s/);
+  expect(await countRows(db, 'headlines')).toBe(0);
+});
+
+it('ends a statement that takes so long that it could not be committed any more', async () => {
+  const { db } = warehouse;
+  const slow = writeTransaction(db, async (trx) => {
+    await write(trx, 1);
+    await sql`select pg_sleep(60)`.execute(trx);
+  });
+  await expect(slow).rejects.toThrow(WriteTooSlow);
+  expect(await countRows(db, 'headlines')).toBe(0);
+});
+
+it('is ended by the server where this process is silent in the middle of it, and locks nothing any more', async () => {
+  const { db } = warehouse;
+  const silent = writeTransaction(db, async (trx) => {
+    await write(trx, 1);
+    const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
+    await untilEnded(rows[0]!.pid);
+    await write(trx, 2);
+  });
+  await expect(silent).rejects.toThrow(WriteCutOff);
+  await upsert(db, [aRow()]);
+  expect(await countRows(db, 'headlines')).toBe(1);
+});
+
+it('says which session holds what it waited for', async () => {
+  const { db } = warehouse;
+  await upsert(db, [aRow()]);
+  const change = aRow({ headline: 'changed' });
+  await db.transaction().execute(async (other) => {
+    await sql`set local application_name = 'a colleague'`.execute(other);
+    await sql`select from gmsi.headlines for update`.execute(other);
+    const locked = upsert(db, [change]);
+    await expect(locked).rejects.toThrow(WriteLocked);
+    await expect(locked).rejects.toThrow(/\(process \d+ \(a colleague\) for \d+ s\)$/);
+  });
+  expect(await upsert(db, [change])).toEqual({ inserted: 0, changed: 1 });
+});
+
+it('waits for a partition no longer than for a row', async () => {
+  const { db } = warehouse;
+  await db.transaction().execute(async (other) => {
+    await sql`lock table gmsi.headlines in share update exclusive mode`.execute(other);
+    const months = ensurePartitions(
+      db,
+      gmsiHeadlines.table,
+      [aRow({ published_at: '2031-01-01T00:00:00Z' })],
+      new Set(),
+    );
+    await expect(months).rejects.toThrow(WriteLocked);
+  });
+});
+
+it('leaves a connection as it was', async () => {
+  await using own = await aWarehouse({ connections: 1 });
+  const settings = sql`
+    select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,
+           current_setting('idle_in_transaction_session_timeout') as idle`;
+  const before = (await settings.execute(own.db)).rows;
+  await upsert(own.db, [aRow()]);
+  await writeTransaction(own.db, () => Promise.reject(new Error('no'))).catch(() => {});
+  expect((await settings.execute(own.db)).rows).toEqual(before);
+});
