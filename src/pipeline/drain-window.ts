@@ -6,6 +6,7 @@ import type { Series } from '../feeds/feed.ts';
 import type { Checkpoint } from '../warehouse/queries/checkpoint.ts';
 import { beginDrain, type ClaimedWindow, forgetCursor } from '../warehouse/queries/claims.ts';
 import { metSoFar } from '../warehouse/queries/met-so-far.ts';
+import { writeTransaction } from '../warehouse/write-transaction.ts';
 import { dayRange } from '../window/day-range.ts';
 import { requestRange } from '../window/request-range.ts';
 import { settledBefore } from '../window/wanted-days.ts';
@@ -198,8 +199,11 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
   const at = { windowId: window.window_id, loadId: load.loadId };
   const series = seriesOf(window);
   const begun = await withWarehouseRetries(
-    () => beginDrain(load.warehouse, at, { table: feed.table, series }, fixed),
+    // It looks for rows, so it waits for whoever has locked them, too.
+    () =>
+      writeTransaction(load.warehouse, (trx) => beginDrain(trx, at, { table: feed.table, series }, fixed)),
     load.abort,
+    load.log,
   );
   if (!begun) {
     throw new ClaimLost(`Window ${window.window_id} is no longer this run's.`);

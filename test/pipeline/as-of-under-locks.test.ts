@@ -119,36 +119,51 @@ it('what was answered for a moment that is long enough ago is answered for ever,
   );
 });
 
-it('a table that somebody has locked is waited for, asking for nothing twice, and the log says for whom', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock });
-  const { db, url } = warehouse;
-  await setAsOfDelay(db, 2_000);
-  const { log, lines } = aLog();
-  const other = new pg.Client({ connectionString: url, application_name: 'a migration' });
-  await other.connect();
-  await other.query('begin; lock table gmsi.headlines');
-  const loading = runBackfill({ job, db, sandbox, clock, log });
-  await vi.waitFor(
-    () =>
-      expect(lines).toContainEqual(
-        expect.objectContaining({
-          msg: 'waiting for the warehouse, and trying again',
-          why: expect.stringMatching(/holds a lock .*\(process \d+ \(a migration\) for \d+ s\)/),
-        }),
-      ),
-    { timeout: 60_000 },
-  );
-  await other.query('commit');
-  await other.end();
+it.each([
+  ['before the first page', 1],
+  ['in the middle', 9],
+])(
+  'a table that somebody has locked %s is waited for, asking for nothing twice, and the log says for whom',
+  {
+    timeout: 90_000,
+  },
+  async (_, nth) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db, url } = warehouse;
+    await setAsOfDelay(db, 2_000);
+    const { log, lines } = aLog();
+    const other = new pg.Client({ connectionString: url, application_name: 'a migration' });
+    await other.connect();
+    let asked = 0;
+    const aroundPage = async (ask: () => Promise<Page>) => {
+      if (++asked === nth) await other.query('begin; lock table gmsi.headlines');
+      return ask();
+    };
+    const loading = runBackfill({ job, db, sandbox, clock, log, aroundPage });
+    await vi.waitFor(
+      () =>
+        expect(lines).toContainEqual(
+          expect.objectContaining({
+            msg: 'waiting for the warehouse, and trying again',
+            why: expect.stringMatching(/holds a lock .*\(process \d+ \(a migration\) for \d+ s\)/),
+          }),
+        ),
+      { timeout: 60_000 },
+    );
+    await other.query('commit');
+    await other.end();
 
-  expect(await loading).toMatchObject({ outcome: 'done', windows: { drained: 4, failed: 0 } });
-  expect(lines.filter(({ msg }) => msg.startsWith('waiting for the warehouse'))).toHaveLength(1);
-  expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
-  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-});
+    expect(await loading).toMatchObject({ outcome: 'done', windows: { drained: 4, failed: 0 } });
+    expect(lines.filter(({ msg }) => msg.startsWith('waiting for the warehouse'))).toHaveLength(1);
+    expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  },
+);
 
-it('a page that is too slow though nothing is locked fails its window, naming the setting; the others are loaded', async () => {
+it('a page that is too slow though nothing is locked fails its window, naming the setting; the others are loaded', {
+  timeout: 120_000,
+}, async () => {
   await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, clock });
   const { db } = warehouse;
@@ -169,4 +184,4 @@ it('a page that is too slow though nothing is locked fails its window, naming th
   await setAsOfDelay(db, 20_000);
   expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-}, 120_000);
+});

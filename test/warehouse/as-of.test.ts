@@ -47,9 +47,9 @@ async function around(db: Warehouse) {
   const asOf = async (before: string) =>
     (
       await sql`
-        select h.headline_id, then.headline, then.directional_score, then.changed_at::text, then.retracted_at::text
+        select h.headline_id, past.headline, past.directional_score, past.changed_at::text, past.retracted_at::text
         from gmsi.headlines h
-        left join lateral gmsi.headlines_as_of(h.changed_at - ${before}::interval) then using (headline_id)
+        left join lateral gmsi.headlines_as_of(h.changed_at - ${before}::interval) past using (headline_id)
         order by 1, 4`.execute(db)
     ).rows;
   return { at: await asOf('0'), before: await asOf('1 microsecond') };
