@@ -115,7 +115,7 @@ it('what was answered for a moment that is long enough ago is answered for ever,
       }
       expect(await countRows(db, 'headlines')).toBe(rows);
     }),
-    { numRuns: 4, endOnFailure: true },
+    { numRuns: 2, endOnFailure: true },
   );
 });
 
