@@ -36,7 +36,7 @@ const allowed: Record<string, readonly string[]> = {
   pipeline: [
     ...['errors.ts', 'type log.ts', 'type secret.ts'],
     ...['api/', 'feeds/', 'job/', 'window/', 'warehouse/queries/', 'warehouse/errors.ts'],
-    ...['type warehouse/connect.ts', 'type warehouse/tables/'],
+    ...['warehouse/write-transaction.ts', 'type warehouse/connect.ts', 'type warehouse/tables/'],
   ],
   export: [
     ...['errors.ts', 'version.ts', 'warehouse/queries/export-rows.ts', 'warehouse/errors.ts'],
