@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { claimWindow, countOpen, releaseWindows } from '../warehouse/queries/claims.ts';
 import { countByState } from '../warehouse/queries/window-counts.ts';
 import type { LoadOutcome } from '../warehouse/tables/database.ts';
-import { drainClaimed, failureStreak, type LoadEnd } from './drain-claimed.ts';
+import { drainClaimed, failureStreak, graver, type LoadEnd } from './drain-claimed.ts';
 import type { Load } from './load.ts';
 import { watchLookBack } from './look-back.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
@@ -27,7 +27,7 @@ export async function drainAll(
   let ended: LoadEnd | undefined;
 
   function endEarly(outcome: LoadOutcome, error: unknown, now: boolean): void {
-    ended ??= { outcome, error };
+    ended = graver(ended ?? { outcome, error }, { outcome, error });
     end(now);
   }
 

@@ -15,6 +15,18 @@ export interface LoadEnd {
 }
 
 /**
+ * How much an end asks for: a refused key asks for a person, a spent budget for time, and what failed for a rerun alone. So
+ * a load that ends by its budget ends like that although windows failed before: until the budget is free, no rerun helps.
+ */
+const gravity: Record<LoadOutcome, number> = { done: 0, incomplete: 1, interrupted: 2, budget: 3, failed: 4 };
+
+/** Of two ends of one load, the one that counts, whichever came first; of equal ones, the first that says why. */
+export function graver(first: LoadEnd, second: LoadEnd): LoadEnd {
+  const difference = gravity[second.outcome] - gravity[first.outcome];
+  return difference > 0 || (difference === 0 && first.error === undefined) ? second : first;
+}
+
+/**
  * What became of a window that was claimed. It has been left accordingly:
  * - `given back`: at its checkpoint; with an end where its error concerns the whole load, which must end like that
  * - `taken over`: another load has it now

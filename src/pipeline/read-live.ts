@@ -2,7 +2,7 @@ import { BudgetSpent } from '../api/errors.ts';
 import type { Series } from '../feeds/feed.ts';
 import type { SeriesKey } from '../warehouse/queries/window-scope.ts';
 import { commitLive } from './commit-page.ts';
-import { endedBy, failuresInARow, type LoadEnd } from './drain-claimed.ts';
+import { endedBy, failuresInARow, graver, type LoadEnd } from './drain-claimed.ts';
 import { fetchLive } from './fetch-page.ts';
 import { countPage, type Load } from './load.ts';
 import { readPage } from './read-page.ts';
@@ -46,12 +46,11 @@ export async function readLive(
       } catch (error) {
         if (load.abort.aborted) return;
         const isHopeless = ++inARow >= failuresInARow + load.job.service.concurrency;
-        // What ended the run stays its end, whatever else still fails on the way out.
-        const whole = endedBy(error);
-        if (!endsRun(end))
-          end = whole
-            ? { outcome: whole.outcome, error }
-            : { outcome: 'incomplete', error: isHopeless ? error : undefined };
+        const whole = endedBy(error) ?? {
+          outcome: 'incomplete' as const,
+          error: isHopeless ? error : undefined,
+        };
+        end = graver(end, whole);
         if (!(error instanceof BudgetSpent)) counts.failed++;
         load.log.warn({ ...key, why: (error as Error).message }, 'a live answer could not be had');
       }

@@ -4,7 +4,7 @@ import { isSyncedByWorkers } from '../warehouse/queries/runs.ts';
 import { claimSync } from '../warehouse/queries/sync-lock.ts';
 import { countByState } from '../warehouse/queries/window-counts.ts';
 import { drainAll } from './drain-all.ts';
-import type { LoadEnd } from './drain-claimed.ts';
+import { graver, type LoadEnd } from './drain-claimed.ts';
 import { runWithLearnedReading } from './learned-reading.ts';
 import {
   countingTotals,
@@ -79,10 +79,10 @@ export async function sync(given: RunContext): Promise<SyncResult> {
     end = await drainAll(opened.load, context.leaseSeconds, opened.end);
     if (live.length > 0 && mayGoOn(end, opened)) {
       read = await readLive(opened.load, live, () => answered++);
-      end = worse(end, read.end);
+      end = graver(end, read.end);
       if (read.cutOff.length > 0 && mayGoOn(end, opened)) {
         await planCutOff(opened.load, read.cutOff);
-        end = worse(end, await drainAll(opened.load, context.leaseSeconds, opened.end));
+        end = graver(end, await drainAll(opened.load, context.leaseSeconds, opened.end));
       }
     }
   } finally {
@@ -109,9 +109,4 @@ function allPolled({ lookbackDays }: Job): SyncResult['cadence'] {
 /** Some windows may have failed; what stops the whole load is another matter. */
 function mayGoOn({ outcome }: LoadEnd, { load }: OpenLoad): boolean {
   return (outcome === 'done' || outcome === 'incomplete') && !load.stop.aborted;
-}
-
-/** Of two parts of a run, the end that says more. */
-function worse(first: LoadEnd, second: LoadEnd): LoadEnd {
-  return second.outcome === 'done' ? first : second;
 }

@@ -19,16 +19,15 @@ export async function tick(context: WorkerContext): Promise<void> {
     context.warehouse.transaction().execute(async (trx) => {
       const schedules = await lockSchedules(trx);
       const underWay = await runsUnderWay(trx);
+      for (const { run_id } of underWay) {
+        // Whoever was to tend it may be gone for good; also one that no schedule begins again.
+        const tend = tendTask(run_id);
+        if (!(await isQueued(trx, tend.key))) await addTasks(trx, [tend]);
+      }
       const due: { schedule: Schedule; dueAt: Date }[] = [];
       for (const schedule of schedules) {
         const { job, command } = schedule;
-        const run = underWay.find((one) => one.job === job && one.command === command);
-        if (run) {
-          // Whoever was to tend it may be gone for good.
-          const tend = tendTask(run.run_id);
-          if (!(await isQueued(trx, tend.key))) await addTasks(trx, [tend]);
-          continue;
-        }
+        if (underWay.some((run) => run.job === job && run.command === command)) continue;
         const plan = planTask(schedule);
         if (await isQueued(trx, plan.key)) continue;
         const dueAt = schedule.resumes_at

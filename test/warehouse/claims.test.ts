@@ -1,0 +1,64 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { planWindows } from '../../src/pipeline/plan-windows.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { claimOne, type Leaving, leaveWindow } from '../../src/warehouse/queries/claims.ts';
+import { startLoad } from '../../src/warehouse/queries/loads.ts';
+import type { WindowScope } from '../../src/warehouse/queries/window-scope.ts';
+import { aJob } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { windowsOf } from '../support/warehouse-state.ts';
+
+const scope: WindowScope = {
+  ...{ feed: 'gmsi-headlines', countries: ['US'], topics: ['Inflation-Food'], tickers: [''] },
+  ...{ matchType: 'COMBINED', variants: [''], from: '2024-01-01', to: '2024-01-10' },
+};
+
+/** A window that one load had claimed and another one has taken over. */
+async function taken(db: Warehouse) {
+  await planWindows(db, aJob(), scope, { fullRefresh: false, retryRefused: false });
+  const about = { command: 'backfill', job: 'job', feed: 'gmsi-headlines' } as const;
+  const [first, second] = [
+    await startLoad(db, { ...about, run_by: 'one' }),
+    await startLoad(db, { ...about, run_by: 'two' }),
+  ];
+  const [window] = await windowsOf(db);
+  const windowId = window!.window_id;
+  await claimOne(db, windowId, { loadId: first, leaseSeconds: 30 });
+  await sql`update gmsi.loads set heartbeat_at = now() - interval '1 minute' where load_id = ${first}`.execute(
+    db,
+  );
+  expect(await claimOne(db, windowId, { loadId: second, leaseSeconds: 30 })).toBeDefined();
+  return { windowId, first, second };
+}
+
+const leavings: Leaving[] = [
+  { event: 'fail', error: 'too late' },
+  { event: 'refuse', error: 'too late' },
+  { event: 'release' },
+];
+
+describe('a load that has lost its window to another one', () => {
+  it.each(leavings)('leaves it alone while that drains it ($event)', async (leaving) => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const { windowId, first, second } = await taken(db);
+    const before = await windowsOf(db);
+    await leaveWindow(db, { windowId, loadId: first }, leaving);
+    expect(await windowsOf(db)).toEqual(before);
+    expect(before).toMatchObject([{ state: 'draining', load_id: second, last_error: null }]);
+    // The claim is what decides: whoever holds it can leave it.
+    await leaveWindow(db, { windowId, loadId: second }, leaving);
+    expect(await windowsOf(db)).not.toEqual(before);
+  });
+
+  it.each(leavings)('leaves it alone once that has drained it ($event)', async (leaving) => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const { windowId, first, second } = await taken(db);
+    await sql`update gmsi.windows set state = 'drained', finished_at = now()`.execute(db);
+    const before = await windowsOf(db);
+    for (const loadId of [first, second]) await leaveWindow(db, { windowId, loadId }, leaving);
+    expect(await windowsOf(db)).toEqual(before);
+  });
+});

@@ -1,0 +1,95 @@
+import { sql } from 'kysely';
+import { expect, it, onTestFinished } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { Secret } from '../../src/secret.ts';
+import { openPool, type Warehouse } from '../../src/warehouse/connect.ts';
+import { claimOne, leaveWindow } from '../../src/warehouse/queries/claims.ts';
+import { startLoad } from '../../src/warehouse/queries/loads.ts';
+import { isQueued } from '../../src/warehouse/queries/queue.ts';
+import { runsUnderWay } from '../../src/warehouse/queries/runs.ts';
+import { openQueue } from '../../src/worker/open-queue.ts';
+import { keepParts } from '../../src/worker/parts.ts';
+import { plan } from '../../src/worker/plan.ts';
+import { tendTask } from '../../src/worker/tasks.ts';
+import { tend } from '../../src/worker/tend.ts';
+import { tick } from '../../src/worker/tick.ts';
+import { jobFor, quarter } from '../cli/jobs.ts';
+import { aWorker, aWorkerContext, registered, told } from '../support/a-worker.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { windowsOf } from '../support/warehouse-state.ts';
+
+const schedule = { backfill: '0 1 * * *' };
+const lastNight = new Date('2026-11-19T20:00:00Z');
+const due = { job: 'job', command: 'backfill' } as const;
+
+/** A job whose run is planned, with nobody who works on it yet. */
+async function aRun(warehouse: TestWarehouse, sandbox: { url: string }, definition: object) {
+  const { db, url } = warehouse;
+  const context = aWorkerContext({ warehouse, sandbox });
+  const pool = openPool({ kind: 'url', url: new Secret(url) }, 1);
+  await openQueue(db, pool, context.log, context.stop);
+  await pool.end();
+  await registered(db, 'job', definition, lastNight);
+  await plan(context, due, false);
+  const [run] = await runsUnderWay(db);
+  return { context, runId: run!.run_id };
+}
+
+it('a run that is begun again while it is under way tries the windows again that had failed by then', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  const twoWindows = jobFor({ ...quarter, to: '2024-01-20' }, { schedule, step: 'P10D' });
+  const { context, runId } = await aRun(warehouse, sandbox, twoWindows);
+  const parts = keepParts(context);
+  onTestFinished(() => parts.closeAll({ outcome: 'interrupted', error: undefined }));
+  const [bad, held] = await windowsOf(db);
+  const loadId = await startLoad(db, {
+    ...{ command: 'backfill', job: 'job', feed: 'gmsi-headlines', run_by: 'another worker' },
+  });
+  // One has failed, and the other keeps the run from its end.
+  for (const { window_id } of [bad!, held!]) await claimOne(db, window_id, { loadId, leaseSeconds: 30 });
+  await leaveWindow(db, { windowId: bad!.window_id, loadId }, { event: 'fail', error: 'broken' });
+  const key = `window:${bad!.window_id}`;
+
+  await tend(context, parts, { run: runId });
+  expect(await isQueued(db, key), 'in the run in which it has failed').toBe(false);
+  await plan(context, due, false);
+  expect(await runsUnderWay(db), 'the same run').toMatchObject([{ run_id: runId }]);
+  await tend(context, parts, { run: runId });
+  expect(await isQueued(db, key), 'in the run that was begun again').toBe(true);
+});
+
+const waysToLoseIt: [string, (db: Warehouse, key: string) => Promise<unknown>][] = [
+  ['is gone', (db, key) => sql`delete from graphile_worker._private_jobs where key = ${key}`.execute(db)],
+  [
+    'was tried in vain too often',
+    (db, key) =>
+      sql`update graphile_worker._private_jobs set attempts = max_attempts where key = ${key}`.execute(db),
+  ],
+];
+it.each(
+  waysToLoseIt.flatMap(([how, lose]) => [
+    { how, lose, what: 'a job with a schedule', job: { schedule } },
+    { how, lose, what: 'a job that was only queued by hand', job: {} },
+  ]),
+)(
+  'the run of $what whose task that tends it $how is tended again within the minute',
+  async ({ lose, job }) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    const { db } = warehouse;
+    const { context, runId } = await aRun(warehouse, sandbox, jobFor(quarter, job));
+    const { key } = tendTask(runId);
+    expect(await isQueued(db, key)).toBe(true);
+    await lose(db, key);
+    expect(await isQueued(db, key)).toBe(false);
+    await tick(context);
+    expect(await isQueued(db, key)).toBe(true);
+
+    await using worker = aWorker({ warehouse, sandbox });
+    expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'done' }]);
+    expect(await heldBy(db, quarter)).toEqual(servedBy(sandbox, quarter));
+  },
+);
