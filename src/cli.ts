@@ -23,6 +23,7 @@ import { exitCodeOf, exitCodes, explain } from './exit.ts';
 import { stopOnSignals } from './interrupt.ts';
 import { createLog } from './log.ts';
 import { startTracing } from './telemetry/tracing.ts';
+import { errorOutput, outputFailure, print, printError, surviveClosedOutput } from './terminal/print.ts';
 import { StatusLine } from './terminal/status-line.ts';
 import { version } from './version.ts';
 
@@ -39,6 +40,19 @@ interface GlobalOptions {
   readonly verbose?: boolean;
 }
 
+surviveClosedOutput();
+process.on('exit', () => {
+  const cause = outputFailure();
+  if (!cause) return;
+  printError(`gmsi: The result cannot be written to standard output: ${cause.message}\n`);
+  process.exitCode ||= exitCodes.incomplete;
+});
+// What nobody has foreseen is told as every other error is, not as Node.js would.
+process.on('uncaughtException', (error) => {
+  printError(explain(error, process.argv.includes('--verbose')));
+  process.exit(exitCodes.incomplete);
+});
+
 const program = new Command('gmsi')
   .description('Loads the Global Macro Sentiment Indices (GMSI) headline feeds into PostgreSQL.')
   .version(version, '-V, --version', 'print the version')
@@ -47,7 +61,7 @@ const program = new Command('gmsi')
   .option('--json', 'print the result as one JSON document')
   .option('--quiet', 'no progress, only warnings')
   .option('--verbose', 'log more, and show where an error came from')
-  .configureOutput({ outputError: () => {} })
+  .configureOutput({ writeOut: print, writeErr: printError, outputError: () => {} })
   .exitOverride();
 
 /** Gives a command its session and takes its exit code. */
@@ -56,7 +70,7 @@ function runs<Args extends unknown[]>(run: Run<Args>, { readable = false } = {})
     const args = given.slice(0, -1) as Args;
     const { json = false, quiet = false, verbose = false } = program.opts<GlobalOptions>();
     const config = readConfig();
-    const screen = process.stderr.isTTY ? new StatusLine(process.stderr) : undefined;
+    const screen = errorOutput.isTTY ? new StatusLine(errorOutput) : undefined;
     process.once('exit', () => screen?.clear());
     const level = verbose ? 'debug' : quiet && config.logLevel === 'info' ? 'warn' : config.logLevel;
     const log = createLog({
@@ -65,7 +79,7 @@ function runs<Args extends unknown[]>(run: Run<Args>, { readable = false } = {})
       ...(screen && { to: screen }),
     });
     const session: Session = {
-      ...{ config, log, json, clock: () => new Date(), stop: stopOnSignals(screen ?? process.stderr) },
+      ...{ config, log, json, clock: () => new Date(), stop: stopOnSignals(screen ?? errorOutput) },
       progress: quiet ? 'none' : (screen ?? 'lines'),
     };
     await using _tracing = await startTracing({ isOn: config.tracing, log });
@@ -205,7 +219,7 @@ try {
 } catch (error) {
   const isHelp = error instanceof CommanderError && /help|version/.test(error.code);
   const shown = error instanceof CommanderError ? misuse(error) : error;
-  if (!isHelp) process.stderr.write(explain(shown, process.argv.includes('--verbose')));
+  if (!isHelp) printError(explain(shown, process.argv.includes('--verbose')));
   process.exitCode = isHelp && error.exitCode === 0 ? exitCodes.done : exitCodeOf(shown);
 }
 

@@ -37,6 +37,15 @@ export function explain(error: unknown, verbose: boolean): string {
   const message = error instanceof Error ? error.message : String(error);
   const hint =
     error instanceof GmsiError ? error.hint : 'This was not expected; --verbose shows where it came from.';
-  const lines = [`gmsi: ${message}`, ...(hint ? [`  → ${hint}`] : []), ...(verbose ? [inspect(error)] : [])];
+  const lines = [
+    `gmsi: ${indented(message)}`,
+    ...(hint ? [`  → ${indented(hint)}`] : []),
+    ...(verbose ? [indented(inspect(error))] : []),
+  ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Further lines are indented: what a service or a database says in an error cannot look like a line of ours. */
+function indented(text: string): string {
+  return text.replace(/[\n\v\f\r\u0085\u2028\u2029]+/g, '\n  ');
 }

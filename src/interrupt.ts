@@ -17,7 +17,7 @@ export class StoppedBySignal extends Error {
  * costs at most the pages in hand.
  * @param screen where a person is told so
  */
-export function stopOnSignals(screen: NodeJS.WritableStream): AbortSignal {
+export function stopOnSignals(screen: { write(text: string): void }): AbortSignal {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);
   const onSignal = (signal: NodeJS.Signals) => {

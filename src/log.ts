@@ -1,6 +1,7 @@
-import { type DestinationStream, destination, type Logger, pino } from 'pino';
-import pretty from 'pino-pretty';
+import { type Logger, pino } from 'pino';
 import type { LogLevel } from './config.ts';
+import { errorOutput } from './terminal/print.ts';
+import { oneLine, printableJson } from './terminal/text.ts';
 
 export type Log = Logger;
 
@@ -9,19 +10,18 @@ export interface LogOptions {
   /** One readable line an entry, for people; else one JSON document an entry, for machines. */
   readonly readable: boolean;
   /** Where entries go; standard error unless a test says otherwise. */
-  readonly to?: DestinationStream;
+  readonly to?: { write(line: string): void };
 }
 
 /** The run's log. Written at once and to standard error only: results own standard output. */
-export function createLog({ level, readable, to }: LogOptions): Log {
-  const stream = readable
-    ? pretty({
-        sync: true,
-        destination: to ?? 2,
-        colorize: process.stderr.isTTY === true,
-        ignore: 'pid,hostname,time',
-        singleLine: true,
-      })
-    : (to ?? destination({ fd: 2, sync: true }));
-  return pino({ level, base: null, redact: ['apiKey', '*.apiKey', 'headers["x-api-key"]'] }, stream);
+export function createLog({ level, readable, to = errorOutput }: LogOptions): Log {
+  const write = (entry: string) => to.write(readable ? readableLine(entry) : printableJson(entry));
+  return pino({ level, base: null, redact: ['apiKey', '*.apiKey', 'headers["x-api-key"]'] }, { write });
+}
+
+/** `WARN: what happened {"why":"…"}`, in one line whatever the entry holds. */
+function readableLine(entry: string): string {
+  const { level, time: _, msg = '', ...more } = JSON.parse(entry);
+  const about = Object.keys(more).length > 0 ? ` ${JSON.stringify(more)}` : '';
+  return `${oneLine(`${pino.levels.labels[level]?.toUpperCase()}: ${msg}${about}`)}\n`;
 }

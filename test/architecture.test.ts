@@ -123,6 +123,18 @@ it('only config.ts looks at the environment', () => {
   expect(looking.toSorted()).toEqual(['config.ts']);
 });
 
+it('everything is printed by one file, and what draws on a terminal takes control characters out by itself', () => {
+  const printing =
+    /process\.(?:stdout|stderr|_rawDebug)|\bconsole\b|node:tty|\bdestination\(|\b(?:writeSync|createWriteStream)\((?:fd|[012])|\/dev\/(?:tty|std)/;
+  const found = files.filter((path) => printing.test(withoutComments(textOf.get(path)!)));
+  expect(found).toEqual(['terminal/print.ts']);
+  const raw = imports.filter(({ to }) => to === 'terminal/print.ts').map(({ from }) => from);
+  const drawing = raw.filter((path) => /\b(?:output|errorOutput|Output)\b/.test(textOf.get(path)!));
+  expect(drawing.toSorted()).toEqual([
+    ...['cli.ts', 'commands/watch-status.ts', 'log.ts', 'terminal/redraw.ts', 'terminal/status-line.ts'],
+  ]);
+});
+
 it('every program is started with an environment of its own, not with this one', () => {
   const starting = [...textOf].flatMap(([path, text]) =>
     [...text.matchAll(/(?<!\.)\b(?:spawn|spawnSync|exec|execSync|execFile|execFileSync|fork)\(/g)].map(

@@ -7,6 +7,7 @@ import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
 import type { Job } from '../job/job.ts';
+import { print, printJson } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
 import { readLookups } from '../warehouse/queries/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/queries/window-scope.ts';
@@ -38,7 +39,8 @@ export async function checkCommand(
   const found = await findChecks({ cwd: process.cwd(), folder: options.checks }, feeds);
   const checks = withSettings(onlyThese(found, options.only), options.set);
   if (options.list) {
-    process.stdout.write(session.json ? asJson({ checks: checks.map(checkAsJson) }) : `${listed(checks)}\n`);
+    if (session.json) printJson({ checks: checks.map(checkAsJson) });
+    else print(`${listed(checks)}\n`);
     return exitCodes.done;
   }
   if (names.length === 0)
@@ -67,9 +69,8 @@ export async function checkCommand(
   }));
   const results = await runChecks(warehouse.db, asked, checks, run);
   const reports = jobs.map((job, index) => ({ job, scope: scopes[index]!, results: results[index]! }));
-  process.stdout.write(
-    session.json ? asJson({ jobs: reports.map(reportAsJson) }) : `${reports.map(describe).join('\n\n')}\n`,
-  );
+  if (session.json) printJson({ jobs: reports.map(reportAsJson) });
+  else print(`${reports.map(describe).join('\n\n')}\n`);
   const isFailed = results.flat().some(({ result }) => result === 'failed');
   return isFailed ? exitCodes.incomplete : exitCodes.done;
 }
@@ -78,10 +79,6 @@ interface Report {
   readonly job: Job;
   readonly scope: WindowScope;
   readonly results: readonly CheckResult[];
-}
-
-function asJson(document: object): string {
-  return `${JSON.stringify(document, null, 2)}\n`;
 }
 
 function checkAsJson({ name, path, settings, query: _, ...check }: Check) {

@@ -3,6 +3,7 @@ import { openWarehouse, readJobs, type Session } from '../compose.ts';
 import { exitCodeOfOutcome } from '../exit.ts';
 import { startSandbox } from '../sandbox/index.ts';
 import { Secret } from '../secret.ts';
+import { print, printJson } from '../terminal/print.ts';
 import { table } from '../terminal/table.ts';
 import { type MonthlyScore, monthlyScores } from '../warehouse/queries/monthly-scores.ts';
 import { backfillRunner } from './backfill.ts';
@@ -27,7 +28,7 @@ export async function demoCommand(session: Session): Promise<number> {
   };
   const demo = { ...session, config };
   const say = (text: string) => {
-    if (!session.json) process.stdout.write(text);
+    if (!session.json) print(text);
   };
   const [demoJob] = await readJobs(demo, [job]);
   await using warehouse = await openWarehouse(demo);
@@ -40,9 +41,7 @@ export async function demoCommand(session: Session): Promise<number> {
   const months = await monthlyScores(warehouse.db, question);
   if (session.json) {
     const { totals, windows, outcome, seconds, budget } = summary;
-    process.stdout.write(
-      `${JSON.stringify({ outcome, totals: { ...totals }, windows, seconds, budget, months }, null, 2)}\n`,
-    );
+    printJson({ outcome, totals: { ...totals }, windows, seconds, budget, months });
   } else if (summary.outcome === 'done') {
     say(`${answer(months)}\n${next()}\n`);
   }

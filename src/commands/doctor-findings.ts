@@ -1,5 +1,6 @@
 import { KeyRefused } from '../api/errors.ts';
 import { GmsiError } from '../errors.ts';
+import { oneLine } from '../terminal/text.ts';
 
 /** One line of the doctor's. */
 export interface Finding {
@@ -43,8 +44,8 @@ export function describeFindings(findings: readonly Finding[]): string {
   const sign = (ok: boolean | null) => (ok === null ? '–' : ok ? '✓' : '✗');
   return findings
     .map(({ check, ok, found, fix }) => {
-      const line = `${sign(ok)} ${check.padEnd(width)}  ${found}\n`;
-      return fix === undefined ? line : `${line}  ${' '.repeat(width)}  → ${fix}\n`;
+      const line = `${sign(ok)} ${check.padEnd(width)}  ${oneLine(found)}\n`;
+      return fix === undefined ? line : `${line}  ${' '.repeat(width)}  → ${oneLine(fix)}\n`;
     })
     .join('');
 }

@@ -20,6 +20,7 @@ import type { Ledger } from '../pipeline/request-budget.ts';
 import { mostRequests } from '../probe/probe.ts';
 import { type ProbeReport, probeService } from '../probe/probe-service.ts';
 import { capRequests } from '../probe/request-cap.ts';
+import { print, printJson } from '../terminal/print.ts';
 import { checkServer } from '../warehouse/connect.ts';
 import { describeFindings, type Finding, finding, NotChecked } from './doctor-findings.ts';
 import { canBook, warehouseChecks } from './doctor-warehouse.ts';
@@ -62,7 +63,7 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
   }
   const node = await finding('node', () => process.version);
   const findings = [node, ...asked.findings, ...ofWarehouse, ...changesIn(asked.report)];
-  print(session, findings, asked.report);
+  printFindings(session, findings, asked.report);
   if (findings.some(({ ok }) => ok === false)) return exitCodes.doNotRetry;
   return asked.isBudgetSpent ? exitCodes.budget : exitCodes.done;
 }
@@ -158,13 +159,17 @@ function changesIn(report: ProbeReport | undefined): Finding[] {
   return changed.map((lesson) => ({ check: 'changed', ok: false, ...describeChange(lesson) }));
 }
 
-function print(session: Session, findings: readonly Finding[], report: ProbeReport | undefined): void {
+function printFindings(
+  session: Session,
+  findings: readonly Finding[],
+  report: ProbeReport | undefined,
+): void {
   if (session.json) {
     const probe = report && { probe: probeAsJson(report) };
     const ok = findings.every((finding) => finding.ok !== false);
-    process.stdout.write(`${JSON.stringify({ ok, findings, ...probe }, null, 2)}\n`);
+    printJson({ ok, findings, ...probe });
     return;
   }
-  process.stdout.write(describeFindings(findings));
-  if (report) process.stdout.write(describeProbe(report));
+  print(describeFindings(findings));
+  if (report) print(describeProbe(report));
 }

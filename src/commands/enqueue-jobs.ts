@@ -1,6 +1,7 @@
 import { openService, openWarehouse, runBy, type Session, serviceAccess } from '../compose.ts';
 import type { PlanOptions } from '../pipeline/plan-windows.ts';
 import { requestLimit } from '../pipeline/request-budget.ts';
+import { print, printJson } from '../terminal/print.ts';
 import { number, table } from '../terminal/table.ts';
 import { openPool, type Warehouse } from '../warehouse/connect.ts';
 import { registerJob } from '../warehouse/queries/schedules.ts';
@@ -35,9 +36,8 @@ export async function enqueueJobs(
   const enqueued: Enqueued[] = [];
   for (const job of jobs) enqueued.push(await enqueue(session, db, job, { fullRefresh, retryRefused }));
   const workers = (await livingWorkers(db, session.config.leaseSeconds)).length;
-  process.stdout.write(
-    session.json ? `${JSON.stringify({ jobs: enqueued, workers }, null, 2)}\n` : describe(enqueued, workers),
-  );
+  if (session.json) printJson({ jobs: enqueued, workers });
+  else print(describe(enqueued, workers));
   return 0;
 }
 

@@ -8,6 +8,7 @@ import type { ExportFormat } from '../export/file-formats.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
 import { nearest } from '../nearest.ts';
+import { print, printJson } from '../terminal/print.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import {
@@ -54,9 +55,8 @@ export async function exportCommand(
   const run = { warehouse: warehouse.db, scope, format, overwrite, out, stop: session.stop, onRows };
   const exported = await exportTable(run);
   const seconds = (performance.now() - startedAt) / 1000;
-  process.stdout.write(
-    session.json ? `${JSON.stringify(summaryOf(exported, seconds), null, 2)}\n` : describe(exported, seconds),
-  );
+  if (session.json) printJson(summaryOf(exported, seconds));
+  else print(describe(exported, seconds));
   return exitCodes.done;
 }
 

@@ -12,6 +12,7 @@ import { likelyQuota } from '../job/schema.ts';
 import { defaultServiceSettings } from '../job/service-settings.ts';
 import { originOf } from '../pipeline/origin.ts';
 import { refreshList } from '../pipeline/resolve-job.ts';
+import { print, printJson } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type ListName, readLookups, type StoredLookups } from '../warehouse/queries/lookups.ts';
@@ -39,9 +40,9 @@ export async function lookupsCommand(
     search === undefined
       ? await refreshAll(session, warehouse.db, service)
       : await searched(searchCountries(service.client, { words: search, parameter }, session.stop));
-  if (session.json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-  else if ('countries' in result) process.stdout.write(describe(result, service.client.stats().requests));
-  else process.stdout.write(result.length === 0 ? 'no country matches\n' : `${codes('country', result)}\n`);
+  if (session.json) printJson(result);
+  else if ('countries' in result) print(describe(result, service.client.stats().requests));
+  else print(result.length === 0 ? 'no country matches\n' : `${codes('country', result)}\n`);
   return 0;
 }
 

@@ -1,5 +1,6 @@
 import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
+import { print, printJson } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
 import { migrate, migrationStatus } from '../warehouse/migrate.ts';
 import { grantRoles, missingRoles } from '../warehouse/queries/health.ts';
@@ -24,13 +25,11 @@ export async function migrateCommand(session: Session, what: string | undefined)
     applied_at: executedAt?.toISOString() ?? null,
   }));
   if (session.json) {
-    process.stdout.write(
-      `${JSON.stringify({ warehouse: warehouse.description, applied, migrations, missing_roles: missing }, null, 2)}\n`,
-    );
+    printJson({ warehouse: warehouse.description, applied, migrations, missing_roles: missing });
     return 0;
   }
   if (what === 'status') {
-    process.stdout.write(
+    print(
       `${table(
         ['migration', 'applied'],
         migrations.map((row) => [row.name, row.applied_at ?? 'not yet']),
@@ -41,7 +40,7 @@ export async function migrateCommand(session: Session, what: string | undefined)
       applied.length > 0
         ? `applied ${count(applied.length, 'migration')} (${applied.join(', ')})`
         : 'nothing to do, the schema is current';
-    process.stdout.write(`${warehouse.description}: ${did}\n${rolesScript(missing)}`);
+    print(`${warehouse.description}: ${did}\n${rolesScript(missing)}`);
   }
   return 0;
 }

@@ -9,6 +9,7 @@ import { contradiction, type ReadingInForce, withLearnedReading } from '../pipel
 import type { PlanOptions } from '../pipeline/plan-windows.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from '../pipeline/request-budget.ts';
 import { listsFor, scopeOf } from '../pipeline/resolve-job.ts';
+import { print, printJson } from '../terminal/print.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { usedRequests } from '../warehouse/queries/api-usage.ts';
@@ -39,10 +40,8 @@ export async function planCommand(
   await using warehouse = await openWarehouse(session);
   const plans: PlannedJob[] = [];
   for (const job of jobs) plans.push(await plan(session, warehouse.db, job, options));
-  const text = session.json
-    ? JSON.stringify({ jobs: plans.map((one) => asJson(session, one)) }, null, 2)
-    : plans.map((one) => `${describe(session, one)}${scheduleOf(one)}`).join('\n');
-  process.stdout.write(`${text}\n`);
+  if (session.json) printJson({ jobs: plans.map((one) => asJson(session, one)) });
+  else print(`${plans.map((one) => `${describe(session, one)}${scheduleOf(one)}`).join('\n')}\n`);
   return 0;
 }
 

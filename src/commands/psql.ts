@@ -6,6 +6,7 @@ import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { environmentForPsql } from '../config.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
+import { print, printError } from '../terminal/print.ts';
 import { count, wholeTable } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
@@ -49,9 +50,9 @@ function leaveSignalsTo(child: ChildProcess): void {
 }
 
 async function keepOpen(session: Session, { db, url, description }: OpenWarehouse): Promise<number> {
-  process.stdout.write(`${url?.reveal() ?? 'the PG* variables of this environment'}\n`);
+  print(`${url?.reveal() ?? 'the PG* variables of this environment'}\n`);
   if (session.config.warehouse.kind !== 'embedded') return exitCodes.done;
-  process.stderr.write(`${description} runs at this address until Ctrl-C.\n`);
+  printError(`${description} runs at this address until Ctrl-C.\n`);
   while (!session.stop.aborted) {
     await sleep(checkInterval, undefined, { signal: session.stop }).catch(() => {});
     if (!session.stop.aborted) await answers(db);
@@ -74,7 +75,7 @@ async function runWithoutPsql({ db }: OpenWarehouse, statement: string): Promise
     const head = Object.keys(rows[0] ?? {});
     const cells = rows.map((row) => head.map((column) => cell(row[column])));
     const lines = rows.length > 0 ? `${wholeTable(head, cells)}\n` : '';
-    process.stdout.write(`${lines}(${count(rows.length, 'row')})\n`);
+    print(`${lines}(${count(rows.length, 'row')})\n`);
     return exitCodes.done;
   } catch (error) {
     const named = namedDatabaseError(error);

@@ -3,6 +3,7 @@ import { exitCodeOfOutcome, worst } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
 import type { Job } from '../job/job.ts';
 import { type ReplayContext, type ReplayResult, replay } from '../pipeline/replay.ts';
+import { print, printJson } from '../terminal/print.ts';
 import { count, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { readLookups } from '../warehouse/queries/lookups.ts';
@@ -32,9 +33,8 @@ export async function replayCommand(
     const result = await replay({ ...part, warehouse: db, dryRun, runBy, stop, log });
     results.push({ ...result, job: part.job });
   }
-  process.stdout.write(
-    session.json ? `${JSON.stringify({ dryRun, replayed: results }, null, 2)}\n` : describe(results, dryRun),
-  );
+  if (session.json) printJson({ dryRun, replayed: results });
+  else print(describe(results, dryRun));
   return worst(results.map(({ outcome }) => exitCodeOfOutcome(outcome)));
 }
 

@@ -2,6 +2,7 @@ import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { type Rebuilt, rebuildRollups } from '../pipeline/rebuild-rollups.ts';
+import { print, printJson } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
 import { rollupExtents } from '../warehouse/queries/rollups.ts';
 import { readDay } from './read-day.ts';
@@ -35,10 +36,10 @@ export async function rollupCommand(
   screen?.clear();
   const rollups = await rollupExtents(warehouse.db);
   if (session.json) {
-    process.stdout.write(`${JSON.stringify({ ...(rebuilt && { rebuilt }), rollups }, null, 2)}\n`);
+    printJson({ ...(rebuilt && { rebuilt }), rollups });
   } else {
     const rows = rollups.map(({ rollup, rows, first_day, last_day }) => [rollup, rows, first_day, last_day]);
-    process.stdout.write(
+    print(
       `${rebuilt ? `${describe(rebuilt)}\n\n` : ''}${table(['rollup', 'rows', 'first day', 'last day'], rows)}\n`,
     );
   }

@@ -13,6 +13,7 @@ import type { Job } from '../job/job.ts';
 import type { RunContext, RunResult } from '../pipeline/open-load.ts';
 import { alertAfterRun } from '../telemetry/start-telemetry.ts';
 import { watchKey } from '../telemetry/watch-key.ts';
+import { print, printError, printJson } from '../terminal/print.ts';
 import { showProgress } from '../terminal/progress.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { describeSummary, type RunSummary, summaryAsJson } from './run-summary.ts';
@@ -68,17 +69,17 @@ async function runEach<Result extends RunResult>(
       const code = exitCodeOf(error);
       codes.push(code);
       summaries.push({ job: job.name, outcome: 'failed', error: (error as Error).message });
-      process.stderr.write(`${job.name}: ${explain(error, false)}`);
+      printError(`${job.name}: ${explain(error, false)}`);
       if (code === exitCodes.doNotRetry || code === exitCodes.interrupted) break;
       continue;
     }
     codes.push(exitCodeOfOutcome(summary.outcome));
     summaries.push(summaryAsJson(summary));
-    if (!session.json) process.stdout.write(`${describeSummary(summary)}\n`);
+    if (!session.json) print(`${describeSummary(summary)}\n`);
     // A key that is refused, or a person who interrupts, concerns the jobs that follow as well.
     if (summary.outcome === 'failed' || summary.outcome === 'interrupted') break;
   }
-  if (session.json) process.stdout.write(`${JSON.stringify({ jobs: summaries }, null, 2)}\n`);
+  if (session.json) printJson({ jobs: summaries });
   return worst(codes);
 }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { type SandboxOptions, startSandbox } from '../sandbox/index.ts';
+import { print, printJson } from '../terminal/print.ts';
 import { facts } from '../terminal/table.ts';
 import { wholeNumber } from './whole-number.ts';
 
@@ -21,9 +22,9 @@ export async function sandboxCommand(session: Session, flags: SandboxFlags): Pro
   await using sandbox = await start(flags);
   const use = { GMSI_BASE_URL: sandbox.url, GMSI_API_KEY: flags.key[0] };
   if (session.json) {
-    process.stdout.write(`${JSON.stringify({ url: sandbox.url, keys: flags.key, pid: process.pid })}\n`);
+    printJson({ url: sandbox.url, keys: flags.key, pid: process.pid }, 0);
   } else {
-    process.stdout.write(
+    print(
       `${facts([
         ['serving', `${sandbox.url}/v1`],
         ['keys', flags.key.join(', ')],

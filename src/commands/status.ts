@@ -2,6 +2,7 @@ import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Job } from '../job/job.ts';
 import { listsFor, scopeOf } from '../pipeline/resolve-job.ts';
+import { print, printJson } from '../terminal/print.ts';
 import { count, facts, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type CadenceReport, reportCadence } from '../warehouse/queries/cadence.ts';
@@ -55,7 +56,8 @@ export async function statusCommand(
     loads: await lastLoads(db, shown.loads),
     usage: await usageByMonth(db, shown.months),
   };
-  process.stdout.write(session.json ? `${JSON.stringify(status, null, 2)}\n` : describe(status));
+  if (session.json) printJson(status);
+  else print(describe(status));
   return 0;
 }
 

@@ -3,6 +3,7 @@ import { openWarehouse, readJobs, type Session } from '../compose.ts';
 import { exitCodes } from '../exit.ts';
 import type { Job } from '../job/job.ts';
 import { keyFingerprint, monthOf, requestLimit } from '../pipeline/request-budget.ts';
+import { isOutputClosed, output, printJson } from '../terminal/print.ts';
 import { redrawing } from '../terminal/redraw.ts';
 import { count, facts, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
@@ -14,6 +15,9 @@ import { livingWorkers } from '../warehouse/queries/workers.ts';
 
 /** Milliseconds between two looks. */
 const interval = 2_000;
+
+/** With `--json`, looks without news until the last is said again. */
+const looksUnsaid = 10;
 
 /** Looks that the rate is measured over; loads tell what they have done every few seconds only. */
 const looksForRate = 8;
@@ -34,26 +38,31 @@ interface WatchedRun extends Omit<QueuedJob, 'scope'> {
   readonly windows: WindowsByState;
 }
 
-/** `gmsi status [<job>…] --watch`: what the workers are at, looked at every 2 seconds until it is told to stop. */
+/**
+ * `gmsi status [<job>…] --watch`: what the workers are at, looked at every 2 seconds until it is told to stop, or
+ * nobody reads it any more.
+ */
 export async function watchStatus(session: Session, names: readonly string[]): Promise<number> {
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
   const { stop, clock, json } = session;
-  const draw = redrawing(process.stdout);
+  const draw = redrawing(output);
   const looks: Look[] = [];
-  let last = '';
-  while (!stop.aborted) {
+  let [last, unsaid] = ['', 0];
+  while (!stop.aborted && !isOutputClosed()) {
     looks.push({ at: clock().getTime(), ...(await workSoFar(warehouse.db)) });
     if (looks.length > looksForRate) looks.shift();
     const watched = await look(session, warehouse.db, jobs, rateOf(looks));
     if (json) {
       const told = JSON.stringify(watched);
-      if (told !== last) process.stdout.write(`${JSON.stringify({ at: clock(), ...watched })}\n`);
+      unsaid = told === last ? unsaid + 1 : 0;
+      // Now and then also without news: only who writes learns that nobody reads any more.
+      if (unsaid % looksUnsaid === 0) printJson({ at: clock(), ...watched }, 0);
       last = told;
     } else draw(`${clock().toISOString().slice(0, 19).replace('T', ' ')} UTC\n\n${describe(watched)}`);
     await sleep(interval, undefined, { signal: stop }).catch(() => {});
   }
-  return exitCodes.interrupted;
+  return stop.aborted ? exitCodes.interrupted : exitCodes.done;
 }
 
 interface Look {

@@ -1,24 +1,6 @@
-import Table from 'cli-table3';
+import { columnsOf, oneLine, padEnd, padStart } from './text.ts';
 
-type Cell = string | number | null;
-
-const none = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '  ',
-};
+export type Cell = string | number | null;
 
 /** As `wholeTable`, without the columns that hold nothing. */
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
@@ -32,39 +14,41 @@ export function table(head: readonly string[], rows: readonly (readonly Cell[])[
 
 /** Rows in aligned columns without frames; a column that holds only numbers (and blanks) is aligned to the right. */
 export function wholeTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const isNumeric = (column: number) =>
-    rows.length > 0 &&
-    rows.every(
-      (row) =>
-        typeof row[column] === 'number' ||
-        row[column] === null ||
-        /^[-+]?[\d,.]+%?$|^$/.test(String(row[column])),
-    );
-  const view = new Table({
-    ...(head.length > 0 ? { head: [...head] } : {}),
-    chars: none,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
-    colAligns: (head.length > 0 ? head : (rows[0] ?? [])).map((_, column) =>
-      isNumeric(column) ? 'right' : 'left',
-    ),
-  });
-  view.push(
-    ...rows.map((row) => row.map((cell) => (typeof cell === 'number' ? number(cell) : (cell ?? '')))),
-  );
-  return view
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
+  const lines = [...(head.length > 0 ? [head] : []), ...rows].map((row) => row.map(textOf));
+  const columns = (head.length > 0 ? head : (rows[0] ?? [])).map((_, column) => ({
+    width: Math.max(...lines.map((line) => columnsOf(line[column] ?? ''))),
+    pad: isNumeric(rows.map((row) => row[column] ?? null)) ? padStart : padEnd,
+  }));
+  return lines
+    .map((line) =>
+      columns
+        .map(({ width, pad }, column) => pad(line[column] ?? '', width))
+        .join('  ')
+        .trimEnd(),
+    )
     .join('\n');
+}
+
+function isNumeric(cells: readonly Cell[]): boolean {
+  return (
+    cells.length > 0 &&
+    cells.every(
+      (cell) => typeof cell === 'number' || cell === null || /^[-+]?[\d,.]+%?$|^$/.test(String(cell)),
+    )
+  );
+}
+
+function textOf(cell: Cell): string {
+  return typeof cell === 'number' ? number(cell) : oneLine(cell ?? '');
 }
 
 /** Names and values, one pair a line; pairs without a value are left out. */
 export function facts(pairs: readonly (readonly [name: string, value: Cell | undefined])[]): string {
-  const shown = pairs.filter(([, value]) => value !== undefined && value !== null && value !== '');
-  const width = Math.max(...shown.map(([name]) => name.length));
-  return shown
-    .map(([name, value]) => `${name.padEnd(width)}  ${typeof value === 'number' ? number(value) : value}`)
-    .join('\n');
+  const shown = pairs.flatMap(([name, value]) =>
+    value === undefined || value === null || value === '' ? [] : [[oneLine(name), textOf(value)] as const],
+  );
+  const width = Math.max(...shown.map(([name]) => columnsOf(name)));
+  return shown.map(([name, value]) => `${padEnd(name, width)}  ${value}`).join('\n');
 }
 
 /** `1,234,567`, or up to three decimals. */

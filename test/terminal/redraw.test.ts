@@ -1,5 +1,5 @@
-import type { WriteStream } from 'node:tty';
 import { expect, it } from 'vitest';
+import type { Output } from '../../src/terminal/print.ts';
 import { redrawing } from '../../src/terminal/redraw.ts';
 
 it('draws each text over the last on a terminal, and leaves nothing of it behind', () => {
@@ -16,13 +16,13 @@ it('draws each text over the last on a terminal, and leaves nothing of it behind
   expect(terminal.writes.join('')).not.toContain('\x1b[?');
 });
 
-it('cuts what would wrap, and what would scroll away', () => {
+it('leaves out the words that would wrap, and the lines that would scroll away', () => {
   const terminal = aTerminal({ columns: 8, rows: 4 });
   const draw = redrawing(terminal.stream);
   draw('a line too long\n2\n3\n4\n5');
-  expect(terminal.screen()).toEqual(['a line ', '2', '3']);
+  expect(terminal.screen()).toEqual(['a line', '2', '3']);
   draw('a line as long\nb\nc\nd\ne');
-  expect(terminal.screen()).toEqual(['a line ', 'b', 'c']);
+  expect(terminal.screen()).toEqual(['a line', 'b', 'c']);
 });
 
 it('writes texts one after the other elsewhere, those that differ', () => {
@@ -37,7 +37,7 @@ function aTerminal({ columns = 80, rows = 24, isTTY = true }) {
   const writes: string[] = [];
   const stream = { columns, rows, isTTY, write: (text: string) => void writes.push(text) };
   return {
-    stream: stream as unknown as WriteStream,
+    stream: stream as Output,
     writes,
     screen() {
       const lines: string[] = [''];

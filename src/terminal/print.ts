@@ -1,0 +1,75 @@
+import type { WriteStream } from 'node:tty';
+import { printable, printableJson } from './text.ts';
+
+/** As much of standard output or standard error as whoever draws on a terminal needs. */
+export interface Output {
+  readonly isTTY: boolean;
+  readonly columns: number;
+  readonly rows: number;
+  /** As it is; for those who write a terminal's own codes, and make the rest of it `printable` themselves. */
+  write(text: string): void;
+}
+
+export const output: Output = outputOf(() => process.stdout);
+export const errorOutput: Output = outputOf(() => process.stderr);
+
+/** Prints the result of a command for a person. */
+export function print(text: string): void {
+  output.write(printable(text));
+}
+
+/** Prints the result of a command as one JSON document. */
+export function printJson(document: unknown, indent: 0 | 2 = 2): void {
+  output.write(`${printableJson(JSON.stringify(document, null, indent))}\n`);
+}
+
+/** Prints what is no result to standard error. */
+export function printError(text: string): void {
+  errorOutput.write(printable(text));
+}
+
+let isClosed = false;
+let failure: Error | undefined;
+
+/** True once nobody reads standard output any more (`| head`). What is printed from then on is lost, which is no failure. */
+export function isOutputClosed(): boolean {
+  return isClosed;
+}
+
+/** Why results could not be printed although somebody wants them, such as a full disk. */
+export function outputFailure(): Error | undefined {
+  return failure;
+}
+
+/** Without this, a closed pipe would end the program with a stack trace. */
+export function surviveClosedOutput(): void {
+  process.stdout.on('error', onOutputError);
+  process.stderr.on('error', () => {});
+}
+
+function onOutputError(error: NodeJS.ErrnoException): void {
+  if (['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'].includes(error.code ?? '')) isClosed = true;
+  else failure ??= error;
+}
+
+function outputOf(stream: () => WriteStream): Output {
+  return {
+    get isTTY() {
+      return stream().isTTY === true;
+    },
+    get columns() {
+      return stream().columns || 80;
+    },
+    get rows() {
+      return stream().rows || 24;
+    },
+    write(text) {
+      try {
+        stream().write(text);
+      } catch (error) {
+        // Files are written at once, and their errors thrown.
+        if (stream() === process.stdout) onOutputError(error as NodeJS.ErrnoException);
+      }
+    },
+  };
+}

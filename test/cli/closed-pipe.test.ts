@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { accessTo, aFolder, type Folder } from './gmsi.ts';
+import { jobFor, quarter } from './jobs.ts';
+
+const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+let folder: Folder;
+let sandbox: Sandbox;
+let warehouse: TestWarehouse;
+
+beforeAll(async () => {
+  folder = await aFolder();
+  sandbox = await startSandbox({ limits: null });
+  warehouse = await aWarehouse();
+  await folder.write('jobs/job.yaml', jobFor(quarter));
+});
+
+afterAll(async () => {
+  await warehouse[Symbol.asyncDispose]();
+  await sandbox.stop();
+  await folder[Symbol.asyncDispose]();
+});
+
+it('loads all that it was asked for and ends with 0 although nobody reads what it says', async () => {
+  const child = start(['backfill', 'job', '--verbose']);
+  child.stdout!.destroy();
+  child.stderr!.destroy();
+  expect(await once(child, 'exit')).toEqual([0, null]);
+  expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+});
+
+it.each(['lookups', 'status', 'status job --json', 'plan job', 'migrate status', 'check job', '--help'])(
+  'ends quietly where nobody reads its result: gmsi %s',
+  async (command) => {
+    const child = start(command.split(' '));
+    child.stdout!.destroy();
+    const [said, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')]);
+    expect({ said, code }).toEqual({ said: '', code: 0 });
+  },
+);
+
+it.each(['status --watch', 'status --watch --json'])(
+  'stops watching once nobody looks any more: gmsi %s',
+  async (command) => {
+    const child = start(command.split(' '));
+    await once(child.stdout!, 'data');
+    child.stdout!.destroy();
+    const [said, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')]);
+    expect({ said, code }).toEqual({ said: '', code: 0 });
+  },
+);
+
+it.skipIf(process.platform !== 'linux')(
+  'says that its result could not be written to a full disk, with code 1',
+  async () => {
+    const child = start(['migrate', 'status', '--json'], openSync('/dev/full', 'w'));
+    const [said, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')]);
+    expect({ said, code }).toEqual({
+      said: expect.stringMatching(/^gmsi: The result cannot be written to standard output: ENOSPC.*\n$/),
+      code: 1,
+    });
+  },
+);
+
+function start(args: readonly string[], stdout: number | 'pipe' = 'pipe') {
+  return spawn(process.execPath, [program, ...args], {
+    cwd: folder.path,
+    env: { PATH: process.env.PATH, HOME: folder.path, ...accessTo(warehouse, sandbox) },
+    stdio: ['ignore', stdout, 'pipe'],
+  });
+}

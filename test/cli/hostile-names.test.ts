@@ -1,0 +1,100 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aFolder, type Folder, gmsi } from './gmsi.ts';
+
+const escapes = '\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\u2066\u200b\u{e0041}\x7f';
+const forged = `\r\ngmsi: forged\r\nWARN: forged${escapes}`;
+
+let folder: Folder;
+let warehouse: TestWarehouse;
+let service: ReturnType<typeof aHostileService>;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  folder = await aFolder();
+  warehouse = await aWarehouse();
+  service = aHostileService();
+  env = {
+    DATABASE_URL: warehouse.url,
+    GMSI_BASE_URL: await service.url,
+    GMSI_API_KEY: 'k',
+    // No psql there.
+    PATH: join(folder.path, 'bin'),
+  };
+  await folder.write('jobs/job.yaml', {
+    ...{ countries: 'all', topics: 'all', start_date: '2024-01-01', end_date: '2024-01-31' },
+    service: { rate: 'unlimited', max_attempts: 1 },
+  });
+});
+
+afterAll(async () => {
+  service.close();
+  await warehouse[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+it('prints nothing that a terminal would obey, whatever the service calls things and says of errors', async () => {
+  const run = (...args: string[]) => gmsi(args, { cwd: folder.path, env });
+  const names = { countries: [{ code: `US${forged}` }], topics: [{ name: `Wars${forged}` }] };
+
+  const listed = await run('lookups', '--json');
+  expect(JSON.parse(listed.stdout)).toMatchObject(names);
+  const backfill = await run('backfill', 'job', '--verbose');
+  expect(backfill.code).toBe(1);
+  await sql`update gmsi.topics set category = ${forged}`.execute(warehouse.db);
+  await sql`update gmsi.loads set job = ${`job${forged}`}`.execute(warehouse.db);
+
+  const all = [
+    listed,
+    backfill,
+    await run('lookups'),
+    await run('lookups', '--search', 'x'),
+    await run('plan', 'job'),
+    await run('plan', 'job', '--json'),
+    await run('status'),
+    await run('status', 'job'),
+    await run('status', '--json'),
+    await run('check', 'job'),
+    await run('check', 'job', '--json'),
+    await run('export', '--country', `US ${forged}`, '--verbose'),
+    await run('backfill', 'job', '--json'),
+    await run('psql', '-c', 'select * from gmsi.countries'),
+    await run('psql', '-c', `do $$ begin raise exception '%', ${sqlText(forged)}; end $$`),
+    await run('status', `nosuch${forged}`),
+    await run(`nosuch${forged}`),
+  ];
+
+  const printed = all.map(({ stdout, stderr }) => stdout + stderr).join('');
+  // What is looked for did come by.
+  expect(printed).toContain('US gmsi: forged WARN: forged]0;owned[2J31mevil');
+  expect(printed).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
+  expect(printed).not.toMatch(/^(gmsi|WARN): forged/m);
+});
+
+function sqlText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** Names and errors that are not meant well. */
+function aHostileService() {
+  const server = createServer((request, response) => {
+    const path = new URL(request.url!, 'http://service').pathname.replace('/v1', '');
+    const answer: Record<string, unknown> = {
+      '/countries': [{ code: `US${forged}`, name: `States${forged}` }],
+      '/countries/search': [{ code: `US${forged}`, name: `States${forged}` }],
+      '/headlines/topics/gmsi': [{ name: `Wars${forged}` }],
+    };
+    response.writeHead(path in answer ? 200 : 400, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer[path] ?? { detail: `no${forged}` }));
+  });
+  const url = new Promise<string>((listening) =>
+    server.listen(0, '127.0.0.1', () =>
+      listening(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+    ),
+  );
+  return { url, close: () => server.close().closeAllConnections() };
+}
