@@ -30,7 +30,7 @@ export async function planExport(
   stop: AbortSignal,
 ): Promise<ExportPlan> {
   const series = partitionColumn(scope.table);
-  const columns = (await columnsOf(snapshot, scope.table)).filter(({ name }) => name !== series);
+  const columns = (await columnsOf(snapshot, scope)).filter(({ name }) => name !== series);
   // The statement that may take long must not begin after the moment at which it would have been ended.
   stop.throwIfAborted();
   const scores = columns.filter(({ type }) => type === 'double precision').map(({ name }) => name);

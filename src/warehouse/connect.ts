@@ -6,6 +6,7 @@ import { ConfigError } from '../errors.ts';
 import { version } from '../version.ts';
 import { missesPartition, namedDatabaseError } from './errors.ts';
 import { firstAnswer, postgresSocket } from './first-answer.ts';
+import { inOurSettings, prepareSession } from './session-settings.ts';
 import type { Database } from './tables/database.ts';
 
 /** The warehouse's database, every table below the schema `gmsi`. */
@@ -34,7 +35,7 @@ export function connect(
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool: preparing(pool) }) }).withSchema('gmsi');
 }
 
-/** The connections alone, for what does not speak Kysely. */
+/** The connections alone, for what does not speak Kysely. It must not be behind a pooler that pools transactions. */
 export function openPool(
   address: Exclude<WarehouseAddress, { kind: 'embedded' }>,
   connections: number,
@@ -47,6 +48,8 @@ export function openPool(
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     stream: postgresSocket,
+    // Awaited before the connection is handed out, though its type does not say so.
+    onConnect: prepareSession as (client: pg.ClientBase) => void,
     ...options,
   });
   // An idle connection that breaks (a restart of the server) is replaced by the pool; the next query says what is wrong.
@@ -71,13 +74,14 @@ function preparing(pool: pg.Pool): PostgresPool {
     async connect() {
       const client = await pool.connect();
       let isStale = false;
-      const query = (text: string, values: readonly unknown[]) =>
+      const query = inOurSettings(client, (text, values) =>
         client
           .query({ text, values: [...values], ...(values.length > 0 ? { name: nameOf(text) } : {}) })
           .catch((error: unknown) => {
             isStale ||= missesPartition(error);
             throw error;
-          });
+          }),
+      );
       // A connection that has missed a partition would go on missing it.
       return { query, release: () => client.release(isStale) } as unknown as PostgresPoolClient;
     },
@@ -93,15 +97,25 @@ function preparing(pool: pg.Pool): PostgresPool {
 export async function checkServer(warehouse: Warehouse): Promise<{ version: string; user: string }> {
   try {
     const { rows } = await firstAnswer(() =>
-      sql<{ number: number; version: string; user: string }>`
-      select current_setting('server_version_num')::int as number,
-             current_setting('server_version') as version, current_user as user`.execute(warehouse),
+      sql<{ number: number; encoding: string; version: string; user: string; database: string }>`
+      select current_setting('server_version_num')::int as number, current_setting('server_encoding') as encoding,
+             current_setting('server_version') as version, current_user as user, current_database() as database
+    `.execute(warehouse),
     );
     const server = rows[0]!;
     if (server.number < 150_000) {
       throw new ConfigError(`The warehouse runs on PostgreSQL ${server.version}; 15 or newer is needed.`, {
         hint: 'Upgrade the server, or unset DATABASE_URL to use the embedded warehouse.',
       });
+    }
+    // Any other would hold some headlines and refuse others; SQL_ASCII would take all and know of no character.
+    if (server.encoding !== 'UTF8') {
+      throw new ConfigError(
+        `The database ${server.database} has the encoding ${server.encoding}; the warehouse needs UTF8.`,
+        {
+          hint: 'Make one: createdb --template=template0 --encoding=UTF8 <name> (add --locale=C.UTF-8 if it refuses the locale), and name it in DATABASE_URL.',
+        },
+      );
     }
     return server;
   } catch (error) {

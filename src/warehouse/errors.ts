@@ -43,10 +43,9 @@ const ending = /^(08...|57P0[1-35]|25P03)$/;
  * it yet: seen on PostgreSQL 15, where another one attached it at that moment. A new connection does.
  */
 export function missesPartition(error: unknown): boolean {
-  return (
-    (error as { code?: string }).code === '23514' &&
-    /^no partition of relation/.test((error as Error).message)
-  );
+  const { code, routine } = error as { code?: string; routine?: string };
+  // By what reports it, not by its words: those may be in any language.
+  return code === '23514' && routine === 'ExecFindPartition';
 }
 
 const network = new Set([
@@ -130,6 +129,11 @@ export function namedDatabaseError(error: unknown): unknown {
       return new ConfigError(`A pooler before the warehouse loses prepared statements: ${error.message}`, {
         cause: error,
         hint: 'Use the server itself, session pooling, or PgBouncer 1.21 or newer with max_prepared_statements.',
+      });
+    case '25006':
+      return new ConfigError(`The warehouse can only be read: ${error.message}`, {
+        cause: error,
+        hint: 'Name the primary server in DATABASE_URL; or, if default_transaction_read_only is on for the user or the database, turn it off.',
       });
     case '42501':
       return new ConfigError(`The warehouse's user may not do this: ${error.message}`, {

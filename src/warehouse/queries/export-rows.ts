@@ -89,12 +89,16 @@ export async function secondsUntilSettled(warehouse: Warehouse, moment: string):
   return Math.max(0, Math.ceil(rows[0]!.seconds));
 }
 
-/** Every column of the table in its order, those that somebody has added included. */
-export async function columnsOf(snapshot: Snapshot, { name }: FeedTable): Promise<ExportColumn[]> {
-  const { rows } = await sql<ExportColumn>`
+/** Every column of the table in its order, those that somebody has added included; as of a past moment, what there is of them then. */
+export async function columnsOf(snapshot: Snapshot, { table, asOf }: ExportScope): Promise<ExportColumn[]> {
+  const ofTable = sql<ExportColumn>`
     select attname as name, format_type(atttypid, null) as type from pg_attribute
-    where attrelid = ${`gmsi.${name}`}::regclass and attnum > 0 and not attisdropped order by attnum
-  `.execute(snapshot);
+    where attrelid = ${`gmsi.${table.name}`}::regclass and attnum > 0 and not attisdropped order by attnum`;
+  const ofFunction = sql<ExportColumn>`
+    select name, format_type(type, null) as type
+    from pg_proc cross join unnest(proargnames, proallargtypes, proargmodes) with ordinality as a (name, type, mode, n)
+    where pg_proc.oid = 'gmsi.headlines_as_of(timestamptz)'::regprocedure and mode = 't' order by n`;
+  const { rows } = await (asOf === undefined ? ofTable : ofFunction).execute(snapshot);
   return rows;
 }
 
@@ -122,7 +126,7 @@ export async function partitionTotals(
  * whole billionths. PostgreSQL and DuckDB read it alike. What has no place in a sum (NaN, infinity) is left out.
  */
 export function exactSum(column: string): string {
-  const value = `"${column}"`;
+  const value = `"${column.replaceAll('"', '""')}"`;
   const billionths = `floor(${value} * 1e9::float8 + 0.5::float8)::bigint`;
   return `coalesce(sum(case when abs(${value}) < 1e9::float8 then ${billionths} end), 0)::text`;
 }

@@ -101,6 +101,9 @@ export async function holdsRows(snapshot: Snapshot, name: string, scope: CheckSc
   return (await run<{ yes: boolean }>(snapshot, statement, name))[0]!.yes;
 }
 
+/** The columns that every feed's table has beside its own. */
+const ofEveryRow = ['first_seen_at', 'changed_at', 'retracted_at', 'is_backfilled', 'load_id', 'window_id'];
+
 /**
  * What a check can read of its job. A set that its query does not name costs nothing, and filters of the query reach
  * the tables' indexes and partitions.
@@ -108,8 +111,10 @@ export async function holdsRows(snapshot: Snapshot, name: string, scope: CheckSc
 function jobSets({ window, table, settledBefore }: CheckScope): RawBuilder<unknown> {
   const { from, to, feed, matchType } = window;
   const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
+  // Not `kept.*`: a column that somebody has added could take the place of a name that a check gives.
+  const columns = [...Object.keys(table.series), ...Object.keys(table.columns), ...ofEveryRow];
   const rows = sql`
-    select kept.* from ${sql.table(`gmsi.${table.name}`)} as kept
+    select ${sql.join(columns.map((column) => sql.ref(`kept.${column}`)))} from ${sql.table(`gmsi.${table.name}`)} as kept
     where ${ofSeries(table, window)} and ${time} >= ${from}::date::timestamp at time zone 'UTC'
       and ${time} < (${to}::date + 1)::timestamp at time zone 'UTC'`;
   return sql`

@@ -15,17 +15,16 @@ export async function claimSync(warehouse: Warehouse, name: string): Promise<Syn
   });
   let held: Promise<void> = Promise.resolve();
   const isOurs = await new Promise<boolean>((answer, refuse) => {
-    // A session's lock lives as long as its connection, which is therefore kept out of the pool meanwhile.
+    // The transaction does nothing else: a lock of the session would stay behind in the connections of a pooler.
     held = warehouse
-      .connection()
+      .transaction()
       .execute(async (connection) => {
-        const key = sql`hashtext('gmsi.sync'), hashtext(${name})`;
-        const { rows } = await sql<{ ours: boolean }>`select pg_try_advisory_lock(${key}) as ours`.execute(
+        const { rows } = await sql<{ ours: boolean }>`
+          select pg_try_advisory_xact_lock(hashtext('gmsi.sync'), hashtext(${name})) as ours`.execute(
           connection,
         );
         answer(rows[0]!.ours);
         await released;
-        if (rows[0]!.ours) await sql`select pg_advisory_unlock(${key})`.execute(connection);
       })
       .catch(refuse);
   });
