@@ -106,7 +106,7 @@ program
   .description("drain every day of the job's period that is not covered yet")
   .argument(...jobs)
   .option('--full-refresh', 'drain covered days, too')
-  .option('--retry-refused', 'ask again for windows that the service refused as too old')
+  .option('--retry-refused', 'ask again for all windows that were refused, not only for a few')
   .option('--enqueue', 'only plan it, and leave it to gmsi work')
   .action(runs(backfillCommand));
 program
@@ -206,7 +206,7 @@ program
       .choices(['inclusive', 'exclusive'])
       .default('inclusive'),
   )
-  .option('--look-back <days>', 'refuse windows that begin earlier')
+  .option('--history-limit <days>', 'refuse windows that begin earlier')
   .option('--options <json>', 'any other option of the sandbox library, as JSON')
   .action(runs(sandboxCommand, { readable: true }));
 program

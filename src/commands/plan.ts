@@ -14,6 +14,7 @@ import { count, duration, facts, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { usedRequests } from '../warehouse/queries/api-usage.ts';
 import { readLookups } from '../warehouse/queries/lookups.ts';
+import { askedAgain } from '../warehouse/queries/refusals.ts';
 import { seriesIn, type WindowScope } from '../warehouse/queries/window-scope.ts';
 import { settledBefore, wantedDays } from '../window/wanted-days.ts';
 import { describeSchedule } from './spending-report.ts';
@@ -112,7 +113,7 @@ function describe(session: Session, planned: PlannedJob): string {
     [
       'refused',
       f.openWindows.refused > 0
-        ? `${count(f.openWindows.refused, 'window')} that the service does not answer (--retry-refused asks again)`
+        ? `${count(f.openWindows.refused, 'window')}, or older than refused ones; a run asks again for ${askedAgain} at the most (--retry-refused: for all)`
         : undefined,
     ],
     ['end_date', describeReading(planned.endDate)],

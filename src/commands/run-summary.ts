@@ -4,6 +4,7 @@ import type { Job } from '../job/job.ts';
 import type { RunResult } from '../pipeline/open-load.ts';
 import type { SyncResult } from '../pipeline/sync.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
+import { askedAgain } from '../warehouse/queries/refusals.ts';
 import { seriesIn } from '../warehouse/queries/window-scope.ts';
 import { settledBefore } from '../window/wanted-days.ts';
 
@@ -104,8 +105,8 @@ function advice({ job, windows, outcome, error }: RunSummary): string[] {
   }
   if (windows.refused > 0) {
     lines.push(
-      `The service does not answer as far back as ${count(windows.refused, 'window')} of this job.\n` +
-        'Mend start_date, or ask again with --retry-refused.',
+      `${count(windows.refused, 'window')} of this job ${windows.refused === 1 ? 'was' : 'were'} refused, or not asked for since younger ones of the same series were.\n` +
+        `Each run asks again for ${askedAgain} at the most, gmsi backfill ${job.name} --retry-refused for all; history_limit in the job file leaves old days out.`,
     );
   }
   return lines;

@@ -13,7 +13,7 @@ export interface SandboxFlags {
   readonly key: string[];
   readonly unlimited?: boolean;
   readonly endDate: 'inclusive' | 'exclusive';
-  readonly lookBack?: string;
+  readonly historyLimit?: string;
   readonly options?: string;
 }
 
@@ -47,7 +47,9 @@ async function start(flags: SandboxFlags) {
     keys: flags.key,
     endDate: flags.endDate,
     ...(flags.unlimited ? { limits: null } : {}),
-    ...(flags.lookBack === undefined ? {} : { lookBackDays: wholeNumber('--look-back', flags.lookBack) }),
+    ...(flags.historyLimit === undefined
+      ? {}
+      : { historyLimitDays: wholeNumber('--history-limit', flags.historyLimit) }),
     ...parseOptions(flags.options),
   };
   try {

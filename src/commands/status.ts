@@ -7,6 +7,7 @@ import { count, facts, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type CadenceReport, reportCadence } from '../warehouse/queries/cadence.ts';
 import { readLookups } from '../warehouse/queries/lookups.ts';
+import { askedAgain, countRefused } from '../warehouse/queries/refusals.ts';
 import {
   coverageByFeed,
   coverageOf,
@@ -32,6 +33,8 @@ interface JobStatus {
   readonly covered: number;
   readonly wanted: number;
   readonly windows: WindowsByState;
+  /** Of the refused ones, those that were asked for, and those that were skipped because of them. */
+  readonly refused: { readonly asked: number; readonly skipped: number };
   /** What leaving out quiet series has saved and cost so far. */
   readonly cadence: CadenceReport;
   readonly gaps: readonly SharedGap[];
@@ -76,6 +79,7 @@ async function statusOf(
     period: { from: scope.from, to: scope.to },
     ...(await coverageOf(db, scope)),
     windows: await countByState(db, scope),
+    refused: await countRefused(db, scope),
     cadence: await reportCadence(db, scope),
     gaps: await gapsOf(db, scope, shown.gaps),
   };
@@ -180,6 +184,7 @@ function describeJob(status: JobStatus | { job: string; series: null }): string 
       ['period', `${status.period.from} to ${status.period.to}`],
       ['covered', `${number(covered)} of ${number(wanted)} days (${share})`],
       ['windows', states.join(', ') || 'none'],
+      ['refused', describeRefused(status)],
       ['cadence', describeCadence(status.cadence)],
     ]),
   ];
@@ -195,6 +200,12 @@ function describeJob(status: JobStatus | { job: string; series: null }): string 
       lines.push(`(the ${count(shown.gaps, 'range')} that most series miss)`);
   }
   return lines.join('\n');
+}
+
+function describeRefused({ job, refused: { asked, skipped } }: JobStatus): string | undefined {
+  if (asked + skipped === 0) return undefined;
+  const why = skipped === 0 ? '' : `, ${number(skipped)} older ones not asked for because of them`;
+  return `${number(asked)} by the service${why}; each run asks again for ${askedAgain} at the most, gmsi backfill ${job} --retry-refused for all`;
 }
 
 function section(

@@ -11,6 +11,7 @@ import {
   type PageCounts,
 } from '../warehouse/queries/checkpoint.ts';
 import { ensurePartitions, type KnownPartitions } from '../warehouse/queries/partitions.ts';
+import { takeBackRefusals } from '../warehouse/queries/refusals.ts';
 import { keepRejected } from '../warehouse/queries/rejected-records.ts';
 import { noteLiveSightings, noteSightings, retractUnseen } from '../warehouse/queries/retract.ts';
 import { type Upserted, upsertRows } from '../warehouse/queries/upsert-rows.ts';
@@ -72,6 +73,7 @@ export async function commitPage(
       });
       const retracted = page.isCompared ? await compare(trx, page) : 0;
       const counts = { ...upserted, retracted, records: page.records, rejected: rejected.length };
+      if (at.pages === 0) await takeBackRefusals(trx, at.windowId);
       if (!(await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet: page.rowsMet }))) {
         // The reply to an earlier commit may have been lost on the way: then all of this is in already.
         if (attempt > 1 && (await isCommitted(trx, at, nextToken))) return counts;

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { claimWindow, countOpen, releaseWindows } from '../warehouse/queries/claims.ts';
 import { countByState } from '../warehouse/queries/window-counts.ts';
 import type { LoadOutcome } from '../warehouse/tables/database.ts';
-import { drainClaimed, failureStreak, graver, type LoadEnd } from './drain-claimed.ts';
+import { drainClaimed, failureStreak, graver, type LoadEnd, refusalsBeforeTurning } from './drain-claimed.ts';
 import type { Load } from './load.ts';
-import { watchLookBack } from './look-back.ts';
+import { cutRefusedWindows } from './plan-windows.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
 /** How long to wait before looking again for windows that another run holds, in milliseconds. */
@@ -21,7 +21,6 @@ export async function drainAll(
   end: (now: boolean) => void,
 ): Promise<LoadEnd> {
   const run = { loadId: load.loadId, leaseSeconds };
-  const lookBack = watchLookBack(load.warehouse, load.scope, load.loadId);
   const { concurrency } = load.job.service;
   const streak = failureStreak(concurrency);
   let ended: LoadEnd | undefined;
@@ -33,7 +32,7 @@ export async function drainAll(
 
   async function work(): Promise<void> {
     while (!load.stop.aborted) {
-      const order = lookBack.wantsNewestFirst ? 'newest-first' : load.job.order;
+      const order = streak.refusals >= refusalsBeforeTurning ? 'newest-first' : load.job.order;
       const window = await withWarehouseRetries(() =>
         claimWindow(load.warehouse, load.scope, { ...run, order }),
       );
@@ -41,10 +40,10 @@ export async function drainAll(
         if (await moreToCome()) continue;
         return;
       }
-      const left = await drainClaimed(load, lookBack, window);
+      const left = await drainClaimed(load, window);
       if (left.is === 'given back' && left.ends)
         endEarly(left.ends.outcome, left.ends.error, left.ends.atOnce);
-      if (streak.count(left) && left.is === 'failed') endEarly('incomplete', left.error, false);
+      if (streak.count(left) && 'error' in left) endEarly('incomplete', left.error, false);
     }
   }
 
@@ -69,7 +68,7 @@ export async function drainAll(
     part.catch((error: unknown) => endEarly('incomplete', error, true));
 
   let goesOn = false;
-  do {
+  for (let round = 0; round === 0 || (goesOn && !load.stop.aborted); round++) {
     goesOn = false;
     await Promise.all(Array.from({ length: concurrency }, () => unlessBroken(work())));
     if (load.stop.aborted) break;
@@ -80,11 +79,11 @@ export async function drainAll(
       }),
     );
     await unlessBroken(
-      lookBack.narrow().then((hasMore) => {
+      cutRefusedWindows(load.warehouse, load.scope, round).then((hasMore) => {
         goesOn ||= hasMore;
       }),
     );
-  } while (goesOn && !load.stop.aborted);
+  }
 
   if (ended) return ended;
   if (load.stop.aborted) return { outcome: 'interrupted', error: undefined };

@@ -2,11 +2,12 @@ import { BudgetSpent, RequestRefused } from '../api/errors.ts';
 import { GmsiError } from '../errors.ts';
 import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
 import { type ClaimedWindow, type Leaving, leaveWindow } from '../warehouse/queries/claims.ts';
+import { leaveRefused } from '../warehouse/queries/refusals.ts';
 import type { LoadOutcome } from '../warehouse/tables/database.ts';
 import { ClaimLost } from './commit-page.ts';
 import { drainWindow } from './drain-window.ts';
 import type { Load } from './load.ts';
-import type { LookBack } from './look-back.ts';
+import { withWarehouseRetries } from './warehouse-retries.ts';
 
 /** How a load ended, and the error that ended it early, if one did. */
 export interface LoadEnd {
@@ -30,18 +31,20 @@ export function graver(first: LoadEnd, second: LoadEnd): LoadEnd {
  * What became of a window that was claimed. It has been left accordingly:
  * - `given back`: at its checkpoint; with an end where its error concerns the whole load, which must end like that
  * - `taken over`: another load has it now
+ * - `failed` or `refused`: with what the service or the warehouse said
  */
 export type WindowEnd =
-  | { readonly is: 'drained' | 'refused' | 'taken over' }
-  | { readonly is: 'failed'; readonly error: unknown }
+  | { readonly is: 'drained' | 'taken over' }
+  | {
+      readonly is: 'failed' | 'refused';
+      readonly error: unknown;
+      /** True if it says nothing against the windows that follow: the service refuses old days, and answers others. */
+      readonly isOfItsSeries: boolean;
+    }
   | { readonly is: 'given back'; readonly ends?: LoadEnd & { readonly atOnce: boolean } };
 
 /** Drains a claimed window, counts it, decides what an error means for it and for its load, and leaves it so. */
-export async function drainClaimed(
-  load: Load,
-  lookBack: LookBack,
-  window: ClaimedWindow,
-): Promise<WindowEnd> {
+export async function drainClaimed(load: Load, window: ClaimedWindow): Promise<WindowEnd> {
   try {
     if ((await drainWindow(load, window)) === 'stopped') return giveBack(load, window);
     load.totals.windows_drained++;
@@ -53,7 +56,8 @@ export async function drainClaimed(
       return { is: 'taken over' };
     }
     const ends = endedBy(error);
-    return ends ? giveBack(load, window, ends) : fail(load, lookBack, window, error);
+    if (ends) return giveBack(load, window, ends);
+    return error instanceof RequestRefused ? refuse(load, window, error) : fail(load, window, error);
   }
 }
 
@@ -75,34 +79,41 @@ async function giveBack(
   return ends ? { is: 'given back', ends } : { is: 'given back' };
 }
 
-async function fail(
-  load: Load,
-  lookBack: LookBack,
-  window: ClaimedWindow,
-  error: unknown,
-): Promise<WindowEnd> {
-  const refusal = await judge(load, lookBack, window, error);
-  load.totals.windows_failed += 1 + refusal.marked;
+async function fail(load: Load, window: ClaimedWindow, error: unknown): Promise<WindowEnd> {
+  load.totals.windows_failed++;
   const message = error instanceof Error ? error.message : String(error);
-  await leave(load, window, { event: refusal.event, error: message });
+  await leave(load, window, { event: 'fail', error: message });
   const about = describeWindow(window);
-  const what = refusal.event === 'fail' ? 'failed' : 'was refused';
-  load.log.warn({ ...about, why: message }, `a window ${what}`);
+  load.log.warn({ ...about, why: message }, 'a window failed');
   if (!(error instanceof GmsiError)) load.log.debug({ ...about, err: error }, 'this was not expected');
-  return refusal.event === 'fail' ? { is: 'failed', error } : { is: 'refused' };
+  return { is: 'failed', error, isOfItsSeries: false };
 }
 
-async function judge(load: Load, lookBack: LookBack, window: ClaimedWindow, error: unknown) {
-  if (!(error instanceof RequestRefused)) return { event: 'fail' as const, marked: 0 };
-  const refusal = await lookBack.refused(window, error);
-  if (!refusal.beyondLookBack) return { event: 'fail' as const, marked: 0 };
-  if (refusal.marked > 0) {
-    load.log.warn(
-      { from: refusal.firstDay, windows: refusal.marked },
-      'the service does not answer windows that begin so early; older ones are marked refused without being asked for',
-    );
+/** Leaves a window that was refused; what that tells of its series, the warehouse decides. */
+async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused): Promise<WindowEnd> {
+  const { warehouse, loadId, totals, log } = load;
+  const at = { windowId: window.window_id, loadId };
+  const refusal = { status: error.status, error: error.message };
+  const left = await withWarehouseRetries(() =>
+    warehouse.transaction().execute((trx) => leaveRefused(trx, at, refusal)),
+  );
+  if (!left) {
+    log.warn({ window: window.window_id }, 'another run has taken this window over');
+    return { is: 'taken over' };
   }
-  return { event: 'refuse' as const, marked: refusal.marked };
+  totals.windows_failed += left.counted;
+  const about = { ...describeWindow(window), why: error.message };
+  log.warn(about, left.state === 'failed' ? 'a window failed' : 'a window was refused');
+  if (left.skipped > 0)
+    log.warn(
+      { ...about, windows: left.skipped },
+      'two windows in a row of this series were refused alike; its older ones are not asked for in this run',
+    );
+  return {
+    is: left.state,
+    error,
+    isOfItsSeries: left.isOlderThanAnswered || totals.windows_drained > 0,
+  };
 }
 
 async function leave(load: Load, window: ClaimedWindow, leaving: Leaving): Promise<void> {
@@ -125,20 +136,31 @@ function describeWindow({ window_id, country, topic, ticker, variant, first_day,
 
 /** Counts windows that fail one after the other, with none drained in between. */
 export interface FailureStreak {
-  /** @returns true where so many have failed in a row that the rest is not worth its requests */
+  /** @returns true if so many have failed in a row that the rest is not worth its requests */
   count(end: WindowEnd): boolean;
+  /** Windows that the service has refused. */
+  readonly refusals: number;
 }
 
 /** Windows that may fail in a row; not counting as many as are under way at once, which may all be too old to be answered. */
 export const failuresInARow = 10;
 
+/** After so many refusals, the newest windows go first: the old ones of each series would be asked for in vain. */
+export const refusalsBeforeTurning = 2;
+
 export function failureStreak(atOnce: number): FailureStreak {
   let inARow = 0;
+  let refusals = 0;
   return {
-    count({ is }) {
-      if (is === 'failed') inARow++;
-      else if (is === 'drained' || is === 'refused') inARow = 0;
-      return inARow >= failuresInARow + atOnce;
+    count(end) {
+      if (end.is === 'drained') inARow = 0;
+      if (end.is !== 'failed' && end.is !== 'refused') return false;
+      if (end.error instanceof RequestRefused) refusals++;
+      if (end.isOfItsSeries) return false;
+      return ++inARow >= failuresInARow + atOnce;
+    },
+    get refusals() {
+      return refusals;
     },
   };
 }

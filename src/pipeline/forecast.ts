@@ -33,7 +33,7 @@ export async function forecast(
     days: daysIn(dayRange(window.first_day, window.last_day)),
     windows: 1,
   }));
-  const left = await countByLength(warehouse, scope, { refused: options.retryRefused });
+  const left = await countByLength(warehouse, scope, options.retryRefused ? 'all' : 'a few');
   const perDay = await recordsPerDay(warehouse, scope);
   const { covered, wanted } = await coverageOf(warehouse, scope);
   const all = [...added, ...left];

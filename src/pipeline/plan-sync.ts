@@ -8,6 +8,7 @@ import {
   insertWindows,
   lockPlanning,
 } from '../warehouse/queries/planning.ts';
+import { askAgain } from '../warehouse/queries/refusals.ts';
 import { type SeriesKey, seriesOf, type WindowScope } from '../warehouse/queries/window-scope.ts';
 import type { Day } from '../warehouse/tables/database.ts';
 import { dayRange, daysIn } from '../window/day-range.ts';
@@ -73,6 +74,7 @@ async function planSync(
       await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
       const from = await findSyncBegin(trx, scope, unsettledFrom);
       if (from === null) return undefined;
+      await askAgain(trx, { ...scope, from });
       const gaps = await findSyncGaps(trx, scope, unsettledFrom);
       const habits = job.cadence.adaptive ? await readHabits(trx, scope, unsettledFrom) : undefined;
       const spaced = habits && spacePolls(job, scope, { habits, gaps, hasLive }, moment);

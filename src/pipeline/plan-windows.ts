@@ -9,6 +9,7 @@ import {
   lockPlanning,
   type PlannedWindow,
 } from '../warehouse/queries/planning.ts';
+import { askAgain, cutAtBeginning, cutRefused } from '../warehouse/queries/refusals.ts';
 import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import { cutWindows } from '../window/cut-windows.ts';
 import { dayRange } from '../window/day-range.ts';
@@ -18,7 +19,7 @@ import { withWarehouseRetries } from './warehouse-retries.ts';
 export interface PlanOptions {
   /** Plan days that are covered already, too. */
   readonly fullRefresh: boolean;
-  /** Ask again for windows that were refused. */
+  /** Ask again for all windows that were refused, not only for a few. */
   readonly retryRefused: boolean;
 }
 
@@ -38,7 +39,9 @@ export async function planWindows(
   return withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
       await lockPlanning(trx, scope.feed);
-      await forgetRefused(trx, scope, options.retryRefused ? 'all' : 'begun before');
+      if (options.retryRefused) await forgetRefused(trx, scope);
+      else await askAgain(trx, scope);
+      await cutAtBeginning(trx, scope);
       await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
       const gaps = await findGaps(trx, scope, { ignoreCoverage: options.fullRefresh });
       let planned = 0;
@@ -49,6 +52,25 @@ export async function planWindows(
       return planned;
     }),
   );
+}
+
+/**
+ * Plans a part of what was refused together with older days, once nothing else of a job is open.
+ * @param round how often that was done in this run: as long as no series' first day is known, twice as many series each time
+ * @returns true if there is something to drain again
+ */
+export async function cutRefusedWindows(
+  warehouse: Warehouse,
+  scope: WindowScope,
+  round: number,
+): Promise<boolean> {
+  const cut = await withWarehouseRetries(() =>
+    warehouse.transaction().execute(async (trx) => {
+      await lockPlanning(trx, scope.feed);
+      return cutRefused(trx, scope, 2 ** Math.min(round, 30));
+    }),
+  );
+  return cut > 0;
 }
 
 /** Cuts the gaps of all series into windows. Most series miss the same days, so each set of gaps is cut once. */

@@ -10,7 +10,7 @@ export const factNames = [
   'record_order',
   'page_size',
   'record_id',
-  'look_back',
+  'history_limit',
   'token_lifetime',
 ] as const;
 export type FactName = (typeof factNames)[number];

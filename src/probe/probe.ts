@@ -6,10 +6,10 @@ import type { Log } from '../log.ts';
 import type { Origin } from '../pipeline/origin.ts';
 import { type Answer, asker, type Range, type Reply } from './ask.ts';
 import { type Finding, type Findings, factNames } from './fact.ts';
+import { searchHistoryLimit } from './history-limit.ts';
 import { type AnsweredRange, inferDays } from './infer-days.ts';
 import { inferId, inferOrder, inferRounding } from './infer-records.ts';
 import { inferZone } from './infer-zone.ts';
-import { searchLookBack } from './look-back.ts';
 import { pickDays } from './pick-days.ts';
 import { recordFields } from './read-answer.ts';
 import { inferPageSize, longestPage, type Recent, recentRecords } from './recent-records.ts';
@@ -69,17 +69,17 @@ export async function probe(setting: ProbeSetting): Promise<Probed> {
 
   const ranges = [answered, ...(await shortRanges(askRange, answered, limit))];
   const live = feed.live && (await ask.live(series, limit));
-  const lookBack = searchLookBack(
+  const historyLimit = searchHistoryLimit(
     today,
     { answered: answered.range.start, refused: recent.refused },
     askRange,
   );
-  await lookBack.goOn(() => left() > forToken + (token ? 0 : 1));
+  await historyLimit.goOn(() => left() > forToken + (token ? 0 : 1));
   if (!token) await askRange({ ...answered.range, limit: 1 });
   log.info('asked; now waiting for a token to be a minute old');
   const token_lifetime = await lifetimeOf(token, askRange, clock, signal);
   const page_size = left() > 0 ? await pageSizeOf(recent, askRange, today) : recent.page_size;
-  await lookBack.goOn(() => left() > 0);
+  await historyLimit.goOn(() => left() > 0);
 
   return {
     series,
@@ -90,7 +90,7 @@ export async function probe(setting: ProbeSetting): Promise<Probed> {
       record_order: inferOrder(answer),
       page_size,
       record_id: inferId(answer, fields.idNames),
-      look_back: lookBack.finding(),
+      history_limit: historyLimit.finding(),
       token_lifetime,
     },
   };

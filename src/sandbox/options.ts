@@ -82,9 +82,9 @@ export interface SandboxSettings {
   /** Whether `end_date` itself is part of the range. */
   readonly endDate: 'inclusive' | 'exclusive';
   /** Days before today from which on an earlier `start_date` is refused with 400; `null` for no such bound. */
-  readonly lookBackDays: number | null;
+  readonly historyLimitDays: number | null;
   /** The same for historical headlines of tickers alone, which are likely to reach 90 days back (service-facts). */
-  readonly tickerLookBackDays: number | null;
+  readonly tickerHistoryLimitDays: number | null;
   readonly order: 'newest-first' | 'oldest-first';
   /** The zone whose days `start_date` and `end_date` mean, and in which naive times are written. */
   readonly timeZone: string;
@@ -136,8 +136,8 @@ const DEFAULTS: SandboxSettings = {
   limits: LIMITS,
   retryAfter: 'seconds',
   endDate: 'inclusive',
-  lookBackDays: null,
-  tickerLookBackDays: 90,
+  historyLimitDays: null,
+  tickerHistoryLimitDays: 90,
   order: 'newest-first',
   timeZone: 'UTC',
   pageCap: 1000,

@@ -3,7 +3,7 @@
  * - `draining`: claimed under a lease; its pages are coming in
  * - `drained`: its last page is committed, and with it the coverage
  * - `failed`: given up in this run; a rerun goes on from its cursor
- * - `refused`: the service does not serve these days; not asked for again until it is planned anew
+ * - `refused`: the service refused it, or it is older than two windows of its series that were; each run asks again for a few
  */
 export const windowStates = ['pending', 'draining', 'drained', 'failed', 'refused'] as const;
 export type WindowState = (typeof windowStates)[number];
@@ -14,10 +14,20 @@ export type WindowState = (typeof windowStates)[number];
  * - `finish`: the last page has been committed
  * - `fail`: retrying has not helped
  * - `release`: the run stops (budget, interrupt) and gives the window back
- * - `refuse`: the service will not serve the window's days
+ * - `refuse`: the service has refused it, or windows of its series that are younger
+ * - `doubt`: older days of its series were answered
  * - `replan`: days that were drained or refused are asked for again
  */
-export const windowEvents = ['claim', 'page', 'finish', 'fail', 'release', 'refuse', 'replan'] as const;
+export const windowEvents = [
+  'claim',
+  'page',
+  'finish',
+  'fail',
+  'release',
+  'refuse',
+  'doubt',
+  'replan',
+] as const;
 export type WindowEvent = (typeof windowEvents)[number];
 
 /** Total: every event of every state is decided here, `null` where it must not happen. */
@@ -29,6 +39,7 @@ const transitions: Record<WindowState, Record<WindowEvent, WindowState | null>> 
     fail: null,
     release: null,
     refuse: 'refused',
+    doubt: null,
     replan: null,
   },
   draining: {
@@ -38,6 +49,7 @@ const transitions: Record<WindowState, Record<WindowEvent, WindowState | null>> 
     fail: 'failed',
     release: 'pending',
     refuse: 'refused',
+    doubt: null,
     replan: null,
   },
   drained: {
@@ -47,6 +59,7 @@ const transitions: Record<WindowState, Record<WindowEvent, WindowState | null>> 
     fail: null,
     release: null,
     refuse: null,
+    doubt: null,
     replan: 'pending',
   },
   failed: {
@@ -56,6 +69,7 @@ const transitions: Record<WindowState, Record<WindowEvent, WindowState | null>> 
     fail: null,
     release: null,
     refuse: 'refused',
+    doubt: null,
     replan: null,
   },
   refused: {
@@ -65,6 +79,7 @@ const transitions: Record<WindowState, Record<WindowEvent, WindowState | null>> 
     fail: null,
     release: null,
     refuse: null,
+    doubt: 'failed',
     replan: 'pending',
   },
 };

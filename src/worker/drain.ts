@@ -1,5 +1,5 @@
 import { GmsiError } from '../errors.ts';
-import { drainClaimed, type WindowEnd } from '../pipeline/drain-claimed.ts';
+import { drainClaimed, refusalsBeforeTurning, type WindowEnd } from '../pipeline/drain-claimed.ts';
 import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
 import { claimOne } from '../warehouse/queries/claims.ts';
 import { withdrawLabelled } from '../warehouse/queries/queue.ts';
@@ -32,13 +32,13 @@ export async function drain(
 
 async function drainInPart(context: WorkerContext, parts: Parts, part: Part, window: number): Promise<void> {
   const { warehouse, leaseSeconds, events } = context;
-  const { load, lookBack, run } = part;
+  const { load, run, streak } = part;
   const { job, command, runId } = run;
   const { loadId } = load;
   const claimed = await withWarehouseRetries(() => claimOne(warehouse, window, { loadId, leaseSeconds }));
   if (!claimed) return;
 
-  const end = await drainClaimed(load, lookBack, claimed);
+  const end = await drainClaimed(load, claimed);
   const error = errorOf(end);
   events.emit({ type: 'window settled', job, command, windowId: window, loadId, as: end.is, error });
   if (end.is === 'given back' && end.ends) {
@@ -46,23 +46,23 @@ async function drainInPart(context: WorkerContext, parts: Parts, part: Part, win
     parts.leave(runId);
     return pauseJob(context, run, runId, error as Error);
   }
-  if (lookBack.wantsNewestFirst) await turnAround(context, runId);
-  const isHopeless = part.streak.count(end);
-  if (end.is !== 'failed') return;
+  const isHopeless = streak.count(end);
+  if (streak.refusals >= refusalsBeforeTurning) await turnAround(context, runId);
   if (isHopeless) {
     parts.leave(runId);
     await pauseJob(context, run, runId, error as Error);
   }
+  if (end.is !== 'failed') return;
   // What was refused would be refused again.
   if (!(error instanceof GmsiError) || error.kind === 'retryable') throw error;
 }
 
 function errorOf(end: WindowEnd): unknown {
-  if (end.is === 'failed') return end.error;
-  return end.is === 'given back' ? end.ends?.error : undefined;
+  if (end.is === 'given back') return end.ends?.error;
+  return 'error' in end ? end.error : undefined;
 }
 
-/** Old windows are refused: the newest ones will tell what it means, and the old ones that wait are not asked for before. */
+/** Old windows are refused: the newest ones go first, and the old ones that wait are not asked for before. */
 async function turnAround({ warehouse }: WorkerContext, runId: number): Promise<void> {
   await withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {

@@ -5,7 +5,6 @@ import type { LoadEnd } from '../pipeline/drain-claimed.ts';
 import { type FailureStreak, failureStreak } from '../pipeline/drain-claimed.ts';
 import { withLearnedReading } from '../pipeline/learned-reading.ts';
 import type { Load } from '../pipeline/load.ts';
-import { type LookBack, watchLookBack } from '../pipeline/look-back.ts';
 import { countingTotals, type OpenLoad, openLoad } from '../pipeline/open-load.ts';
 import { originOf } from '../pipeline/origin.ts';
 import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
@@ -20,10 +19,11 @@ import { planTask, runLabel } from './tasks.ts';
 export interface Part {
   readonly run: Run;
   readonly load: Load;
-  readonly lookBack: LookBack;
   readonly streak: FailureStreak;
   /** Windows that tasks of this worker are draining. */
   readonly inHand: Set<number>;
+  /** How often this worker has cut the run's refused windows. */
+  cutRounds: number;
 }
 
 interface OpenPart extends Part {
@@ -157,8 +157,7 @@ async function openPart(context: WorkerContext, runId: number): Promise<OpenPart
     const { load } = opened;
     events.emit({ type: 'load opened', job: run.job, command, loadId: load.loadId });
     return {
-      ...{ run, load, opened, service, inHand: new Set() },
-      lookBack: watchLookBack(warehouse, scope, load.loadId),
+      ...{ run, load, opened, service, inHand: new Set(), cutRounds: 0 },
       streak: failureStreak(job.service.concurrency),
     };
   } catch (error) {

@@ -1,4 +1,4 @@
-import { watchLookBack } from '../pipeline/look-back.ts';
+import { cutRefusedWindows } from '../pipeline/plan-windows.ts';
 import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import {
@@ -8,14 +8,7 @@ import {
   queueWindows,
   withdrawLabelled,
 } from '../warehouse/queries/queue.ts';
-import {
-  finishRun,
-  liveFailures,
-  type Run,
-  readRun,
-  refusedSince,
-  takeLiveSeries,
-} from '../warehouse/queries/runs.ts';
+import { finishRun, liveFailures, type Run, readRun, takeLiveSeries } from '../warehouse/queries/runs.ts';
 import { forgetPauses, readDefinition } from '../warehouse/queries/schedules.ts';
 import { countByState } from '../warehouse/queries/window-counts.ts';
 import type { RunsTable } from '../warehouse/tables/database.ts';
@@ -50,7 +43,8 @@ export async function tend(context: WorkerContext, parts: Parts, { run: runId }:
     }),
   );
   if (next.is !== 'empty') return;
-  if (await narrow(context, parts, next.run)) {
+  const part = await parts.peek(runId);
+  if (await cutRefusedWindows(warehouse, next.run.scope, part ? part.cutRounds++ : 0)) {
     await withWarehouseRetries(() => addTasks(warehouse, [tendTask(runId)]));
     return;
   }
@@ -72,14 +66,6 @@ async function supply(trx: Warehouse, run: Run, leaseSeconds: number): Promise<{
   if (series.length === 0) return {};
   await addTasks(trx, liveTasks(runId, command, series));
   return { after: again.busy };
-}
-
-/** Finds the first day that the service answers, where it was found to refuse older ones. */
-async function narrow({ warehouse }: WorkerContext, parts: Parts, run: Run): Promise<boolean> {
-  const part = await parts.peek(run.runId);
-  if (await part?.lookBack.narrow()) return true;
-  const known = await withWarehouseRetries(() => refusedSince(warehouse, run.scope, run.startedAt));
-  return known !== null && watchLookBack(warehouse, run.scope, part?.load.loadId ?? 0, known).narrow();
 }
 
 async function end(context: WorkerContext, { runId, scope, job, command, startedAt }: Run): Promise<void> {

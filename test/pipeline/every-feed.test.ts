@@ -141,7 +141,12 @@ describe.each(cases.filter(isLive))('the live twin of feed $feed', ({ feed, job:
   it('is read by a sync, and what both bring is one row', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock, tickerLookBackDays: null, volume: 3 });
+    await using sandbox = await startSandbox({
+      limits: null,
+      clock,
+      tickerHistoryLimitDays: null,
+      volume: 3,
+    });
     const since = { from: '2026-11-10', to: '2026-11-20' };
     const none = { countries: undefined, topics: undefined };
     const job = aJob({ feed, ...none, ...keys, start_date: since.from, end_date: 'today' });
@@ -162,7 +167,7 @@ describe.each(cases.filter(isLive))('the live twin of feed $feed', ({ feed, job:
 describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, columns }) => {
   it('is loaded exactly as the service has it, once, and kept covered', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, tickerLookBackDays: null });
+    await using sandbox = await startSandbox({ limits: null, clock, tickerHistoryLimitDays: null });
     const job = aJob({
       feed,
       countries: undefined,
@@ -203,7 +208,7 @@ describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, colum
     let now = '2026-10-15T00:00:00Z';
     const moving = () => new Date(now);
     await using sandbox = await startSandbox({
-      ...{ limits: null, clock: moving, tickerLookBackDays: null, volume: 3 },
+      ...{ limits: null, clock: moving, tickerHistoryLimitDays: null, volume: 3 },
       changes: { withdrawn: 0.3 },
     });
     const of = { from: '2026-10-01', to: '2026-10-10' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, type BackfillSetting, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -164,6 +164,53 @@ describe('a window that failed', () => {
       windows: { drained: 2, failed: 0 },
     });
     expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(['2026-03-11', '2026-03-01']);
+  });
+
+  it.each(['failed', 'pending', 'draining'] as const)(
+    'or is %s half-way keeps the pages that it has paid for though the job now asks for shorter ones',
+    async (state) => {
+      await using warehouse = await aWarehouse();
+      await using sandbox = await startSandbox({ limits: null });
+      const { db } = warehouse;
+      const scope = { ...us, from: '2026-03-01', to: '2026-03-20' };
+      sandbox.script([
+        { kind: 'server-error', times: 1e6, match: ({ token }) => token !== null },
+        { kind: 'server-error', times: 1e6, match: ({ token }) => token !== null },
+      ]);
+      const long = aJobFor(scope, { step: 'P20D', service: { ...inTurn, page_size: 50, max_attempts: 1 } });
+      expect((await runBackfill({ job: long, db, sandbox })).windows).toMatchObject({ failed: 1 });
+      const [half] = await windowsOf(db);
+      expect(half).toMatchObject({ state: 'failed', pages: 1 });
+      // As a run leaves it that is stopped, or killed: its load is over, so nobody holds it.
+      await db.updateTable('windows').set({ state }).execute();
+
+      const requests = watchRequests(sandbox);
+      const short = aJobFor(scope, { step: 'P10D', service: { ...inTurn, page_size: 100 } });
+      expect((await runBackfill({ job: short, db, sandbox })).outcome).toBe('done');
+      expect(requests[0]).toMatchObject({ token: half!.next_token, query: { limit: '50' } });
+      expect(firstPages(requests)).toEqual([]);
+      expect(await windowsOf(db)).toMatchObject([{ window_id: half!.window_id, state: 'drained' }]);
+      expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    },
+  );
+
+  it('whole because it was too long is asked for in shorter ones, also where it counts as refused', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+    const { db } = warehouse;
+    const scope = { ...us, from: '2026-03-01', to: '2026-05-29' };
+    const days = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 86_400_000;
+    const match = ({ query: { start_date, end_date } }: SeenRequest) =>
+      start_date !== undefined && days(start_date, end_date!) > 12;
+    sandbox.script([{ kind: 'refuse', status: 422, detail: 'too much at once', times: 1e6, match }]);
+    const long = aJobFor(scope, { step: 'P30D', service: inTurn });
+    expect((await runBackfill({ job: long, db, sandbox })).windows.refused).toBeGreaterThan(0);
+    const short = aJobFor(scope, { step: 'P10D', service: inTurn });
+    expect(await runBackfill({ job: short, db, sandbox })).toMatchObject({
+      outcome: 'done',
+      windows: { failed: 0, refused: 0 },
+    });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
   it('half-way begins again with smaller pages where the job now asks for those', async () => {

@@ -44,7 +44,7 @@ describe('a probe of a service', () => {
     record_order: 'newest-first',
     page_size: 'honoured',
     record_id: 'id',
-    look_back: { answered: '2016-11-19', refused: null, asked_on: '2026-11-20' },
+    history_limit: { answered: '2016-11-19', refused: null, asked_on: '2026-11-20' },
     token_lifetime: 'a minute or longer',
   };
   const cases: [string, SandboxOptions, object][] = [
@@ -58,14 +58,14 @@ describe('a probe of a service', () => {
     ],
     [
       'that reaches 100 days back',
-      { lookBackDays: 100 },
-      { look_back: { answered: '2026-08-12', refused: '2026-08-11', asked_on: '2026-11-20' } },
+      { historyLimitDays: 100 },
+      { history_limit: { answered: '2026-08-12', refused: '2026-08-11', asked_on: '2026-11-20' } },
     ],
     [
       'that reaches 20 days back and refuses pages above 70',
-      { lookBackDays: 20, pageCap: 70 },
+      { historyLimitDays: 20, pageCap: 70 },
       {
-        look_back: { answered: '2026-10-31', refused: '2026-10-30', asked_on: '2026-11-20' },
+        history_limit: { answered: '2026-10-31', refused: '2026-10-30', asked_on: '2026-11-20' },
         page_size: 'refused, 70 is taken',
         ...{ time_zone: { least: 0, most: 135 }, day_begin: null },
       },
@@ -103,7 +103,7 @@ describe('a probe of a service', () => {
     endDate: fc.constantFrom('inclusive', 'exclusive'),
     order: fc.constantFrom('newest-first', 'oldest-first'),
     tokenLifetimeMs: fc.constantFrom(null, 30_000, 90_000),
-    lookBackDays: fc.constantFrom(null, 20, 100, 1000),
+    historyLimitDays: fc.constantFrom(null, 20, 100, 1000),
     timeZone: fc.constantFrom(...(Object.keys(zones) as (keyof typeof zones)[])),
     pageCap: fc.constantFrom(10, 50, 1000),
     pageCapMode: fc.constantFrom('refuse', 'silent'),
@@ -144,7 +144,7 @@ describe('a probe of a service', () => {
     found: Record<FactName, FactValue | null>,
     options: typeof anyService extends fc.Arbitrary<infer Options> ? Options : never,
   ): void {
-    const { records, pageCap, pageCapMode, tokenLifetimeMs, lookBackDays, timeZone } = options;
+    const { records, pageCap, pageCapMode, tokenLifetimeMs, historyLimitDays, timeZone } = options;
     const [least, most] = zones[timeZone];
     const isNaive = records.times === 'naive';
     const words = {
@@ -166,10 +166,10 @@ describe('a probe of a service', () => {
     if (!isNaive) expect(['stated', null]).toContain(found.time_zone);
     else expectBounds(found.time_zone, least, most);
     expectBounds(found.day_begin, isNaive ? 0 : -most, isNaive ? 0 : -least);
-    if (found.look_back !== null) {
-      const { answered, refused } = found.look_back as { answered: string; refused: string | null };
+    if (found.history_limit !== null) {
+      const { answered, refused } = found.history_limit as { answered: string; refused: string | null };
       const oldest = (more: number) =>
-        new Date(now - ((lookBackDays ?? 1e5) + more) * 86_400_000).toISOString().slice(0, 10);
+        new Date(now - ((historyLimitDays ?? 1e5) + more) * 86_400_000).toISOString().slice(0, 10);
       expect(answered >= oldest(1)).toBe(true);
       expect(refused === null || refused < oldest(-1)).toBe(true);
     }
@@ -239,7 +239,7 @@ describe('what is probed', () => {
     expect(found).toMatchObject({
       end_date: 'exclusive',
       time_zone: 'stated',
-      look_back: { answered: '2026-08-22', refused: '2026-08-21' },
+      history_limit: { answered: '2026-08-22', refused: '2026-08-21' },
     });
     const rows = await warehouse.db.selectFrom('learned_facts').select('feed').distinct().execute();
     expect(rows).toEqual([{ feed: 'ticker-headlines' }]);
@@ -271,8 +271,8 @@ describe('what is probed', () => {
 describe('a later probe', () => {
   it('confirms what it finds again', async () => {
     await using warehouse = await aWarehouse();
-    await probed({ lookBackDays: 500 }, warehouse);
-    const { report } = await probed({ lookBackDays: 500 }, warehouse);
+    await probed({ historyLimitDays: 500 }, warehouse);
+    const { report } = await probed({ historyLimitDays: 500 }, warehouse);
     const standings = new Set(report.lessons.map(({ standing }) => standing));
     expect([...standings].filter((standing) => standing !== 'not learned')).toEqual(['confirmed']);
   });
@@ -281,10 +281,10 @@ describe('a later probe', () => {
     await using warehouse = await aWarehouse();
     await probed({}, warehouse);
     const before = await storedIn(warehouse);
-    const other: SandboxOptions = { endDate: 'exclusive', timeZone: 'Asia/Tokyo', lookBackDays: 300 };
+    const other: SandboxOptions = { endDate: 'exclusive', timeZone: 'Asia/Tokyo', historyLimitDays: 300 };
     const { report, found } = await probed(other, warehouse);
     const changed = report.lessons.filter(({ standing }) => standing === 'changed');
-    expect(changed.map(({ fact }) => fact)).toEqual(['end_date', 'time_zone', 'look_back']);
+    expect(changed.map(({ fact }) => fact)).toEqual(['end_date', 'time_zone', 'history_limit']);
     expect(describeChange(changed[0]!).found).toMatch(
       /^end_date, from "inclusive" \(learned [\d-]+\) to "exclusive"$/,
     );
@@ -293,6 +293,9 @@ describe('a later probe', () => {
 
     const { report: accepted } = await probed(other, warehouse, { accept: true });
     expect(accepted.lessons.filter(({ standing }) => standing === 'accepted')).toHaveLength(3);
-    expect(await storedIn(warehouse)).toMatchObject({ end_date: 'exclusive', look_back: found.look_back });
+    expect(await storedIn(warehouse)).toMatchObject({
+      end_date: 'exclusive',
+      history_limit: found.history_limit,
+    });
   });
 });

@@ -364,7 +364,7 @@ describe('a replay', () => {
 
 describe.each([...catalog.values()])('of feed $name', (feed) => {
   it('rejected records and empty columns end as if the names had been known from the start', async () => {
-    await using sandbox = await startSandbox({ limits: null, clock, tickerLookBackDays: null });
+    await using sandbox = await startSandbox({ limits: null, clock, tickerHistoryLimitDays: null });
     await using drifting = await aRewritingProxy(sandbox, renaming({}));
     await using warehouse = await aWarehouse();
     await using reference = await aWarehouse();

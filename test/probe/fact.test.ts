@@ -14,7 +14,7 @@ it.each<[string, FactValue, FactValue, boolean]>([
   ['bounds that do not', { least: 0, most: 0 }, { least: 15, most: 330 }, false],
   ['a word and bounds', 'stated', { least: 0, most: 0 }, false],
   [
-    'a look-back of 100 days, ten days later',
+    'a history limit of 100 days, ten days later',
     reach('2026-08-12', '2026-08-11'),
     reach('2026-08-22', '2026-08-21', '2026-11-30'),
     true,
@@ -26,19 +26,19 @@ it.each<[string, FactValue, FactValue, boolean]>([
     true,
   ],
   [
-    'a look-back that grew',
+    'a history limit that grew',
     reach('2026-08-12', '2026-08-11'),
     reach('2020-01-01', '2019-12-31', '2026-11-30'),
     false,
   ],
   [
-    'a look-back that shrank',
+    'a history limit that shrank',
     reach('2016-11-19', null),
     reach('2026-08-22', '2026-08-21', '2026-11-30'),
     false,
   ],
   [
-    'bounds of a look-back, and closer ones',
+    'bounds of a history limit, and closer ones',
     reach('2026-10-01', '2020-01-01'),
     reach('2024-01-01', '2023-12-31'),
     true,

@@ -65,7 +65,7 @@ test.each(NAMES)(
 );
 
 test.each(NAMES)('%s takes limits, dates and cursors as all feeds do', async (name) => {
-  const sandbox = await aSandbox({ lookBackDays: 60 });
+  const sandbox = await aSandbox({ historyLimitDays: 60 });
   const ask = async (query: Record<string, string | number>) => (await askFeed(sandbox, name, query)).status;
   expect(await ask({ limit: 1001 })).toBe(422);
   expect(await ask({ start_date: '2026-11-31' })).toBe(422);

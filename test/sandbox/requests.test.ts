@@ -37,8 +37,8 @@ test('with an exclusive end, a range that ends where it starts is empty', async 
   expect(json).toEqual({ data: [], limit: 100, has_more: false, next_token: null });
 });
 
-test('a start before the look-back is refused with the first day that is not', async () => {
-  const sandbox = await aSandbox({ lookBackDays: 365 });
+test('a start before the history limit is refused with the first day that is not', async () => {
+  const sandbox = await aSandbox({ historyLimitDays: 365 });
   const end_date = '2025-12-01';
   expect(await getPage(sandbox, { start_date: '2025-11-19', end_date })).toMatchObject({
     status: 400,

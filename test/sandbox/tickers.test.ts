@@ -120,8 +120,8 @@ test.each([
 });
 
 test('headlines of tickers reach 90 days back unless they may reach further', async () => {
-  const ask = async (tickerLookBackDays: number | null | undefined, start_date: string) => {
-    const sandbox = await aSandbox(tickerLookBackDays === undefined ? {} : { tickerLookBackDays });
+  const ask = async (tickerHistoryLimitDays: number | null | undefined, start_date: string) => {
+    const sandbox = await aSandbox(tickerHistoryLimitDays === undefined ? {} : { tickerHistoryLimitDays });
     return (await get(sandbox, PATH, { start_date, end_date: start_date })).status;
   };
   expect(await ask(undefined, '2026-08-22')).toBe(200);

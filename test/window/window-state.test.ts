@@ -14,6 +14,7 @@ const allowed: Record<string, string> = {
   'failed refuse': 'refused',
   'drained replan': 'pending',
   'refused replan': 'pending',
+  'refused doubt': 'failed',
 };
 
 describe('the states of a window', () => {

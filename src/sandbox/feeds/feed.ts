@@ -46,7 +46,7 @@ export interface PagedFeed extends Feed {
   readonly kind: 'paged';
   readonly method: 'GET' | 'POST';
   /** Days before today from which on an earlier `start_date` is refused, over and above the setting for all feeds. */
-  readonly lookBackDays?: (settings: SandboxSettings) => number | null;
+  readonly historyLimitDays?: (settings: SandboxSettings) => number | null;
 }
 
 /** A feed of the last hours, newest first, cut off at the limit. */

@@ -41,13 +41,13 @@ const series: Feed['series'] = ({ ticker: code = '' }, query, view) => {
   };
 };
 
-/** Historical headlines of an asset (service-document 4.5; parameters, fields and look-back from service-facts). */
+/** Historical headlines of an asset (service-document 4.5; parameters, fields and history limit from service-facts). */
 export const historicalTickerHeadlines: PagedFeed = {
   kind: 'paged',
   name: 'ticker-headlines',
   method: 'GET',
   route: '/v1/headlines/feed/historical/ticker/:ticker',
-  lookBackDays: ({ tickerLookBackDays }) => tickerLookBackDays,
+  historyLimitDays: ({ tickerHistoryLimitDays }) => tickerHistoryLimitDays,
   series,
 };
 

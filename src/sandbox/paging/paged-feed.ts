@@ -55,7 +55,7 @@ function ask(
   return {
     // The dates as they were sent: a default that moves on at midnight must not spoil a cursor.
     binding: JSON.stringify([feed.name, ...series.asked, limit, query.start_date, query.end_date]),
-    range: readRange(query, settings, feed.lookBackDays?.(settings) ?? null),
+    range: readRange(query, settings, feed.historyLimitDays?.(settings) ?? null),
     limit,
     view,
     itemsOfDay: byDayOf(view.zone, series.itemsOfDay),

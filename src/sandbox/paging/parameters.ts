@@ -21,7 +21,11 @@ export function pageSize(limit: number, { pageCap }: SandboxSettings): number {
 }
 
 /** `start_date` to `end_date`: the last 7 days by default, 90 days at most, under the setting's reading of the end. */
-export function readRange(query: Query, settings: SandboxSettings, lookBackDays: number | null): DayRange {
+export function readRange(
+  query: Query,
+  settings: SandboxSettings,
+  historyLimitDays: number | null,
+): DayRange {
   const today = zoneOf(settings.timeZone).dayOf(settings.clock().getTime());
   const first = readDay('start_date', query) ?? today - DEFAULT_DAYS_BACK;
   const end = readDay('end_date', query);
@@ -31,9 +35,9 @@ export function readRange(query: Query, settings: SandboxSettings, lookBackDays:
   if (last - first + 1 > MOST_DAYS) {
     throw new Refusal(422, `The date range must not exceed ${MOST_DAYS} days`);
   }
-  const lookBack = Math.min(settings.lookBackDays ?? Infinity, lookBackDays ?? Infinity);
-  if (first < today - lookBack) {
-    throw new Refusal(400, `start_date must not be before ${formatDay(today - lookBack)}`);
+  const longest = Math.min(settings.historyLimitDays ?? Infinity, historyLimitDays ?? Infinity);
+  if (first < today - longest) {
+    throw new Refusal(400, `start_date must not be before ${formatDay(today - longest)}`);
   }
   return { first, last };
 }

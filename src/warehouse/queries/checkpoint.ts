@@ -39,6 +39,7 @@ export async function advanceCheckpoint(
     .updateTable('windows')
     .set((eb) => ({
       next_token: nextToken,
+      refused_with: null,
       pages: eb('pages', '+', 1),
       records: eb('records', '+', counts.records),
       rows_inserted: eb('rows_inserted', '+', counts.inserted),

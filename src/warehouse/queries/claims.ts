@@ -35,9 +35,19 @@ export interface ClaimedWindow {
 }
 
 /**
- * Claims the next window of a job: half-drained ones first, then in the order asked for, all series in turn. Free are
- * pending windows, windows that failed before this run began, and those of a run that has been silent for longer than
- * the lease.
+ * Which windows are drained first. Steps, so that each is the head of an index scan, however many windows are pending. What failed
+ * before comes last: a run that gives up after many failures would else meet the same ones again, and never the others.
+ */
+export const claimSteps: readonly RawBuilder<boolean>[] = [
+  sql`w.next_token is not null`,
+  sql`w.next_token is null and w.state <> 'failed'`,
+  sql`w.next_token is null and w.state = 'failed'`,
+];
+
+/**
+ * Claims the next window of a job: half-drained ones first, then in the order asked for, all series in turn, and what failed
+ * before last. Free are pending windows, windows that failed before this run began, and those of a run that has been silent
+ * for longer than the lease.
  */
 export async function claimWindow(
   db: Kysely<Database>,
@@ -45,8 +55,7 @@ export async function claimWindow(
   run: Claimant & { order: 'newest-first' | 'oldest-first' },
 ): Promise<ClaimedWindow | undefined> {
   const direction = sql.raw(run.order === 'newest-first' ? 'desc' : 'asc');
-  // Two steps, so that each is the head of an index scan, however many windows are pending.
-  for (const step of [sql`w.next_token is not null`, sql`w.next_token is null`]) {
+  for (const step of claimSteps) {
     const { rows } = await sql<ClaimedWindow>`
       update gmsi.windows set state = 'draining', load_id = ${run.loadId}, attempts = attempts + 1, restarts = 0
       where window_id = (
@@ -141,10 +150,8 @@ export async function forgetCursor(
     .execute();
 }
 
-/** How a window is left before its end. */
-export type Leaving =
-  | { readonly event: 'fail' | 'refuse'; readonly error: string }
-  | { readonly event: 'release' };
+/** How a window is left before its end; one that was refused, by `leaveRefused`. */
+export type Leaving = { readonly event: 'fail'; readonly error: string } | { readonly event: 'release' };
 
 /** Leaves a claimed window at its checkpoint. */
 export async function leaveWindow(
@@ -156,7 +163,9 @@ export async function leaveWindow(
     .updateTable('windows')
     .set({
       state: nextWindowState('draining', leaving.event)!,
-      ...(leaving.event === 'release' ? {} : { last_error: leaving.error, finished_at: sql<Date>`now()` }),
+      ...(leaving.event === 'release'
+        ? {}
+        : { last_error: leaving.error, refused_with: null, finished_at: sql<Date>`now()` }),
     })
     .where('window_id', '=', at.windowId)
     .where('state', '=', 'draining')

@@ -112,7 +112,10 @@ function standingWindows(scope: WindowScope): RawBuilder<unknown> {
       group by 1, 2, 3, 4`;
 }
 
-/** Takes back windows that have no page yet and are longer than a window may now be: they are planned afresh. */
+/**
+ * Takes back windows that are longer than a window may now be: they are planned afresh. A refused one, too, since what was
+ * refused was the long one; never one with a cursor, whose pages would have to be paid for again.
+ */
 export async function dropLongWindows(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -120,7 +123,7 @@ export async function dropLongWindows(
 ): Promise<void> {
   await sql`
     delete from gmsi.windows w
-    where ${inScope(scope)} and w.state in ('pending', 'failed') and w.next_token is null
+    where ${inScope(scope)} and w.state in ('pending', 'failed', 'refused') and w.next_token is null
       and w.last_day - w.first_day + 1 > ${maxDays}::int
   `.execute(db);
 }
@@ -164,15 +167,7 @@ export async function insertWindows(
   `.execute(db);
 }
 
-/**
- * Forgets refused windows, so that their days are planned afresh: all of a job's, or only those that begin before its
- * period, which now asks for fewer days than were refused together.
- */
-export async function forgetRefused(
-  db: Kysely<Database>,
-  scope: WindowScope,
-  which: 'all' | 'begun before',
-): Promise<void> {
-  const before = which === 'all' ? sql`` : sql`and w.first_day < ${scope.from}::date`;
-  await sql`delete from gmsi.windows w where ${inScope(scope)} and w.state = 'refused' ${before}`.execute(db);
+/** Forgets the refused windows of a job, so that their days are planned afresh. */
+export async function forgetRefused(db: Kysely<Database>, scope: WindowScope): Promise<void> {
+  await sql`delete from gmsi.windows w where ${inScope(scope)} and w.state = 'refused'`.execute(db);
 }

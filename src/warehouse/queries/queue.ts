@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../tables/database.ts';
-import { isSilent } from './claims.ts';
+import { claimSteps, isSilent } from './claims.ts';
 import { inScope, isOpen, type WindowScope } from './window-scope.ts';
 
 /** graphile-worker's own schema; only what it documents of it is used: its functions and its view of jobs. */
@@ -61,7 +61,7 @@ export interface DrainTasks {
 }
 
 /**
- * Queues windows of a run that are free: half-drained ones first, then the newest or oldest days, all series in turn. Free are
+ * Queues windows of a run that are free, in the order of `claimSteps`, then the newest or oldest days, all series in turn. Free are
  * pending ones, those that failed before the run began, and those of a load that has been silent for longer than the lease.
  * @returns how many were queued
  */
@@ -74,8 +74,7 @@ export async function queueWindows(
 ): Promise<number> {
   const direction = sql.raw(run.newestFirst ? 'desc' : 'asc');
   let queued = 0;
-  // Two steps, so that each is the head of an index scan, however many windows are pending.
-  for (const step of [sql`w.next_token is not null`, sql`w.next_token is null`]) {
+  for (const step of claimSteps) {
     if (queued >= atMost) break;
     const { rows } = await sql<{ queued: number }>`
       with free as materialized (

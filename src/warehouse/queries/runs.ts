@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database, Day, JobCommand, RunsTable } from '../tables/database.ts';
-import { inScope, type SeriesKey, type WindowScope } from './window-scope.ts';
+import type { SeriesKey, WindowScope } from './window-scope.ts';
 
 /** A run of a job that workers share. */
 export interface Run {
@@ -187,19 +187,6 @@ export async function drainNewestFirst(db: Kysely<Database>, runId: number): Pro
     .where('newest_first', '=', false)
     .executeTakeFirst();
   return numUpdatedRows === 1n;
-}
-
-/** The youngest day that the service was found to refuse since a run began; `null` where none was. */
-export async function refusedSince(
-  db: Kysely<Database>,
-  scope: WindowScope,
-  since: Date,
-): Promise<Day | null> {
-  const { rows } = await sql<{ day: Day | null }>`
-    select max(w.first_day) as day from gmsi.windows w
-    where ${inScope(scope)} and w.state = 'refused' and w.finished_at >= ${since}
-  `.execute(db);
-  return rows[0]!.day;
 }
 
 /** True where a sync of a job is under way on workers that are alive. */

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { WindowState } from '../../window/window-state.ts';
 import type { Database } from '../tables/database.ts';
+import { nextToAskAgain } from './refusals.ts';
 import { inScope, isOpen, type WindowScope } from './window-scope.ts';
 
 export type WindowsByState = Record<WindowState, number>;
@@ -14,15 +15,17 @@ export async function countByState(db: Kysely<Database>, scope: WindowScope): Pr
   return { ...none, ...Object.fromEntries(rows.map(({ state, windows }) => [state, windows])) };
 }
 
-/** Open windows of a job by their length in days; with `refused`, those that were refused as well. */
+/** Windows that a run drains, by their length in days: the open ones, and of the refused ones a few, or all. */
 export async function countByLength(
   db: Kysely<Database>,
   scope: WindowScope,
-  include: { refused: boolean },
+  refused: 'a few' | 'all',
 ): Promise<{ days: number; windows: number }[]> {
   const { rows } = await sql<{ days: number; windows: number }>`
     select w.last_day - w.first_day + 1 as days, count(*) as windows from gmsi.windows w
-    where ${inScope(scope)} and (${isOpen} or (${include.refused}::boolean and w.state = 'refused')) group by 1
+    where ${inScope(scope)} and (${isOpen} or (w.state = 'refused'
+      and (${refused} = 'all' or w.window_id in (select window_id from ${nextToAskAgain(scope)} as next))))
+    group by 1
   `.execute(db);
   return rows;
 }

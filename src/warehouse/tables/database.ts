@@ -42,6 +42,7 @@ export interface WindowsTable extends SeriesColumns {
   attempts: Generated<number>;
   restarts: Generated<number>;
   last_error: string | null;
+  refused_with: number | null;
   planned_at: GeneratedTimestamp;
   finished_at: Timestamp | null;
 }

@@ -8,7 +8,7 @@ const farthest = 3653;
 const span = 30;
 
 /** A search for how far back the service answers, to be gone on with as requests can be spared. */
-export interface LookBackSearch {
+export interface HistoryLimitSearch {
   goOn(mayAsk: () => boolean): Promise<void>;
   finding(): Finding;
 }
@@ -18,11 +18,11 @@ export interface LookBackSearch {
  * ten years), or at once for the day that the words of a refusal name, which is believed only if it is answered.
  * @param known the oldest `start_date` that has been answered already, and the youngest that was refused, if one was
  */
-export function searchLookBack(
+export function searchHistoryLimit(
   today: Temporal.PlainDate,
   known: { readonly answered: string; readonly refused: string | null },
   ask: (range: Range) => Promise<Reply>,
-): LookBackSearch {
+): HistoryLimitSearch {
   let { answered, refused } = known;
   const seen = refused === null ? [] : [`${refused} was refused`];
   let hint: string | undefined;
