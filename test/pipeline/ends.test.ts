@@ -55,15 +55,15 @@ describe('a run in which windows fail', () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock });
     const { db } = warehouse;
-    const job = aJobFor(scope, { step: 'P10D', service: { ...service, concurrency: 2 } });
+    const job = aJobFor(scope, { step: 'P10D', service: { ...service, concurrency: 2, max_attempts: 1 } });
     // One request is under way, and held, until so many others have failed that the run is hopeless.
-    let refused = 0;
+    let failed = 0;
     let first = true;
     let hopeless = () => {};
     const whenHopeless = new Promise<void>((resolve) => {
       hopeless = resolve;
     });
-    sandbox.script([{ ...refusal, match: ({ path }) => path.includes('/feed/') }]);
+    sandbox.script([{ kind: 'server-error', times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
     const result = await runBackfill({
       ...{ job, db, sandbox, clock },
       async aroundPage(ask) {
@@ -76,11 +76,11 @@ describe('a run in which windows fail', () => {
           return await ask();
         } finally {
           // As many as may fail in a row: 10 and the concurrency.
-          if (++refused === 12) setTimeout(hopeless);
+          if (++failed === 12) setTimeout(hopeless);
         }
       },
     });
-    expect(refused).toBe(12);
+    expect(failed).toBe(12);
     expect(result).toMatchObject({ outcome: 'failed', error: expect.any(KeyRefused) });
     expect(result.windows).toMatchObject({ draining: 0, failed: 12 });
   });
