@@ -152,6 +152,10 @@ program
   .option('--topic <name...>', 'only these topics, where no job is given')
   .option('--out <folder>', 'folder to make (export/ and the name of the job or feed)')
   .option('--overwrite', 'replace an export that stands there')
+  .option(
+    '--defuse-formulas',
+    'CSV only: put an apostrophe before texts that a spreadsheet would run as a formula; left as they are without it',
+  )
   .action(runs(exportCommand));
 program
   .command('rollup')

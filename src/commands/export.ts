@@ -30,6 +30,7 @@ export interface ExportOptions {
   readonly topic?: readonly string[];
   readonly out?: string;
   readonly overwrite?: boolean;
+  readonly defuseFormulas?: boolean;
 }
 
 /** What of the options does not depend on the warehouse. */
@@ -43,17 +44,22 @@ export async function exportCommand(
 ): Promise<number> {
   const startedAt = performance.now();
   const times = readTimes(options, session.clock());
+  if (options.defuseFormulas && options.format !== 'csv') {
+    throw new ConfigError('--defuse-formulas is for CSV: no spreadsheet runs what a Parquet file holds.', {
+      hint: 'Leave it out, or add --format csv.',
+    });
+  }
   const { exportTable } = await loadExporter();
   // As it is: whoever may only read it, or reads a standby, exports too.
   await using warehouse = await openWarehouse(session, 'as-is');
   await refuseUnmade(warehouse.db);
   await refuseUnsettled(warehouse.db, times.asOf);
   const { scope, name } = await scopeFor(session, warehouse.db, jobName, options, times);
-  const { format, overwrite = false, out = join('export', name) } = options;
+  const { format, overwrite = false, out = join('export', name), defuseFormulas = false } = options;
   using progress = showRows(session);
   const { onRows } = progress;
-  const run = { warehouse: warehouse.db, scope, format, overwrite, out, stop: session.stop, onRows };
-  const exported = await exportTable(run);
+  const run = { warehouse: warehouse.db, scope, format, defuseFormulas, overwrite, out };
+  const exported = await exportTable({ ...run, stop: session.stop, onRows });
   const seconds = (performance.now() - startedAt) / 1000;
   if (session.json) printJson(summaryOf(exported, seconds));
   else print(describe(exported, seconds));
@@ -208,11 +214,20 @@ function describe({ out, manifest, series, months, bytes }: Exported, seconds: n
     ['files', `${number(files.length)} of ${format}, ${(bytes / 1e6).toFixed(1)} MB`],
     [plural[partitioned_by[0]] ?? `${partitioned_by[0]}s`, series],
     ['months', months],
+    ['formulas', formulas(manifest)],
     ['checked', 'read again: rows and sums of scores are those of the warehouse'],
     ['took', duration(seconds)],
     ['where', out],
   ]);
   return `${lines}\n`;
+}
+
+/** Said of CSV, which people open in spreadsheets: its texts are whatever somebody has published. */
+function formulas({ formulas_defused }: Exported['manifest']): string | null {
+  if (formulas_defused === null) return null;
+  return formulas_defused
+    ? 'defused: an apostrophe stands before each text that begins with = + - @'
+    : 'not defused: a spreadsheet may run texts that begin with = + - @ (--defuse-formulas)';
 }
 
 function daysOf({ from, to }: Exported['manifest']): string {

@@ -5,7 +5,7 @@ import { namedDatabaseError } from '../warehouse/errors.ts';
 import { type ExportScope, inOneState, rowsOf } from '../warehouse/queries/export-rows.ts';
 import type { Snapshot } from '../warehouse/queries/run-check.ts';
 import { checkFiles } from './check-files.ts';
-import type { ExportFormat } from './file-formats.ts';
+import { type ExportFormat, withoutFormulas } from './file-formats.ts';
 import { describeExport, type Manifest, writeManifest } from './manifest.ts';
 import { type DuckDB, openDuckDB } from './open-duckdb.ts';
 import { type ExportPlan, folderOf, planExport } from './plan-export.ts';
@@ -17,6 +17,8 @@ export interface ExportContext {
   readonly warehouse: Warehouse;
   readonly scope: ExportScope;
   readonly format: ExportFormat;
+  /** Only of CSV: whether texts that a spreadsheet would run as formulas get an apostrophe before them. */
+  readonly defuseFormulas?: boolean;
   readonly out: string;
   /** Whether an export that stands there is replaced. */
   readonly overwrite: boolean;
@@ -57,7 +59,9 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
     stop.throwIfAborted();
     throw namedDatabaseError(error);
   });
-  const manifest = describeExport({ scope, plan, format, files, exported_at: moment, gmsi: version });
+  const formulas_defused = format === 'csv' ? (context.defuseFormulas ?? false) : null;
+  const made = { scope, plan, format, formulas_defused, files, exported_at: moment, gmsi: version };
+  const manifest = describeExport(made);
   const { partitions } = plan;
   const sizes = {
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
@@ -80,9 +84,12 @@ interface Writing {
 }
 
 async function writeFiles(context: ExportContext, writing: Writing): Promise<WrittenFile[]> {
-  const { scope, format, stop, rowsPerFile = usualRowsPerFile, onRows = () => {} } = context;
+  const { scope, format, defuseFormulas, stop, rowsPerFile = usualRowsPerFile, onRows = () => {} } = context;
   const { snapshot, plan, duckdb, root } = writing;
-  const writer = { duckdb, stage: createStage(duckdb, plan.columns), format, root, rowsPerFile };
+  const writer = {
+    ...{ duckdb, stage: createStage(duckdb, plan.columns), format, root, rowsPerFile },
+    ...(defuseFormulas && { select: withoutFormulas(plan.columns) }),
+  };
   const read = {
     columns: plan.columns.map(({ name }) => name),
     atMost: Math.min(chunkRows, rowsPerFile),

@@ -1,6 +1,6 @@
 import type { ExportColumn } from '../warehouse/queries/export-rows.ts';
 import type { ExportPlan } from './plan-export.ts';
-import { literal } from './quote.ts';
+import { identifier, literal } from './quote.ts';
 
 export type ExportFormat = 'parquet' | 'csv';
 
@@ -40,4 +40,22 @@ export function readFiles(
   // An empty text is written as "", and only what is not there as nothing at all.
   const dialect = `auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', nullstr = '', allow_quoted_nulls = false`;
   return `read_csv(${list}, ${dialect}, columns = {${declared}}, ${hive})`;
+}
+
+/** What spreadsheets take for the beginning of a formula, in their full width as well; a line break and a tab may precede it. */
+const formulaSigns = [...'=+-@＝＋－＠\t\r\n'];
+
+/** A table with an apostrophe before each text, and each column's name, that a spreadsheet would run as a formula. */
+export function withoutFormulas(columns: readonly ExportColumn[]): (table: string) => string {
+  const signs = formulaSigns.map((sign) => `chr(${sign.codePointAt(0)})`).join(', ');
+  const selected = columns.map((column) => {
+    const value = identifier(column.name);
+    const isText = duckdbType(column) === 'VARCHAR';
+    const defused = isText
+      ? `case when left(${value}, 1) in (${signs}) then '''' || ${value} else ${value} end`
+      : value;
+    const name = formulaSigns.includes(column.name[0]!) ? `'${column.name}` : column.name;
+    return `${defused} as ${identifier(name)}`;
+  });
+  return (table) => `(select ${selected.join(', ')} from ${table})`;
 }

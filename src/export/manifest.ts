@@ -15,6 +15,8 @@ export interface Manifest {
   readonly gmsi: string;
   readonly table: string;
   readonly format: ExportFormat;
+  /** Whether texts that a spreadsheet would run as formulas have an apostrophe before them; `null` for Parquet. */
+  readonly formulas_defused: boolean | null;
   /** The moment of the state that was read, and `as_of` that of the state that was asked for. */
   readonly exported_at: Date;
   readonly as_of: string | null;
@@ -33,7 +35,7 @@ export interface Manifest {
   readonly files: readonly WrittenFile[];
 }
 
-interface Made extends Pick<Manifest, 'format' | 'files' | 'exported_at' | 'gmsi'> {
+interface Made extends Pick<Manifest, 'format' | 'formulas_defused' | 'files' | 'exported_at' | 'gmsi'> {
   readonly scope: ExportScope;
   readonly plan: ExportPlan;
 }

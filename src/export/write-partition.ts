@@ -23,6 +23,8 @@ export interface PartWriter {
   readonly root: string;
   /** The most rows of a file: as many are in memory at a time. */
   readonly rowsPerFile: number;
+  /** What is written of the staged table: a part of a statement; the table as it is if left out. */
+  readonly select?: (table: string) => string;
 }
 
 /**
@@ -49,12 +51,15 @@ export async function writePartition(
   return files;
 }
 
-async function writePart({ duckdb, stage, format, root }: PartWriter, path: string): Promise<WrittenFile> {
+async function writePart(
+  { duckdb, stage, format, root, select = (table) => table }: PartWriter,
+  path: string,
+): Promise<WrittenFile> {
   const { rows } = stage;
   const file = join(root, path);
   await stage.drain((table) =>
     // The rows are DuckDB's own by now: what goes wrong is not theirs.
-    writable(() => duckdb.run(`copy ${table} to ${literal(file)} ${writeOptions[format]}`)),
+    writable(() => duckdb.run(`copy ${select(table)} to ${literal(file)} ${writeOptions[format]}`)),
   );
   const { size } = await stat(file);
   return { path, rows, bytes: size };

@@ -58,6 +58,17 @@ describe('gmsi export', () => {
     );
   });
 
+  it('says of CSV whether a spreadsheet would run its texts, and defuses nothing else', async () => {
+    const csv = ['export', '--format', 'csv', '--overwrite'];
+    expect((await gmsi(csv, setting)).stdout).toMatch(/^formulas +not defused: .*--defuse-formulas/m);
+    expect((await gmsi([...csv, '--defuse-formulas'], setting)).stdout).toMatch(/^formulas +defused: /m);
+    const parquet = await gmsi(['export', '--defuse-formulas'], setting);
+    expect(parquet).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--defuse-formulas is for CSV'),
+    });
+  });
+
   it('writes what a job loads, and its period unless told otherwise; --json says it to a program', async () => {
     const run = ['export', 'us', '--format', 'csv', '--to', '2024-01-31', '--out', 'there', '--json'];
     const { code, stdout } = await gmsi(run, setting);
