@@ -78,6 +78,7 @@ function runs<Args extends unknown[]>(run: Run<Args>, { readable = false } = {})
       readable: readable || screen !== undefined,
       ...(screen && { to: screen }),
     });
+    for (const warning of config.warnings) log.warn(warning);
     const session: Session = {
       ...{ config, log, json, clock: () => new Date(), stop: stopOnSignals(screen ?? errorOutput) },
       progress: quiet ? 'none' : (screen ?? 'lines'),

@@ -1,8 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { config as readDotenv } from 'dotenv';
+import { distance } from 'fastest-levenshtein';
+import { readDotenvFile } from './dotenv-file.ts';
 import { ConfigError } from './errors.ts';
+import { nearest } from './nearest.ts';
 import { Secret } from './secret.ts';
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -34,6 +36,8 @@ export interface Config {
   readonly metrics: { readonly host: string; readonly port: number | undefined };
   /** Whether traces are exported; the SDK reads the variables `OTEL_*` itself. */
   readonly tracing: boolean;
+  /** What a person should know of it, a line each. */
+  readonly warnings: readonly string[];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -43,7 +47,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @throws ConfigError where a variable cannot be meant as it is; never shows a key or an address with a password.
  */
 export function readConfig(processEnvironment: Environment = process.env, cwd = process.cwd()): Config {
-  const env = { ...readDotenvFile(cwd), ...withoutEmpty(processEnvironment) };
+  const env = { ...readDotenv(cwd), ...withoutEmpty(processEnvironment) };
   return {
     apiKey: readApiKey(env, cwd),
     baseUrl: readBaseUrl('GMSI_BASE_URL', env.GMSI_BASE_URL),
@@ -56,6 +60,7 @@ export function readConfig(processEnvironment: Environment = process.env, cwd = 
     alertWebhook: readAlertWebhook(env.GMSI_ALERT_WEBHOOK_URL),
     metrics: { host: env.GMSI_METRICS_HOST?.trim() ?? '127.0.0.1', port: readPort(env.GMSI_METRICS_PORT) },
     tracing: readTracing(env),
+    warnings: unknownSettings(env),
   };
 }
 
@@ -73,12 +78,42 @@ export function environmentForPsql(processEnvironment: Environment = process.env
   );
 }
 
-function readDotenvFile(cwd: string): Environment {
-  const path = join(cwd, '.env');
-  if (!existsSync(path)) return {};
-  const values: Record<string, string> = {};
-  const { error } = readDotenv({ path, processEnv: values, quiet: true });
-  if (error) throw new ConfigError(`${path} cannot be read: ${error.message}`, { cause: error });
+/** Every `GMSI_*` there is; the last two are read by docker-compose.yml. */
+export const settings = [
+  ...[
+    'GMSI_API_KEY',
+    'GMSI_API_KEY_FILE',
+    'GMSI_BASE_URL',
+    'GMSI_LIVE_BASE_URL',
+    'GMSI_SEND_KEY_UNENCRYPTED',
+  ],
+  ...['GMSI_HOME', 'GMSI_LEASE_SECONDS', 'GMSI_ALERT_WEBHOOK_URL', 'GMSI_METRICS_HOST', 'GMSI_METRICS_PORT'],
+  ...['GMSI_JOBS', 'GMSI_IMAGE'],
+];
+
+/** True for a name that is safe to show, and whose value this program or one that it relies on reads. */
+function isSetting(name: string): boolean {
+  return settings.includes(name) || /^(DATABASE_URL|LOG_LEVEL|PG[A-Z]+|OTEL_[A-Z_]+)$/.test(name);
+}
+
+/** What Kubernetes puts into every pod beside a service called `gmsi…`. */
+const ofKubernetes = /_SERVICE_(HOST|PORT)\w*=|_PORT_\d+_(TCP|UDP|SCTP)\w*=|=(tcp|udp|sctp):/;
+
+/** A line for each variable that looks like a setting of ours and is none, with the one that was likely meant. */
+function unknownSettings(env: Environment): string[] {
+  return Object.entries(env)
+    .filter(([name, value]) => !settings.includes(name) && !ofKubernetes.test(`${name}=${value}`))
+    .filter(([name]) => /^GMSI[^A-Z0-9]/i.test(name))
+    .map(([name]) => {
+      const shown = name.slice(0, 60);
+      const near = nearest(name, settings);
+      const meant = near && distance(near, name.toUpperCase()) <= 3 ? near : undefined;
+      return `${shown} is set, but there is no such setting: ${meant ? `did you mean ${meant}?` : 'it does nothing'}`;
+    });
+}
+
+function readDotenv(cwd: string): Environment {
+  const values = readDotenvFile(join(cwd, '.env'), isSetting);
   // pg reads PG* by itself and OpenTelemetry OTEL_*, from the environment of the process only.
   for (const [name, value] of Object.entries(values)) {
     if (/^(PG|OTEL_)/.test(name)) process.env[name] ??= value;

@@ -27,7 +27,7 @@ export async function runCommand(
       warehouse: { kind: 'url', url: new Secret(warehouse.url) },
       home: '/nonexistent',
       logLevel: 'debug',
-      ...{ alertWebhook: undefined, metrics: { host: '127.0.0.1', port: 0 }, tracing: false },
+      ...{ alertWebhook: undefined, metrics: { host: '127.0.0.1', port: 0 }, tracing: false, warnings: [] },
       leaseSeconds: 30,
     },
     log,
