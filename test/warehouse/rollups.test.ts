@@ -1,10 +1,11 @@
 import fc from 'fast-check';
-import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { sql, type Transaction } from 'kysely';
+import { expect, it, vi } from 'vitest';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { upsertRows } from '../../src/warehouse/queries/upsert-rows.ts';
-import { writeTransaction } from '../../src/warehouse/write-transaction.ts';
+import type { Database } from '../../src/warehouse/tables/database.ts';
+import { type WriteTransaction, writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aStep, empty, hours, take } from './a-history.ts';
 import { aRow, idOf, series, upsert } from './a-row.ts';
@@ -27,7 +28,44 @@ it('the rollups are at any moment what the headlines add up to, and a rebuild ch
   );
 });
 
-it('two transactions that write the same hour at once are both in its sum', async () => {
+it.each([
+  ['the same hour', '2026-10-31T22:50:00Z'],
+  ['another hour of the same day', '2026-10-31T20:00:00Z'],
+])('of two transactions at once the later one sees the rows of the earlier: it writes %s', async (_, at) => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  const row = (number: number, published_at: string, directional_score: number) =>
+    aRow({ headline_id: idOf(number), published_at, directional_score });
+  // So that there is a partition, and a sum of the day that both change.
+  await upsert(db, [row(1, '2026-10-31T10:00:00Z', 0.1)]);
+  const provenance = { series, loadId: 1, windowId: null, isBackfilled: true };
+  // Not bounded in time as the pages of a load are: the first one is held open until the second one waits.
+  const write = (trx: Transaction<Database>, one: ReturnType<typeof aRow>) =>
+    upsertRows(trx as WriteTransaction, gmsiHeadlines.table, [one], provenance);
+  const first = await db.startTransaction().execute();
+  await write(first, row(2, '2026-10-31T22:10:00Z', 0.2));
+  const second = db.transaction().execute((trx) => write(trx, row(3, at, 0.4)));
+  try {
+    await vi.waitFor(
+      async () => {
+        const { rows } = await sql`
+          select from pg_locks where not granted and pid in (
+            select pid from pg_stat_activity where datname = current_database())
+        `.execute(db);
+        expect(rows).toHaveLength(1);
+      },
+      { timeout: 20_000, interval: 10 },
+    );
+  } finally {
+    await first.commit().execute();
+    await second;
+  }
+  const written = await rollups(db);
+  expect(written).toEqual(await recomputed(db));
+  expect(written.filter(({ span }) => span === 'day')).toMatchObject([{ headline_count: 3 }]);
+});
+
+it('any number of transactions that write the same hours at once are all in their sums', async () => {
   await using warehouse = await aWarehouse({ connections: 4 });
   const { db } = warehouse;
   const pages = Array.from({ length: 8 }, (_, page) =>
