@@ -7,12 +7,13 @@ import { accessTo, aFolder, gmsi, type Running, startGmsi } from './gmsi.ts';
 import { jobFor, quarter } from './jobs.ts';
 
 const service = { concurrency: 4, page_size: 50 };
-const slowly = { ...service, rate: 30, burst: 5 };
 
 it('drains a job between four workers, each page asked for by one of them; only one of them has the job file', async () => {
   await using setting = await aSetting();
   const { warehouse, sandbox, cli, bare, folder } = setting;
-  await folder.write('jobs/shared.yaml', jobFor(quarter, { service: { ...service, rate: 100, burst: 10 } }));
+  await folder.write('jobs/shared.yaml', jobFor(quarter, { service }));
+  // So slow that none of them can drain it all before the others have begun.
+  sandbox.script([{ kind: 'latency', ms: 300, times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
   const workers = [1, 2, 3, 4].map((n) =>
     setting.start(['work', '--concurrency', '2'], n === 1 ? cli : bare),
   );
@@ -38,13 +39,19 @@ it('drains a job between four workers, each page asked for by one of them; only 
 it('loses nothing to a kill: what the worker held moves on once its lease is over', async () => {
   await using setting = await aSetting();
   const { warehouse, sandbox, cli, folder } = setting;
-  const job = await folder.write('slow.yaml', jobFor(quarter, { service: slowly }));
+  const job = await folder.write(
+    'held.yaml',
+    jobFor(quarter, { service: { ...service, headers_timeout: 'PT10M' } }),
+  );
+  // Of four windows the second page never comes while this worker lives, however long the other takes to start.
+  sandbox.script([{ kind: 'latency', ms: 3_600_000, times: 4, match: ({ token }) => token !== null }]);
   const killed = setting.start(['work', '--concurrency', '4'], cli);
   expect(await gmsi(['backfill', job, '--enqueue'], cli)).toMatchObject({ code: 0 });
   await vi.waitFor(async () => {
     const halfDrained = (await windowsOf(warehouse.db)).filter((w) => w.state === 'draining' && w.pages > 0);
     expect(halfDrained, killed.stderr).toHaveLength(4);
-  }, 30_000);
+    expect(sandbox.stats().faults).toMatchObject({ latency: 4 });
+  }, 60_000);
   const other = setting.start(['work'], cli);
   await atWork(warehouse, 2);
   killed.kill('SIGKILL');
@@ -69,12 +76,17 @@ describe.each([
   it(`commits the pages in hand, leaves the rest to others at once, and exits with ${code}`, async () => {
     await using setting = await aSetting();
     const { warehouse, sandbox, cli, folder } = setting;
-    const job = await folder.write('slow.yaml', jobFor(quarter, { service: slowly }));
+    const job = await folder.write('slow.yaml', jobFor(quarter, { service }));
+    // So slow that it is in the middle when it is told to stop, however late that is.
+    sandbox.script([
+      { kind: 'latency', ms: 1_000, times: 1e6, match: ({ path }) => path.includes('/feed/') },
+    ]);
     const stopped = setting.start(['work'], cli);
     expect(await gmsi(['backfill', job, '--enqueue'], cli)).toMatchObject({ code: 0 });
-    await vi.waitFor(() => expect(sandbox.stats().pages, stopped.stderr).toBeGreaterThan(20), 30_000);
+    await vi.waitFor(() => expect(sandbox.stats().pages, stopped.stderr).toBeGreaterThan(8), 60_000);
     stopped.kill(signal);
     expect(await stopped.ended).toMatchObject({ code });
+    sandbox.script([]);
 
     const left = await windowsOf(warehouse.db);
     expect(left.filter(({ state }) => state === 'draining')).toEqual([]);
