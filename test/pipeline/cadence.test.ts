@@ -15,11 +15,11 @@ const dayMs = 24 * 3600 * 1000;
 const begin = Date.parse('2040-03-01T02:00:00Z');
 const scope: TruthScope = {
   countries: ['US', 'MT'],
-  topics: ['Inflation-Food', 'Natural Disasters', 'Tension'],
+  topics: ['Inflation-Food', 'Tension'],
   from: '2040-02-01',
   to: '2040-04-30',
 };
-const series = 6;
+const series = 4;
 const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 
 const windowScope = {
@@ -51,7 +51,10 @@ function aSpacedJob(overrides: Record<string, unknown> = {}): Job {
   return aJobFor(scope, { end_date: 'today', cadence, ...overrides }, '2040-03-01');
 }
 
-/** Syncs every six hours for so many days; after each, what may be uncovered is checked. */
+/** Twice a day: what a sync costs here is what these tests take. */
+const syncsADay = 2;
+
+/** Syncs for so many days; after each, what may be uncovered is checked. */
 async function syncFor(
   days: number,
   { job, db, sandbox, at }: { job: Job; db: Warehouse } & Simulated,
@@ -59,7 +62,7 @@ async function syncFor(
 ): Promise<{ leftOut: number; recheckDays: number[] }> {
   let leftOut = 0;
   const recheckDays: number[] = [];
-  for (let time = from; time < from + days * dayMs; time += dayMs / 4) {
+  for (let time = from; time < from + days * dayMs; time += dayMs / syncsADay) {
     const { outcome, cadence } = await runSync({ job, db, sandbox, clock: at(time) });
     expect(outcome).toBe('done');
     leftOut += cadence.leftOut;
@@ -87,7 +90,9 @@ async function expectCoveredDaysExact(db: Warehouse, { sandbox }: Simulated): Pr
   }
 }
 
-describe('a month of syncs with an adaptive cadence', () => {
+describe('weeks of syncs with an adaptive cadence', () => {
+  const days = 24;
+
   it('spends fewer requests than every series at every sync, keeps its bounds and loses nothing', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
@@ -103,10 +108,10 @@ describe('a month of syncs with an adaptive cadence', () => {
     });
     await runBackfill({ job, db, sandbox, clock: at(begin) });
     const requests = watchRequests(sandbox);
-    const { leftOut } = await syncFor(30, { job, db, ...simulated });
+    const { leftOut } = await syncFor(days, { job, db, ...simulated });
 
-    const atEverySync = 30 * 4 * series * 2;
-    expect(leftOut).toBeGreaterThan(30);
+    const atEverySync = days * syncsADay * series * 2;
+    expect(leftOut).toBeGreaterThan(10);
     expect(requests.length).toBeLessThan(atEverySync);
     await expectCoveredDaysExact(db, simulated);
     const report = await reportCadence(db, windowScope);
@@ -116,8 +121,8 @@ describe('a month of syncs with an adaptive cadence', () => {
 
     // Once every series has been polled, all is as the service has it.
     const everySync = aSpacedJob({ lookback: 'P15D', cadence: {} });
-    await runSync({ job: everySync, db, sandbox, clock: at(begin + 30 * dayMs) });
-    const all = { ...scope, to: dayOf(begin + 30 * dayMs) };
+    await runSync({ job: everySync, db, sandbox, clock: at(begin + days * dayMs) });
+    const all = { ...scope, to: dayOf(begin + days * dayMs) };
     expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
   });
 });
@@ -187,7 +192,7 @@ describe('days that changes seldom reach', () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     await twoDaysOldChanges(db, 200);
-    await using simulated = await aSandbox({ volume: 8, changes: { late: 0.1, revised: 0.2, withdrawn: 0 } });
+    await using simulated = await aSandbox({ volume: 3, changes: { late: 0.1, revised: 0.2, withdrawn: 0 } });
     const { sandbox, at } = simulated;
     await runBackfill({ job, db, sandbox, clock: at(begin) });
     const requests = watchRequests(sandbox);
@@ -200,9 +205,9 @@ describe('days that changes seldom reach', () => {
       ({ query }) => (Date.parse(query.end_date!) - Date.parse(query.start_date!)) / dayMs,
     );
     // Three days and the one that end_date names beyond, but for the few that settle.
-    expect(lengths.filter((days) => days === 3).length).toBeGreaterThan(55);
+    expect(lengths.filter((days) => days === 3).length).toBeGreaterThan(27);
     expect(Math.max(...lengths)).toBeGreaterThan(15);
-    expect(requests.length).toBeLessThan(16 * 4 * 3);
+    expect(requests.length).toBeLessThan(16 * syncsADay * 3);
     await expectCoveredDaysExact(db, simulated);
   });
 
@@ -211,7 +216,7 @@ describe('days that changes seldom reach', () => {
     const { db } = warehouse;
     await twoDaysOldChanges(db, 50);
     await using simulated = await aSandbox({ volume: 0.1 });
-    const { recheckDays } = await syncFor(0.5, { job, db, ...simulated });
+    const { recheckDays } = await syncFor(1, { job, db, ...simulated });
     expect(recheckDays).toEqual([15, 15]);
   });
 
