@@ -195,7 +195,7 @@ program
 program
   .command('psql')
   .description('open psql on the warehouse in use')
-  .option('-c, --command <sql>', 'run one statement and leave')
+  .option('-c, --command <sql>', 'run statements and leave; needs no psql')
   .option('--address', 'print the address, with its password, instead')
   .action(runs(psqlCommand));
 program

@@ -131,7 +131,14 @@ it('everything is printed by one file, and what draws on a terminal takes contro
   const raw = imports.filter(({ to }) => to === 'terminal/print.ts').map(({ from }) => from);
   const drawing = raw.filter((path) => /\b(?:output|errorOutput|Output)\b/.test(textOf.get(path)!));
   expect(drawing.toSorted()).toEqual([
-    ...['cli.ts', 'commands/watch-status.ts', 'log.ts', 'terminal/redraw.ts', 'terminal/status-line.ts'],
+    ...[
+      'cli.ts',
+      'commands/psql.ts',
+      'commands/watch-status.ts',
+      'log.ts',
+      'terminal/redraw.ts',
+      'terminal/status-line.ts',
+    ],
   ]);
 });
 

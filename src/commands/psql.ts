@@ -2,14 +2,16 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { environmentForPsql } from '../config.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import { print, printError } from '../terminal/print.ts';
-import { count, wholeTable } from '../terminal/table.ts';
+import { aligned } from '../terminal/aligned.ts';
+import { output, print, printData, printError } from '../terminal/print.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
+import { runStatements } from '../warehouse/run-statements.ts';
 
 export interface PsqlOptions {
   readonly command?: string;
@@ -20,25 +22,27 @@ export interface PsqlOptions {
 const checkInterval = 2_000;
 
 /**
- * `gmsi psql`: psql on the warehouse in use. Where there is no psql, one statement is run without it, and for more the
- * address is printed and an embedded server is kept running until Ctrl-C.
+ * `gmsi psql`: psql on the warehouse in use. Where there is no psql, statements are run without it. With `--address`, the
+ * address is printed instead, and an embedded server is kept running until Ctrl-C.
  */
 export async function psqlCommand(session: Session, options: PsqlOptions): Promise<number> {
+  const hasPsql = spawnSync('psql', ['--version'], { env: environmentForPsql() }).status === 0;
+  if (!hasPsql && !options.address && options.command === undefined) throw notInstalled('This opens psql');
   await using warehouse = await openWarehouse(session, 'as-is');
   // Awaited, not just returned: the warehouse must not be closed before they are done with it.
   if (options.address) return await keepOpen(session, warehouse);
-  if (spawnSync('psql', ['--version'], { env: environmentForPsql() }).status !== 0) {
-    return options.command === undefined
-      ? await keepOpen(session, warehouse)
-      : await runWithoutPsql(warehouse, options.command);
-  }
+  if (!hasPsql) return await runWithoutPsql(warehouse, options.command!);
   const args = ['-v', 'ON_ERROR_STOP=1', ...(options.command === undefined ? [] : ['-c', options.command])];
+  // What a statement prints to a terminal passes by us, who leave out what the terminal would obey.
+  const passes = options.command !== undefined && output.isTTY;
   const child = spawn('psql', args, {
-    stdio: 'inherit',
+    stdio: ['inherit', ...(passes ? (['pipe', 'pipe'] as const) : (['inherit', 'inherit'] as const))],
     env: { ...environmentForPsql(), ...addressFor(warehouse) },
   });
+  child.stdout?.setEncoding('utf8').on('data', print);
+  child.stderr?.setEncoding('utf8').on('data', printError);
   leaveSignalsTo(child);
-  const [code] = await once(child, 'exit');
+  const [code] = await once(child, 'close');
   return code ?? exitCodes.incomplete;
 }
 
@@ -69,27 +73,57 @@ async function answers(db: Warehouse): Promise<void> {
   }
 }
 
-async function runWithoutPsql({ db }: OpenWarehouse, statement: string): Promise<number> {
+/** Prints what psql would print, byte for byte but for format characters (`printable`). */
+async function runWithoutPsql({ address }: OpenWarehouse, statements: string): Promise<number> {
+  if (/^\s*\\/.test(statements)) throw notInstalled("Commands that begin with a backslash are psql's own");
+  const { PGTZ: TimeZone, PGDATESTYLE: DateStyle, PGOPTIONS: options } = environmentForPsql();
+  let isCopying = false;
   try {
-    const { rows } = await sql.raw<Record<string, unknown>>(statement).execute(db);
-    const head = Object.keys(rows[0] ?? {});
-    const cells = rows.map((row) => head.map((column) => cell(row[column])));
-    const lines = rows.length > 0 ? `${wholeTable(head, cells)}\n` : '';
-    print(`${lines}(${count(rows.length, 'row')})\n`);
+    await runStatements(
+      address,
+      statements,
+      { TimeZone, DateStyle, options },
+      {
+        rows: (columns, rows) =>
+          print(
+            aligned(
+              columns.map(({ name, type }) => ({ name, isRight: numeric.has(type) })),
+              rows,
+            ),
+          ),
+        done(tag, hasRows) {
+          if (!isCopying && (!hasRows || /^(INSERT|UPDATE|DELETE|MERGE)/.test(tag))) print(`${tag}\n`);
+          isCopying = false;
+        },
+        copied(data) {
+          isCopying = true;
+          printData(data);
+        },
+        notice: ({ severity, message }) => printError(`${severity}:  ${message}\n`),
+      },
+    );
     return exitCodes.done;
   } catch (error) {
     const named = namedDatabaseError(error);
     if (named !== error || !(error instanceof Error)) throw named;
     throw new ConfigError(`The statement fails: ${error.message}`, {
       cause: error,
-      hint: 'Mend the statement.',
+      hint: 'Fix the statement.',
     });
   }
 }
 
-function cell(value: unknown): string | number | null {
-  if (value === null || typeof value === 'number' || typeof value === 'string') return value;
-  return value instanceof Date ? value.toISOString() : JSON.stringify(value);
+/** Types whose values psql aligns to the right: numbers, object and transaction ids. */
+const { INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, MONEY, OID, XID, CID } = pg.types.builtins;
+const xid8 = 5069;
+const numeric: ReadonlySet<number> = new Set([
+  ...[INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, MONEY, OID, XID, CID, xid8],
+]);
+
+function notInstalled(what: string): ConfigError {
+  return new ConfigError(`${what}, and psql is not installed.`, {
+    hint: 'Install psql (Debian: postgresql-client), or run statements with gmsi psql -c; --address prints the address.',
+  });
 }
 
 /** Through the environment, so that the password shows in no list of processes. */

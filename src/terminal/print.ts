@@ -7,7 +7,7 @@ export interface Output {
   readonly columns: number;
   readonly rows: number;
   /** As it is; for those who write a terminal's own codes, and make the rest of it `printable` themselves. */
-  write(text: string): void;
+  write(text: string | Uint8Array): void;
 }
 
 export const output: Output = outputOf(() => process.stdout);
@@ -26,6 +26,12 @@ export function printJson(document: unknown, indent: 0 | 2 = 2): void {
 /** Prints what is no result to standard error. */
 export function printError(text: string): void {
   errorOutput.write(printable(text));
+}
+
+/** Prints data that others may read, unchanged but on a terminal. */
+export function printData(data: Buffer): void {
+  if (output.isTTY) print(data.toString());
+  else output.write(data);
 }
 
 let isClosed = false;

@@ -1,4 +1,4 @@
-import { columnsOf, oneLine, padEnd, padStart } from './text.ts';
+import { oneLine, padEnd, padStart, widest } from './text.ts';
 
 export type Cell = string | number | null;
 
@@ -16,7 +16,7 @@ export function table(head: readonly string[], rows: readonly (readonly Cell[])[
 export function wholeTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const lines = [...(head.length > 0 ? [head] : []), ...rows].map((row) => row.map(textOf));
   const columns = (head.length > 0 ? head : (rows[0] ?? [])).map((_, column) => ({
-    width: Math.max(...lines.map((line) => columnsOf(line[column] ?? ''))),
+    width: widest(lines.map((line) => line[column] ?? '')),
     pad: isNumeric(rows.map((row) => row[column] ?? null)) ? padStart : padEnd,
   }));
   return lines
@@ -47,7 +47,7 @@ export function facts(pairs: readonly (readonly [name: string, value: Cell | und
   const shown = pairs.flatMap(([name, value]) =>
     value === undefined || value === null || value === '' ? [] : [[oneLine(name), textOf(value)] as const],
   );
-  const width = Math.max(...shown.map(([name]) => columnsOf(name)));
+  const width = widest(shown.map(([name]) => name));
   return shown.map(([name, value]) => `${padEnd(name, width)}  ${value}`).join('\n');
 }
 

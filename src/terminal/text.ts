@@ -23,7 +23,7 @@ export function printableJson(json: string): string {
 
 /** East Asian wide and fullwidth characters (UAX #11); emoji, which are, but for the letters of flags, are asked for below. */
 const wide =
-  /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]|(?![\u{1f1e6}-\u{1f1ff}])\p{Emoji_Presentation}/u;
+  /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u3247\u3250-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]|(?![\u{1f1e6}-\u{1f1ff}])\p{Emoji_Presentation}/u;
 const none = /[\p{Mn}\p{Me}\p{Cf}\u200b]/u;
 
 /** How many columns of a terminal a text takes that holds no control characters. */
@@ -31,6 +31,13 @@ export function columnsOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let columns = 0;
   for (const character of text) columns += none.test(character) ? 0 : wide.test(character) ? 2 : 1;
+  return columns;
+}
+
+/** The columns that the widest of these texts takes. */
+export function widest(texts: Iterable<string>): number {
+  let columns = 0;
+  for (const text of texts) columns = Math.max(columns, columnsOf(text));
   return columns;
 }
 
