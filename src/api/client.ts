@@ -11,7 +11,8 @@ import { type Http, type HttpAnswer, openHttp } from './http.ts';
 import { outcomeOf, type RequestOutcome } from './outcome.ts';
 import { createPace } from './pace.ts';
 import type { Page, RequestBudget, ServiceRequest } from './page.ts';
-import { parseBody } from './parse-body.ts';
+import { NotJson } from './parse-body.ts';
+import { parseAnything, parsePage } from './parse-page.ts';
 import { defaultPatience, type Patience } from './patience.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 import { withRetries } from './retry.ts';
@@ -142,11 +143,16 @@ export function createClient(options: ClientOptions): Client {
     let reason: Error | undefined;
 
     const understand = (answer: HttpAnswer) => {
-      checkStatus(answer, { path, redact, now: clock.now() });
-      const result = read(answer);
-      servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
-      met.succeeded();
-      return result;
+      try {
+        checkStatus(answer, { path, redact, now: clock.now() });
+        const result = read(answer);
+        servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
+        met.succeeded();
+        return result;
+      } catch (error) {
+        answer.release?.();
+        throw error;
+      }
     };
 
     const book = () => budget.book(signal);
@@ -210,10 +216,11 @@ export function createClient(options: ClientOptions): Client {
     }
   }
 
-  function readJson(answer: HttpAnswer): unknown {
+  function parsed(answer: HttpAnswer, parse: (text: string) => unknown): unknown {
     try {
-      return parseBody(answer.text);
-    } catch {
+      return parse(answer.text);
+    } catch (error) {
+      if (!(error instanceof NotJson)) throw error;
       // Not kept as the cause: a parser's message quotes the body, and the body could echo the key.
       throw new MalformedPage(
         `The service answered ${answer.status} with what is not JSON: ${serviceWords(redact(answer.text))}`,
@@ -222,7 +229,19 @@ export function createClient(options: ClientOptions): Client {
     }
   }
 
-  const getJson: Client['getJson'] = (request, signal) => get(request, readJson, signal);
+  function pageOf(answer: HttpAnswer, envelope: EnvelopeOptions | undefined): Page {
+    const body = parsed(answer, (text) => parsePage(text, settings.maxRecordBytes));
+    const page = readPage(body, answer.bytes, envelope);
+    return answer.release ? { ...page, release: answer.release } : page;
+  }
+
+  function jsonOf(answer: HttpAnswer): unknown {
+    const body = parsed(answer, parseAnything);
+    answer.release?.();
+    return body;
+  }
+
+  const getJson: Client['getJson'] = (request, signal) => get(request, jsonOf, signal);
 
   async function close(): Promise<void> {
     closing.abort();
@@ -230,8 +249,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   return {
-    getPage: (request, signal, envelope) =>
-      get(request, (answer) => readPage(readJson(answer), answer.bytes, envelope), signal),
+    getPage: (request, signal, envelope) => get(request, (answer) => pageOf(answer, envelope), signal),
     getJson,
     stats: () => ({ ...counts, concurrency: pace.concurrency }),
     get servedBy() {

@@ -1,18 +1,29 @@
+import { hash } from 'node:crypto';
 import { CursorBroken } from './errors.ts';
+
+/** Longer ones fit into no request: servers take 8 kB of headers and target, or 16. */
+const longestToken = 8192;
 
 /** Watches the tokens of one window's drain. */
 export interface CursorGuard {
-  /** @throws CursorBroken where the token was met before in this drain: following it would never end */
+  /** @throws CursorBroken where the token was met before in this drain, so that following it would never end; or is too long */
   accept(nextToken: string): void;
 }
 
 /** @param resumedWith the token of the drain's first request; `null` where it begins at the first page */
 export function cursorGuard(resumedWith: string | null): CursorGuard {
+  // Not the tokens themselves, which can be long and many.
   const met = new Set<string>();
-  if (resumedWith !== null) met.add(resumedWith);
+  if (resumedWith !== null) met.add(hash('sha1', resumedWith, 'base64'));
   return {
     accept(nextToken) {
-      if (met.has(nextToken)) {
+      if (nextToken.length > longestToken) {
+        throw new CursorBroken(
+          `The service sent a next_token of ${nextToken.length} characters; at most ${longestToken} are followed.`,
+        );
+      }
+      const digest = hash('sha1', nextToken, 'base64');
+      if (met.has(digest)) {
         throw new CursorBroken(
           `The service sent a next_token for the second time, after ${met.size} different ones.`,
           {
@@ -20,7 +31,7 @@ export function cursorGuard(resumedWith: string | null): CursorGuard {
           },
         );
       }
-      met.add(nextToken);
+      met.add(digest);
     },
   };
 }

@@ -1,5 +1,6 @@
 import { CursorBroken, CutOff, MalformedPage } from './errors.ts';
-import type { Page } from './page.ts';
+import { mostRecords, type Page, type Records } from './page.ts';
+import { RecordsAsText, tooManyRecords } from './parse-page.ts';
 
 /** What was asked for, as far as it decides whether an answer is whole. */
 export interface EnvelopeOptions {
@@ -14,18 +15,19 @@ export interface EnvelopeOptions {
 
 /**
  * Checks a body against the page envelope of service-document 2.1: an array `data`, a boolean `has_more`, and a
- * `next_token` that is a string, null or absent. `has_more: false` ends the feed, whatever `next_token` says. A bare
- * array is read as well, whatever the feed is expected to send: shorter than `limit`, it is the last page.
+ * `next_token` that is a string, null or absent. `has_more: false` ends the feed, whatever `next_token` says;
+ * `data: null` is a page without records. A bare array is read as well, whatever the feed is expected to send: shorter than `limit`, it is the last page.
  * @throws MalformedPage where it is another shape, or a bare array to a request without a `limit`; CursorBroken for
  *   `has_more: true` without a token; CutOff for a bare array that may not be all, and has no token either
  */
 export function readPage(body: unknown, bytes: number, options: EnvelopeOptions = {}): Page {
-  if (Array.isArray(body)) return readBareArray(body, bytes, options);
+  if (isRecords(body)) return readBareArray(body, bytes, options);
   if (typeof body !== 'object' || body === null) {
     throw new MalformedPage(`The service answered with ${nameOf(body)} where a page envelope was expected.`);
   }
-  const { data, has_more: hasMore, next_token: token = null } = body as Record<string, unknown>;
-  if (!Array.isArray(data)) {
+  const { data: sent, has_more: hasMore, next_token: token = null } = body as Record<string, unknown>;
+  const data = sent === null ? [] : sent;
+  if (!isRecords(data)) {
     throw new MalformedPage(`The page's data is ${nameOf(data)}, not an array.`);
   }
   if (typeof hasMore !== 'boolean') {
@@ -40,7 +42,14 @@ export function readPage(body: unknown, bytes: number, options: EnvelopeOptions 
   throw new CursorBroken('The service says has_more, but sends no next_token: the rest cannot be asked for.');
 }
 
-function readBareArray(records: readonly unknown[], bytes: number, options: EnvelopeOptions): Page {
+/** @throws PageTooLarge for more records than any page should hold */
+function isRecords(value: unknown): value is Records {
+  if (!Array.isArray(value) && !(value instanceof RecordsAsText)) return false;
+  if (value.length > mostRecords) throw tooManyRecords();
+  return true;
+}
+
+function readBareArray(records: Records, bytes: number, options: EnvelopeOptions): Page {
   const { limit, bareArray = false } = options;
   if (limit === undefined && !bareArray) {
     throw new MalformedPage('The service answered with a bare array where a page envelope was expected.');

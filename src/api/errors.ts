@@ -44,8 +44,19 @@ export class RateLimited extends RetryableError {}
 /** No answer (network, time limits), or one that says that the service is not well (5xx, 408, 425). */
 export class ServiceUnavailable extends RetryableError {}
 
-/** A 200 whose body is not what was asked for: not JSON, not the envelope, cut short or over the cap. */
+/** A 200 whose body is not what was asked for: not JSON, not the envelope or cut short. */
 export class MalformedPage extends RetryableError {}
+
+/** A 200 that is more than may be held in memory. It would be as large the next time, so it is not tried again. */
+export class PageTooLarge extends GmsiError {
+  override readonly kind = 'skippable';
+
+  constructor(message: string) {
+    super(message, {
+      hint: 'Set a smaller service.page_size in the job file, or a larger service.max_body_bytes if memory allows.',
+    });
+  }
+}
 
 /** 401 or 403: no request with this key can succeed, so the run ends instead of failing every window. */
 export class KeyRefused extends GmsiError {

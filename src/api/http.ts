@@ -1,21 +1,14 @@
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
 import { type Dispatcher, errors, Pool } from 'undici';
 import { connectFault } from './connect-fault.ts';
-import { MalformedPage, ServiceUnavailable } from './errors.ts';
-
-const gunzipAsync = promisify(gunzip);
-const decoder = new TextDecoder();
+import { MalformedPage, PageTooLarge, ServiceUnavailable } from './errors.ts';
+import { type Body, readBody, readRefusal } from './read-body.ts';
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** An answer of any status, its body read to the end. */
-export interface HttpAnswer {
+/** An answer of any status, its body read to the end; of a refusal's body only the beginning. */
+export interface HttpAnswer extends Body {
   readonly status: number;
   readonly headers: Headers;
-  readonly text: string;
-  /** Size of the body as received, in bytes. */
-  readonly bytes: number;
 }
 
 export interface HttpOptions {
@@ -40,8 +33,8 @@ export interface Http {
    * Sends one request. Redirects are not followed: the headers hold the key.
    * @param target path and query, encoded
    * @param json the body of a POST; without one it is a GET
-   * @throws ServiceUnavailable without an answer in time; MalformedPage where a 200's body is cut short, over the
-   * cap or cannot be unpacked; the signal's reason once it is aborted
+   * @throws ServiceUnavailable without an answer in time; MalformedPage where a 200's body is cut short or cannot be
+   * unpacked; PageTooLarge where it is over the cap; the signal's reason once it is aborted
    */
   send(target: string, json: string | undefined, signal: AbortSignal): Promise<HttpAnswer>;
   /** Closes the connections; requests under way fail. */
@@ -54,7 +47,6 @@ export function openHttp(origin: string, options: HttpOptions): Http {
     connectTimeout: options.connectTimeout,
     headersTimeout: options.headersTimeout,
     bodyTimeout: 0, // undici's limits each pause, so that a byte now and then would hold a window for ever; see below
-    maxResponseSize: options.maxBodyBytes,
   });
   const headers = { accept: 'application/json', 'accept-encoding': 'gzip', ...options.headers };
 
@@ -63,34 +55,43 @@ export function openHttp(origin: string, options: HttpOptions): Http {
     const stop = new AbortController();
     const onAbort = () => stop.abort(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
-    let bodyTimer: NodeJS.Timeout | undefined;
+    const bodyTime = timeLimit(options.bodyTimeout, () => stop.abort(new errors.BodyTimeoutError()));
     try {
       const response = await pool.request({ ...bodyOf(json), path: target, signal: stop.signal });
-      bodyTimer = setTimeout(() => stop.abort(new errors.BodyTimeoutError()), options.bodyTimeout);
-      return await readAnswer(response, signal);
+      bodyTime.run();
+      return await readAnswer(response, bodyTime, signal);
     } catch (error) {
       signal.throwIfAborted();
       throw asNamedError(error, origin, options);
     } finally {
-      clearTimeout(bodyTimer);
+      bodyTime.pause();
       signal.removeEventListener('abort', onAbort);
     }
   }
 
-  async function readAnswer(response: Dispatcher.ResponseData, signal: AbortSignal): Promise<HttpAnswer> {
-    const { statusCode: status, headers, body } = response;
+  async function readAnswer(
+    { statusCode: status, headers, body }: Dispatcher.ResponseData,
+    bodyTime: TimeLimit,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> {
+    const encoding = headers['content-encoding'];
     try {
-      const received = await body.bytes();
-      const gzipped = headers['content-encoding'] === 'gzip';
-      const unpacked = gzipped
-        ? await gunzipAsync(received, { maxOutputLength: options.maxBodyBytes })
-        : received;
-      return { status, headers, text: decoder.decode(unpacked), bytes: received.byteLength };
+      if (status >= 300) {
+        const refusal = await readRefusal(body, encoding);
+        signal.throwIfAborted();
+        return { status, headers, ...refusal };
+      }
+      const { maxBodyBytes } = options;
+      return {
+        status,
+        headers,
+        ...(await readBody(body, encoding, { maxBodyBytes, aside: bodyTime.aside, signal })),
+      };
     } catch (error) {
+      // Of a body whose encoding is not known nothing has been read: the connection must not wait for that.
+      body.on('error', () => {}).destroy();
       signal.throwIfAborted();
-      // What a refusal means stands in its status: a broken body must not turn a 401 into something to retry.
-      if (status >= 300) return { status, headers, text: '', bytes: 0 };
-      throw error instanceof errors.BodyTimeoutError ? error : brokenBody(error, options);
+      throw isNamed(error) || error instanceof errors.BodyTimeoutError ? error : brokenBody(error);
     }
   }
 
@@ -106,21 +107,49 @@ export function openHttp(origin: string, options: HttpOptions): Http {
   return { send, close: () => pool.destroy() };
 }
 
-function brokenBody(error: unknown, options: HttpOptions): MalformedPage {
-  const code = codeOf(error);
-  const tooLarge = code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE' || code === 'ERR_BUFFER_TOO_LARGE';
-  return new MalformedPage(
-    tooLarge
-      ? `The body is larger than ${options.maxBodyBytes} bytes.`
-      : `The body broke off or cannot be unpacked: ${code}.`,
-    tooLarge
-      ? { cause: error, hint: 'Ask for fewer records a page, or raise the limit on body size.' }
-      : { cause: error },
-  );
+interface TimeLimit {
+  /** Lets the time run, or run on. */
+  run(): void;
+  pause(): void;
+  /** Waits for something meanwhile, without the time running. */
+  aside<T>(wait: Promise<T>): Promise<T>;
+}
+
+/** @param ms for which it may run in all until `onOver` is called */
+function timeLimit(ms: number, onOver: () => void): TimeLimit {
+  let left = ms;
+  let since = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const run = () => {
+    since = performance.now();
+    timer = setTimeout(onOver, left);
+  };
+  const pause = () => {
+    clearTimeout(timer);
+    left -= performance.now() - since;
+  };
+  return {
+    run,
+    pause,
+    async aside(wait) {
+      pause();
+      const result = await wait;
+      run();
+      return result;
+    },
+  };
+}
+
+function isNamed(error: unknown): boolean {
+  return error instanceof MalformedPage || error instanceof PageTooLarge;
+}
+
+function brokenBody(error: unknown): MalformedPage {
+  return new MalformedPage(`The body broke off: ${codeOf(error)}.`, { cause: error });
 }
 
 function asNamedError(error: unknown, origin: string, options: HttpOptions): unknown {
-  if (error instanceof MalformedPage || error instanceof errors.InvalidArgumentError) return error;
+  if (isNamed(error) || error instanceof errors.InvalidArgumentError) return error;
   // A parser error carries what was received, in which the service could have echoed the key.
   const cause = error instanceof errors.HTTPParserError ? undefined : error;
   const addressFault = connectFault(error, origin);

@@ -1,6 +1,6 @@
 import type { Client } from './client.ts';
 import { cursorGuard, newsGuard } from './cursor.ts';
-import { CursorBroken, LookupUnreadable } from './errors.ts';
+import { CursorBroken, LookupUnreadable, PageTooLarge } from './errors.ts';
 import { serviceWords } from './service-words.ts';
 
 /** What an entry holds beside the fields that were read, kept whole. */
@@ -50,6 +50,9 @@ const otherLists = {
 } as const;
 
 export type OtherList = keyof typeof otherLists;
+
+/** A lookup's entries are all in memory at once. */
+const mostEntries = 100_000;
 
 type LookupClient = Pick<Client, 'getJson'>;
 
@@ -151,17 +154,31 @@ async function fetchEntries(
   let token: string | null = null;
   for (;;) {
     const query: Record<string, string> = token === null ? { ...asked } : { ...asked, next_token: token };
-    const body = await client.getJson({ path, query }, signal);
+    const body = await client.getJson({ path, query }, signal).catch((error: unknown) => {
+      if (!(error instanceof PageTooLarge)) throw error;
+      throw new LookupUnreadable(`GET ${path} lists too much. ${error.message}`, { hint, cause: error });
+    });
     const before = met.size;
     for (const entry of entriesOf(body, path, field)) {
-      const text = JSON.stringify(entry);
+      const text = textOf(entry, path);
       if (!met.has(text)) entries.push(entry);
       met.add(text);
+      if (met.size > mostEntries) {
+        throw new LookupUnreadable(`GET ${path} lists more than ${mostEntries} entries.`, { hint });
+      }
     }
     token = nextToken(body);
     if (token === null) return entries;
     guard.accept(token);
     news.accept(met.size > before);
+  }
+}
+
+function textOf(entry: unknown, path: string): string {
+  try {
+    return JSON.stringify(entry);
+  } catch {
+    throw new LookupUnreadable(`GET ${path} lists an entry that is nested too deeply.`, { hint });
   }
 }
 
@@ -176,6 +193,7 @@ function entriesOf(body: unknown, path: string, field: string): unknown[] {
     for (const name of ['data', field, 'results', 'items']) {
       const entries = body[name];
       if (Array.isArray(entries)) return entries;
+      if (entries === null) return [];
     }
   }
   const shape = isObject(body) ? `an object with ${fieldsOf(body)}` : `a ${typeof body}`;
@@ -211,9 +229,16 @@ function fieldTaker(entry: object) {
   return Object.assign(take, { rest: (): Extra => Object.fromEntries(left) });
 }
 
+/** Far longer than any code or topic, and short enough for an index of the warehouse and for an address. */
+const longestCode = 500;
+
 function withoutDoubles<T>(entries: readonly T[], keyOf: (entry: T) => string): T[] {
   const byKey = new Map<string, T>();
   for (const entry of entries) {
+    const key = keyOf(entry);
+    if (key.length > longestCode || key.includes('\0')) {
+      throw new LookupUnreadable('A lookup lists an entry that can be no code and no name.', { hint });
+    }
     if (!byKey.has(keyOf(entry))) byKey.set(keyOf(entry), entry);
   }
   return [...byKey.values()];

@@ -1,4 +1,4 @@
-import { MalformedPage } from './errors.ts';
+import { MalformedPage, PageTooLarge } from './errors.ts';
 
 /** What can come of a request that was sent, as metrics count it; `malformed` is a good status with an unreadable body. */
 export const requestOutcomes = ['ok', '3xx', '429', '4xx', '5xx', 'malformed', 'network', 'aborted'] as const;
@@ -18,7 +18,7 @@ export function outcomeOf(
   if (status !== undefined && status >= 500) return '5xx';
   if (status !== undefined && status >= 400) return '4xx';
   if (status !== undefined && status >= 300) return '3xx';
-  if (failure instanceof MalformedPage) return 'malformed';
+  if (failure instanceof MalformedPage || failure instanceof PageTooLarge) return 'malformed';
   if (status !== undefined) return 'ok';
   return aborted ? 'aborted' : 'network';
 }

@@ -54,7 +54,7 @@ export interface RecordReader {
   refill(row: Row): RefillResult;
   /** Every top-level wire name that fills a column, or holds names that do. */
   readonly knownFields: readonly string[];
-  /** Every top-level wire name met so far, with whether a column is filled from it. */
+  /** The top-level wire names met so far, the first 1,000 of them, with whether a column is filled from it. */
   readonly fieldsSeen: ReadonlyMap<string, 'column' | 'extra'>;
 }
 

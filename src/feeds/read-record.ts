@@ -1,7 +1,7 @@
 import type { FeedTable, FieldAliases, ReadResult, RecordReader, Row } from './feed.ts';
 import { buildFieldTree } from './field-tree.ts';
 import { type Difference, fillDifferences } from './fill-differences.ts';
-import { holdableJson } from './holdable-json.ts';
+import { holdableJson, holdableText } from './holdable-json.ts';
 import { identityOfContent, identityOfEntry, identityOfId, identityOfText, isUuid } from './identity.ts';
 import { isJsonObject, keepAsSent, type Reading, readFields } from './read-fields.ts';
 import { refillRow } from './refill-row.ts';
@@ -88,12 +88,20 @@ function fillIdentity(identity: RecordIdentity, reading: Reading): void {
   }
 }
 
+/** Names of fields that a load notes, far more than any feed has: a service that makes up names must not fill a table. */
+export const mostFieldsNoted = 1000;
+
+function canBeNoted(name: string, { size }: { readonly size: number }): boolean {
+  return size < mostFieldsNoted && name.length <= 200 && holdableText(name) === name;
+}
+
 function noteFields(
   { record, filledBy, isNested, extra }: Reading,
   fieldsSeen: Map<string, 'column' | 'extra'>,
 ): void {
   for (const name of Object.keys(record)) {
-    if (fieldsSeen.get(name) === 'column') continue;
+    const seen = fieldsSeen.get(name);
+    if (seen === 'column' || (seen === undefined && !canBeNoted(name, fieldsSeen))) continue;
     fieldsSeen.set(name, extra !== undefined && name in extra ? 'extra' : 'column');
   }
   // Of an object that columns were read from, the rest is in `extra`.

@@ -16,8 +16,9 @@ export const valueReaders: Readonly<Record<FieldType, ValueReader>> = {
   uuid: readId,
 };
 
-// Number() alone would also take "0x10", " " and "Infinity".
-const decimal = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i;
+// Number() alone would also take "0x10", " " and "Infinity". No character can be taken by two parts of it: with
+// `\d+\.?\d*`, a million digits that are no number after all would take hours.
+const decimal = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 
 function readNumber(value: unknown): number | undefined {
   const number = typeof value === 'string' && decimal.test(value) ? Number(value) : value;

@@ -25,8 +25,10 @@ export interface ServiceSettings {
   readonly connectTimeout: number;
   readonly headersTimeout: number;
   readonly bodyTimeout: number;
-  /** The largest body that is read, in bytes. */
+  /** The largest body that is read, as received and as unpacked, in bytes. */
   readonly maxBodyBytes: number;
+  /** The largest record that is read, in bytes of JSON. */
+  readonly maxRecordBytes: number;
   /** Tries of one request, the first included. */
   readonly maxAttempts: number;
   /** Pages in a row that bring nothing new, after which a window's cursor is taken for one without end. */

@@ -60,8 +60,15 @@ export const serviceSection = z
       headers_timeout: timeLimit().prefault('PT30S').describe('Longest wait for the answer to begin.'),
       body_timeout: timeLimit().prefault('PT60S').describe('Longest silence within an answer.'),
       max_body_bytes: wholeNumber(1024)
-        .default(64 * 1024 * 1024)
-        .describe('The largest answer that is read, in bytes.'),
+        .default(16 * 1024 * 1024)
+        .describe(
+          'The largest page that is read, as received and as unpacked, in bytes. A larger one fails its window. Larger values need memory: about ten times as much.',
+        ),
+      max_record_bytes: wholeNumber(1024)
+        .default(1024 * 1024)
+        .describe(
+          'The largest record that is read, in bytes of JSON. Of a larger one rejected_records keeps the beginning and a digest.',
+        ),
       max_attempts: wholeNumber(1).default(8).describe('Tries of one request, the first included.'),
       max_pages_without_news: wholeNumber(1)
         .default(10)

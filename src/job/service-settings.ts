@@ -23,6 +23,7 @@ export function serviceSettings(service: z.output<typeof serviceSection>): Servi
     headersTimeout: service.headers_timeout,
     bodyTimeout: service.body_timeout,
     maxBodyBytes: service.max_body_bytes,
+    maxRecordBytes: service.max_record_bytes,
     maxAttempts: service.max_attempts,
     maxPagesWithoutNews: service.max_pages_without_news,
   };

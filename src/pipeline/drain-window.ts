@@ -95,6 +95,8 @@ interface PageInHand extends ReadPage {
   readonly nextToken: string | null;
   /** Ends with its commit, or with its window where it is given up. */
   readonly span: Span;
+  /** Called at the same moment: a large page is no longer in memory then. */
+  readonly release: () => void;
 }
 
 async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Promise<'drained' | 'stopped'> {
@@ -117,14 +119,19 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
         // Awaited in the next round; if this page's commit fails before that, its failure is of no interest.
         pending.catch(() => {});
       }
-      await inSpan(page.span, () => commit(load, window, request, at, { ...page, rowsMet }));
+      await inSpan(page.span, () => commit(load, window, request, at, { ...page, rowsMet })).finally(
+        page.release,
+      );
       if (page.nextToken === null) return 'drained';
       if (!goesOn) return 'stopped';
       at = next;
     }
   } catch (error) {
     pending.then(
-      ({ span }) => span.isRecording() && span.end(),
+      ({ span, release }) => {
+        if (span.isRecording()) span.end();
+        release();
+      },
       () => {},
     );
     throw error;
@@ -148,13 +155,17 @@ async function ask(load: Load, request: Drain, at: Checkpoint): Promise<PageInHa
   const span = startSpan('page', { ...idsOf(load, windowId), 'gmsi.page': at.pages + 1 });
   try {
     return await within(span, async () => {
-      const { records, nextToken } = await atStage(load, 'fetch', () =>
-        fetchPage(load.client, request, token, load.abort),
-      );
+      const page = await atStage(load, 'fetch', () => fetchPage(load.client, request, token, load.abort));
+      const { records, nextToken, release = () => {} } = page;
       span.setAttribute('gmsi.records', records.length);
-      // Read at once: rows are a fraction of what the service sent, and pages in hand decide how much memory a load needs.
-      const read = await atStage(load, 'map', () => readPage(records, load.reader));
-      return { ...read, records: records.length, nextToken, span };
+      try {
+        // Read at once: rows are a fraction of what the service sent, and pages in hand decide how much memory a load needs.
+        const read = await atStage(load, 'map', () => readPage(records, load.reader));
+        return { ...read, records: records.length, nextToken, span, release };
+      } catch (error) {
+        release();
+        throw error;
+      }
     });
   } catch (error) {
     endFailed(span, error);

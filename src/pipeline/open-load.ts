@@ -120,14 +120,20 @@ async function close(load: Load, end: LoadEnd, ledger: Ledger): Promise<void> {
     finishLoad(warehouse, loadId, end.outcome, totals, error),
     rememberFields(warehouse, feed.name, loadId, reader.fieldsSeen).then(({ appeared, vanished }) => {
       if (appeared.length > 0)
-        log.warn({ fields: appeared }, 'records carry fields that no load has met before');
-      if (vanished.length > 0) log.warn({ fields: vanished }, 'records no longer carry these fields');
+        log.warn({ fields: someOf(appeared) }, 'records carry fields that no load has met before');
+      if (vanished.length > 0) log.warn({ fields: someOf(vanished) }, 'records no longer carry these fields');
     }),
   ];
   for (const write of await Promise.allSettled(writes)) {
     if (write.status === 'rejected')
       log.warn({ err: write.reason }, 'the end of the load could not be written down');
   }
+}
+
+/** Names for a line of the log. */
+function someOf(names: readonly string[]): readonly string[] {
+  const shown = 20;
+  return names.length > shown ? [...names.slice(0, shown), `and ${names.length - shown} more`] : names;
 }
 
 /** The two signals of a load, fired from outside (`stop`) or from within. */

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { RecordReader, Row } from '../feeds/feed.ts';
+import type { Records } from '../api/page.ts';
+import { RecordTooLarge } from '../api/parse-page.ts';
+import type { ReadResult, RecordReader, Row } from '../feeds/feed.ts';
 import { holdableJson } from '../feeds/holdable-json.ts';
 import type { RejectedRecord } from '../warehouse/queries/rejected-records.ts';
 
@@ -8,12 +10,16 @@ export interface ReadPage {
   readonly rejected: readonly RejectedRecord[];
 }
 
-/** Turns a page's records into rows; a record that cannot be read is set aside with its reason and the page goes on. */
-export function readPage(records: readonly unknown[], reader: RecordReader): ReadPage {
+/**
+ * Turns a page's records into rows; a record that cannot be read is set aside with its reason and the page goes on. Of
+ * one that is too large only what tells it from others is kept.
+ */
+export function readPage(records: Records, reader: RecordReader): ReadPage {
   const rows: Row[] = [];
   const rejected = new Map<string, RejectedRecord>();
   for (const record of records) {
-    const { row, rejected: reason } = reader.read(record);
+    const { row, rejected: reason } =
+      record instanceof RecordTooLarge ? tooLarge(record) : reader.read(record);
     if (row) {
       rows.push(row);
     } else {
@@ -23,4 +29,10 @@ export function readPage(records: readonly unknown[], reader: RecordReader): Rea
     }
   }
   return { rows, rejected: [...rejected.values()] };
+}
+
+function tooLarge({ bytes, values }: RecordTooLarge): ReadResult {
+  return {
+    rejected: `larger than a record may be (service.max_record_bytes): ${bytes} bytes of JSON with ${values} values`,
+  };
 }

@@ -1,3 +1,4 @@
+import { standsForLarger } from '../api/parse-page.ts';
 import type { Row, Series } from '../feeds/feed.ts';
 import { beat } from '../warehouse/queries/loads.ts';
 import { ensurePartitions } from '../warehouse/queries/partitions.ts';
@@ -37,7 +38,9 @@ async function replayBatch(run: Replay, batch: readonly Rejected[]): Promise<voi
   const readable: Readable[] = [];
   const renewed: Rejected[] = [];
   for (const record of batch) {
-    const { row, rejected } = run.reader.read(record.record);
+    const { row, rejected } = standsForLarger(record.record)
+      ? { rejected: record.reason }
+      : run.reader.read(record.record);
     if (row) readable.push({ ...record, row });
     else {
       counts.stillRejected[rejected] = (counts.stillRejected[rejected] ?? 0) + 1;

@@ -53,7 +53,10 @@ export function asker(setting: AskSetting): Asker {
 
   async function reply(ask: () => Promise<Page>): Promise<Reply> {
     try {
-      const { records, nextToken } = await ask();
+      const { records: sent, nextToken, release } = await ask();
+      // A probe asks for one page after the other, so that none waits for the memory of this one.
+      release?.();
+      const records = [...sent];
       const at = now();
       await origin.check(client.servedBy);
       const answer = { records: fields.see(records), count: records.length, nextToken, at };

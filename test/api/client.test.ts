@@ -23,6 +23,7 @@ const settings: ServiceSettings = {
   headersTimeout: 1000,
   bodyTimeout: 1000,
   maxBodyBytes: 100_000,
+  maxRecordBytes: 50_000,
   maxAttempts: 4,
   maxPagesWithoutNews: 10,
 };
@@ -46,6 +47,17 @@ function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
   onTestFinished(() => client.close());
   return { client, clock, budget, events };
 }
+
+test('a page over the cap is not asked for again, since it would be as large', async () => {
+  const server = await rawServer(text('x'.repeat(100_001), 200));
+  const { client, events } = aClient(server.url);
+  await expect(client.getPage(request, never)).rejects.toMatchObject({
+    ...{ name: 'PageTooLarge', message: 'The body is larger than 100000 bytes.' },
+    hint: expect.stringMatching(/service\.page_size.*service\.max_body_bytes/),
+  });
+  expect(server.targets).toHaveLength(1);
+  expect(events).toMatchObject([{ type: 'request', outcome: 'malformed' }]);
+});
 
 describe('a good answer', () => {
   test('becomes a page', async () => {
@@ -96,7 +108,7 @@ describe('what can be retried', () => {
     ['a body cut short', cutShort],
     ['a 200 that is HTML', text('<html><title>Maintenance</title></html>', 200)],
     ['a 200 that is not the envelope', json({ detail: 'busy' })],
-    ['a 200 over the cap', text('x'.repeat(100_001), 200)],
+    ['a 200 that is packed in an unknown way', text('x', 200, { 'content-encoding': 'zip' })],
     ['a 204', text('', 204)],
     ['a 408', json({}, 408)],
     ['a 425', json({}, 425)],

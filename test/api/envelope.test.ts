@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readPage } from '../../src/api/envelope.ts';
-import { CursorBroken, CutOff, MalformedPage } from '../../src/api/errors.ts';
+import { CursorBroken, CutOff, MalformedPage, PageTooLarge } from '../../src/api/errors.ts';
 
 describe('readPage', () => {
   test('reads a page that has more', () => {
@@ -24,11 +24,27 @@ describe('readPage', () => {
     expect(() => readPage({ data: [], has_more: true, next_token: token }, 1)).toThrow(CursorBroken);
   });
 
+  test('reads data that is null as a page without records, the last one or not', () => {
+    expect(readPage({ data: null, has_more: false }, 1)).toMatchObject({ records: [], nextToken: null });
+    expect(readPage({ data: null, has_more: true, next_token: 'A' }, 1)).toMatchObject({
+      ...{ records: [], nextToken: 'A' },
+    });
+  });
+
+  test('refuses more records than any page should hold, whatever was asked for', () => {
+    const records = (length: number) => Array.from({ length }, () => ({}));
+    expect(readPage({ data: records(10_000), has_more: false }, 1, { limit: 100 }).records).toHaveLength(
+      10_000,
+    );
+    for (const body of [records(10_001), { data: records(10_001), has_more: false }]) {
+      expect(() => readPage(body, 1, { limit: 100, bareArray: true })).toThrow(PageTooLarge);
+    }
+  });
+
   test.each([
     ['null', null],
     ['a text', 'busy'],
     ['an error object', { detail: 'busy' }],
-    ['data that is null', { data: null, has_more: false }],
     ['data that is an object', { data: {}, has_more: false }],
     ['no has_more', { data: [] }],
     ['has_more as a text', { data: [], has_more: 'false' }],

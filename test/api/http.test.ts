@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { createServer, type Socket } from 'node:net';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { MalformedPage, ServiceUnavailable } from '../../src/api/errors.ts';
-import { type Http, type HttpOptions, openHttp } from '../../src/api/http.ts';
+import { MalformedPage, PageTooLarge, ServiceUnavailable } from '../../src/api/errors.ts';
+import { type Http, type HttpAnswer, type HttpOptions, openHttp } from '../../src/api/http.ts';
 import { cutShort, json, rawServer, reset, text } from './raw-server.ts';
 
 const never = new AbortController().signal;
@@ -71,6 +71,106 @@ describe('openHttp', () => {
     expect(answer).toMatchObject({ text: 'x'.repeat(5000), bytes: packed.length });
   });
 
+  const content = 'unpacked: "für" '.repeat(500);
+  const gzipped = gzipSync(content);
+
+  test.each([
+    ['GZip', gzipped],
+    ['x-gzip', gzipped],
+    [' gzip ,', gzipped],
+    ['identity, GZIP', gzipped],
+    ['Identity', Buffer.from(content)],
+    ['', Buffer.from(content)],
+    ['deflate', deflateSync(content)],
+    ['Deflate', deflateRawSync(content)],
+    ['br', brotliCompressSync(content)],
+    ['gzip, br', brotliCompressSync(gzipped)],
+    ['br, gzip', gzipSync(brotliCompressSync(content))],
+    ['gzip, deflate, x-gzip', gzipSync(deflateSync(gzipped))],
+    [['br', 'gzip'], gzipSync(brotliCompressSync(content))],
+  ])('unpacks a body whose content-encoding is %j', async (encoding, body) => {
+    const server = await rawServer((_request, response) => {
+      response.setHeader('content-encoding', encoding).end(body);
+    });
+    const answer = await http(server.url).send('/', undefined, never);
+    expect(answer).toMatchObject({ text: content, bytes: body.length });
+  });
+
+  test.each([
+    ['zip', gzipped, 'The body is packed as "zip", which is none of gzip, deflate and br.'],
+    ['constructor', gzipped, /packed as "constructor"/],
+    ['gzip, compress', gzipped, /packed as "compress"/],
+    ['gzip, gzip, gzip, gzip', gzipped, 'The body is packed 4 times.'],
+    ['gzip', Buffer.from(content), 'The body cannot be unpacked: Z_DATA_ERROR.'],
+    ['br', gzipped, /^The body cannot be unpacked: /],
+  ])('refuses what cannot be unpacked: %s', async (encoding, body, message) => {
+    const server = await rawServer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': encoding }).end(body);
+    });
+    const { send } = http(server.url, { connections: 1 });
+    for (const _ of [1, 2]) {
+      const refused = send('/', undefined, never);
+      await expect(refused).rejects.toThrow(MalformedPage);
+      await expect(refused).rejects.toThrow(message);
+    }
+  });
+
+  test.each([
+    ['gzip', gzipSync(Buffer.alloc(2_000_000))],
+    ['deflate', deflateRawSync(Buffer.alloc(2_000_000))],
+    ['br', brotliCompressSync(Buffer.alloc(2_000_000))],
+    ['br, gzip', gzipSync(brotliCompressSync(Buffer.alloc(2_000_000)))],
+    // What is over the cap only in between is over it.
+    ['br, gzip', gzipSync(Buffer.alloc(2_000_000))],
+  ])('never unpacks more than the cap: %s', async (encoding, body) => {
+    const server = await rawServer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': encoding }).end(body);
+    });
+    const refused = http(server.url, { maxBodyBytes: 1_000_000 }).send('/', undefined, never);
+    await expect(refused).rejects.toThrow('The body unpacks to more than 1000000 bytes.');
+  });
+
+  test('reads of a refusal no more than its beginning', async () => {
+    const server = await rawServer((_request, response) => {
+      response.writeHead(500);
+      const write = () => {
+        while (!response.destroyed && response.write('x'.repeat(10_000)));
+      };
+      response.on('drain', write);
+      write();
+    });
+    const { status, text } = await http(server.url).send('/', undefined, never);
+    expect({ status, length: text.length }).toEqual({ status: 500, length: 65_536 });
+  });
+
+  test('has one large body in memory at a time, and does not count the wait for it as slowness', async () => {
+    const large = gzipSync(Buffer.alloc(3_000_000, 'x'));
+    const server = await rawServer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(large);
+    });
+    const { send } = http(server.url, { maxBodyBytes: 4_000_000, bodyTimeout: 300, connections: 4 });
+    const first = await send('/', undefined, never);
+    const stop = new AbortController();
+    let second: HttpAnswer | undefined;
+    const waiting = [
+      send('/', undefined, never).then((answer) => {
+        second = answer;
+      }),
+      send('/', undefined, stop.signal),
+    ] as const;
+    // Small ones pass meanwhile, and longer than the time limit of a body.
+    const passing = await rawServer(json({}));
+    const startedAt = performance.now();
+    while (performance.now() - startedAt < 400) await http(passing.url).send('/', undefined, never);
+    expect(second).toBeUndefined();
+    stop.abort(new Error('interrupted'));
+    await expect(waiting[1]).rejects.toThrow('interrupted');
+    first.release!();
+    await waiting[0];
+    expect(second).toMatchObject({ bytes: large.length });
+    second!.release!();
+  });
+
   test('gives up a connection that does not come to stand in time', async () => {
     const address = await socketServer(() => {}); // accepts, and never says its part of the TLS handshake
     const answer = http(`https://${address}`, { connectTimeout: 50 }).send('/', undefined, never);
@@ -121,8 +221,8 @@ describe('openHttp', () => {
   ])('refuses a body over the cap: %s', async (_name, answer) => {
     const server = await rawServer(answer);
     const refused = http(server.url).send('/', undefined, never);
-    await expect(refused).rejects.toThrow(MalformedPage);
-    await expect(refused).rejects.toThrow('The body is larger than 10000 bytes.');
+    await expect(refused).rejects.toThrow(PageTooLarge);
+    await expect(refused).rejects.toThrow(/^The body (is larger|unpacks to more) than 10000 bytes\.$/);
   });
 
   test('reads a body of exactly the cap', async () => {

@@ -76,7 +76,7 @@ async function observe(db: Warehouse, until: AbortSignal) {
 /** The same records with other scores in every round. */
 function rescored({ records, ...page }: Page, round: number): Page {
   const change = (record: object) => ({ ...record, directional_positive: round / 1000 });
-  return { ...page, records: records.map((record) => change(record as object)) };
+  return { ...page, records: [...records].map((record) => change(record as object)) };
 }
 
 it('what was answered for a moment that is long enough ago is answered for ever, whoever holds locks meanwhile', {

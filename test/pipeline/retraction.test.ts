@@ -130,7 +130,7 @@ describe('a headline that only the live feed has brought', () => {
         if (isLive) return page;
         return {
           ...page,
-          records: page.records.filter((record) => !missing.has((record as { id: string }).id)),
+          records: [...page.records].filter((record) => !missing.has((record as { id: string }).id)),
         };
       },
     });
@@ -206,7 +206,7 @@ describe('a service whose days begin at another hour', () => {
         const page = await ask();
         const isInside = (record: unknown) =>
           (record as { publication_time: string }).publication_time >= '2026-09-10T04:00';
-        return { ...page, records: page.records.filter(isInside) };
+        return { ...page, records: [...page.records].filter(isInside) };
       },
     };
     const learned = { fact: 'day_begin', value: { least: 225, most: 255 }, evidence: 'a test' };
@@ -261,7 +261,10 @@ it('where a page had records that cannot be read, nothing is retracted: each may
     ...{ ...run, plan: refresh },
     aroundPage: async (ask) => {
       const page = await ask();
-      return { ...page, records: page.records.map((record, index) => (index === 0 ? 'unreadable' : record)) };
+      return {
+        ...page,
+        records: [...page.records].map((record, index) => (index === 0 ? 'unreadable' : record)),
+      };
     },
   });
   expect(totals.records_rejected).toBeGreaterThan(0);

@@ -10,9 +10,12 @@ export interface FieldChanges {
   readonly vanished: readonly string[];
 }
 
+/** Names that are remembered of a feed. More are made up, and would fill the table. */
+const mostFields = 1000;
+
 /**
  * Remembers the field names that a load has met, and says which are new and which of the last load are gone.
- * A feed's first load has nothing to compare with, so nothing has appeared.
+ * A feed's first load has nothing to compare with, so nothing has appeared. No more names than `mostFields` are remembered.
  */
 export async function rememberFields(
   warehouse: Warehouse,
@@ -28,10 +31,14 @@ export async function rememberFields(
       .where('feed', '=', feed)
       .execute();
     const last = Math.max(...known.map((row) => row.last_load_id));
-    await upsertFields(trx, feed, loadId, seen);
     const names = new Set(known.map((row) => row.field));
+    const appeared = [...seen.keys()]
+      .filter((field) => !names.has(field))
+      .slice(0, Math.max(0, mostFields - names.size));
+    const remembered = new Set([...names, ...appeared]);
+    await upsertFields(trx, feed, loadId, new Map([...seen].filter(([field]) => remembered.has(field))));
     return {
-      appeared: known.length === 0 ? [] : [...seen.keys()].filter((field) => !names.has(field)),
+      appeared: known.length === 0 ? [] : appeared,
       vanished: known
         .filter((row) => row.last_load_id === last && !seen.has(row.field))
         .map((row) => row.field),
@@ -45,6 +52,7 @@ async function upsertFields(
   loadId: number,
   seen: FieldsSeen,
 ): Promise<void> {
+  if (seen.size === 0) return;
   await trx
     .insertInto('wire_fields')
     .values(

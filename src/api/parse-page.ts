@@ -1,0 +1,284 @@
+import { createHash } from 'node:crypto';
+import { PageTooLarge } from './errors.ts';
+import { mostRecords } from './page.ts';
+import { NotJson, parseBody } from './parse-body.ts';
+
+/** Stands for a record that is larger than a record may be: nothing is made of it. */
+export class RecordTooLarge {
+  /** SHA-256 of its JSON text as sent, in UTF-8. */
+  readonly digest: string;
+  /** Size of its JSON text in UTF-8. */
+  readonly bytes: number;
+  /** JSON values in it, about. */
+  readonly values: number;
+  /** The beginning of its JSON text. */
+  readonly begins: string;
+
+  constructor(text: string, values: number) {
+    this.digest = `sha256:${createHash('sha256').update(text).digest('hex')}`;
+    this.bytes = Buffer.byteLength(text);
+    this.values = values;
+    this.begins = text.slice(0, 300);
+  }
+}
+
+/**
+ * JSON values that a record may hold for each byte that it may have: 10,485 in a megabyte, of which a record uses some
+ * twenty. In memory, in a UUID or in PostgreSQL it is the values that cost, not the bytes.
+ */
+const valuesPerByte = 0.01;
+
+/** Whether a stored record is what is kept of one that was too large: there is nothing in it to be read. */
+export function standsForLarger(record: unknown): boolean {
+  if (typeof record !== 'object' || record === null) return false;
+  const { digest } = record as Record<string, unknown>;
+  return typeof digest === 'string' && /^sha256:[0-9a-f]{64}$/.test(digest) && 'begins' in record;
+}
+
+/** JSON values that are parsed at once; a page of 1,000 records has some 20,000. Each takes up to 100 bytes of memory. */
+const mostValues = 250_000;
+
+/** What of a page's envelope is read (service-document 2.1). */
+const membersRead = ['data', 'has_more', 'next_token'];
+
+/**
+ * Parses the body of a page. What JSON.parse makes of a body can be fifty times its size, so of a large one that is not
+ * plain the records are left as text and parsed one by one, as they are asked for. A record that is larger than a
+ * record may be is a `RecordTooLarge`.
+ * @param maxRecordBytes the largest record, in bytes of its JSON text; it bounds the number of its values, too
+ * @throws NotJson, or PageTooLarge for more records than any page should hold
+ */
+export function parsePage(text: string, maxRecordBytes: number): unknown {
+  const most: RecordBounds = { bytes: maxRecordBytes, values: maxRecordBytes * valuesPerByte };
+  // To walk through the text costs half of what it costs to parse it; nearly all pages are small enough to be parsed first.
+  if (Buffer.byteLength(text) <= Math.min(maxRecordBytes, 1024 * 1024)) {
+    const body = parseBody(text);
+    const records = Array.isArray(body) ? body : (body as { data?: unknown } | null)?.data;
+    if (!Array.isArray(records) || records.every((record) => holdsAtMost(record, most.values))) return body;
+  }
+  const { values, members, spans } = outline(text);
+  if (spans === undefined) return parseAnything(text);
+  const records = new RecordsAsText(text, spans, most);
+  if (values <= mostValues && !records.hasTooLarge()) return parseBody(text);
+  // What is not JSON is found here, and the page asked for again, rather than half-way through its records.
+  for (const _ of records);
+  return members === undefined ? records : { ...members, data: records };
+}
+
+interface RecordBounds {
+  readonly bytes: number;
+  readonly values: number;
+}
+
+function holdsAtMost(record: unknown, most: number): boolean {
+  return countDown(record, most, 0) >= 0;
+}
+
+/** How many of `left` values are left once those of a value are counted; less than 0 where they do not suffice. */
+function countDown(value: unknown, left: number, depth: number): number {
+  let rest = left - 1;
+  if (typeof value !== 'object' || value === null || rest < 0) return rest;
+  // Deeper than the stack may reach, if every level were to be walked through.
+  if (depth > 1000) return -1;
+  for (const name in value) {
+    rest = countDown((value as Record<string, unknown>)[name], rest, depth + 1);
+    if (rest < 0) return rest;
+  }
+  return rest;
+}
+
+/** Parses a body that has no bound on its parts. @throws NotJson; PageTooLarge where it holds too much to be parsed at once */
+export function parseAnything(text: string): unknown {
+  if (text.length > mostValues) {
+    const scan = new Scan(text);
+    scan.skipValue();
+    if (scan.values > mostValues) {
+      throw new PageTooLarge(`The answer holds more than ${mostValues} JSON values.`);
+    }
+  }
+  return parseBody(text);
+}
+
+/** Where a page's records are: of each the index of its first character, the one behind its last, and its values. */
+type Spans = readonly number[];
+
+/** Records that are parsed one by one, each time they are gone through. */
+export class RecordsAsText implements Iterable<unknown> {
+  readonly #text: string;
+  readonly #spans: Spans;
+  readonly #most: RecordBounds;
+
+  constructor(text: string, spans: Spans, most: RecordBounds) {
+    this.#text = text;
+    this.#spans = spans;
+    this.#most = most;
+  }
+
+  get length(): number {
+    return this.#spans.length / 3;
+  }
+
+  hasTooLarge(): boolean {
+    for (const [text, values] of this.#texts()) if (this.#isTooLarge(text, values)) return true;
+    return false;
+  }
+
+  *[Symbol.iterator](): Iterator<unknown> {
+    for (const [text, values] of this.#texts()) {
+      yield this.#isTooLarge(text, values) ? new RecordTooLarge(text, values) : parseBody(text);
+    }
+  }
+
+  *#texts(): Iterable<[text: string, values: number]> {
+    for (let at = 0; at < this.#spans.length; at += 3) {
+      yield [this.#text.slice(this.#spans[at], this.#spans[at + 1]), this.#spans[at + 2]!];
+    }
+  }
+
+  #isTooLarge(text: string, values: number): boolean {
+    const { bytes } = this.#most;
+    if (values > this.#most.values || text.length > bytes) return true;
+    // A UTF-16 unit is one to three bytes of UTF-8, so most need not be measured.
+    return text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
+  }
+}
+
+/** Finds the records of a page, and the rest of its envelope; `spans` is undefined where it holds no list of records. */
+function outline(text: string): {
+  readonly values: number;
+  readonly members: Record<string, unknown> | undefined;
+  readonly spans: Spans | undefined;
+} {
+  const scan = new Scan(text);
+  if (scan.next() === '[') {
+    const spans = scan.readElements();
+    scan.expectEnd();
+    return { values: scan.values, members: undefined, spans };
+  }
+  if (scan.next() !== '{') return { values: 0, members: undefined, spans: undefined };
+  const members: Record<string, unknown> = {};
+  let spans: Spans | undefined;
+  scan.take('{');
+  for (let isFirst = true; scan.next() !== '}'; isFirst = false) {
+    if (!isFirst) scan.take(',');
+    const name = scan.readName();
+    scan.take(':');
+    if (name === 'data' && scan.next() === '[') {
+      spans = scan.readElements();
+    } else {
+      const [start, end] = scan.skipValue();
+      if (!membersRead.includes(name)) continue;
+      members[name] = parseAnything(text.slice(start, end));
+      if (name === 'data') spans = undefined;
+    }
+  }
+  scan.take('}');
+  scan.expectEnd();
+  return { values: scan.values, members, spans };
+}
+
+/** Walks through JSON text from value to value, without parsing them or keeping anything of them. */
+class Scan {
+  readonly #text: string;
+  #at = 0;
+  /** Values that were passed, about. */
+  values = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** The next character that is no space, empty at the end. */
+  next(): string {
+    space.lastIndex = this.#at;
+    space.test(this.#text);
+    this.#at = space.lastIndex;
+    return this.#text.charAt(this.#at);
+  }
+
+  take(character: string): void {
+    if (this.next() !== character) throw new NotJson('The body is not JSON.');
+    this.#at++;
+  }
+
+  expectEnd(): void {
+    if (this.next() !== '') throw new NotJson('The body is not JSON.');
+  }
+
+  readName(): string {
+    if (this.next() !== '"') throw new NotJson('The body is not JSON.');
+    const [start, end] = this.skipValue();
+    // No name that is looked for can be as long, however it is escaped.
+    return end - start > 100 ? '' : String(parseBody(this.#text.slice(start, end)));
+  }
+
+  readElements(): Spans {
+    const spans: number[] = [];
+    this.take('[');
+    while (this.next() !== ']') {
+      if (spans.length > 0) this.take(',');
+      this.next();
+      const before = this.values;
+      const [start, end] = this.skipValue();
+      spans.push(start, end, this.values - before);
+      if (spans.length > 3 * mostRecords) throw tooManyRecords();
+    }
+    this.take(']');
+    return spans;
+  }
+
+  /** Steps over a value. @returns where it begins, and the index behind it */
+  skipValue(): [start: number, end: number] {
+    const text = this.#text;
+    const start = this.#at;
+    let depth = 0;
+    let at = start;
+    for (; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code === quote) {
+        at = endOfString(text, at) - 1;
+        if (depth === 0) return this.#to(start, at + 1);
+      } else if (code === openBrace || code === openBracket) {
+        depth++;
+        // Its first value; each further one has a comma before it.
+        const next = text.charCodeAt(at + 1);
+        if (next !== closeBrace && next !== closeBracket) this.values++;
+      } else if (code === comma) {
+        if (depth === 0) break;
+        this.values++;
+      } else if (code === closeBrace || code === closeBracket) {
+        if (depth === 0) break;
+        depth--;
+        if (depth === 0) return this.#to(start, at + 1);
+      }
+    }
+    if (at === start || depth > 0) throw new NotJson('The body is not JSON.');
+    return this.#to(start, at);
+  }
+
+  #to(start: number, end: number): [number, number] {
+    this.#at = end;
+    this.values++;
+    return [start, end];
+  }
+}
+
+export function tooManyRecords(): PageTooLarge {
+  return new PageTooLarge(`The page holds more than ${mostRecords} records.`);
+}
+
+const space = /[ \t\n\r]*/y;
+const [quote, comma, openBracket, closeBracket, openBrace, closeBrace] = [0x22, 0x2c, 0x5b, 0x5d, 0x7b, 0x7d];
+const backslash = 0x5c;
+
+/** The index behind the closing quote of the string that opens at `at`. */
+function endOfString(text: string, at: number): number {
+  for (let end = at + 1; ; end++) {
+    end = text.indexOf('"', end);
+    if (end === -1) throw new NotJson('The body is not JSON.');
+    let before = end;
+    while (text.charCodeAt(before - 1) === backslash) before--;
+    // Escaped is what an odd number of backslashes precedes.
+    if ((end - before) % 2 === 0) return end + 1;
+  }
+}
