@@ -21,6 +21,9 @@ export async function aRestartableServer() {
   return {
     url: server.url,
     restart: (mode: 'fast' | 'immediate') => control('restart', '-m', mode),
+    stop: () => control('stop', '-m', 'fast'),
+    // With the options, and so at the port, that it had before.
+    start: () => control('restart'),
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
       await rm(home, { recursive: true, force: true });
