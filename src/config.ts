@@ -10,10 +10,20 @@ import { Secret } from './secret.ts';
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+/** How the way to the database is encrypted, in libpq's words: `sslmode`, `sslrootcert`, `sslcert`, `sslkey`. */
+export interface TlsSettings {
+  readonly mode?: string | undefined;
+  /** Path of the certificates that are trusted, or `system`: those that Node trusts by itself. */
+  readonly rootCertificate?: string | undefined;
+  readonly certificate?: string | undefined;
+  readonly key?: string | undefined;
+}
+
 /** Where the warehouse is: an address, the `PG*` variables that libpq knows, or the embedded server. */
 export type WarehouseAddress =
-  | { readonly kind: 'url'; readonly url: Secret }
-  | { readonly kind: 'pg-environment' }
+  // What an address says of TLS counts; `tls` is what the environment says.
+  | { readonly kind: 'url'; readonly url: Secret; readonly tls?: TlsSettings }
+  | { readonly kind: 'pg-environment'; readonly tls?: TlsSettings }
   | { readonly kind: 'embedded' };
 
 /** The environment, read and checked once; nothing else in the program looks at `process.env`. */
@@ -186,8 +196,12 @@ function readBaseUrl(name: string, text: string | undefined): string | undefined
 
 function readWarehouse(env: Environment): WarehouseAddress {
   const text = env.DATABASE_URL;
+  const { PGSSLMODE: mode, PGSSLROOTCERT: rootCertificate, PGSSLCERT: certificate, PGSSLKEY: key } = env;
+  const tls = { mode, rootCertificate, certificate, key };
   if (text === undefined) {
-    return env.PGHOST || env.PGSERVICE || env.PGDATABASE ? { kind: 'pg-environment' } : { kind: 'embedded' };
+    return env.PGHOST || env.PGSERVICE || env.PGDATABASE
+      ? { kind: 'pg-environment', tls }
+      : { kind: 'embedded' };
   }
   if (!isPostgresAddress(text.trim())) {
     // No cause: the parser's error quotes the address, password and all.
@@ -195,7 +209,7 @@ function readWarehouse(env: Environment): WarehouseAddress {
       hint: 'It looks like postgres://user:password@host:5432/database, special characters of the password as %40.',
     });
   }
-  return { kind: 'url', url: new Secret(text.trim()) };
+  return { kind: 'url', url: new Secret(text.trim()), tls };
 }
 
 function isPostgresAddress(text: string): boolean {

@@ -8,6 +8,7 @@ export interface Finding {
   /** `null` if it could not be looked at: that says nothing, neither good nor bad. */
   readonly ok: boolean | null;
   readonly found: string;
+  /** What to do. With `ok`, it is a warning: all works as it is. */
   readonly fix?: string;
 }
 
@@ -41,10 +42,11 @@ export async function finding(check: string, look: () => Promise<string> | strin
 /** A line each, and below it what to do. */
 export function describeFindings(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
-  const sign = (ok: boolean | null) => (ok === null ? '–' : ok ? '✓' : '✗');
+  const sign = ({ ok, fix }: Finding) => (ok === null ? '–' : !ok ? '✗' : fix ? '!' : '✓');
   return findings
-    .map(({ check, ok, found, fix }) => {
-      const line = `${sign(ok)} ${check.padEnd(width)}  ${oneLine(found)}\n`;
+    .map((one) => {
+      const { check, found, fix } = one;
+      const line = `${sign(one)} ${check.padEnd(width)}  ${oneLine(found)}\n`;
       return fix === undefined ? line : `${line}  ${' '.repeat(width)}  → ${oneLine(fix)}\n`;
     })
     .join('');

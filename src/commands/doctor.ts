@@ -22,6 +22,7 @@ import { type ProbeReport, probeService } from '../probe/probe-service.ts';
 import { capRequests } from '../probe/request-cap.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { checkServer } from '../warehouse/connect.ts';
+import { checkEncryption } from './doctor-encryption.ts';
 import { describeFindings, type Finding, finding, NotChecked } from './doctor-findings.ts';
 import { canBook, warehouseChecks } from './doctor-warehouse.ts';
 import { describeChange, describeProbe, probeAsJson } from './probe-report.ts';
@@ -55,6 +56,7 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
       return `${warehouse.description}, PostgreSQL ${(await checkServer(warehouse.db)).version}`;
     });
     ofWarehouse.push(opened);
+    if (warehouse) ofWarehouse.push(await checkEncryption(warehouse));
     for (const [check, look] of Object.entries(warehouseChecks))
       ofWarehouse.push(await finding(check, () => look(reached(warehouse).db)));
     asked = await askService(session, warehouse, job, options);

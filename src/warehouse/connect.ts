@@ -8,6 +8,7 @@ import { missesPartition, namedDatabaseError } from './errors.ts';
 import { firstAnswer, postgresSocket } from './first-answer.ts';
 import { inOurSettings, prepareSession } from './session-settings.ts';
 import type { Database } from './tables/database.ts';
+import { tlsOptions, withoutTls } from './tls.ts';
 
 /** The warehouse's database, every table below the schema `gmsi`. */
 export type Warehouse = Kysely<Database>;
@@ -42,7 +43,7 @@ export function openPool(
   options: pg.PoolConfig = {},
 ): pg.Pool {
   const pool = new pg.Pool({
-    ...(address.kind === 'url' ? { connectionString: address.url.reveal() } : {}),
+    ...wayTo(address),
     max: connections,
     application_name: `gmsi ${version}`,
     connectionTimeoutMillis: 10_000,
@@ -57,6 +58,12 @@ export function openPool(
   // One that breaks while it is in use tells its query, and says so once more; unheard, that would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
+}
+
+function wayTo(address: Exclude<WarehouseAddress, { kind: 'embedded' }>): pg.PoolConfig {
+  if (address.kind === 'pg-environment') return { ssl: tlsOptions(address.tls ?? {}) };
+  const url = withoutTls(address.url.reveal());
+  return { connectionString: url.address, ssl: tlsOptions({ ...address.tls, ...url.tls }) };
 }
 
 /**

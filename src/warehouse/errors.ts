@@ -1,4 +1,5 @@
 import { ConfigError, GmsiError } from '../errors.ts';
+import { tlsProblem } from './tls.ts';
 
 /** The warehouse did not answer, or not yet again: a restart, a cut connection, too many connections. */
 export class WarehouseUnavailable extends GmsiError {
@@ -94,6 +95,8 @@ export function namedWriteError(error: unknown): unknown {
 export function namedDatabaseError(error: unknown): unknown {
   if (error instanceof GmsiError || !(error instanceof Error)) return error;
   const code = (error as { code?: string }).code;
+  const ofTls = tlsProblem(error);
+  if (ofTls) return ofTls;
   const cut = code === undefined && cutConnection.test(error.message);
   if (cut || missesPartition(error) || (code && (passing.test(code) || network.has(code)))) {
     return new WarehouseUnavailable(`The warehouse does not answer: ${error.message}`, {
@@ -109,12 +112,6 @@ export function namedDatabaseError(error: unknown): unknown {
       });
     case '28P01':
     case '28000':
-      if (/no encryption|SSL off/.test(error.message)) {
-        return new ConfigError(`The warehouse wants TLS: ${error.message}`, {
-          cause: error,
-          hint: 'Add ?sslmode=require to DATABASE_URL (or set PGSSLMODE=require).',
-        });
-      }
       return new ConfigError(`The warehouse refuses the user: ${error.message}`, {
         cause: error,
         hint: 'Check user and password in DATABASE_URL.',

@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import type { ConnectionOptions } from 'node:tls';
+import type { TlsSettings } from '../config.ts';
+import { ConfigError } from '../errors.ts';
+
+const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const;
+const parameters = {
+  sslmode: 'mode',
+  sslrootcert: 'rootCertificate',
+  sslcert: 'certificate',
+  sslkey: 'key',
+} as const satisfies Record<string, keyof TlsSettings>;
+
+/** What an address says of TLS, and the address without it: pg would give it meanings of its own, and warn of them. */
+export function withoutTls(address: string): { address: string; tls: TlsSettings } {
+  const url = new URL(address);
+  const tls: Record<string, string> = {};
+  for (const [name, setting] of Object.entries(parameters)) {
+    const value = url.searchParams.get(name);
+    if (value) tls[setting] = value;
+    url.searchParams.delete(name);
+  }
+  url.searchParams.delete('uselibpqcompat');
+  return { address: Object.keys(tls).length === 0 ? address : url.href, tls };
+}
+
+/**
+ * The settings as Node takes them, with the meaning that they have for libpq and psql: `require` encrypts and does not ask who
+ * answers, unless a root certificate is named; `verify-ca` does not look at the host's name. `allow` does not encrypt, and
+ * `prefer` is `require`: nothing is tried twice.
+ * @returns `undefined` where nothing is set, which is no encryption
+ * @throws ConfigError where there is no such mode, or a file cannot be read
+ */
+export function tlsOptions({
+  mode,
+  rootCertificate,
+  certificate,
+  key,
+}: TlsSettings): ConnectionOptions | false | undefined {
+  if (mode === undefined && !rootCertificate && !certificate) return undefined;
+  const known = modes.find((name) => name === (mode ?? 'verify-full'));
+  if (known === undefined)
+    throw new ConfigError(`sslmode is "${mode}".`, {
+      hint: `It is one of ${modes.slice(0, -1).join(', ')}.`,
+    });
+  if (known === 'disable' || known === 'allow') return false;
+  const isSystem = rootCertificate === 'system';
+  if (known === 'verify-ca' && (!rootCertificate || isSystem))
+    throw new ConfigError('sslmode=verify-ca needs the certificate of whom you trust.', {
+      hint: 'Name its file: sslrootcert=/path/to/ca.pem. With a public authority use sslmode=verify-full.',
+    });
+  const options: ConnectionOptions = {
+    ...(rootCertificate && !isSystem && { ca: read('sslrootcert', rootCertificate) }),
+    ...(certificate && { cert: read('sslcert', certificate) }),
+    ...(key && { key: read('sslkey', key) }),
+  };
+  if (known === 'verify-full' || isSystem) return options;
+  if (known !== 'no-verify' && known !== 'prefer' && rootCertificate)
+    return { ...options, checkServerIdentity: () => undefined };
+  return { ...options, rejectUnauthorized: false };
+}
+
+function read(parameter: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new ConfigError(`The file of ${parameter} cannot be read: ${(cause as Error).message}`, {
+      cause,
+      hint: 'It is a PEM file, named by its path from the working directory or from /.',
+    });
+  }
+}
+
+const untrusted =
+  /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_GET_ISSUER_CERT(_LOCALLY)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_UNTRUSTED|CERT_SIGNATURE_FAILURE|CERT_REJECTED|INVALID_CA|INVALID_PURPOSE)$/;
+
+/** What is wrong with the encryption of a connection, and what to do; `undefined` if it is something else. */
+export function tlsProblem(error: Error & { code?: string }): ConfigError | undefined {
+  const { code = '', message } = error;
+  const problem = (what: string, hint: string) =>
+    new ConfigError(`${what}: ${message}`, { cause: error, hint });
+  if (/does not support SSL connections/.test(message))
+    return problem(
+      "The warehouse's server does not encrypt",
+      'Let it (ssl = on and a certificate in postgresql.conf), or, on a way that nobody else listens on, use sslmode=disable.',
+    );
+  if (code === '28000' && /no encryption|SSL off/.test(message))
+    return problem(
+      "The warehouse's server wants an encrypted connection",
+      'Add ?sslmode=require to DATABASE_URL (or set PGSSLMODE=require).',
+    );
+  if (untrusted.test(code))
+    return problem(
+      "The certificate of the warehouse's server is not trusted",
+      'Name the file of the authority that signed it, sslrootcert=/path/to/ca.pem; or sslmode=require, which encrypts without asking who answers.',
+    );
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return problem(
+      "The certificate of the warehouse's server is for another host",
+      'Use the name that stands in it in DATABASE_URL, or sslmode=verify-ca, which does not compare names.',
+    );
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
+    return problem(
+      "The certificate of the warehouse's server is not valid now",
+      'Renew it there, or set the clock of this machine.',
+    );
+  if (/^(ERR_SSL_|ERR_OSSL_|EPROTO$)/.test(code) || /error establishing an SSL connection/.test(message))
+    return problem(
+      'No encrypted connection to the warehouse comes about',
+      'Check the sslmode, sslcert and sslkey of DATABASE_URL, and the log of the server.',
+    );
+  return undefined;
+}

@@ -1,0 +1,270 @@
+import { execFileSync } from 'node:child_process';
+import { chown, copyFile, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { ConfigError } from '../../src/errors.ts';
+import { Secret } from '../../src/secret.ts';
+import { checkServer, connect } from '../../src/warehouse/connect.ts';
+import { aFolder, type Folder, gmsi } from '../cli/gmsi.ts';
+import { aRestartableServer } from '../support/restartable-server.ts';
+
+/** A server of its own that encrypts, with a certificate for `localhost` that nobody has signed. */
+let server: Awaited<ReturnType<typeof aRestartableServer>>;
+let folder: Folder;
+let trusted: string;
+let other: string;
+
+beforeAll(async () => {
+  server = await aRestartableServer();
+  folder = await aFolder('gmsi-tls-');
+  trusted = await aCertificate('server', 'localhost');
+  other = await aCertificate('other', 'localhost');
+  const admin = new pg.Client({ connectionString: server.url.reveal() });
+  await admin.connect();
+  const { rows } = await admin.query('show data_directory');
+  const data = rows[0].data_directory as string;
+  const { uid, gid } = await stat(data);
+  for (const [name, from] of [
+    ['server.crt', trusted],
+    ['server.key', trusted.replace('.crt', '.key')],
+  ] as const) {
+    await copyFile(from, join(data, name));
+    await chown(join(data, name), uid, gid);
+  }
+  await admin.query('alter system set ssl = on');
+  // One user may come encrypted only.
+  await admin.query(`create role encrypted_only login password 'x'`);
+  const hba = join(data, 'pg_hba.conf');
+  await writeFile(hba, `hostnossl all encrypted_only all reject\n${await readFile(hba, 'utf8')}`);
+  await admin.query('select pg_reload_conf()');
+  await admin.end();
+  await until(encrypts);
+}, 120_000);
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+  await folder?.[Symbol.asyncDispose]();
+});
+
+async function aCertificate(name: string, host: string): Promise<string> {
+  const [certificate, key] = [join(folder.path, `${name}.crt`), join(folder.path, `${name}.key`)];
+  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', `/CN=${host}`];
+  execFileSync(
+    'openssl',
+    [...request, '-addext', `subjectAltName=DNS:${host}`, '-keyout', key, '-out', certificate],
+    {
+      stdio: 'ignore',
+    },
+  );
+  return certificate;
+}
+
+/** The server reads its settings again a moment after it is told to. */
+async function encrypts(): Promise<boolean> {
+  const client = new pg.Client({ connectionString: server.url.reveal(), ssl: { rejectUnauthorized: false } });
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((later) => setTimeout(later, 50));
+}
+
+function address(parameters: Record<string, string>, host = '127.0.0.1', user?: string): string {
+  const url = new URL(server.url.reveal());
+  url.hostname = host;
+  if (user) Object.assign(url, { username: user, password: 'x' });
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url.href;
+}
+
+/** Connects as every command does. @returns what it is refused with; if it is not, it is encrypted as it says */
+async function refusalOf(parameters: Record<string, string>, host?: string, user?: string) {
+  return connecting(address(parameters, host, user));
+}
+
+async function connecting(url: string): Promise<ConfigError | undefined> {
+  try {
+    const db = connect({ kind: 'url', url: new Secret(url) }, 1);
+    try {
+      await checkServer(db);
+      const { rows } = await sql<{
+        ssl: boolean;
+      }>`select ssl from pg_stat_ssl where pid = pg_backend_pid()`.execute(db);
+      expect(rows).toEqual([{ ssl: !/sslmode=(disable|allow)/.test(url) && url.includes('ssl') }]);
+      return undefined;
+    } finally {
+      await db.destroy();
+    }
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+}
+
+describe('sslmode has the meaning that it has for psql:', () => {
+  test.for<[string, () => Record<string, string>, host?: string]>([
+    ['require encrypts, whoever answers', () => ({ sslmode: 'require' })],
+    ['prefer, too', () => ({ sslmode: 'prefer' })],
+    [
+      'require with the certificate looks at it, but not at the name',
+      () => ({ sslmode: 'require', sslrootcert: trusted }),
+    ],
+    ['verify-ca does the same', () => ({ sslmode: 'verify-ca', sslrootcert: trusted })],
+    ['verify-full looks at the name', () => ({ sslmode: 'verify-full', sslrootcert: trusted }), 'localhost'],
+    ['a certificate alone is verify-full', () => ({ sslrootcert: trusted }), 'localhost'],
+    ['disable does not encrypt', () => ({ sslmode: 'disable' })],
+    ['allow does not either', () => ({ sslmode: 'allow' })],
+    ['nothing does not either', () => ({})],
+  ])('%s', async ([, parameters, host]) => {
+    expect(await refusalOf(parameters(), host)).toBeUndefined();
+  });
+});
+
+describe('where encryption fails, it is said what to do:', () => {
+  test.for<[string, () => Promise<ConfigError | undefined>, message: RegExp, hint: RegExp]>([
+    [
+      'a certificate that nobody has signed',
+      () => refusalOf({ sslmode: 'verify-full' }, 'localhost'),
+      /not trusted/,
+      /sslrootcert=.*sslmode=require/,
+    ],
+    [
+      'another one than is trusted',
+      () => refusalOf({ sslmode: 'verify-ca', sslrootcert: other }),
+      /not trusted/,
+      /sslrootcert/,
+    ],
+    [
+      'that of another, for require',
+      () => refusalOf({ sslmode: 'require', sslrootcert: other }),
+      /not trusted/,
+      /sslrootcert/,
+    ],
+    [
+      'another host',
+      () => refusalOf({ sslmode: 'verify-full', sslrootcert: trusted }, '127.0.0.1'),
+      /for another host/,
+      /the name that stands in it/,
+    ],
+    [
+      'verify-ca without a certificate',
+      () => refusalOf({ sslmode: 'verify-ca' }),
+      /verify-ca needs/,
+      /sslrootcert=/,
+    ],
+    [
+      'what Node trusts',
+      () => refusalOf({ sslrootcert: 'system' }, 'localhost'),
+      /not trusted/,
+      /sslrootcert/,
+    ],
+    [
+      'a file that is not there',
+      () => refusalOf({ sslmode: 'require', sslrootcert: '/nowhere.pem' }),
+      /sslrootcert cannot be read.*nowhere/,
+      /PEM/,
+    ],
+    [
+      'a mode that there is not',
+      () => refusalOf({ sslmode: 'requier' }),
+      /sslmode is "requier"/,
+      /disable, allow, prefer, require, verify-ca, verify-full/,
+    ],
+    [
+      'a server that wants it',
+      () => refusalOf({}, '127.0.0.1', 'encrypted_only'),
+      /wants an encrypted connection/,
+      /sslmode=require/,
+    ],
+    [
+      'a server without it',
+      () => connecting(`${inject('serverUrl')}?sslmode=require`),
+      /does not encrypt/,
+      /ssl = on.*sslmode=disable/,
+    ],
+  ])('%s', async ([, connected, message, hint]) => {
+    const refusal = await connected();
+    expect(refusal?.message).toMatch(message);
+    expect(refusal?.hint).toMatch(hint);
+  });
+});
+
+describe('gmsi doctor', () => {
+  async function doctor(env: Record<string, string>) {
+    const { stdout, stderr, code } = await gmsi(['doctor'], { cwd: folder.path, env });
+    return {
+      code,
+      stderr,
+      line: stdout.split('\n').find((line) => line.includes(' encryption ')),
+      all: stdout + stderr,
+    };
+  }
+
+  test('says how the way to the warehouse is encrypted, without a warning of Node', async () => {
+    const { line, stderr } = await doctor({ DATABASE_URL: address({ sslmode: 'require' }) });
+    expect(line).toMatch(/✓ encryption +TLSv1\.[23], without asking who answers/);
+    expect(stderr).toBe('');
+    const checked = await doctor({
+      DATABASE_URL: address({ sslmode: 'verify-full', sslrootcert: trusted }, 'localhost'),
+    });
+    expect(checked.line).toMatch(/✓ encryption +TLSv1\.[23], with a trusted certificate/);
+    expect(checked.stderr).toBe('');
+  });
+
+  test('takes the mode from the environment, as psql does, and says what is wrong there', async () => {
+    const { hostname, port, username, password, pathname } = new URL(server.url.reveal());
+    const env = {
+      PGHOST: hostname,
+      PGPORT: port,
+      PGUSER: username,
+      PGPASSWORD: password,
+      PGDATABASE: pathname.slice(1),
+    };
+    expect((await doctor({ ...env, PGSSLMODE: 'require' })).line).toMatch(/TLSv1/);
+    const { code, all } = await doctor({
+      DATABASE_URL: address({}),
+      PGSSLMODE: 'verify-full',
+      PGSSLROOTCERT: other,
+    });
+    expect(code).toBe(2);
+    expect(all).toMatch(/is not trusted[\s\S]*→ .*sslrootcert/);
+  });
+
+  test('warns of a way that is not encrypted, unless it is within this machine', async () => {
+    expect((await doctor({ DATABASE_URL: address({}) })).line).toMatch(/✓ encryption +none needed/);
+    const outside = Object.values(networkInterfaces())
+      .flat()
+      .find((one) => one && !one.internal && one.family === 'IPv4');
+    if (!outside) return;
+    const relay = await aRelay(outside.address, Number(new URL(server.url.reveal()).port));
+    const url = new URL(address({}, outside.address));
+    url.port = String((relay.address() as { port: number }).port);
+    try {
+      const { line, all } = await doctor({ DATABASE_URL: url.href });
+      expect(line).toMatch(/! encryption +none: whoever is on the way/);
+      expect(all).toMatch(/→ Add \?sslmode=verify-full/);
+    } finally {
+      relay.close();
+    }
+  });
+});
+
+/** Another address of the same server: of this machine, but not its loopback. */
+async function aRelay(host: string, port: number): Promise<Server> {
+  const relay = createServer((socket: Socket) => {
+    const onward = dial(port, '127.0.0.1');
+    socket.pipe(onward).pipe(socket);
+    for (const end of [socket, onward]) end.on('error', () => {});
+  });
+  await new Promise<void>((listening) => relay.listen(0, host, listening));
+  return relay;
+}
