@@ -1,21 +1,6 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8';
 import { Command, CommanderError, Option } from 'commander';
-import { backfillCommand } from './commands/backfill.ts';
-import { checkCommand } from './commands/check.ts';
-import { demoCommand } from './commands/demo.ts';
-import { doctorCommand } from './commands/doctor.ts';
-import { exportCommand } from './commands/export.ts';
-import { lookupsCommand } from './commands/lookups.ts';
-import { migrateCommand } from './commands/migrate.ts';
-import { planCommand } from './commands/plan.ts';
-import { psqlCommand } from './commands/psql.ts';
-import { replayCommand } from './commands/replay.ts';
-import { rollupCommand } from './commands/rollup.ts';
-import { sandboxCommand } from './commands/sandbox.ts';
-import { statusCommand } from './commands/status.ts';
-import { syncCommand } from './commands/sync.ts';
-import { workCommand } from './commands/work.ts';
 import type { Session } from './compose.ts';
 import { readConfig } from './config.ts';
 import { ConfigError } from './errors.ts';
@@ -64,8 +49,8 @@ const program = new Command('gmsi')
   .configureOutput({ writeOut: print, writeErr: printError, outputError: () => {} })
   .exitOverride();
 
-/** Gives a command its session and takes its exit code. */
-function runs<Args extends unknown[]>(run: Run<Args>, { readable = false } = {}) {
+/** Loads a command once it is asked for, gives it its session and takes its exit code. */
+function runs<Args extends unknown[]>(load: () => Promise<Run<Args>>, { readable = false } = {}) {
   return async (...given: unknown[]) => {
     const args = given.slice(0, -1) as Args;
     const { json = false, quiet = false, verbose = false } = program.opts<GlobalOptions>();
@@ -84,6 +69,7 @@ function runs<Args extends unknown[]>(run: Run<Args>, { readable = false } = {})
       progress: quiet ? 'none' : (screen ?? 'lines'),
     };
     await using _tracing = await startTracing({ isOn: config.tracing, log });
+    const run = await load();
     process.exitCode = await run(session, ...args);
   };
 }
@@ -101,7 +87,7 @@ program
   .argument(...jobs)
   .option('--full-refresh', 'as if nothing were covered')
   .option('--retry-refused', 'as if nothing had been refused')
-  .action(runs(planCommand));
+  .action(runs(async () => (await import('./commands/plan.ts')).planCommand));
 program
   .command('backfill')
   .description("drain every day of the job's period that is not covered yet")
@@ -109,25 +95,25 @@ program
   .option('--full-refresh', 'drain covered days, too')
   .option('--retry-refused', 'ask again for all windows that were refused, not only for a few')
   .option('--enqueue', 'only plan it, and leave it to gmsi work')
-  .action(runs(backfillCommand));
+  .action(runs(async () => (await import('./commands/backfill.ts')).backfillCommand));
 program
   .command('sync')
   .description('drain the settling days again and every missing day since, then read the live feed')
   .argument(...jobs)
-  .action(runs(syncCommand));
+  .action(runs(async () => (await import('./commands/sync.ts')).syncCommand));
 program
   .command('work')
   .description('run scheduled and queued work until told to stop; on any number of machines')
   .argument('[job...]', `${jobs[1]}; all in jobs/ that have a schedule if left out`)
   .option('--concurrency <number>', 'windows to work on at a time', '8')
   .option('--metrics-port <number>', 'port of /metrics, /healthz and /readyz; 0 for any (9464, or any)')
-  .action(runs(workCommand));
+  .action(runs(async () => (await import('./commands/work.ts')).workCommand));
 program
   .command('status')
   .description('show coverage, gaps, windows, quota and the last loads; spends no request')
   .argument('[job...]', jobs[1])
   .option('--watch', 'follow what the workers are at, until interrupted')
-  .action(runs(statusCommand));
+  .action(runs(async () => (await import('./commands/status.ts')).statusCommand));
 program
   .command('check')
   .description('look for what is wrong with what is loaded; spends no request')
@@ -138,7 +124,7 @@ program
   .option('--checks <folder>', "checks of your own, besides the program's and those in jobs/checks")
   .option('--rows <number>', 'findings to show of a check (5; with --json 100)')
   .option('--timeout <seconds>', 'give up a check that takes longer; 0 for never', '600')
-  .action(runs(checkCommand));
+  .action(runs(async () => (await import('./commands/check.ts')).checkCommand));
 program
   .command('export')
   .description('write what is loaded into Parquet or CSV files, by country and month; spends no request')
@@ -157,31 +143,31 @@ program
     '--defuse-formulas',
     'CSV only: put an apostrophe before texts that a spreadsheet would run as a formula; left as they are without it',
   )
-  .action(runs(exportCommand));
+  .action(runs(async () => (await import('./commands/export.ts')).exportCommand));
 program
   .command('rollup')
   .description('show the hourly and daily rollups, or sum them up anew; spends no request')
   .option('--rebuild', 'sum them up from the headlines, and say what was not right')
   .option('--from <day>', 'first day (UTC) to rebuild; the first there is if left out')
   .option('--to <day>', 'last day (UTC) to rebuild, itself included')
-  .action(runs(rollupCommand));
+  .action(runs(async () => (await import('./commands/rollup.ts')).rollupCommand));
 program
   .command('replay')
   .description('read rejected records and extra fields again, spending no request')
   .argument('[job...]', `${jobs[1]}; all feeds if left out`)
   .option('--dry-run', 'only say what would change')
-  .action(runs(replayCommand));
+  .action(runs(async () => (await import('./commands/replay.ts')).replayCommand));
 program
   .command('lookups')
   .description('refresh what the service lists: countries, topics, tickers … (5 requests)')
   .option('--search <words>', 'only ask the service which countries match (1 request); stores nothing')
   .option('--parameter <name>', 'the query parameter that takes these words', 'keywords')
-  .action(runs(lookupsCommand));
+  .action(runs(async () => (await import('./commands/lookups.ts')).lookupsCommand));
 program
   .command('migrate')
   .description('bring the warehouse to the newest schema')
   .argument('[what]', '"status" only shows what is applied')
-  .action(runs(migrateCommand));
+  .action(runs(async () => (await import('./commands/migrate.ts')).migrateCommand));
 program
   .command('doctor')
   .description('check configuration, key, service, clock, database and privileges (1 request)')
@@ -191,13 +177,13 @@ program
   )
   .option('--job <job>', "probe a job's feed and series, with its settings")
   .option('--accept', 'take what the probe finds, where it contradicts what was learned before')
-  .action(runs(doctorCommand));
+  .action(runs(async () => (await import('./commands/doctor.ts')).doctorCommand));
 program
   .command('psql')
   .description('open psql on the warehouse in use')
   .option('-c, --command <sql>', 'run statements and leave; needs no psql')
   .option('--address', 'print the address, with its password, instead')
-  .action(runs(psqlCommand));
+  .action(runs(async () => (await import('./commands/psql.ts')).psqlCommand));
 program
   .command('sandbox')
   .description('run the service itself, emulated, for work without a key')
@@ -213,11 +199,11 @@ program
   )
   .option('--history-limit <days>', 'refuse windows that begin earlier')
   .option('--options <json>', 'any other option of the sandbox library, as JSON')
-  .action(runs(sandboxCommand, { readable: true }));
+  .action(runs(async () => (await import('./commands/sandbox.ts')).sandboxCommand, { readable: true }));
 program
   .command('demo')
   .description('run the whole pipeline on made-up data: what npm start does')
-  .action(runs(demoCommand, { readable: true }));
+  .action(runs(async () => (await import('./commands/demo.ts')).demoCommand, { readable: true }));
 
 try {
   await program.parseAsync();

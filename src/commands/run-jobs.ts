@@ -11,7 +11,7 @@ import {
 import { exitCodeOf, exitCodeOfOutcome, exitCodes, explain, worst } from '../exit.ts';
 import type { Job } from '../job/job.ts';
 import type { RunContext, RunResult } from '../pipeline/open-load.ts';
-import { alertAfterRun } from '../telemetry/start-telemetry.ts';
+import { alertAfterRun } from '../telemetry/alerts.ts';
 import { watchKey } from '../telemetry/watch-key.ts';
 import { print, printError, printJson } from '../terminal/print.ts';
 import { showProgress } from '../terminal/progress.ts';

@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts';
 import type { Job } from '../job/job.ts';
 import type { Log } from '../log.ts';
 import type { Secret } from '../secret.ts';
@@ -11,7 +12,7 @@ import {
 } from '../warehouse/queries/alerts.ts';
 import { windowsInTrouble } from '../warehouse/queries/telemetry.ts';
 import { type Finding, findingsOf, keyFinding } from './alert-findings.ts';
-import type { ReadStandings } from './job-standing.ts';
+import { type ReadStandings, standingsReader } from './job-standing.ts';
 import type { KeyStanding } from './watch-key.ts';
 import { postToWebhook, usualPatience, type WebhookPatience } from './webhook.ts';
 
@@ -53,6 +54,24 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
   } catch (error) {
     log.warn({ why: (error as Error).message }, 'alerts could not be looked for');
   }
+}
+
+/** Posts what is to be told of jobs after a run of them by hand or by cron, if they have a webhook. */
+export async function alertAfterRun(
+  jobs: readonly Job[],
+  session: {
+    readonly config: Pick<Config, 'apiKey' | 'alertWebhook'>;
+    readonly warehouse: Warehouse;
+    readonly log: Log;
+    readonly clock: () => Date;
+    readonly stop: AbortSignal;
+  },
+  /** What the run has seen of the key. */
+  key: KeyStanding | undefined,
+): Promise<void> {
+  const { config, warehouse, log, clock, stop: signal } = session;
+  const readStandings = standingsReader(warehouse, { apiKey: config.apiKey, clock });
+  await checkAlerts(jobs, { warehouse, readStandings, webhook: config.alertWebhook, key, log, signal });
 }
 
 function note(warehouse: Warehouse, finding: Finding): Promise<void> {

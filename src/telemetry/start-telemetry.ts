@@ -8,7 +8,7 @@ import { createMetrics, type ProcessMetrics } from './metrics.ts';
 import { readinessReader } from './readiness.ts';
 import { serveTelemetry } from './server.ts';
 import { createWarehouseGauges } from './warehouse-gauges.ts';
-import { type KeyStanding, watchKey } from './watch-key.ts';
+import { watchKey } from './watch-key.ts';
 
 export interface TelemetryOptions {
   readonly config: Pick<Config, 'apiKey' | 'alertWebhook' | 'metrics' | 'leaseSeconds'>;
@@ -90,17 +90,4 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
       await Promise.all([checking, server[Symbol.asyncDispose]()]);
     },
   };
-}
-
-/**
- * Posts what is to be told of jobs after a run of them by hand or by cron, where they have a webhook.
- * @param key what the run has seen of the key
- */
-export async function alertAfterRun(
-  jobs: readonly Job[],
-  { config, warehouse, log, clock, stop: signal }: Omit<TelemetryOptions, 'jobs' | 'checkEvery'>,
-  key: KeyStanding | undefined,
-): Promise<void> {
-  const readStandings = standingsReader(warehouse, { apiKey: config.apiKey, clock });
-  await checkAlerts(jobs, { warehouse, readStandings, webhook: config.alertWebhook, key, log, signal });
 }
