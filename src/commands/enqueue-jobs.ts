@@ -6,7 +6,9 @@ import { number, table } from '../terminal/table.ts';
 import { openPool, type Warehouse } from '../warehouse/connect.ts';
 import { registerJob } from '../warehouse/queries/schedules.ts';
 import { livingWorkers } from '../warehouse/queries/workers.ts';
+import type { ShortenedPeriod } from '../window/wanted-days.ts';
 import { planRun } from '../worker/plan-run.ts';
+import { describeHistoryLimit } from './describe-history-limit.ts';
 import { type ReadJob, readWithDefinition } from './read-with-definition.ts';
 
 interface Enqueued {
@@ -14,6 +16,7 @@ interface Enqueued {
   /** `null` where there is nothing to do. */
   readonly run: number | null;
   readonly windows: number;
+  readonly historyLimit: ShortenedPeriod | null;
 }
 
 /** Plans backfills and hands them to the workers: `gmsi backfill <job>… --enqueue`. */
@@ -55,7 +58,8 @@ async function enqueue(
   const { leaseSeconds } = config;
   const context = { job: parsed, warehouse: db, ...service, log, clock, leaseSeconds, runBy, stop };
   const begun = await planRun(context, 'backfill', options);
-  return { job, run: begun?.runId ?? null, windows: begun?.windows ?? 0 };
+  const { runId = null, windows = 0, historyLimit = null } = begun ?? {};
+  return { job, run: runId, windows, historyLimit: historyLimit ?? null };
 }
 
 function describe(enqueued: readonly Enqueued[], workers: number): string {
@@ -68,5 +72,9 @@ function describe(enqueued: readonly Enqueued[], workers: number): string {
     workers === 0
       ? 'No worker is running: start one with gmsi work.'
       : `${number(workers)} worker${workers === 1 ? ' is' : 's are'} at it; gmsi status --watch follows.`;
-  return `${table(['job', 'run', 'windows to drain'], rows)}\n\n${who}\n`;
+  const limits = enqueued.flatMap(({ job, historyLimit }) => {
+    const limit = describeHistoryLimit(historyLimit ?? undefined);
+    return limit ? [`${job}: history limit ${limit}\n`] : [];
+  });
+  return `${table(['job', 'run', 'windows to drain'], rows)}\n\n${limits.join('')}${who}\n`;
 }

@@ -16,7 +16,8 @@ import { usedRequests } from '../warehouse/queries/api-usage.ts';
 import { readLookups } from '../warehouse/queries/lookups.ts';
 import { askedAgain } from '../warehouse/queries/refusals.ts';
 import { seriesIn, type WindowScope } from '../warehouse/queries/window-scope.ts';
-import { settledBefore, wantedDays } from '../window/wanted-days.ts';
+import { plannedDays, type ShortenedPeriod, settledBefore } from '../window/wanted-days.ts';
+import { describeHistoryLimit } from './describe-history-limit.ts';
 import { describeSchedule } from './spending-report.ts';
 
 interface PlannedJob {
@@ -24,6 +25,7 @@ interface PlannedJob {
   readonly job: Job;
   readonly endDate: ReadingInForce;
   readonly scope: WindowScope;
+  readonly historyLimit: ShortenedPeriod | undefined;
   readonly forecast: Forecast;
   /** `undefined` where the job has no schedule, or no days to come. */
   readonly schedule: ScheduleForecast | undefined;
@@ -60,14 +62,30 @@ async function plan(
       hint: 'Run gmsi lookups first: it spends 5 requests, then plans cost none.',
     });
   }
-  // Job files with a start in the future are refused, so a period always has a day.
-  const scope = scopeOf(job, wantedDays(job, today(session))!, lookups);
+  const { days, historyLimit } = plannedDays(job, today(session));
+  if (!days) {
+    throw new ConfigError(
+      `Nothing of ${job.name} is asked for: history limit ${describeHistoryLimit(historyLimit)}.`,
+      {
+        hint: 'If the service does answer these days, set history_limit in the job file: it counts more.',
+      },
+    );
+  }
+  const scope = scopeOf(job, days, lookups);
   const flags = { fullRefresh: options.fullRefresh ?? false, retryRefused: options.retryRefused ?? false };
   const { apiKey } = session.config;
   const used = apiKey ? await usedRequests(db, keyFingerprint(apiKey), monthOf(session.clock())) : null;
   const unsettledFrom = settledBefore(today(session), job.lookbackDays).toString();
   const schedule = await forecastSchedule(db, job, scope, { now: session.clock(), unsettledFrom });
-  return { job, endDate, scope, forecast: await forecast(db, job, scope, flags), schedule, used };
+  return {
+    job,
+    endDate,
+    scope,
+    historyLimit,
+    forecast: await forecast(db, job, scope, flags),
+    schedule,
+    used,
+  };
 }
 
 function outlook(session: Session, { job, forecast: { leastRequests, expectedRequests }, used }: PlannedJob) {
@@ -100,6 +118,7 @@ function describe(session: Session, planned: PlannedJob): string {
     ['job', `${job.name} (${job.path})`],
     ['series', describeSeries(scope)],
     ['period', `${scope.from} to ${scope.to}`],
+    ['history limit', describeHistoryLimit(planned.historyLimit)],
     ['covered', `${number(f.coveredDays)} of ${number(f.wantedDays)} days, over all series`],
     [
       'windows',
@@ -161,6 +180,7 @@ function asJson(session: Session, planned: PlannedJob): object {
       variants: scope.variants.filter(isGiven),
     },
     period: { from: scope.from, to: scope.to },
+    historyLimit: planned.historyLimit ?? null,
     endDate: planned.endDate,
     ...forecast,
     budget: { limit, used, left },

@@ -67,6 +67,12 @@ function adviceOn(lessons: readonly Lesson[]): string[] {
   if (endDate === 'inclusive' || endDate === 'exclusive') {
     advice.push(`Jobs of this feed that leave service.end_date unknown read it as ${endDate} from now on.`);
   }
+  const limit = known.get('history_limit');
+  if (typeof limit === 'object' && 'answered' in limit && limit.refused !== null) {
+    advice.push(
+      `Jobs of this feed without history_limit ask for nothing up to ${limit.refused} from now on; if other series reach further back, set it.`,
+    );
+  }
   const zone = known.get('time_zone');
   if (typeof zone === 'object' && 'least' in zone && (zone.least > 0 || zone.most < 0)) {
     advice.push(

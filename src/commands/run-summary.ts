@@ -7,6 +7,7 @@ import { count, duration, facts, number } from '../terminal/table.ts';
 import { askedAgain } from '../warehouse/queries/refusals.ts';
 import { seriesIn } from '../warehouse/queries/window-scope.ts';
 import { settledBefore } from '../window/wanted-days.ts';
+import { describeHistoryLimit } from './describe-history-limit.ts';
 
 /** What a run of one job did, and what it left of the budget. */
 export interface RunSummary extends RunResult {
@@ -37,6 +38,7 @@ export function describeSummary(summary: RunSummary): string {
     `${job.name}: ${headline(summary)}`,
     facts([
       ['windows', windowsByState(summary)],
+      ['history limit', describeHistoryLimit(summary.historyLimit)],
       ['live', live && live.series + live.failed > 0 ? liveAnswers(live) : null],
       ['left out', leftOut(summary)],
       ['requests', totals.requests],
@@ -70,6 +72,7 @@ export function summaryAsJson({ job, scope, error, today: _, ...rest }: RunSumma
     // Spread, because `requests` is counted elsewhere and read through a getter.
     totals: { ...rest.totals },
     period: scope ? { from: scope.from, to: scope.to } : null,
+    historyLimit: rest.historyLimit ?? null,
     series: scope ? seriesIn(scope) : 0,
     error: error instanceof Error ? error.message : null,
   };
@@ -112,13 +115,15 @@ function advice({ job, windows, outcome, error }: RunSummary): string[] {
   return lines;
 }
 
-function describeNothingToDo({ job, totals, budget }: RunSummary): string {
+function describeNothingToDo({ job, totals, budget, scope, historyLimit }: RunSummary): string {
   const spent =
     totals.requests === 0
       ? 'no request was spent'
       : `${count(totals.requests, 'request')} went to the lookups`;
   const used = `${number(budget.used)} of ${number(budget.limit)} requests used this month`;
-  return `${job.name}: everything is covered, ${spent} (${used})\n`;
+  const limit = describeHistoryLimit(historyLimit);
+  const what = historyLimit && !scope ? 'nothing is asked for' : 'everything is covered';
+  return `${job.name}: ${what}, ${spent} (${used})\n${limit ? `history limit ${limit}\n` : ''}`;
 }
 
 function windowsByState({ totals, windows }: RunSummary): string {

@@ -1,6 +1,7 @@
 import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Job } from '../job/job.ts';
+import { withLearnedReading } from '../pipeline/learned-reading.ts';
 import { listsFor, scopeOf } from '../pipeline/resolve-job.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, facts, number, table } from '../terminal/table.ts';
@@ -20,7 +21,8 @@ import {
 } from '../warehouse/queries/status.ts';
 import { countByState, type WindowsByState } from '../warehouse/queries/window-counts.ts';
 import { seriesIn } from '../warehouse/queries/window-scope.ts';
-import { wantedDays } from '../window/wanted-days.ts';
+import { plannedDays, type ShortenedPeriod, wantedDays } from '../window/wanted-days.ts';
+import { describeHistoryLimit } from './describe-history-limit.ts';
 import { describeCadence } from './spending-report.ts';
 import { watchStatus } from './watch-status.ts';
 
@@ -30,6 +32,7 @@ interface JobStatus {
   readonly job: string;
   readonly series: number;
   readonly period: { readonly from: string; readonly to: string };
+  readonly historyLimit: ShortenedPeriod | null;
   readonly covered: number;
   readonly wanted: number;
   readonly windows: WindowsByState;
@@ -72,11 +75,14 @@ async function statusOf(
   const lookups = await readLookups(db);
   const lists = listsFor(feedNamed(job.feed));
   if (lists.some((list) => lookups.refreshedAt[list] === null)) return { job: job.name, series: null };
-  const scope = scopeOf(job, wantedDays(job, today(session))!, lookups);
+  const { job: inForce } = await withLearnedReading(db, job);
+  const { days = wantedDays(job, today(session))!, historyLimit } = plannedDays(inForce, today(session));
+  const scope = scopeOf(job, days, lookups);
   return {
     job: job.name,
     series: seriesIn(scope),
     period: { from: scope.from, to: scope.to },
+    historyLimit: historyLimit ?? null,
     ...(await coverageOf(db, scope)),
     windows: await countByState(db, scope),
     refused: await countRefused(db, scope),
@@ -182,6 +188,7 @@ function describeJob(status: JobStatus | { job: string; series: null }): string 
     facts([
       ['series', status.series],
       ['period', `${status.period.from} to ${status.period.to}`],
+      ['history limit', describeHistoryLimit(status.historyLimit ?? undefined)],
       ['covered', `${number(covered)} of ${number(wanted)} days (${share})`],
       ['windows', states.join(', ') || 'none'],
       ['refused', describeRefused(status)],

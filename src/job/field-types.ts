@@ -50,6 +50,33 @@ export function wholeDays(limits: { example: string; least: number; most: number
     });
 }
 
+/** A day such as `2020-01-01`, or how long before today as an ISO 8601 duration of days to years, such as `P5Y`. */
+export function dayOrReach() {
+  const expected = 'a day such as 2020-01-01, or how long before today, such as P5Y';
+  return z
+    .string({ error: expected })
+    .meta({ pattern: `${dayPattern.source}|^P(?=\\d)(\\d+Y)?(\\d+M)?(\\d+W)?(\\d+D)?$` })
+    .transform((text, context) => {
+      const parsed = attempt(() =>
+        dayPattern.test(text)
+          ? Temporal.PlainDate.from(text, { overflow: 'reject' })
+          : asReach(Temporal.Duration.from(text)),
+      );
+      if (parsed !== undefined) return parsed;
+      context.addIssue({ code: 'custom', message: expected });
+      return z.NEVER;
+    });
+}
+
+/** @throws RangeError unless it is at least a day, at most a century, and of whole days */
+function asReach(duration: Temporal.Duration): Temporal.Duration {
+  const { years, months, weeks, days } = duration;
+  const isWhole = duration.with({ years: 0, months: 0, weeks: 0, days: 0 }).blank;
+  const reached = Temporal.PlainDate.from('2000-01-01').subtract({ years, months, weeks, days });
+  if (isWhole && duration.sign > 0 && reached.year >= 1900) return duration;
+  throw new RangeError(`no reach: ${duration}`);
+}
+
 const longestTimeLimit = 60 * 60 * 1000;
 
 /** A time limit as an ISO 8601 duration (`PT10S`) or a number of seconds; read into milliseconds. */

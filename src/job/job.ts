@@ -67,6 +67,12 @@ export interface JobAlerts {
   readonly maxLagDays: number | undefined;
 }
 
+/** The first day that is asked for at the earliest, or how long before today it lies; and who says so. */
+export interface HistoryLimit {
+  readonly reach: Temporal.PlainDate | Temporal.Duration;
+  readonly by: 'job' | 'probe';
+}
+
 /** Keys and list indices that lead to a place in a job file, such as `['countries', 2]`. */
 export type FieldPath = readonly (string | number)[];
 
@@ -96,6 +102,8 @@ export interface Job {
   readonly startDate: Temporal.PlainDate;
   /** The last day wanted, itself included. */
   readonly endDate: Temporal.PlainDate | 'today';
+  /** Days before it are not asked for, though `startDate` wants them. */
+  readonly historyLimit: HistoryLimit | undefined;
   /** The longest window, in days. */
   readonly stepDays: number;
   readonly order: 'newest-first' | 'oldest-first';

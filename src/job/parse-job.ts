@@ -29,6 +29,7 @@ export function parseJob({ path, name, text }: JobFileText, { today, known }: Jo
   const file = checkJobFile(path, yaml, known);
   const feed = known.feeds.get(file.feed)!;
   refuseFutureStart(path, file, today, locate);
+  refuseLimitAfterEnd(path, file, today, locate);
   return {
     name,
     path,
@@ -40,6 +41,7 @@ export function parseJob({ path, name, text }: JobFileText, { today, known }: Jo
     body: file.body,
     startDate: file.start_date,
     endDate: file.end_date,
+    historyLimit: file.history_limit && { reach: file.history_limit, by: 'job' },
     stepDays: file.step,
     order: file.order,
     lookbackDays: file.lookback,
@@ -98,5 +100,24 @@ function refuseFutureStart(
   if (Temporal.PlainDate.compare(start_date, today) <= 0) return;
   const field = ['start_date'];
   const message = `found "${start_date}", expected a day no later than today, ${today}`;
+  throw new JobFileError(path, [{ position: locate(field), field, message }]);
+}
+
+/** Such a job would ask for nothing, and end well. */
+function refuseLimitAfterEnd(
+  path: string,
+  { history_limit, end_date }: JobFile,
+  today: Temporal.PlainDate,
+  locate: ParsedYaml['locate'],
+): void {
+  if (history_limit === undefined) return;
+  const isReach = history_limit instanceof Temporal.Duration;
+  const firstDay = isReach ? today.subtract(history_limit) : history_limit;
+  const isToday = end_date === 'today' || Temporal.PlainDate.compare(end_date, today) > 0;
+  const last = isToday ? today : end_date;
+  if (Temporal.PlainDate.compare(firstDay, last) <= 0) return;
+  const field = ['history_limit'];
+  const found = isReach ? `"${history_limit}", which is ${firstDay},` : `"${firstDay}",`;
+  const message = `found ${found} expected a day no later than ${isToday ? 'today' : 'end_date'}, ${last}`;
   throw new JobFileError(path, [{ position: locate(field), field, message }]);
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Feed } from '../feeds/feed.ts';
 import { alertsSection, checkMaxLag } from './alerts-schema.ts';
 import { checkAgainstFeed, describeFeed, isMap } from './check-against-feed.ts';
-import { cronExpression, day, timeZone, wholeDays, wholeNumber } from './field-types.ts';
+import { cronExpression, day, dayOrReach, timeZone, wholeDays, wholeNumber } from './field-types.ts';
 import { serviceSection } from './service-schema.ts';
 
 /**
@@ -172,6 +172,11 @@ const jobFileKeys = ({ feeds }: KnownFeeds) =>
         })
         .prefault('today')
         .describe('The last day wanted, itself included: a day such as 2025-12-31, or today.'),
+      history_limit: dayOrReach()
+        .exactOptional()
+        .describe(
+          'How far back the service answers: a day such as 2020-01-01, or how long before today, such as P5Y. Days before it are not asked for. Counts more than what a probe has learned.',
+        ),
       step: wholeDays({ example: 'P90D', least: 1, most: 90, because: 'the service takes no longer range' })
         .prefault('P90D')
         .describe(

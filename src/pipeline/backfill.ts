@@ -21,7 +21,7 @@ export async function backfill(given: BackfillContext): Promise<RunResult> {
   const context = await runWithLearnedReading(given);
   const { job, warehouse } = context;
   const run = await resolveRun(context);
-  const { scope, totals, seconds } = run;
+  const { scope, historyLimit, totals, seconds } = run;
   if (!scope) return run.nothingToDo();
 
   await planWindows(warehouse, job, scope, context.plan);
@@ -45,5 +45,5 @@ export async function backfill(given: BackfillContext): Promise<RunResult> {
     await opened.close(end);
   }
   const windows = await withWarehouseRetries(() => countByState(warehouse, scope));
-  return { ...end, loadId: opened.load.loadId, totals, windows, scope, seconds: seconds() };
+  return { ...end, loadId: opened.load.loadId, totals, windows, scope, historyLimit, seconds: seconds() };
 }

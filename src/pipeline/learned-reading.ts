@@ -1,6 +1,7 @@
-import type { EndDateReading, Job } from '../job/job.ts';
+import { Temporal } from 'temporal-polyfill';
+import type { EndDateReading, HistoryLimit, Job } from '../job/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { readLearnedEndDate } from '../warehouse/queries/learned-facts.ts';
+import { readLearnedFacts } from '../warehouse/queries/learned-facts.ts';
 import type { RunContext } from './open-load.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
@@ -13,15 +14,18 @@ export interface ReadingInForce {
 }
 
 /**
- * A job with the reading of `end_date` that is in force: its own, else the one that `gmsi doctor --probe` has learned for
- * its feed. The one place where `unknown` becomes something better, so that plans and runs cut the same windows.
+ * A job with what is in force: its own reading of `end_date` and history limit, else those that `gmsi doctor --probe` has learned
+ * for its feed. The one place where what is not known becomes something better, so that plans and runs cut the same windows.
  */
 export async function withLearnedReading(
   warehouse: Warehouse,
-  job: Job,
+  asked: Job,
 ): Promise<{ readonly job: Job; readonly endDate: ReadingInForce }> {
-  const row = await withWarehouseRetries(() => readLearnedEndDate(warehouse, job.feed));
-  const learned = row?.value === 'inclusive' || row?.value === 'exclusive' ? row.value : null;
+  const facts = await withWarehouseRetries(() => readLearnedFacts(warehouse, asked.feed));
+  const learnedAs = (name: string) => facts.find(({ fact }) => fact === name)?.value;
+  const job = { ...asked, historyLimit: asked.historyLimit ?? learnedLimit(learnedAs('history_limit')) };
+  const value = learnedAs('end_date');
+  const learned = value === 'inclusive' || value === 'exclusive' ? value : null;
   const own = job.service.endDate;
   if (own !== 'unknown') {
     const contradicted = learned !== null && learned !== own ? learned : null;
@@ -32,6 +36,16 @@ export async function withLearnedReading(
     job: { ...job, service: { ...job.service, endDate: learned } },
     endDate: { reading: learned, by: 'probe', contradicted: null },
   };
+}
+
+/**
+ * The day after the youngest one that a probe saw refused. Whether the limit moves on with the calendar, a probe cannot
+ * tell, and a day that stays loses nothing: at the worst, days are asked for that have become too old.
+ */
+function learnedLimit(value: unknown): HistoryLimit | undefined {
+  const { refused, answered } = (value ?? {}) as { refused?: unknown; answered?: unknown };
+  if (typeof refused !== 'string' || typeof answered !== 'string' || refused >= answered) return undefined;
+  return { reach: Temporal.PlainDate.from(refused).add({ days: 1 }), by: 'probe' };
 }
 
 /** The same for a run, which warns where its job contradicts what was learned. */

@@ -9,6 +9,7 @@ import type { WindowsByState } from '../warehouse/queries/window-counts.ts';
 import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import { rememberFields } from '../warehouse/queries/wire-fields.ts';
 import type { LoadOutcome } from '../warehouse/tables/database.ts';
+import type { ShortenedPeriod } from '../window/wanted-days.ts';
 import type { LoadEnd } from './drain-claimed.ts';
 import { keepLease } from './lease.ts';
 import type { Load, LoadEvent } from './load.ts';
@@ -53,6 +54,8 @@ export interface RunResult {
   /** The job's windows as the run leaves them. */
   readonly windows: WindowsByState;
   readonly scope: WindowScope | undefined;
+  /** How a history limit shortened the job's period, if it did. */
+  readonly historyLimit: ShortenedPeriod | undefined;
   /** Wall time of the run in seconds. */
   readonly seconds: number;
 }
@@ -161,7 +164,10 @@ function endings(outside: AbortSignal) {
 /** What a run did that had nothing to do. */
 export function nothingDone(totals: LoadTotals, seconds: number): RunResult {
   const windows = { pending: 0, draining: 0, drained: 0, failed: 0, refused: 0 };
-  return { outcome: 'done', error: undefined, loadId: undefined, totals, windows, scope: undefined, seconds };
+  return {
+    ...{ outcome: 'done', error: undefined, loadId: undefined, totals, windows, seconds },
+    ...{ scope: undefined, historyLimit: undefined },
+  };
 }
 
 /** Totals at nought; requests are those of the client. */

@@ -17,7 +17,7 @@ import {
 } from '../warehouse/queries/lookups.ts';
 import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import type { DayRange } from '../window/day-range.ts';
-import { wantedDays } from '../window/wanted-days.ts';
+import { plannedDays, type ShortenedPeriod } from '../window/wanted-days.ts';
 import { countingTotals, nothingDone, type RunContext, type RunResult } from './open-load.ts';
 import { type Origin, originOf } from './origin.ts';
 
@@ -101,8 +101,10 @@ export interface ResolvedRun {
   readonly totals: LoadTotals;
   /** The day that it is, in UTC. */
   readonly today: Temporal.PlainDate;
-  /** `undefined` where the job's period has not begun. */
+  /** `undefined` if there is no day to ask for: the job's period has not begun, or is older than the history limit. */
   readonly scope: WindowScope | undefined;
+  /** How a history limit shortens the period, if it does. */
+  readonly historyLimit: ShortenedPeriod | undefined;
   /** Seconds since the run began. */
   readonly seconds: () => number;
   readonly nothingToDo: () => RunResult;
@@ -118,9 +120,9 @@ export async function resolveRun({ job, warehouse, client, clock, stop }: RunCon
   const lists = listsFor(feed);
   const lookups = await freshLookups(warehouse, client, origin, { lists, clock, signal: stop });
   const today = Temporal.PlainDate.from(clock().toISOString().slice(0, 10));
-  const days = wantedDays(job, today);
+  const { days, historyLimit } = plannedDays(job, today);
   const scope = days && scopeOf(job, days, lookups);
   const totals = countingTotals(client);
-  const nothingToDo = () => nothingDone(totals, seconds());
-  return { feed, reader, origin, totals, today, scope, seconds, nothingToDo };
+  const nothingToDo = () => ({ ...nothingDone(totals, seconds()), historyLimit });
+  return { feed, reader, origin, totals, today, scope, historyLimit, seconds, nothingToDo };
 }

@@ -92,6 +92,7 @@ export async function sync(given: RunContext): Promise<SyncResult> {
   const { cutOff = [], end: _, ...counts } = read ?? { ...noLive, cutOff: [], end };
   return {
     ...{ ...end, loadId: opened.load.loadId, totals, windows, scope, seconds: run.seconds() },
+    historyLimit: run.historyLimit,
     ...{ isElsewhere: false, live: { ...counts, cutOff: cutOff.length } },
     cadence: { leftOut: plan.leftOut, requestsSaved: plan.requestsSaved, recheckDays: plan.recheckDays },
   };

@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
-import type { Job } from '../job/job.ts';
-import type { DayRange } from './day-range.ts';
+import type { HistoryLimit, Job } from '../job/job.ts';
+import { type DayRange, daysIn } from './day-range.ts';
 
 /**
  * The days that a job asks for as of `today` (UTC), today itself included where the job reaches so far.
@@ -13,6 +13,41 @@ export function wantedDays(
   const { startDate: from, endDate } = job;
   const to = endDate === 'today' || isBefore(today, endDate) ? today : endDate;
   return isBefore(to, from) ? undefined : { from, to };
+}
+
+/** How a history limit shortens the period of a job. */
+export interface ShortenedPeriod {
+  /** The first day that is asked for, as `2020-01-01`. */
+  readonly firstDay: string;
+  readonly by: HistoryLimit['by'];
+  /** How many days of the period lie before it. */
+  readonly days: number;
+}
+
+/**
+ * The days that a job asks the service for as of `today` (UTC): those that it wants, from its history limit on.
+ * @returns no days if there are none to ask for; no history limit if it shortens nothing
+ */
+export function plannedDays(
+  job: Pick<Job, 'startDate' | 'endDate' | 'historyLimit'>,
+  today: Temporal.PlainDate,
+): { readonly days: DayRange | undefined; readonly historyLimit: ShortenedPeriod | undefined } {
+  const wanted = wantedDays(job, today);
+  if (!wanted || !job.historyLimit) return { days: wanted, historyLimit: undefined };
+  const { reach, by } = job.historyLimit;
+  const from = firstDayOf(reach, today);
+  if (!isBefore(wanted.from, from)) return { days: wanted, historyLimit: undefined };
+  const isOver = isBefore(wanted.to, from);
+  const before = isOver ? wanted.to : from.subtract({ days: 1 });
+  return {
+    days: isOver ? undefined : { from, to: wanted.to },
+    historyLimit: { firstDay: from.toString(), by, days: daysIn({ from: wanted.from, to: before }) },
+  };
+}
+
+/** The first day within a history limit. */
+function firstDayOf(reach: HistoryLimit['reach'], today: Temporal.PlainDate): Temporal.PlainDate {
+  return reach instanceof Temporal.PlainDate ? reach : today.subtract(reach);
 }
 
 /**

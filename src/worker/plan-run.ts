@@ -2,7 +2,7 @@ import { runWithLearnedReading } from '../pipeline/learned-reading.ts';
 import type { RunContext } from '../pipeline/open-load.ts';
 import { planDueSync } from '../pipeline/plan-sync.ts';
 import { type PlanOptions, planWindows } from '../pipeline/plan-windows.ts';
-import { resolveRun } from '../pipeline/resolve-job.ts';
+import { type ResolvedRun, resolveRun } from '../pipeline/resolve-job.ts';
 import { nameOfSync } from '../pipeline/sync.ts';
 import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
 import { countOpen } from '../warehouse/queries/claims.ts';
@@ -17,7 +17,11 @@ export interface BegunRun {
   readonly runId: number;
   /** Windows that are to be drained, those that were planned before included. */
   readonly windows: number;
+  /** How a history limit shortens the job's period, if it does. */
+  readonly historyLimit: ResolvedRun['historyLimit'];
 }
+
+type Planned = PlannedRun & Pick<BegunRun, 'historyLimit'>;
 
 /**
  * Plans a run of a job and hands it to the workers.
@@ -43,7 +47,7 @@ export async function planRun(
 
 async function begin(
   { warehouse, leaseSeconds }: RunContext,
-  planned: PlannedRun | undefined,
+  planned: Planned | undefined,
 ): Promise<BegunRun | undefined> {
   if (!planned) return undefined;
   const runId = await withWarehouseRetries(() =>
@@ -57,24 +61,28 @@ async function begin(
   );
   const nobody = { loadId: 0, leaseSeconds };
   const { free, held } = await withWarehouseRetries(() => countOpen(warehouse, planned.scope, nobody));
-  return { runId, windows: free + held };
+  return { runId, windows: free + held, historyLimit: planned.historyLimit };
 }
 
-async function planBackfillRun(context: RunContext, options: PlanOptions): Promise<PlannedRun | undefined> {
+async function planBackfillRun(context: RunContext, options: PlanOptions): Promise<Planned | undefined> {
   const { warehouse, job } = context;
-  const { scope } = await resolveRun(context);
+  const { scope, historyLimit } = await resolveRun(context);
   if (!scope) return undefined;
   await planWindows(warehouse, job, scope, options);
   const newestFirst = job.order === 'newest-first';
-  return { job: job.name, command: 'backfill', scope, unsettledFrom: null, newestFirst, live: [] };
+  return {
+    ...{ job: job.name, command: 'backfill', scope, unsettledFrom: null, newestFirst, live: [] },
+    historyLimit,
+  };
 }
 
-async function planSyncRun(context: RunContext): Promise<PlannedRun | undefined> {
+async function planSyncRun(context: RunContext): Promise<Planned | undefined> {
   const { job } = context;
   const run = await resolveRun(context);
   const plan = run.scope && (await planDueSync(context, run, run.scope));
   if (!plan) return undefined;
   const { scope, unsettledFrom, live } = plan;
+  const { historyLimit } = run;
   const newestFirst = job.order === 'newest-first';
-  return { job: job.name, command: 'sync', scope, unsettledFrom, newestFirst, live };
+  return { job: job.name, command: 'sync', scope, unsettledFrom, newestFirst, live, historyLimit };
 }

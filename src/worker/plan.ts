@@ -50,7 +50,7 @@ async function planDue(context: WorkerContext, { job: name, command }: PlanPaylo
     { fullRefresh: false, retryRefused: false },
   );
   if (!begun) return;
-  const { runId, windows } = begun;
-  log.info({ job: name, command, run: runId, windows }, 'planned');
+  const { runId, windows, historyLimit } = begun;
+  log.info({ job: name, command, run: runId, windows, ...(historyLimit && { historyLimit }) }, 'planned');
   events.emit({ type: 'run planned', job: name, command, runId });
 }

@@ -184,6 +184,39 @@ describe('a service that does not answer windows older than its history limit', 
   });
 });
 
+describe('a history limit of a job', () => {
+  it('cuts windows that an earlier run has left across it, and leaves their older part as it was', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.1 });
+    const { db } = warehouse;
+    const scope = { ...one, from: '2026-01-01' };
+    // Two lists, and one page: everything else is planned only.
+    const budget = { requests_per_month: 3, reserve: 0 };
+    const planned = await runBackfill({ job: aJobFor(scope, { step: 'P60D', budget }), db, sandbox, clock });
+    expect(planned).toMatchObject({ outcome: 'budget', windows: { pending: 5, drained: 1 } });
+    expect(
+      (await windowsOf(db)).some(
+        ({ first_day, last_day }) => first_day < '2026-08-12' && last_day > '2026-08-12',
+      ),
+    ).toBe(true);
+
+    const requests = watchRequests(sandbox);
+    const limited = aJobFor(scope, { step: 'P60D', history_limit: '2026-08-12' });
+    expect(await runBackfill({ job: limited, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
+    expect(requests.map(({ query }) => query.start_date)).toEqual(['2026-08-12']);
+    const inReach = { ...scope, from: '2026-08-12' };
+    expect(await heldBy(db, inReach)).toEqual(servedBy(sandbox, inReach));
+    const rest = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
+    expect(rest.every(({ state, last_day }) => state === 'pending' && last_day < '2026-08-12')).toBe(true);
+    expect(
+      rest
+        .map(({ last_day }) => last_day)
+        .sort()
+        .at(-1),
+    ).toBe('2026-08-11');
+  });
+});
+
 describe('series that begin at different dates', () => {
   const scope = { ...several, countries: ['US', 'DE', 'NO'], from: '2025-01-01' };
   const begins = (series: string) =>

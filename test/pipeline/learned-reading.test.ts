@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { withLearnedReading } from '../../src/pipeline/learned-reading.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { jumpingClock } from '../api/clocks.ts';
 import { aLog } from '../support/a-log.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
@@ -87,4 +88,51 @@ it('what was learned of one feed says nothing of another', async () => {
   const { job, endDate } = await withLearnedReading(warehouse.db, aJobFor(one));
   expect(job.service.endDate).toBe('unknown');
   expect(endDate).toEqual({ reading: 'unknown', by: 'nobody', contradicted: null });
+});
+
+describe('the history limit that a probe has learned', () => {
+  const learned = async (value: object) => {
+    const warehouse = await aWarehouse();
+    const fact = {
+      feed: 'gmsi-headlines',
+      fact: 'history_limit',
+      value: JSON.stringify(value),
+      evidence: 'a test',
+    };
+    await warehouse.db.insertInto('learned_facts').values(fact).execute();
+    return warehouse;
+  };
+  const limitOf = async (db: Warehouse, overrides = {}) => {
+    const { historyLimit } = (await withLearnedReading(db, aJobFor(one, overrides))).job;
+    return historyLimit && `${historyLimit.reach} ${historyLimit.by}`;
+  };
+
+  it('is the day after the last that was refused, however many were not asked for', async () => {
+    await using warehouse = await learned({
+      answered: '2025-01-01',
+      refused: '2020-02-28',
+      asked_on: '2025-06-01',
+    });
+    expect(await limitOf(warehouse.db)).toBe('2020-02-29 probe');
+  });
+
+  it.each([
+    ['nothing was refused', { answered: '2016-11-22', refused: null, asked_on: '2026-11-20' }],
+    [
+      'an older day was answered than one that was refused',
+      { answered: '2020-01-01', refused: '2021-01-01', asked_on: '2026-11-20' },
+    ],
+  ])('is none if %s', async (_, value) => {
+    await using warehouse = await learned(value);
+    expect(await limitOf(warehouse.db)).toBeUndefined();
+  });
+
+  it('counts less than what the job says, also if that is further back', async () => {
+    await using warehouse = await learned({
+      answered: '2025-01-01',
+      refused: '2024-12-31',
+      asked_on: '2025-06-01',
+    });
+    expect(await limitOf(warehouse.db, { history_limit: '2010-01-01' })).toBe('2010-01-01 job');
+  });
 });

@@ -18,19 +18,6 @@ export async function readLearnedFacts(db: Kysely<Database>, feed: string): Prom
     .execute();
 }
 
-/** How the service reads a feed's `end_date`, where a probe has learned it. */
-export async function readLearnedEndDate(
-  db: Kysely<Database>,
-  feed: string,
-): Promise<{ readonly value: unknown; readonly learned_at: Date } | undefined> {
-  return db
-    .selectFrom('learned_facts')
-    .select(['value', 'learned_at'])
-    .where('feed', '=', feed)
-    .where('fact', '=', 'end_date')
-    .executeTakeFirst();
-}
-
 /** Stores facts, in place of what was learned before. */
 export async function saveLearnedFacts(
   db: Kysely<Database>,
