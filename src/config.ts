@@ -64,7 +64,7 @@ export function readConfig(processEnvironment: Environment = process.env, cwd = 
     liveBaseUrl: readBaseUrl('GMSI_LIVE_BASE_URL', env.GMSI_LIVE_BASE_URL),
     sendKeyUnencrypted: readSwitch('GMSI_SEND_KEY_UNENCRYPTED', env.GMSI_SEND_KEY_UNENCRYPTED),
     warehouse: readWarehouse(env),
-    home: resolve(cwd, expandHome(env.GMSI_HOME ?? '.gmsi')),
+    home: readHome(env.GMSI_HOME, cwd),
     logLevel: readLogLevel(env.LOG_LEVEL),
     leaseSeconds: readLease(env.GMSI_LEASE_SECONDS),
     alertWebhook: readAlertWebhook(env.GMSI_ALERT_WEBHOOK_URL),
@@ -227,6 +227,16 @@ function readSwitch(name: string, text = 'false'): boolean {
   const word = text.trim().toLowerCase();
   if (word === 'true' || word === 'false') return word === 'true';
   throw new ConfigError(`${name} is "${text}".`, { hint: 'It must be true or false.' });
+}
+
+function readHome(text: string | undefined, cwd: string): string {
+  // PostgreSQL keeps the path in a file of lines.
+  if (text !== undefined && /\p{Cc}/u.test(text)) {
+    throw new ConfigError('GMSI_HOME holds a line break or another control character.', {
+      hint: 'It must be the path of a folder, in one line.',
+    });
+  }
+  return resolve(cwd, expandHome(text ?? '.gmsi'));
 }
 
 function readLogLevel(text = 'info'): LogLevel {

@@ -30,7 +30,7 @@ const allowed: Record<string, readonly string[]> = {
   api: ['errors.ts', 'say-if-slow.ts', 'type secret.ts', 'type job/job.ts'],
   // `window-state.ts` is the table of states that SQL and the pipeline share.
   warehouse: [
-    ...['errors.ts', 'secret.ts', 'version.ts', 'type config.ts'],
+    ...['errors.ts', 'make-folder.ts', 'secret.ts', 'version.ts', 'type config.ts'],
     ...['type api/', 'type feeds/feed.ts', 'window/window-state.ts', 'window/request-range.ts'],
   ],
   pipeline: [
@@ -39,7 +39,13 @@ const allowed: Record<string, readonly string[]> = {
     ...['warehouse/write-transaction.ts', 'type warehouse/connect.ts', 'type warehouse/tables/'],
   ],
   export: [
-    ...['errors.ts', 'version.ts', 'warehouse/queries/export-rows.ts', 'warehouse/errors.ts'],
+    ...[
+      'errors.ts',
+      'make-folder.ts',
+      'version.ts',
+      'warehouse/queries/export-rows.ts',
+      'warehouse/errors.ts',
+    ],
     ...['type warehouse/connect.ts', 'type warehouse/queries/run-check.ts'],
   ],
   // Finds what is wrong in the warehouse; all of its SQL is in jobs/checks.

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from '../errors.ts';
+import { makeFolder } from '../make-folder.ts';
 import { manifestName } from './manifest.ts';
 
 /** A folder in the making, beside the one that it becomes; gone when disposed before `finish`. */
@@ -23,7 +24,7 @@ export async function makePartial(out: string, overwrite: boolean): Promise<Part
   const path = `${target}.partial-${randomBytes(4).toString('hex')}`;
   let firstMade: string | undefined;
   try {
-    firstMade = await mkdir(dirname(target), { recursive: true });
+    firstMade = makeFolder(dirname(target));
     await mkdir(path);
   } catch (cause) {
     throw unusable(out, cause);

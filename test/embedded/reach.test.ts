@@ -1,7 +1,8 @@
 import { chmod, chown, mkdir, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { aFolder, gmsi } from '../cli/gmsi.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
 import { aClone, clusterElsewhere, removeHome } from './clone.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -88,15 +89,40 @@ it('runs from a path with spaces and quotes, and with a home of such a path', as
   expect((await stat(join(home, 'postgres', 'data', 'PG_VERSION'))).isFile()).toBe(true);
 });
 
-it('says what to do where GMSI_HOME cannot be made', async () => {
+it.each([
+  ['in a file', 'a file/home'],
+  ['in /proc', '/proc/nosuch/home'],
+  ['at /proc', '/proc'],
+  ['in /sys', '/sys/home'],
+  ['in a device', '/dev/null/home'],
+  ['with a name that is too long', 'x'.repeat(300)],
+  ['with a path that is too long', 'x/'.repeat(2500)],
+  ['with a path that is too long for PostgreSQL', `${'x'.repeat(200)}/`.repeat(6)],
+  ['with a line break', 'home\ngmsi: forged'],
+])('says what to do where GMSI_HOME cannot be made: %s', async (_, home) => {
   await using folder = await aFolder();
-  const file = await folder.write('a file', 'not a folder');
-  const { code, stderr } = await gmsi(['status'], {
-    cwd: dirname(file),
-    env: { GMSI_HOME: join(file, 'home') },
+  await folder.write('a file', 'not a folder');
+  await chmod(folder.path, 0o755);
+  const { code, stderr } = await gmsi(['status'], { cwd: folder.path, env: { GMSI_HOME: home } });
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringMatching(
+      /^gmsi: .*(?:cannot be kept in|cannot be set up in|GMSI_HOME holds) .*\n {2}→ .*\n$/,
+    ),
   });
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/^gmsi: The embedded warehouse cannot be kept in .*\n {2}→ Set GMSI_HOME /);
+});
+
+it('says what to do where an export cannot be made', async () => {
+  await using folder = await aFolder();
+  await using warehouse = await aWarehouse();
+  const { code, stderr } = await gmsi(['export', '--out', '/proc/nosuch/export'], {
+    cwd: folder.path,
+    env: { DATABASE_URL: warehouse.url },
+  });
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringMatching(/^gmsi: .*\/proc\/nosuch.*\n {2}→ .*\n$/),
+  });
 });
 
 it('keeps two homes side by side apart', async () => {

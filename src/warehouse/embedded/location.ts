@@ -4,7 +4,6 @@ import {
   constants,
   existsSync,
   linkSync,
-  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmdirSync,
@@ -14,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.ts';
+import { makeFolder } from '../../make-folder.ts';
 import { type Account, canEnter, serverAccount } from './account.ts';
 
 /** Where the embedded warehouse lives and who runs it. */
@@ -38,13 +38,13 @@ export function locateCluster(home: string): Location {
   const inHome = join(home, 'postgres');
   const pointer = join(home, 'postgres-is-in');
   try {
-    mkdirSync(home, { recursive: true, mode: 0o755 });
+    makeFolder(home, 0o755);
     accessSync(home, constants.W_OK);
     const movedTo = readPointer(pointer);
     const account = serverAccount(join(movedTo ?? inHome, 'data'));
     if (movedTo) return { cluster: movedTo, account, justMoved: false };
     if (account && !canEnter(home, account)) return moveAway(home, pointer, account);
-    mkdirSync(inHome, { recursive: true, mode: 0o755 });
+    makeFolder(inHome, 0o755);
     if (account) chownSync(inHome, account.uid, account.gid);
     return { cluster: inHome, account, justMoved: false };
   } catch (cause) {
@@ -84,7 +84,7 @@ function moveAway(home: string, pointer: string, account: Account): Location {
 export function sharedRoot(home: string, account: Account | undefined): string {
   if (!account) return home;
   try {
-    mkdirSync(systemRoot, { recursive: true, mode: 0o755 });
+    makeFolder(systemRoot, 0o755);
     accessSync(systemRoot, constants.W_OK);
     return systemRoot;
   } catch {
@@ -95,7 +95,7 @@ export function sharedRoot(home: string, account: Account | undefined): string {
 function makeReachable(home: string): string {
   // Random, not derived from the path: who deletes GMSI_HOME to begin afresh must not meet the old data again.
   const root = sharedRoot(home, { uid: 0, gid: 0 });
-  mkdirSync(root, { recursive: true, mode: 0o755 });
+  makeFolder(root, 0o755);
   return mkdtempSync(join(root, `${basename(dirname(home)) || 'home'}-`));
 }
 
