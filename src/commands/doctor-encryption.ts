@@ -2,20 +2,26 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { OpenWarehouse } from '../compose.ts';
 import { openPool } from '../warehouse/connect.ts';
-import type { Finding } from './doctor-findings.ts';
+import { type Finding, finding } from './doctor-findings.ts';
 
 /** Whether others on the way to the warehouse could read along. As this end of the connection sees it: a pooler may answer. */
-export async function checkEncryption({ address }: OpenWarehouse): Promise<Finding> {
-  const pool = openPool(address, 1);
-  try {
-    const client = await pool.connect();
-    const { stream } = (client as unknown as { connection: { stream: Socket | TLSSocket } }).connection;
-    const told = describe(stream);
-    client.release();
-    return { check: 'encryption', ok: true, ...told };
-  } finally {
-    await pool.end();
-  }
+export async function checkEncryption(reached: () => OpenWarehouse): Promise<Finding> {
+  let fix: string | undefined;
+  const line = await finding('encryption', async () => {
+    const pool = openPool(reached().address, 1);
+    try {
+      const client = await pool.connect();
+      const told = describe(
+        (client as unknown as { connection: { stream: Socket | TLSSocket } }).connection.stream,
+      );
+      client.release();
+      fix = told.fix;
+      return told.found;
+    } finally {
+      await pool.end();
+    }
+  });
+  return { ...line, ...(fix && { fix }) };
 }
 
 function describe(stream: Socket | TLSSocket): Pick<Finding, 'found' | 'fix'> {

@@ -56,7 +56,7 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
       return `${warehouse.description}, PostgreSQL ${(await checkServer(warehouse.db)).version}`;
     });
     ofWarehouse.push(opened);
-    if (warehouse) ofWarehouse.push(await checkEncryption(warehouse));
+    ofWarehouse.push(await checkEncryption(() => reached(warehouse)));
     for (const [check, look] of Object.entries(warehouseChecks))
       ofWarehouse.push(await finding(check, () => look(reached(warehouse).db)));
     asked = await askService(session, warehouse, job, options);

@@ -38,7 +38,7 @@ async function doctor(env: Record<string, string | undefined>) {
 
 it('all is well', async () => {
   const { code, stdout } = await doctor({});
-  expect(stdout.match(/^./gm)).toEqual(['✓', '✓', '✓', '✓', '✓', '✓', '✓']);
+  expect(stdout.match(/^./gm)).toEqual(['✓', '✓', '✓', '✓', '✓', '✓', '✓', '✓']);
   expect(code).toBe(0);
 });
 
@@ -67,7 +67,8 @@ it('without a warehouse, what could not be looked at is neither good nor bad, an
     sign: '✗',
     fix: expect.stringContaining('Is the server running?'),
   });
-  for (const check of ['schema', 'privileges', 'clock']) expect(lines[check]).toMatchObject({ sign: '–' });
+  for (const check of ['encryption', 'schema', 'privileges', 'clock'])
+    expect(lines[check]).toMatchObject({ sign: '–' });
   expect(code).toBe(2);
 });
 
@@ -98,6 +99,7 @@ it('says the same as JSON, with null for what was not looked at', async () => {
     ['configuration', true],
     ['service', true],
     ['warehouse', false],
+    ['encryption', null],
     ['schema', null],
     ['privileges', null],
     ['clock', null],
