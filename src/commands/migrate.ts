@@ -2,7 +2,7 @@ import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
-import { migrate, migrationStatus } from '../warehouse/migrate.ts';
+import { checkOwner, migrate, migrationStatus } from '../warehouse/migrate.ts';
 import { grantRoles, missingRoles } from '../warehouse/queries/health.ts';
 
 /** `gmsi migrate [status]`. */
@@ -17,6 +17,7 @@ export async function migrateCommand(session: Session, what: string | undefined)
   if (what !== 'status') {
     applied.push(...(await migrate(warehouse.db)));
     // Also where the schema is current: somebody may have made the roles since.
+    await checkOwner(warehouse.db, 'Only the owner of the schema can grant what is in it');
     await grantRoles(warehouse.db);
   }
   const missing = await missingRoles(warehouse.db);

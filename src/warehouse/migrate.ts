@@ -4,6 +4,7 @@ import { type Migration, type MigrationInfo, Migrator, sql } from 'kysely';
 import { ConfigError } from '../errors.ts';
 import type { Warehouse } from './connect.ts';
 import { namedDatabaseError } from './errors.ts';
+import { readStanding } from './queries/health.ts';
 
 const folder = fileURLToPath(new URL('../../migrations/', import.meta.url));
 
@@ -11,13 +12,29 @@ const folder = fileURLToPath(new URL('../../migrations/', import.meta.url));
  * Brings the warehouse to the newest schema, in one transaction under an advisory lock: of processes that start at
  * once, one migrates and the others wait.
  * @returns the names of the migrations that were applied, none where the schema was current
- * @throws ConfigError where the warehouse is newer than this program, or its user may not create what is needed
+ * @throws ConfigError where the warehouse is newer than this program, or older and not its user's to migrate
  */
 export async function migrate(warehouse: Warehouse): Promise<readonly string[]> {
   if (await isCurrent(warehouse)) return [];
+  await checkOwner(warehouse, "The warehouse's schema is older than this program");
   const { error, results = [] } = await migrator(warehouse).migrateToLatest();
   if (error) throw explained(error);
   return results.filter((result) => result.status === 'Success').map((result) => result.migrationName);
+}
+
+/**
+ * Looks whether the schema is the user's to change. A superuser may change any, but the functions in another user's would
+ * then run with a superuser's rights, whatever that user has made of them.
+ * @throws ConfigError that begins with what makes the owner needed
+ */
+export async function checkOwner(warehouse: Warehouse, why: string): Promise<void> {
+  const { user, owner, mayMigrate, isSuperuser } = await readStanding(warehouse);
+  if (owner === null || (mayMigrate && (owner === user || !isSuperuser))) return;
+  throw new ConfigError(`${why}, and it belongs to ${owner}, not to ${user}.`, {
+    hint: isSuperuser
+      ? `Run gmsi migrate as ${owner}; or, once you have looked at what is in it: alter schema gmsi owner to ${user};`
+      : `Let ${owner} run gmsi migrate, with this version.`,
+  });
 }
 
 /** Every migration that this program brings, with when it was applied to the warehouse, if it was. Changes nothing. */

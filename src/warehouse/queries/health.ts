@@ -48,6 +48,7 @@ export interface Standing {
   /** Whether the user acts as the owner, or may make the schema if it is not there. */
   readonly mayMigrate: boolean;
   readonly mayRead: boolean;
+  readonly isSuperuser: boolean;
   readonly loaderRole: 'missing' | 'not granted' | 'granted';
 }
 
@@ -59,6 +60,7 @@ export async function readStanding(db: Kysely<Database>): Promise<Standing> {
                 else pg_has_role(schema.nspowner, 'USAGE') end as "mayMigrate",
            coalesce(has_schema_privilege(schema.oid, 'USAGE'), true)
              and coalesce(has_table_privilege(migrations.oid, 'SELECT'), true) as "mayRead",
+           (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser",
            case when loader.oid is null then 'missing'
                 when pg_has_role(loader.oid, 'USAGE') then 'granted' else 'not granted' end as "loaderRole"
     from (values (1)) as one
