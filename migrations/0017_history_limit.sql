@@ -2,6 +2,8 @@
 
 alter table gmsi.windows add column refused_with integer;
 comment on column gmsi.windows.refused_with is 'HTTP status with which the service refused the first page when the window was asked for last. Null if it was answered, failed otherwise, or was never asked for.';
+-- Those that were asked for are few among the skipped ones, and looked through at the end of each run.
+create index windows_refused on gmsi.windows (feed, match_type, last_day) where state = 'refused' and refused_with is not null;
 comment on column gmsi.windows.state is 'pending: to do, perhaps half drained · draining: claimed by load_id · drained: all pages loaded · failed: see last_error, a rerun takes it up at its checkpoint · refused: the service refused it (refused_with), or it is older than two windows of its series that the service refused and was not asked for (refused_with is null); each run asks again for some of these.';
 comment on column gmsi.windows.finished_at is 'When it was drained, failed, refused or skipped.';
 comment on column gmsi.runs.newest_first is 'True if the newest days are drained first, as the job says or since two windows were refused.';

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Sandbox, type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
+import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import { askedAgain } from '../../src/warehouse/queries/refusals.ts';
+import { refusing, seriesOf, servedFrom, sorted } from '../support/refusing.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { heldBy, servedBy, type TruthScope } from '../support/truth.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
@@ -17,43 +18,6 @@ const several = { ...period, countries: ['US', 'DE'], topics: ['Inflation-Food',
 
 /** Requests that one series may cost beyond its pages: two refusals, and the search for its first day in a window. */
 const perSeries = (step: number) => 2 + 2 + Math.ceil(Math.log2(step));
-
-/** Which series a request is of, as `US Inflation-Food`. */
-const seriesOf = ({ path, query }: SeenRequest) => `${path.split('/').at(-1)} ${query.topic}`;
-
-/** Refuses first pages with 404 as long as `isRefused` says so; what was asked for and what was refused. */
-function refusing(sandbox: Pick<Sandbox, 'script'>, isRefused: (series: string, from: string) => boolean) {
-  const refused: SeenRequest[] = [];
-  const match = (request: SeenRequest) => {
-    const { path, query, token } = request;
-    if (!path.includes('/feed/historical/') || token !== null) return false;
-    if (!isRefused(seriesOf(request), query.start_date!)) return false;
-    refused.push(request);
-    return true;
-  };
-  const requests = watchRequests(sandbox, [
-    { kind: 'refuse', status: 404, detail: 'no such data', times: 1e6, match },
-  ]);
-  return { requests, refused };
-}
-
-/** What the service serves of series that begin at different dates. */
-function servedFrom(sandbox: Sandbox, scope: TruthScope, begins: (series: string) => string) {
-  return scope.countries.flatMap((country) =>
-    scope.topics.flatMap((topic) => {
-      const from = [begins(`${country} ${topic}`), scope.from].sort().at(-1)!;
-      return from > scope.to
-        ? []
-        : servedBy(sandbox, { ...scope, countries: [country], topics: [topic], from });
-    }),
-  );
-}
-
-const sorted = <Row>(rows: readonly Row[]) =>
-  rows
-    .map((row) => [JSON.stringify(row), row] as const)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, row]) => row);
 
 describe('a service that does not answer windows older than its history limit', () => {
   it.each([

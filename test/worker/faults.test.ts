@@ -2,7 +2,8 @@ import pg from 'pg';
 import { expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
-import { aWorker, registered, told } from '../support/a-worker.ts';
+import { aWorker, registered, tickNow, told } from '../support/a-worker.ts';
+import { refusing, servedFrom, sorted } from '../support/refusing.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
@@ -42,7 +43,7 @@ it.each(['newest-first', 'oldest-first'] as const)(
     await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.1 });
     const { db } = warehouse;
     const several = {
-      ...{ from: '2025-06-01', to: '2026-11-15' },
+      ...{ from: '2026-04-01', to: '2026-11-15' },
       ...{ countries: ['US', 'DE'], topics: ['Inflation-Food', 'Policy Outlook'] },
     };
     await registered(db, 'old', jobFor(several, { schedule, step: 'P10D', order }), lastNight);
@@ -62,6 +63,48 @@ it.each(['newest-first', 'oldest-first'] as const)(
     const inReach = { ...several, from: '2026-08-12' };
     expect(await heldBy(db, inReach)).toEqual(servedBy(sandbox, inReach));
   },
+  60_000,
+);
+
+it.each(['newest-first', 'oldest-first'] as const)(
+  'loads series from their beginnings on, and after refusals that pass, whichever worker meets them (%s)',
+  async (order) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+    const { db } = warehouse;
+    const several = {
+      ...{ from: '2026-01-01', to: '2026-11-15' },
+      ...{ countries: ['US', 'DE'], topics: ['Inflation-Food', 'Policy Outlook'] },
+    };
+    const begins = (series: string) => (series === 'US Inflation-Food' ? '2026-05-17' : '2020-01-01');
+    let flukes = 2;
+    const { refused } = refusing(
+      sandbox,
+      (series, from) =>
+        from < begins(series) ||
+        (series === 'DE Policy Outlook' && from > '2026-02-01' && from < '2026-08-01' && flukes-- > 0),
+    );
+    let now = clock();
+    await registered(db, 'begun', jobFor(several, { schedule, step: 'P30D', order }), lastNight);
+    await using one = aWorker({ warehouse, sandbox, clock: () => now });
+    await using two = aWorker({ warehouse, sandbox, clock: () => now });
+    expect(await told([one, two], 'run finished')).toMatchObject([{ outcome: 'incomplete' }]);
+    // Two refusals and the search of one series, the same at worst of the other, and what was under way before the turn.
+    expect(refused.length).toBeLessThanOrEqual(2 * (2 + 2 + 5) + 8);
+
+    now = new Date('2026-11-21T12:00:00Z');
+    await tickNow(db);
+    expect(await told([one, two], 'run finished', 2)).toMatchObject([{}, { outcome: 'incomplete' }]);
+    expect(sorted(await heldBy(db, several))).toEqual(sorted(servedFrom(sandbox, several, begins)));
+    const rest = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
+    expect(
+      rest.every(
+        ({ country, topic, state, last_day }) =>
+          `${country} ${topic}` === 'US Inflation-Food' && state === 'refused' && last_day < '2026-05-17',
+      ),
+    ).toBe(true);
+  },
+  60_000,
 );
 
 it('ends once the service refuses its key, and leaves the windows to others', async () => {

@@ -182,7 +182,6 @@ export async function cutRefused(
       select w.*, ${answeredAbove} as is_below from gmsi.windows w
       where ${inScope(scope)} and w.state = 'refused' and w.refused_with is not null and (${answeredAbove} or ${isNewest})
         and not ${isAnswered(older)}
-      for update
     ), found as (
       select last_day + 1 as day from lowest
       where is_below and first_day = last_day and request_end is not null and finished_at > now() - interval '1 day'
@@ -208,7 +207,7 @@ export async function cutRefused(
           state = case when cut.day > w.first_day then w.state else 'pending' end,
           -- It was not asked for as it is now.
           request_start = null, request_end = null
-      from cut where cut.window_id = w.window_id
+      from cut where cut.window_id = w.window_id and w.state = 'refused'
     )
     select count(*) as windows from cut
   `.execute(trx);
