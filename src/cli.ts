@@ -202,7 +202,12 @@ program
   .action(runs(async () => (await import('./commands/sandbox.ts')).sandboxCommand, { readable: true }));
 program
   .command('demo')
-  .description('run the whole pipeline on made-up data: what npm start does')
+  .description('run the whole pipeline on made-up data, in the embedded server')
+  .option(
+    '--remove',
+    'remove the embedded server with all that was loaded into it; says what, and waits for --yes',
+  )
+  .option('--yes', 'with --remove: do it')
   .action(runs(async () => (await import('./commands/demo.ts')).demoCommand, { readable: true }));
 
 try {

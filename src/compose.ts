@@ -137,7 +137,7 @@ export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: S
       ' and ',
     );
     throw new ConfigError(`${missing} is not set.`.replace(/ and (.*) is/, ' and $1 are'), {
-      hint: 'The vendor gives you both; a .env file can hold them. Without a key: npx gmsi sandbox, or npm start.',
+      hint: 'The vendor gives you both; a .env file can hold them. Without a key: npx gmsi sandbox, or npx gmsi demo.',
     });
   }
   for (const [name, url] of Object.entries({

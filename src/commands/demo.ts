@@ -1,10 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { openWarehouse, readJobs, type Session } from '../compose.ts';
-import { exitCodeOfOutcome } from '../exit.ts';
+import { ConfigError } from '../errors.ts';
+import { exitCodeOfOutcome, exitCodes } from '../exit.ts';
 import { startSandbox } from '../sandbox/index.ts';
 import { Secret } from '../secret.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { table } from '../terminal/table.ts';
+import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
 import { type MonthlyScore, monthlyScores } from '../warehouse/queries/monthly-scores.ts';
 import { backfillRunner } from './backfill.ts';
 import { runJob } from './run-jobs.ts';
@@ -14,11 +16,21 @@ const job = fileURLToPath(new URL('../../jobs/demo.yaml', import.meta.url));
 const key = 'demo-key';
 const question = { country: 'US', topic: 'Inflation-Food', from: '2025-01-01', to: '2025-12-31' };
 
+export interface DemoOptions {
+  /** Instead: remove the embedded server and its data. */
+  readonly remove?: boolean;
+  /** With `remove`: not only say what would be removed. */
+  readonly yes?: boolean;
+}
+
 /**
- * `npm start`: the real pipeline against the sandbox, over real HTTP, into the embedded warehouse. Never touches a
+ * `gmsi demo`, and `npm start` of a checkout: the real pipeline against the sandbox, over real HTTP, into the embedded warehouse. Never touches a
  * DATABASE_URL or spends a request of a real key, whatever the environment says.
  */
-export async function demoCommand(session: Session): Promise<number> {
+export async function demoCommand(session: Session, options: DemoOptions = {}): Promise<number> {
+  if (options.remove) return removeDemo(session, options.yes ?? false);
+  if (options.yes)
+    throw new ConfigError('--yes is for --remove.', { hint: 'Add --remove, or leave it out.' });
   await using sandbox = await startSandbox({ keys: [key], seed: 'demo', volume: 0.6 });
   const config = {
     ...session.config,
@@ -33,7 +45,7 @@ export async function demoCommand(session: Session): Promise<number> {
   const [demoJob] = await readJobs(demo, [job]);
   await using warehouse = await openWarehouse(demo);
   say(
-    `Loading jobs/demo.yaml from a sandbox of the service on ${sandbox.url}\ninto ${warehouse.description}\n\n`,
+    `Loading the job demo from a sandbox of the service on ${sandbox.url}\ninto ${warehouse.description}\n\n`,
   );
 
   const summary = await runJob(demo, warehouse.db, demoJob!, backfillRunner({}));
@@ -46,6 +58,24 @@ export async function demoCommand(session: Session): Promise<number> {
     say(`${answer(months)}\n${next()}\n`);
   }
   return exitCodeOfOutcome(summary.outcome);
+}
+
+/** Only what belongs to the embedded server: a database that DATABASE_URL names is nobody's to remove but its owner's. */
+async function removeDemo({ config, json }: Session, isAgreed: boolean): Promise<number> {
+  const remains = findRemains(config.home);
+  const { paths } = remains;
+  if (isAgreed) await removeRemains(config.home, remains);
+  if (json) printJson({ [isAgreed ? 'removed' : 'to_remove']: paths });
+  else print(describeRemoval(config.home, paths, isAgreed));
+  return exitCodes.done;
+}
+
+function describeRemoval(home: string, paths: readonly string[], isAgreed: boolean): string {
+  if (paths.length === 0) return `Nothing to remove: there is no embedded server of ${home}.\n`;
+  const list = paths.map((path) => `  ${path}\n`).join('');
+  return isAgreed
+    ? `Removed:\n${list}`
+    : `To remove, with all that was loaded into the embedded server, also with a real key:\n${list}Nothing is removed yet: gmsi demo --remove --yes does it.\n`;
 }
 
 function answer(months: readonly MonthlyScore[]): string {
@@ -63,7 +93,8 @@ function next(): string {
                                     from gmsi.headlines group by 1, 2 order by 1, 2'
 What is loaded:   npx gmsi status demo
 With a real key:  GMSI_API_KEY=… GMSI_BASE_URL=… DATABASE_URL=postgres://… \\
-                    npx gmsi backfill jobs/g7-inflation.yaml
+                    npx gmsi backfill g7-inflation
+Remove it all:    npx gmsi demo --remove
 `;
 }
 

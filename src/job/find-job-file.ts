@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { ConfigError } from '../errors.ts';
 import { nearest } from '../nearest.ts';
 
 const endings = ['.yaml', '.yml'];
+/** The job files that the package brings. */
+const examples = fileURLToPath(new URL('../../jobs', import.meta.url));
 
 /** A job file as found: its path as it is told to people, its text, and its name without folder and ending. */
 export interface JobFileText {
@@ -13,12 +17,14 @@ export interface JobFileText {
 }
 
 /**
- * Reads a job file given by its path, or by the name of a file in `jobs/` without its ending.
+ * Reads a job file given by its path, or by the name of a file in `jobs/` without its ending: of the working folder, or of
+ * the package if that has no such folder. With one, a mistyped name must not spend requests on an example.
  * Relative paths are relative to `cwd`. Fails with a `ConfigError` that names the nearest job file there is.
  */
 export async function findJobFile(nameOrPath: string, cwd: string): Promise<JobFileText> {
   const isPath = /[\\/]/.test(nameOrPath) || endings.includes(extname(nameOrPath));
-  const candidates = isPath ? [nameOrPath] : endings.map((ending) => join('jobs', nameOrPath + ending));
+  const folder = existsSync(resolve(cwd, 'jobs')) ? 'jobs' : examples;
+  const candidates = isPath ? [nameOrPath] : endings.map((ending) => join(folder, nameOrPath + ending));
   for (const path of candidates) {
     const text = await readIfThere(resolve(cwd, path), path);
     if (text !== undefined) return { path, name: jobName(path), text };
@@ -52,10 +58,12 @@ async function notFound(
   const meant = byName.get(nearest(wanted, byName.keys()) ?? '');
   const hint =
     meant !== undefined
-      ? `Did you mean ${dirname(meant) === 'jobs' ? jobName(meant) : meant}?`
-      : present.length > 0
-        ? `Job files here: ${present.join(', ')}`
-        : 'A job is a path to a YAML file, or the name of one in jobs/.';
+      ? `Did you mean ${['jobs', examples].includes(dirname(meant)) ? jobName(meant) : meant}?`
+      : folders.has(examples)
+        ? `Jobs that come with the program: ${present.map(jobName).join(', ')}. Your own go into a folder jobs/.`
+        : present.length > 0
+          ? `Job files here: ${present.join(', ')}`
+          : `A job is a path to a YAML file, or the name of one in jobs/; examples are in ${examples}.`;
   return new ConfigError(`There is no job file ${nameOrPath} (looked for ${candidates.join(' and ')}).`, {
     hint,
   });

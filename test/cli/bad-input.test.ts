@@ -58,7 +58,7 @@ const mistakes: Record<string, Mistake> = {
     args: backfill,
     env: { GMSI_API_KEY: undefined, GMSI_BASE_URL: undefined },
     what: /GMSI_API_KEY and GMSI_BASE_URL are not set/,
-    hint: /npm start/,
+    hint: /gmsi demo/,
   },
   'no address': {
     args: ['lookups'],

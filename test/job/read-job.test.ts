@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
 import { catalog } from '../../src/feeds/catalog.ts';
@@ -28,6 +29,21 @@ describe('a job file is found', () => {
     ['./jobs/g7.yaml', 'g7', './jobs/g7.yaml'],
   ])('by %s', async (nameOrPath, name, path) => {
     expect(await readJob(nameOrPath, { cwd, today, known })).toMatchObject({ name, path });
+  });
+
+  test('by the name of one that the package brings, only if there is no folder jobs', async () => {
+    expect(await refusal('g7-inflation')).toBeInstanceOf(ConfigError);
+    await rm(join(cwd, 'jobs'), { recursive: true });
+    const path = fileURLToPath(new URL('../../jobs/g7-inflation.yaml', import.meta.url));
+    expect(await readJob('g7-inflation', { cwd, today, known })).toMatchObject({
+      name: 'g7-inflation',
+      path,
+    });
+    expect(await refusal('g7-inflatoin')).toMatchObject({ hint: 'Did you mean g7-inflation?' });
+    expect(await refusal('xyz')).toMatchObject({ hint: expect.stringContaining(', g7-inflation, ') });
+    expect(await refusal('jobs/g7-inflation.yaml')).toMatchObject({
+      hint: expect.stringContaining(dirname(path)),
+    });
   });
 
   test('by an absolute path', async () => {

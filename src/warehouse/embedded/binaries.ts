@@ -55,7 +55,7 @@ export function locatePackage(): { packageRoot: string; version: string } {
   } catch (cause) {
     throw new ConfigError(`There is no embedded PostgreSQL for this machine (${name} is not installed).`, {
       cause,
-      hint: 'Set DATABASE_URL to a PostgreSQL server of your own (15 or newer), or run npm ci again without --omit=optional.',
+      hint: 'Set DATABASE_URL to a PostgreSQL server of your own (15 or newer), or install again without --omit=optional.',
     });
   }
 }

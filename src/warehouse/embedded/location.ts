@@ -26,7 +26,7 @@ export interface Location {
 }
 
 /** Below this, root keeps what the server's own user must be able to reach. */
-const systemRoot = '/var/lib/gmsi';
+export const systemRoot = '/var/lib/gmsi';
 
 /**
  * The cluster's folder for a GMSI_HOME, made where it is missing. It is `<home>/postgres`, unless the program runs as
@@ -100,7 +100,7 @@ function makeReachable(home: string): string {
 }
 
 /** Where the cluster was moved to; nowhere, if that place is gone (a container that begins anew on an old volume). */
-function readPointer(pointer: string): string | undefined {
+export function readPointer(pointer: string): string | undefined {
   if (!existsSync(pointer)) return undefined;
   const cluster = readFileSync(pointer, 'utf8').trim();
   if (existsSync(cluster)) return cluster;

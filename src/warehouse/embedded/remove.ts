@@ -1,0 +1,95 @@
+import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { ConfigError } from '../../errors.ts';
+import { serverAccount } from './account.ts';
+import { findBinaries } from './binaries.ts';
+import { readPointer, sharedRoot, systemRoot } from './location.ts';
+import { run } from './programs.ts';
+
+/** Copies of the server's programs, whole or half-made. */
+const programs = /^postgresql-\d/;
+
+/** What the embedded server of a GMSI_HOME has left on this machine. */
+export interface Remains {
+  /** Folders with a server's data: what was loaded. */
+  readonly clusters: readonly string[];
+  /** Everything that is removed, the clusters among it; nothing of anybody else's. */
+  readonly paths: readonly string[];
+}
+
+/**
+ * Finds what `locateCluster` and `findBinaries` have made for a GMSI_HOME, below it and where they had to move.
+ * @throws ConfigError for a folder in such a place that is not theirs
+ */
+export function findRemains(home: string): Remains {
+  const pointer = join(home, 'postgres-is-in');
+  const moved = existsSync(pointer) ? readPointer(pointer) : undefined;
+  const clusters = [join(home, 'postgres'), ...(moved ? [moved] : [])].filter((path) => existsSync(path));
+  for (const cluster of clusters) refuseForeign(cluster, home);
+  const copies = [home, ...(moved ? unsharedRoot(moved) : [])].flatMap((folder) =>
+    namesIn(folder)
+      .filter((name) => programs.test(name))
+      .map((name) => join(folder, name)),
+  );
+  return { clusters, paths: [...clusters, ...copies, ...(existsSync(pointer) ? [pointer] : [])] };
+}
+
+/** Stops the server, if it runs, and removes what is there. @throws ConfigError for a server that does not stop */
+export async function removeRemains(home: string, { clusters, paths }: Remains): Promise<void> {
+  for (const cluster of clusters) await stop(home, join(cluster, 'data'));
+  for (const path of paths) {
+    // The content first: where the folder is a link to another disk, that would stay.
+    for (const name of clusters.includes(path) ? namesIn(path) : [])
+      rmSync(join(path, name), { recursive: true, force: true });
+    rmSync(path, { recursive: true, force: true });
+  }
+  for (const folder of [home, ...clusters.map(dirname)]) {
+    try {
+      rmdirSync(folder);
+    } catch {
+      // It holds something else, or is somebody's mount.
+    }
+  }
+}
+
+/** A pointer is a file that others may have written, and a home may hold a folder `postgres` of somebody's own. */
+function refuseForeign(cluster: string, home: string): void {
+  const isInPlace = [home, systemRoot, join(tmpdir(), 'gmsi')].includes(dirname(cluster));
+  const names = namesIn(cluster);
+  const isOurs = names.every((name) => name === 'data' || name.startsWith('making-'));
+  const isCluster = !names.includes('data') || existsSync(join(cluster, 'data', 'gmsi-password'));
+  if (isInPlace && isOurs && isCluster) return;
+  throw new ConfigError(`${cluster} is not as the embedded server makes it, and is left alone.`, {
+    hint: 'Look what is in it; if nobody needs it, remove it yourself.',
+  });
+}
+
+/** The folder that all homes share, where the programs of no other are left in it. */
+function unsharedRoot(cluster: string): string[] {
+  const root = dirname(cluster);
+  const isShared = namesIn(root).some((name) => join(root, name) !== cluster && !programs.test(name));
+  return isShared ? [] : [root];
+}
+
+function namesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}
+
+async function stop(home: string, data: string): Promise<void> {
+  if (!existsSync(join(data, 'postmaster.pid'))) return;
+  const account = serverAccount(data);
+  const { pgCtl } = findBinaries(account, () => sharedRoot(home, account));
+  const control = (...args: string[]) => run(pgCtl, args, { account, cwd: data, PGDATA: data });
+  const isRunning = () =>
+    control('status').then(
+      () => true,
+      () => false,
+    );
+  if (!(await isRunning())) return;
+  await control('stop', '-m', 'fast', '-w').catch(() => {});
+  if (!(await isRunning())) return;
+  throw new ConfigError(`The server in ${data} does not stop.`, {
+    hint: 'End what uses it, and the server itself (its process id is the first line of postmaster.pid); then run it again.',
+  });
+}

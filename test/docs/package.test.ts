@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+let packed: Set<string>;
+
+beforeAll(async () => {
+  // `prepare` has run: the tests build dist/ before they begin.
+  const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: root,
+    maxBuffer: 1e8,
+  });
+  const [{ files }] = JSON.parse(stdout);
+  packed = new Set(files.map(({ path }: { path: string }) => path));
+}, 60_000);
+
+/** What the program's texts name, without its comments. */
+function namedInSource(pattern: RegExp): string[] {
+  const paths = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.ts'),
+  );
+  const texts = paths.map((path) =>
+    readFileSync(`${root}src/${path}`, 'utf8').replace(/^\s*(\/\/|\/?\*).*$/gm, ''),
+  );
+  return [...new Set(texts.flatMap((text) => text.match(pattern) ?? []))];
+}
+
+describe('the package', () => {
+  it('holds the program, the migrations, the sandbox for other projects, and a job for each feed', () => {
+    for (const path of [
+      'dist/cli.js',
+      'dist/sandbox/index.js',
+      'dist/sandbox/index.d.ts',
+      'jobs/demo.yaml',
+      'README.md',
+    ])
+      expect(packed).toContain(path);
+    for (const name of readdirSync(`${root}migrations`)) expect(packed).toContain(`migrations/${name}`);
+    for (const name of readdirSync(`${root}jobs/checks`)) expect(packed).toContain(`jobs/checks/${name}`);
+  });
+
+  it('holds every page that a message points to', () => {
+    const named = namedInSource(/\bdocs\/[\w./-]*\w\.\w+/g);
+    expect(named.length).toBeGreaterThan(2);
+    for (const path of named) expect(packed, path).toContain(path);
+  });
+
+  it('names no job file by a path that an empty folder does not have', () => {
+    expect(namedInSource(/\bgmsi [a-z]+ jobs\/[\w-]+\.yaml/g)).toEqual([]);
+  });
+
+  it('names no npm script, which only a checkout has', () => {
+    expect(namedInSource(/\bnpm (start|ci|test|run \w+)/g)).toEqual([]);
+  });
+
+  it('holds what its pages link to, but for what only a checkout has', () => {
+    const onlyInCheckout =
+      /^(CONTRIBUTING\.md|src\/|test\/|bench\/|Dockerfile|docker-compose\.yml|\.github\/)/;
+    const pages = [...packed].filter((path) => path.endsWith('.md'));
+    const broken = pages.flatMap((page) =>
+      [...readFileSync(`${root}${page}`, 'utf8').matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
+        .map(([, link]) => new URL(link!, `file:///${page}`).pathname.slice(1).replace(/\/$/, ''))
+        .filter((path) => !onlyInCheckout.test(`${path}`) && !onlyInCheckout.test(`${path}/`))
+        .filter((path) => !packed.has(path) && ![...packed].some((file) => file.startsWith(`${path}/`)))
+        .map((path) => `${page} → ${path}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it('asks of nobody a newer Node.js than its own engines do', () => {
+    const { packages } = JSON.parse(readFileSync(`${root}package-lock.json`, 'utf8')) as {
+      packages: Record<string, { dev?: boolean; engines?: { node?: string } | string[] }>;
+    };
+    const demanding = Object.entries(packages).filter(([path, { dev, engines }]) => {
+      const range = Array.isArray(engines) ? '' : (engines?.node ?? '');
+      return path !== '' && !dev && /^>= ?(2[1-9]|[3-9]\d)/.test(range);
+    });
+    expect(demanding.map(([path]) => path)).toEqual([]);
+    const { overrides } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+    // They hold in a checkout only, not where the package is a dependency.
+    expect(overrides).toBeUndefined();
+  });
+});

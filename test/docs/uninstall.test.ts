@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+import { runMigrations } from 'graphile-worker';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { sqlMarked } from './pages.ts';
+
+test('the documented statements leave nothing of gmsi in a database, and what else is there stands', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  await runMigrations({ connectionString: warehouse.url });
+  await sql`create table public.mine as select 1 as one`.execute(db);
+  const own = async () => {
+    const { rows } = await sql<{ name: string }>`
+      select nspname as name from pg_namespace where nspname ~ '^(gmsi|graphile_worker)$' order by 1`.execute(
+      db,
+    );
+    return rows.map(({ name }) => name);
+  };
+  expect(await own()).toEqual(['gmsi', 'graphile_worker']);
+  await sql.raw(sqlMarked('uninstall')).execute(db);
+  expect(await own()).toEqual([]);
+  expect((await sql`select * from public.mine`.execute(db)).rows).toEqual([{ one: 1 }]);
+});
+
+test('the documented statements remove the roles, with what they were granted, and not their members', async () => {
+  await using warehouse = await aWarehouse();
+  // The server's other databases use the real ones.
+  const [reader, loader, analyst] = ['reader', 'loader', 'analyst'].map(
+    (name) => `gmsi_${name}_${randomUUID().slice(0, 8)}`,
+  );
+  const admin = new pg.Client({ connectionString: warehouse.url });
+  await admin.connect();
+  try {
+    await admin.query(
+      `create role "${reader}"; create role "${loader}"; create role "${analyst}" in role "${reader}"`,
+    );
+    await admin.query(
+      `grant usage on schema gmsi to "${reader}", "${loader}"; grant select on gmsi.headlines to "${reader}"`,
+    );
+    const statements = sqlMarked('uninstall-roles')
+      .replaceAll('gmsi_reader', `"${reader}"`)
+      .replaceAll('gmsi_loader', `"${loader}"`);
+    await admin.query(statements);
+    const { rows } = await admin.query('select rolname from pg_roles where rolname = any($1)', [
+      [reader, loader, analyst],
+    ]);
+    expect(rows).toEqual([{ rolname: analyst }]);
+  } finally {
+    await admin.query(`drop role if exists "${analyst}"`);
+    await admin.end();
+  }
+});
