@@ -2,12 +2,12 @@ import type { Feed } from '../feeds/feed.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import {
   type CheckScope,
+  type CheckSnapshot,
   CheckStopped,
   type Findings,
   findingsOf,
   holdsRows,
-  inOneSnapshot,
-  type Snapshot,
+  inCheckSnapshot,
   SqlRefused,
 } from '../warehouse/queries/run-check.ts';
 import { BrokenCheck, type Check } from './check-file.ts';
@@ -48,7 +48,7 @@ export async function runChecks(
   checks: readonly Check[],
   run: CheckRun,
 ): Promise<CheckResult[][]> {
-  return inOneSnapshot(warehouse, run, async (snapshot) => {
+  return inCheckSnapshot(warehouse, run, async (snapshot) => {
     const results: CheckResult[][] = [];
     for (const job of jobs) {
       const ofJob: CheckResult[] = [];
@@ -69,7 +69,7 @@ export async function runChecks(
 type Outcome = Omit<CheckResult, 'check' | 'seconds'>;
 
 async function outcomeOf(
-  snapshot: Snapshot,
+  snapshot: CheckSnapshot,
   { feed, scope }: CheckedJob,
   check: Check,
   rows: number,

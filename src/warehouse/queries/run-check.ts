@@ -1,9 +1,11 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
+import type pg from 'pg';
 import { GmsiError } from '../../errors.ts';
 import type { FeedTable } from '../../feeds/feed.ts';
 import type { Warehouse } from '../connect.ts';
 import { namedDatabaseError } from '../errors.ts';
 import type { Database, Day } from '../tables/database.ts';
+import { becomeReader, throughReader } from './as-reader.ts';
 import { askedSeries, coverageOfAsked, type WindowScope } from './window-scope.ts';
 
 /** A job as its checks see it. */
@@ -47,36 +49,73 @@ export class CheckStopped extends GmsiError {
 /** A transaction that sees one moment and cannot write. */
 export type Snapshot = Transaction<Database>;
 
-/**
- * Reads in one transaction that sees one moment and cannot write; times are in UTC.
- * @param timeout seconds after which a statement is given up; 0 for never
- * @param stop ends the statement in hand, which then throws CheckStopped
- */
+interface SnapshotOptions {
+  /** Seconds after which a statement is given up; 0 for never. */
+  readonly timeout: number;
+  /** Ends the statement in hand, which then throws CheckStopped. */
+  readonly stop: AbortSignal;
+}
+
+/** Reads in one transaction that sees one moment and cannot write; times are in UTC. */
 export async function inOneSnapshot<Result>(
   warehouse: Warehouse,
-  { timeout, stop }: { readonly timeout: number; readonly stop: AbortSignal },
+  options: SnapshotOptions,
   read: (snapshot: Snapshot) => Promise<Result>,
 ): Promise<Result> {
   const transaction = warehouse.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
-  return transaction.execute(async (snapshot) => {
-    const { rows } = await sql<{ pid: number }>`
-      select pg_backend_pid() as pid, set_config('statement_timeout', ${`${timeout}s`}, true), set_config('TimeZone', 'UTC', true)
-    `.execute(snapshot);
-    // By another connection: this one is busy. Where even that fails, the statement ends by itself or by its time limit.
-    const cancel = () =>
-      void sql`select pg_cancel_backend(${rows[0]!.pid}::int)`.execute(warehouse).catch(() => {});
-    stop.addEventListener('abort', cancel, { once: true });
-    try {
-      return await read(snapshot);
-    } finally {
-      stop.removeEventListener('abort', cancel);
-    }
-  });
+  return transaction.execute((snapshot) => stoppable(warehouse, snapshot, options, () => read(snapshot)));
+}
+
+/** A transaction in which SQL that is not this program's own can be run. */
+export interface CheckSnapshot {
+  readonly trx: Snapshot;
+  /** Whether that SQL cannot get out of the rights of `gmsi_reader`. */
+  readonly isFenced: boolean;
+}
+
+/** The same, with the rights of `gmsi_reader`, if there is that role and the user may take it. */
+export async function inCheckSnapshot<Result>(
+  warehouse: Warehouse,
+  options: SnapshotOptions,
+  read: (snapshot: CheckSnapshot) => Promise<Result>,
+): Promise<Result> {
+  return warehouse
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => {
+      await sql`savepoint before_reader`.execute(trx);
+      const isFenced = await becomeReader(trx);
+      await sql`set transaction read only`.execute(trx);
+      const result = await stoppable(warehouse, trx, options, () => read({ trx, isFenced }));
+      // Also the function that it was read through: a pooler would keep it for others.
+      await sql`rollback to savepoint before_reader`.execute(trx);
+      return result;
+    });
+}
+
+async function stoppable<Result>(
+  warehouse: Warehouse,
+  trx: Snapshot,
+  { timeout, stop }: SnapshotOptions,
+  read: () => Promise<Result>,
+): Promise<Result> {
+  const { rows } = await sql<{ pid: number }>`
+    select pg_backend_pid() as pid, set_config('statement_timeout', ${`${timeout}s`}, true), set_config('TimeZone', 'UTC', true)
+  `.execute(trx);
+  // By another connection: this one is busy. Where even that fails, the statement ends by itself or by its time limit.
+  const cancel = () =>
+    void sql`select pg_cancel_backend(${rows[0]!.pid}::int)`.execute(warehouse).catch(() => {});
+  stop.addEventListener('abort', cancel, { once: true });
+  try {
+    return await read();
+  } finally {
+    stop.removeEventListener('abort', cancel);
+  }
 }
 
 /** Runs a check's query over a job. @throws SqlRefused, CheckStopped; the transaction can go on after the latter */
 export async function findingsOf(
-  snapshot: Snapshot,
+  snapshot: CheckSnapshot,
   { query, settings }: CheckQuery,
   scope: CheckScope,
   atMost: number,
@@ -88,16 +127,17 @@ export async function findingsOf(
       setting as not materialized (select ${sql.join(columns)}),
       found as (${sql.raw(query)}
 )
-      select to_json(found) as finding, count(*) over () as findings from found limit ${Math.max(1, atMost)}`,
+      select json_build_object('finding', to_json(found), 'findings', count(*) over ()) as row
+      from found limit ${Math.max(1, atMost)}::bigint`,
     query,
   );
   return { findings: found[0]?.findings ?? 0, rows: found.slice(0, atMost).map(({ finding }) => finding) };
 }
 
 /** Whether a table, or one of the job's sets of rows, holds any. @throws SqlRefused where there is no such table */
-export async function holdsRows(snapshot: Snapshot, name: string, scope: CheckScope): Promise<boolean> {
-  const statement = sql<{ yes: boolean }>`
-    with ${jobSets(scope)} select exists (select from ${sql.raw(name)}) as yes`;
+export async function holdsRows(snapshot: CheckSnapshot, name: string, scope: CheckScope): Promise<boolean> {
+  const statement = sql`
+    with ${jobSets(scope)} select json_build_object('yes', exists (select from ${sql.raw(name)})) as row`;
   return (await run<{ yes: boolean }>(snapshot, statement, name))[0]!.yes;
 }
 
@@ -209,24 +249,39 @@ function ofSeries({ series }: FeedTable, window: WindowScope): RawBuilder<boolea
   return sql`(${sql.join(parts, sql` and `)})`;
 }
 
-/** Runs a statement that holds a text which is not this program's own; if it does not end, what follows still can. */
-async function run<Row>(snapshot: Snapshot, statement: RawBuilder<unknown>, foreign: string): Promise<Row[]> {
-  await sql`savepoint before_check`.execute(snapshot);
+/**
+ * Runs a statement that holds a text which is not this program's own, with a row of JSON for each of its results. What it has
+ * set is taken back; if it does not end, what follows still can be run.
+ */
+async function run<Row>(
+  { trx, isFenced }: CheckSnapshot,
+  statement: RawBuilder<unknown>,
+  foreign: string,
+): Promise<Row[]> {
+  const undo = sql`rollback to savepoint before_check`;
+  await sql`savepoint before_check`.execute(trx);
   try {
-    const { rows } = await statement.execute(snapshot);
-    return rows as Row[];
+    const { rows } = await (isFenced ? throughReader(trx, statement) : statement).execute(trx);
+    await undo.execute(trx);
+    return (rows as { row: Row }[]).map(({ row }) => row);
   } catch (error) {
     const named = namedDatabaseError(error);
-    const { code, position, message } = error as { code?: string; position?: string; message: string };
+    const { code, position, internalPosition, message } = error as pg.DatabaseError;
     if (code === '57014') {
-      await sql`rollback to savepoint before_check`.execute(snapshot);
+      await undo.execute(trx);
       throw new CheckStopped(message, { cause: error });
     }
     const isOurs = named instanceof GmsiError && named.kind !== 'fatal';
     if (code === undefined || isOurs) throw named;
-    const hint = named instanceof GmsiError ? named.hint : undefined;
-    throw new SqlRefused(message, error, offsetIn(foreign, statement.compile(snapshot).sql, position), hint);
+    const at = offsetIn(foreign, statement.compile(trx).sql, isFenced ? internalPosition : position);
+    throw new SqlRefused(message, error, at, code === '42501' ? mayRead : hintOf(named));
   }
+}
+
+const mayRead = 'Checks run as gmsi_reader if there is that role: grant select to it on tables of your own.';
+
+function hintOf(named: unknown): string | undefined {
+  return named instanceof GmsiError ? named.hint : undefined;
 }
 
 /** Where in `part` of a statement an error is; PostgreSQL counts characters from 1. */
