@@ -9,6 +9,7 @@ import { feedNamed } from '../feeds/catalog.ts';
 import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
 import { nearest } from '../nearest.ts';
 import { print, printJson } from '../terminal/print.ts';
+import { showSteps } from '../terminal/progress.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import {
@@ -56,8 +57,9 @@ export async function exportCommand(
   await refuseUnsettled(warehouse.db, times.asOf);
   const { scope, name } = await scopeFor(session, warehouse.db, jobName, options, times);
   const { format, overwrite = false, out = join('export', name), defuseFormulas = false } = options;
-  using progress = showRows(session);
-  const { onRows } = progress;
+  using progress = showSteps(session.log, session.progress);
+  const onRows = (done: number, all: number) =>
+    progress.show(`export: ${number(done)} of ${count(all, 'row')}`);
   const run = { warehouse: warehouse.db, scope, format, defuseFormulas, overwrite, out };
   const exported = await exportTable({ ...run, stop: session.stop, onRows });
   const seconds = (performance.now() - startedAt) / 1000;
@@ -169,24 +171,6 @@ function readMoment(text: string | undefined, now: Date): string | undefined {
   throw new ConfigError(`--as-of ${text} is still to come.`, {
     hint: 'What will be known then is not known; leave --as-of out for the newest state.',
   });
-}
-
-/** Says how far the export is: on a terminal all the time, elsewhere every few seconds. */
-function showRows({ progress, log }: Session): Disposable & { onRows(done: number, all: number): void } {
-  let told = '';
-  const timer = setInterval(() => {
-    if (told !== '' && progress === 'lines') log.info(told);
-  }, 5_000);
-  return {
-    onRows(done, all) {
-      told = `export: ${number(done)} of ${count(all, 'row')}`;
-      if (typeof progress === 'object') progress.show(told);
-    },
-    [Symbol.dispose]() {
-      clearInterval(timer);
-      if (typeof progress === 'object') progress.clear();
-    },
-  };
 }
 
 function summaryOf({ out, manifest, series, months, bytes }: Exported, seconds: number) {

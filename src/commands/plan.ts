@@ -10,6 +10,7 @@ import type { PlanOptions } from '../pipeline/plan-windows.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from '../pipeline/request-budget.ts';
 import { listsFor, scopeOf } from '../pipeline/resolve-job.ts';
 import { print, printJson } from '../terminal/print.ts';
+import { showSteps } from '../terminal/progress.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { usedRequests } from '../warehouse/queries/api-usage.ts';
@@ -42,7 +43,15 @@ export async function planCommand(
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
   const plans: PlannedJob[] = [];
-  for (const job of jobs) plans.push(await plan(session, warehouse.db, job, options));
+  {
+    using steps = showSteps(session.log, session.progress);
+    for (const job of jobs) {
+      steps.show(`${job.name}: planning`);
+      plans.push(
+        await plan(session, warehouse.db, job, options, (step) => steps.show(`${job.name}: ${step}`)),
+      );
+    }
+  }
   if (session.json) printJson({ jobs: plans.map((one) => asJson(session, one)) });
   else print(`${plans.map((one) => `${describe(session, one)}${scheduleOf(one)}`).join('\n')}\n`);
   return 0;
@@ -53,6 +62,7 @@ async function plan(
   db: Warehouse,
   asked: Job,
   options: Partial<PlanOptions>,
+  show: (step: string) => void,
 ): Promise<PlannedJob> {
   const { job, endDate } = await withLearnedReading(db, asked);
   const lookups = await readLookups(db);
@@ -76,7 +86,9 @@ async function plan(
   const { apiKey } = session.config;
   const used = apiKey ? await usedRequests(db, keyFingerprint(apiKey), monthOf(session.clock())) : null;
   const unsettledFrom = settledBefore(today(session), job.lookbackDays).toString();
+  show(`reckoning what the schedule costs, ${count(seriesIn(scope), 'series', 'series')}`);
   const schedule = await forecastSchedule(db, job, scope, { now: session.clock(), unsettledFrom });
+  show(`counting days and windows, ${count(seriesIn(scope), 'series', 'series')}`);
   return {
     job,
     endDate,

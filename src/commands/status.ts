@@ -20,7 +20,7 @@ import {
   windowCounts,
 } from '../warehouse/queries/status.ts';
 import { countByState, type WindowsByState } from '../warehouse/queries/window-counts.ts';
-import { seriesIn } from '../warehouse/queries/window-scope.ts';
+import { seriesIn, type WindowScope } from '../warehouse/queries/window-scope.ts';
 import { plannedDays, type ShortenedPeriod, wantedDays } from '../window/wanted-days.ts';
 import { describeHistoryLimit } from './describe-history-limit.ts';
 import { describeCadence } from './spending-report.ts';
@@ -53,13 +53,16 @@ export async function statusCommand(
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
+  // Of the jobs that are named alone; what all of them share is in the status of everything.
+  const isOfAll = jobs.length === 0;
+  const reports = await Promise.all(jobs.map((job) => statusOf(session, db, job)));
+  const scopes = reports.flatMap(({ scope }) => (scope ? [scope] : []));
   const status = {
     warehouse: warehouse.description,
-    jobs: await Promise.all(jobs.map((job) => statusOf(session, db, job))),
-    coverage: await coverageByFeed(db),
-    windows: await windowCounts(db),
-    troubles: await troubles(db, undefined, shown.troubles),
-    loads: await lastLoads(db, shown.loads),
+    jobs: reports.map(({ scope: _, ...report }) => report),
+    ...(isOfAll && { coverage: await coverageByFeed(db), windows: await windowCounts(db) }),
+    troubles: await troubles(db, isOfAll ? undefined : scopes, shown.troubles),
+    loads: await lastLoads(db, isOfAll ? undefined : jobs.map(({ name }) => name), shown.loads),
     usage: await usageByMonth(db, shown.months),
   };
   if (session.json) printJson(status);
@@ -71,7 +74,7 @@ async function statusOf(
   session: Session,
   db: Warehouse,
   job: Job,
-): Promise<JobStatus | { job: string; series: null }> {
+): Promise<(JobStatus | { job: string; series: null }) & { scope?: WindowScope }> {
   const lookups = await readLookups(db);
   const lists = listsFor(feedNamed(job.feed));
   if (lists.some((list) => lookups.refreshedAt[list] === null)) return { job: job.name, series: null };
@@ -88,14 +91,15 @@ async function statusOf(
     refused: await countRefused(db, scope),
     cadence: await reportCadence(db, scope),
     gaps: await gapsOf(db, scope, shown.gaps),
+    scope,
   };
 }
 
 function describe(status: {
   warehouse: string;
   jobs: readonly (JobStatus | { job: string; series: null })[];
-  coverage: Awaited<ReturnType<typeof coverageByFeed>>;
-  windows: Awaited<ReturnType<typeof windowCounts>>;
+  coverage?: Awaited<ReturnType<typeof coverageByFeed>>;
+  windows?: Awaited<ReturnType<typeof windowCounts>>;
   troubles: Awaited<ReturnType<typeof troubles>>;
   loads: Awaited<ReturnType<typeof lastLoads>>;
   usage: Awaited<ReturnType<typeof usageByMonth>>;
@@ -103,18 +107,27 @@ function describe(status: {
   const sections = [
     `Warehouse: ${status.warehouse}`,
     ...status.jobs.map(describeJob),
-    section(
-      'Coverage',
-      ['feed', 'match type', 'series', 'days', 'oldest', 'newest'],
-      status.coverage.map((row) => [row.feed, row.match_type, row.series, row.days, row.oldest, row.newest]),
-      'nothing is covered yet',
-    ),
-    section(
-      'Windows',
-      ['feed', 'state', 'windows', 'half drained'],
-      status.windows.map((row) => [row.feed, row.state, row.windows, row.half_drained || null]),
-      'none planned yet',
-    ),
+    status.coverage &&
+      section(
+        'Coverage',
+        ['feed', 'match type', 'series', 'days', 'oldest', 'newest'],
+        status.coverage.map((row) => [
+          row.feed,
+          row.match_type,
+          row.series,
+          row.days,
+          row.oldest,
+          row.newest,
+        ]),
+        'nothing is covered yet',
+      ),
+    status.windows &&
+      section(
+        'Windows',
+        ['feed', 'state', 'windows', 'half drained'],
+        status.windows.map((row) => [row.feed, row.state, row.windows, row.half_drained || null]),
+        'none planned yet',
+      ),
     status.troubles.length === 0
       ? ''
       : section(
@@ -151,7 +164,7 @@ function describe(status: {
         ),
     section(
       'Last loads',
-      ['load', 'job', 'began', 'outcome', 'windows', 'requests', 'records', 'new', 'changed'],
+      ['load', 'job', 'began (UTC)', 'outcome', 'windows', 'requests', 'records', 'new', 'changed'],
       status.loads.map((row) => [
         String(row.load_id),
         row.job,
@@ -172,7 +185,7 @@ function describe(status: {
       'none yet',
     ),
   ];
-  return `${sections.filter((text) => text !== '').join('\n\n')}\n`;
+  return `${sections.filter((text) => text).join('\n\n')}\n`;
 }
 
 function describeJob(status: JobStatus | { job: string; series: null }): string {

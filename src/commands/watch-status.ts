@@ -3,9 +3,10 @@ import { openWarehouse, readJobs, type Session } from '../compose.ts';
 import { exitCodes } from '../exit.ts';
 import type { Job } from '../job/job.ts';
 import { keyFingerprint, monthOf, requestLimit } from '../pipeline/request-budget.ts';
+import { fittingParts, fittingTable, type Part, shortenedName } from '../terminal/fit.ts';
 import { isOutputClosed, output, printJson } from '../terminal/print.ts';
 import { redrawing } from '../terminal/redraw.ts';
-import { count, facts, number, table } from '../terminal/table.ts';
+import { count, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { usedRequests } from '../warehouse/queries/api-usage.ts';
 import { lastRuns, type QueuedJob, workSoFar } from '../warehouse/queries/progress.ts';
@@ -59,7 +60,10 @@ export async function watchStatus(session: Session, names: readonly string[]): P
       // Now and then also without news: only who writes learns that nobody reads any more.
       if (unsaid % looksUnsaid === 0) printJson({ at: clock(), ...watched }, 0);
       last = told;
-    } else draw(`${clock().toISOString().slice(0, 19).replace('T', ' ')} UTC\n\n${describe(watched)}`);
+    } else
+      draw(
+        `${clock().toISOString().slice(0, 19).replace('T', ' ')} UTC\n\n${describe(watched, output.isTTY ? output.columns - 1 : Number.POSITIVE_INFINITY)}`,
+      );
     await sleep(interval, undefined, { signal: stop }).catch(() => {});
   }
   return stop.aborted ? exitCodes.interrupted : exitCodes.done;
@@ -111,45 +115,49 @@ async function look(
   };
 }
 
-function describe({ workers, slots, queue, rate, used, left, runs }: Watched): string {
+/** @param columns of the terminal; what a person can best do without is left out where they are few */
+function describe({ workers, slots, queue, rate, used, left, runs }: Watched, columns: number): string {
   const { waiting, running, retrying } = queue;
+  const label = 10;
+  const line = (name: string, ...parts: Part[]) =>
+    `${name.padEnd(label)}${fittingParts(parts, columns - label, ', ')}`;
+  const lines = [
+    workers === 0
+      ? line('workers', [0, 'none is running'])
+      : line('workers', [1, number(workers)], [0, `${count(slots, 'task')} at a time`]),
+    line(
+      'queue',
+      ...([
+        [2, `${number(waiting)} waiting`],
+        [1, `${number(running)} under way`],
+        [0, `${number(retrying)} to be tried again`],
+      ] satisfies Part[]),
+    ),
+    line('rate', [0, `${number(rate.requests)} requests/s`], [1, `${number(rate.records)} records/s`]),
+    ...(used === null ? [] : [line('requests', [0, `${number(used)} booked this month`])]),
+  ];
+  const budgets = left.map(({ job, backfill, sync }) => [shortenedName(job, columns), backfill, sync]);
+  const ordered = runs.toSorted((a, b) => Number(a.finished_at !== null) - Number(b.finished_at !== null));
   return [
-    facts([
-      [
-        'workers',
-        workers === 0 ? 'none is running' : `${number(workers)}, ${count(slots, 'task')} at a time`,
-      ],
-      [
-        'queue',
-        `${number(waiting)} waiting, ${number(running)} under way, ${number(retrying)} to be tried again`,
-      ],
-      ['rate', `${number(rate.requests)} requests/s, ${number(rate.records)} records/s`],
-      ['requests', used === null ? undefined : `${number(used)} booked this month`],
-      ...left.map(
-        ({ job, backfill, sync }) =>
-          [`left for ${job}`, `${number(backfill)} for backfills, ${number(sync)} for syncs`] as const,
-      ),
-    ]),
-    runs.length === 0
-      ? 'No job was queued yet.'
-      : table(
-          ['job', 'command', 'run', 'state', 'drained', 'pending', 'draining', 'failed', 'refused'],
-          runs.map((run) => {
-            const { drained, pending, draining, failed, refused } = run.windows;
-            return [
-              run.job,
-              run.command,
-              String(run.run_id),
-              stateOf(run),
-              drained,
-              pending,
-              draining,
-              failed,
-              refused,
-            ];
-          }),
-        ),
+    lines.join('\n'),
+    ...(left.length === 0
+      ? []
+      : [fittingTable(['requests left for', 'backfills', 'syncs'], budgets, columns, ['syncs'])]),
+    runs.length === 0 ? 'No job was queued yet.' : describeRuns(ordered, columns),
   ].join('\n\n');
+}
+
+function describeRuns(runs: readonly WatchedRun[], columns: number): string {
+  const rows = runs.map((run) => {
+    const { drained, pending, draining, failed, refused } = run.windows;
+    return [
+      ...[shortenedName(run.job, columns), run.command, String(run.run_id), stateOf(run)],
+      ...[drained, pending, draining, failed, refused],
+    ];
+  });
+  const counts = ['drained', 'pending', 'draining', 'failed', 'refused'];
+  const leftOut = ['run', 'refused', 'draining', 'command', 'pending', 'failed', 'state'];
+  return fittingTable(['job', 'command', 'run', 'state', ...counts], rows, columns, leftOut);
 }
 
 function stateOf({ finished_at, outcome, resumes_at, paused_because, started_at }: WatchedRun): string {
@@ -159,5 +167,5 @@ function stateOf({ finished_at, outcome, resumes_at, paused_because, started_at 
 }
 
 function minute(instant: Date): string {
-  return instant.toISOString().slice(0, 16).replace('T', ' ');
+  return `${instant.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -1,7 +1,9 @@
 import type { Log } from '../log.ts';
 import type { RunProgress } from '../pipeline/open-load.ts';
+import { fittingParts, type Part, shortenedName } from './fit.ts';
 import type { StatusLine } from './status-line.ts';
 import { count, duration, number } from './table.ts';
+import { columnsOf } from './text.ts';
 
 /** Where progress goes: a bar on the terminal, a log line every few seconds, or nowhere. */
 export type ProgressView = StatusLine | 'lines' | 'none';
@@ -16,11 +18,21 @@ export function showProgress(job: string, read: () => RunProgress, log: Log, vie
 function bar(job: string, read: () => RunProgress, startedAt: number, view: StatusLine): Disposable {
   const draw = () => {
     const progress = read();
-    const told = `${number(progress.done)}/${number(progress.all)} windows  ${details(progress, startedAt)}`;
-    const room = view.width - job.length - told.length - 4;
-    view.show(
-      `${job}  ${room < barWidth.least ? '' : `${blocks(progress.done / progress.all, room)}  `}${told}`,
+    const name = shortenedName(job, view.width);
+    const told = fittingParts(
+      [
+        [3, name],
+        [6, `${number(progress.done)}/${number(progress.all)} windows`],
+        ...details(progress, startedAt),
+      ],
+      view.width,
     );
+    const room = view.width - columnsOf(told) - 2;
+    const isRoomy = room >= barWidth.least && told.startsWith(`${name}  `);
+    const [before, behind] = isRoomy
+      ? [`${name}  ${blocks(progress.done / progress.all, room)}  `, told.slice(name.length + 2)]
+      : ['', told];
+    view.show(`${before}${behind}`);
   };
   draw();
   const timer = setInterval(draw, 200);
@@ -44,22 +56,41 @@ function blocks(share: number, room: number): string {
 function lines(job: string, read: () => RunProgress, startedAt: number, log: Log): Disposable {
   const timer = setInterval(() => {
     const progress = read();
+    const parts = details(progress, startedAt).map(([, text]) => text);
     log.info(
-      `${job}: ${number(progress.done)} of ${count(progress.all, 'window')}, ${details(progress, startedAt)}`,
+      `${job}: ${number(progress.done)} of ${count(progress.all, 'window')}, ${parts.filter((text) => text !== '').join('  ')}`,
     );
   }, 5_000);
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-function details(progress: RunProgress, startedAt: number): string {
+/** Ranked by what a person would miss most: what fails, then how long it takes. */
+function details(progress: RunProgress, startedAt: number): Part[] {
   const { totals, done, all } = progress;
   const seconds = (performance.now() - startedAt) / 1000;
-  const parts = [
-    `${number(totals.records)} records`,
-    `${(totals.requests / Math.max(seconds, 1)).toFixed(1)} requests/s`,
-    ...(totals.windows_failed > 0 ? [`${number(totals.windows_failed)} failed`] : []),
-  ];
   const share = done / all;
-  if (share > 0.02 && share < 1) parts.push(`${duration((seconds / share) * (1 - share))} left`);
-  return parts.join('  ');
+  return [
+    [2, `${number(totals.records)} records`],
+    [1, `${(totals.requests / Math.max(seconds, 1)).toFixed(1)} requests/s`],
+    [5, totals.windows_failed > 0 ? `${number(totals.windows_failed)} failed` : ''],
+    [4, share > 0.02 && share < 1 ? `${duration((seconds / share) * (1 - share))} left` : ''],
+  ];
+}
+
+/** Says what a command that is no load is at: on a terminal all the time, elsewhere every few seconds. */
+export function showSteps(log: Log, view: ProgressView): Disposable & { show(step: string): void } {
+  let told = '';
+  const timer = setInterval(() => {
+    if (told !== '' && view === 'lines') log.info(told);
+  }, 5_000);
+  return {
+    show(step) {
+      told = step;
+      if (typeof view === 'object') view.show(step);
+    },
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      if (typeof view === 'object') view.clear();
+    },
+  };
 }

@@ -26,7 +26,7 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
     stderr: expect.stringContaining('gmsi lookups'),
   });
   expect((await spendingNothing('status', 'job')).stdout).toMatch(
-    /nothing is known of what it selects from yet[\s\S]*nothing is covered yet/,
+    /nothing is known of what it selects from yet[\s\S]*Last loads: none yet/,
   );
 
   await gmsi(['lookups'], setting);

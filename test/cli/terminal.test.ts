@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder } from './gmsi.ts';
+import { accessTo, aFolder, gmsi } from './gmsi.ts';
 import { jobFor, quarter } from './jobs.ts';
 
 const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const hasScript = spawnSync('script', ['--version']).stdout?.includes('util-linux') ?? false;
 
 describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-linux)', () => {
-  it.each([80, 120])(
+  it.each([60, 80, 120])(
     'draws progress on one line of %i columns and leaves nothing of it behind, with ^C as well',
     async (columns) => {
       await using folder = await aFolder();
@@ -24,7 +24,10 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
       });
 
       await vi.waitFor(
-        () => expect(screenAfter(terminal.written, columns).at(-1)).toMatch(/^job {2}█.* 1\d?\/.*left$/),
+        () =>
+          expect(screenAfter(terminal.written, columns).at(-1)).toMatch(
+            columns === 60 ? /^job {2}1\d?\/\d+ windows .*left$/ : /^job {2}█.* 1\d?\/.*left$/,
+          ),
         20_000,
       );
       expect(screenAfter(terminal.written, columns)).toHaveLength(1);
@@ -41,6 +44,46 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
       expect(terminal.written).not.toContain('\x1b[?');
     },
   );
+
+  it.each([60, 80])('watches in %i columns without half a word or half a number', async (columns) => {
+    await using folder = await aFolder();
+    await using sandbox = await startSandbox({ limits: null });
+    await using warehouse = await aWarehouse();
+    const name = 'a-job-with-a-rather-long-name';
+    await folder.write(`jobs/${name}.yaml`, jobFor(quarter));
+    const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+    expect(await gmsi(['backfill', name, '--enqueue'], setting)).toMatchObject({ code: 0 });
+    const terminal = startOnTerminal(['status', name, '--watch'], columns, setting);
+
+    await vi.waitFor(() => expect(terminal.written).toContain('drained'), 20_000);
+    terminal.type('\x03');
+    await terminal.ended;
+
+    const screen = screenAfter(terminal.written, columns);
+    const [short, counts] = columns === 60 ? ['a-job-with-a-…', ''] : ['a-job-with-a-rathe…', ' +8'];
+    expect(screen).toContainEqual(
+      expect.stringMatching(new RegExp(`^job +state +drained${counts && ' +pending'} +failed$`)),
+    );
+    expect(screen).toContainEqual(
+      expect.stringMatching(
+        new RegExp(`^${short} +since \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC +0${counts} +0$`),
+      ),
+    );
+    expect(screen).toContain('queue     0 waiting, 0 under way, 0 to be tried again');
+  });
+
+  it('says what it is counting while it plans', async () => {
+    await using folder = await aFolder();
+    await using sandbox = await startSandbox({ limits: null });
+    await using warehouse = await aWarehouse();
+    const job = await folder.write('job.yaml', { ...jobFor(quarter), countries: 'all', topics: 'all' });
+    const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+    expect(await gmsi(['lookups'], setting)).toMatchObject({ code: 0 });
+    const terminal = startOnTerminal(['plan', job], 80, setting);
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.written).toContain('\rjob: counting days and windows, 6,790 series');
+    expect(screenAfter(terminal.written, 80).join('\n')).not.toContain('counting');
+  });
 
   it('leaves no progress behind when it is interrupted twice', async () => {
     await using folder = await aFolder();

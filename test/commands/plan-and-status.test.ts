@@ -46,12 +46,11 @@ afterAll(async () => {
 const plan = async (name: keyof typeof files, json = false) =>
   (await runCommand({ warehouse, sandbox, json }, (session) => planCommand(session, [pathOf(name)], {})))
     .output;
-const status = async (json = false) =>
-  (
-    await runCommand({ warehouse, sandbox, json }, (session) =>
-      statusCommand(session, [pathOf('events'), pathOf('index'), pathOf('query')]),
-    )
-  ).output;
+type Name = keyof typeof files;
+const everything: readonly Name[] = [];
+const status = async (json = false, names: readonly Name[] = ['events', 'index', 'query']) =>
+  (await runCommand({ warehouse, sandbox, json }, (session) => statusCommand(session, names.map(pathOf))))
+    .output;
 
 test.each([
   ['events', /^10 tickers, event_type=Combined$/],
@@ -85,7 +84,8 @@ test('status shows which series failed, by all that makes it one', async () => {
 });
 
 test('status has the same as JSON', async () => {
-  const { troubles, coverage } = JSON.parse(await status(true));
+  const { troubles } = JSON.parse(await status(true));
+  const { coverage } = JSON.parse(await status(true, everything));
   expect(troubles).toContainEqual(
     expect.objectContaining({
       feed: 'ticker-events',
@@ -101,6 +101,20 @@ test('status has the same as JSON', async () => {
 });
 
 test('status shows no column that nothing is in', async () => {
-  const lines = (await status()).split('\n');
+  const lines = (await status(false, everything)).split('\n');
   expect(lines[lines.indexOf('Windows') + 1]?.split(/ {2,}/)).toEqual(['feed', 'state', 'windows']);
+});
+
+test('status of a job is about that job: its loads, its failed windows, and no sums over others', async () => {
+  const events = JSON.parse(await status(true, ['events']));
+  expect(Object.keys(events)).toEqual(['warehouse', 'jobs', 'troubles', 'loads', 'usage']);
+  const feedsOf = ({ troubles }: { troubles: { feed: string }[] }) =>
+    new Set(troubles.map(({ feed }) => feed));
+  expect(feedsOf(events)).toEqual(new Set(['ticker-events']));
+  const jobsOf = ({ loads }: { loads: { job: string }[] }) => new Set(loads.map(({ job }) => job));
+  expect(jobsOf(events)).toEqual(new Set(['events']));
+
+  const all = JSON.parse(await status(true, everything));
+  expect(feedsOf(all).size).toBeGreaterThan(1);
+  expect(jobsOf(all).size).toBeGreaterThan(1);
 });

@@ -3,6 +3,7 @@ import type { Database, Day } from '../tables/database.ts';
 import {
   askedSeries,
   coverageOfAsked,
+  inScope,
   inSeries,
   period,
   seriesIn,
@@ -82,18 +83,18 @@ export interface WindowTrouble {
   readonly last_error: string | null;
 }
 
-/** Failed and refused windows, the latest first. */
+/** Failed and refused windows, of these scopes or all, the latest first. */
 export async function troubles(
   db: Kysely<Database>,
-  feed: string | undefined,
+  scopes: readonly WindowScope[] | undefined,
   atMost: number,
 ): Promise<WindowTrouble[]> {
   return db
-    .selectFrom('windows')
+    .selectFrom('windows as w')
     .select(['window_id', 'feed', 'country', 'topic', 'ticker', 'match_type', 'variant'])
     .select(['first_day', 'last_day', 'state', 'last_error'])
     .where('state', 'in', ['failed', 'refused'])
-    .$if(feed !== undefined, (query) => query.where('feed', '=', feed!))
+    .$if(scopes !== undefined, (query) => query.where(({ or }) => or(scopes!.map(inScope))))
     .orderBy('finished_at', 'desc')
     .limit(atMost)
     .execute();
@@ -115,8 +116,15 @@ export async function windowCounts(db: Kysely<Database>): Promise<WindowCount[]>
   return rows;
 }
 
-export async function lastLoads(db: Kysely<Database>, atMost: number) {
-  return db.selectFrom('loads').selectAll().orderBy('load_id', 'desc').limit(atMost).execute();
+/** The last loads, of these jobs or all. */
+export async function lastLoads(db: Kysely<Database>, jobs: readonly string[] | undefined, atMost: number) {
+  return db
+    .selectFrom('loads')
+    .selectAll()
+    .$if(jobs !== undefined, (query) => query.where('job', 'in', jobs!))
+    .orderBy('load_id', 'desc')
+    .limit(atMost)
+    .execute();
 }
 
 export async function usageByMonth(db: Kysely<Database>, atMost: number) {

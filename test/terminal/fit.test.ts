@@ -1,0 +1,58 @@
+import { array, assert, integer, property, tuple } from 'fast-check';
+import { expect, it } from 'vitest';
+import { fittingParts, fittingTable, type Part, shortenedName } from '../../src/terminal/fit.ts';
+import { columnsOf } from '../../src/terminal/text.ts';
+
+const progress: Part[] = [
+  [3, 'job'],
+  [6, '12/1,234 windows'],
+  [2, '12,345 records'],
+  [1, '24.9 requests/s'],
+  [5, '3 failed'],
+  [4, '2 min 5 s left'],
+];
+
+it.each([
+  [80, 'job  12/1,234 windows  12,345 records  24.9 requests/s  3 failed  2 min 5 s left'],
+  [79, 'job  12/1,234 windows  12,345 records  3 failed  2 min 5 s left'],
+  [60, 'job  12/1,234 windows  3 failed  2 min 5 s left'],
+  [45, '12/1,234 windows  3 failed  2 min 5 s left'],
+  [30, '12/1,234 windows  3 failed'],
+  [20, '12/1,234 windows'],
+  [10, '12/1,234'],
+  [5, '…'],
+])('leaves out the least important parts in %i columns', (columns, line) => {
+  expect(fittingParts(progress, columns)).toBe(line);
+});
+
+it('fits, with whole words in their order, whatever the parts', () => {
+  const part = tuple(
+    integer({ min: 0, max: 9 }),
+    integer({ min: 0, max: 1e9 }).map((many) => `${many} things`),
+  );
+  assert(
+    property(array(part), integer({ min: 1, max: 200 }), (parts, columns) => {
+      const line = fittingParts(parts, columns);
+      expect(columnsOf(line)).toBeLessThanOrEqual(columns);
+      const words = parts.flatMap(([, text]) => text.split(' '));
+      let at = 0;
+      for (const word of line.split(/ +/).filter((text) => text !== '' && text !== '…')) {
+        at = words.indexOf(word, at) + 1;
+        expect(at, `${word} of ${words}`).toBeGreaterThan(0);
+      }
+    }),
+  );
+});
+
+it('leaves out columns one by one until a table fits', () => {
+  const show = (columns: number) =>
+    fittingTable(['job', 'run', 'done'], [['x', 12, 1234]], columns, ['run', 'done']);
+  expect(show(14)).toBe('job   done\nx    1,234');
+  expect(show(15)).toBe('job  run   done\nx     12  1,234');
+  expect(show(9)).toBe('job\nx');
+});
+
+it('gives a name a quarter of the line', () => {
+  expect(shortenedName('a-rather-long-name', 40)).toBe('a-rather-…');
+  expect(shortenedName('a-rather-long-name', Number.POSITIVE_INFINITY)).toBe('a-rather-long-name');
+});
