@@ -29,24 +29,25 @@ it('takes over what a killed process held while the other one waited for it', as
   await using warehouse = await aWarehouse();
   const run = {
     cwd: folder.path,
-    env: { ...accessTo(warehouse, sandbox), GMSI_LEASE_SECONDS: '2' },
+    env: { ...accessTo(warehouse, sandbox), GMSI_LEASE_SECONDS: '6' },
   };
   const service = { concurrency: 4, page_size: 50 };
-  const slow = await folder.write(
-    'slow.yaml',
-    jobFor(quarter, { service: { ...service, rate: 5, burst: 4 } }),
+  const job = await folder.write(
+    'job.yaml',
+    jobFor(quarter, { service: { ...service, headers_timeout: 'PT10M' } }),
   );
-  const fast = await folder.write('fast.yaml', jobFor(quarter, { service }));
 
-  const killed = startGmsi(['backfill', slow], run);
+  // Of four windows the second page never comes while the first process lives, however long the other takes to start.
+  sandbox.script([{ kind: 'latency', ms: 3_600_000, times: 4, match: ({ token }) => token !== null }]);
+  const killed = startGmsi(['backfill', job], run);
   await vi.waitFor(async () => {
     const held = (await windowsOf(warehouse.db)).filter(
       ({ state, pages }) => state === 'draining' && pages > 0,
     );
     expect(held).toHaveLength(4);
-  }, 30_000);
-  const other = startGmsi(['backfill', fast], run);
-  await vi.waitFor(() => expect(other.stderr).toContain('another run holds 4 windows'), 30_000);
+  }, 60_000);
+  const other = startGmsi(['backfill', job], run);
+  await vi.waitFor(() => expect(other.stderr).toContain('another run holds 4 windows'), 60_000);
   killed.kill('SIGKILL');
 
   expect(await other.ended).toMatchObject({ code: 0 });

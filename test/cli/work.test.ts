@@ -172,7 +172,7 @@ async function aSetting() {
   const sandbox: Sandbox = await startSandbox({ limits: null, volume: 0.5 });
   const folder = await aFolder();
   const elsewhere = await aFolder('gmsi elsewhere ');
-  const env: Record<string, string> = { ...accessTo(warehouse, sandbox), GMSI_LEASE_SECONDS: '2' };
+  const env: Record<string, string> = { ...accessTo(warehouse, sandbox), GMSI_LEASE_SECONDS: '6' };
   const cli = { cwd: folder.path, env };
   const started: Running[] = [];
   return {

@@ -132,8 +132,8 @@ describe('a probe of a service', () => {
         expect(requests).toBe(report.requests);
         if (found.end_date !== null) learned++;
         expectRight(found, options);
-        // A page of ten is a few hours of news, and very little news is none on most days.
-        if (options.pageCap >= 50 && options.volume >= 0.4) expect(found.end_date).toBe(options.endDate);
+        // A small page is a few hours of news, which may not reach over the end of a day; very little news is none on most days.
+        if (options.pageCap === 1000 && options.volume >= 0.4) expect(found.end_date).toBe(options.endDate);
       }),
       { numRuns: 20 },
     );

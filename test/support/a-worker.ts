@@ -73,7 +73,7 @@ export function aWorkerContext(
   setting: WorkerSetting,
   stop: AbortSignal = new AbortController().signal,
 ): WorkerContext & { readonly emitted: readonly WorkerEvent[] } {
-  const { warehouse, sandbox, clock = usualClock, leaseSeconds = 3, aroundPage } = setting;
+  const { warehouse, sandbox, clock = usualClock, leaseSeconds = 10, aroundPage } = setting;
   const key = keyOf(setting);
   const { db } = warehouse;
   const emitted: WorkerEvent[] = [];
