@@ -15,4 +15,4 @@ begin
 end $$;
 comment on function gmsi.refuse_late_commit() is 'Fails in a transaction that is older than half of gmsi.as_of_delay(): its rows say changed_at of its beginning, and somebody may already have asked for that moment. Sent together with every COMMIT of feed rows.';
 
-comment on function gmsi.headlines_as_of(timestamptz) is 'gmsi.headlines exactly as it stood at a moment: the version of each headline that this warehouse held then, the retracted ones (retracted_at is set) included. For a moment more than gmsi.as_of_delay() ago the answer never changes. Filters on country, topic and published_at reach the indexes.';
+comment on function gmsi.headlines_as_of(timestamptz) is 'gmsi.headlines exactly as it stood at a moment: the version of each headline that this warehouse held then, the retracted ones (retracted_at is set) included. Its columns are those of gmsi.headlines that come with the warehouse. For a moment more than gmsi.as_of_delay() ago the answer never changes. Filters on country, topic and published_at reach the indexes.';
