@@ -18,7 +18,7 @@ import { type Upserted, upsertRows } from '../warehouse/queries/upsert-rows.ts';
 import type { Day } from '../warehouse/tables/database.ts';
 import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
 import type { ReadPage } from './read-page.ts';
-import { withWarehouseRetries } from './warehouse-retries.ts';
+import { withWriteRetries } from './write-retries.ts';
 
 /** Another run holds the window now, because this one was silent for longer than its lease. The page is given up. */
 export class ClaimLost extends GmsiError {
@@ -88,7 +88,7 @@ export async function commitPage(
       return counts;
     });
   };
-  return withWarehouseRetries(commit, undefined, log);
+  return withWriteRetries(commit, log);
 }
 
 /**
@@ -153,5 +153,5 @@ export async function commitLive(
       return { ...upserted, retracted: 0, records, rejected: rejected.length };
     });
   };
-  return withWarehouseRetries(commit, undefined, log);
+  return withWriteRetries(commit, log);
 }

@@ -17,6 +17,7 @@ import { type MetRows, remembered, rememberRows } from './met-rows.ts';
 import { type ReadPage, readPage } from './read-page.ts';
 import { atStage, endFailed, inSpan, seriesAttributes, startSpan, within } from './spans.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
+import { withWriteRetries } from './write-retries.ts';
 
 /** How often a window may begin again at its first page because the service no longer takes its token. */
 const restartsAllowed = 2;
@@ -209,12 +210,12 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
   };
   const at = { windowId: window.window_id, loadId: load.loadId };
   const series = seriesOf(window);
-  const begun = await withWarehouseRetries(
+  const begun = await withWriteRetries(
     // It looks for rows, so it waits for whoever has locked them, too.
     () =>
       writeTransaction(load.warehouse, (trx) => beginDrain(trx, at, { table: feed.table, series }, fixed)),
-    load.abort,
     load.log,
+    load.abort,
   );
   if (!begun) {
     throw new ClaimLost(`Window ${window.window_id} is no longer this run's.`);

@@ -3,6 +3,7 @@ import { rowsToRefill, type StoredRow, writeRefilled } from '../warehouse/querie
 import { writeTransaction } from '../warehouse/write-transaction.ts';
 import type { Replay } from './replay.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
+import { withWriteRetries } from './write-retries.ts';
 
 /** Fills empty columns of a feed's rows from what their `extra` holds. */
 export async function refillRows(run: Replay): Promise<void> {
@@ -49,5 +50,5 @@ async function write(
       await beat(trx, loadId, { ...totals, rows_changed: totals.rows_changed + written });
       return written;
     });
-  return withWarehouseRetries(commit, undefined, log);
+  return withWriteRetries(commit, log);
 }

@@ -13,6 +13,7 @@ import { upsertRows } from '../warehouse/queries/upsert-rows.ts';
 import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
 import type { Replay } from './replay.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
+import { withWriteRetries } from './write-retries.ts';
 
 type Readable = Rejected & { readonly row: Row };
 
@@ -99,7 +100,7 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
     // Repeatable read: a newer version that a load commits after it was looked for ends this attempt, and is not lost.
     return writeTransaction(warehouse, move, 'repeatable read');
   };
-  return withWarehouseRetries(commit, undefined, log);
+  return withWriteRetries(commit, log);
 }
 
 /** Records in groups of one series, each in the order given; the groups in the same order everywhere. */
