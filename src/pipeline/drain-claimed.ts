@@ -117,8 +117,11 @@ async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused):
 }
 
 async function leave(load: Load, window: ClaimedWindow, leaving: Leaving): Promise<void> {
+  const at = { windowId: window.window_id, loadId: load.loadId };
+  const leaveIt = () => leaveWindow(load.warehouse, at, leaving);
   try {
-    await leaveWindow(load.warehouse, { windowId: window.window_id, loadId: load.loadId }, leaving);
+    // A window that has just brought the server down must be marked once that is back, or this run would drain it again.
+    await (leaving.event === 'release' ? leaveIt() : withWarehouseRetries(leaveIt));
   } catch (error) {
     // Then the lease ends it.
     load.log.warn(

@@ -1,3 +1,6 @@
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { feedNamed } from '../../src/feeds/catalog.ts';
@@ -139,6 +142,44 @@ describe('a page that breaks the connection whenever it is committed', () => {
     expect(await replayAll()).toMatchObject({ outcome: 'done' });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
+});
+
+it('a page that crashes the server is tried three times, the server is waited for, and all others are loaded', {
+  timeout: 180_000,
+}, async () => {
+  await using server = await aRestartableServer();
+  await using sandbox = await startSandbox({ limits: null, clock });
+  const counted = join(await mkdtemp(join(tmpdir(), 'gmsi-crashes-')), 'crashes');
+  await chmod(dirname(counted), 0o777);
+  const db = connect({ kind: 'url', url: server.url }, 6);
+  try {
+    await migrate(db);
+    const id = someHeadline(sandbox, 'DE');
+    // As when the system kills it because its memory is used up. Counted outside, since the server forgets.
+    await sql`
+      create function gmsi.crash() returns trigger language plpgsql as $$
+      begin
+        execute format('copy (select 1) to program %L',
+                       format('echo >> ${sql.raw(counted)}; kill -9 %s', pg_backend_pid()));
+        return new;
+      end $$`.execute(db);
+    await sql`
+      create trigger crash before insert on gmsi.headlines for each row
+      when (new.headline_id = ${sql.lit(id)}) execute function gmsi.crash()`.execute(db);
+
+    const result = await runBackfill({ job, db, sandbox, clock });
+    expect(result).toMatchObject({ outcome: 'incomplete', windows: { drained: 3, failed: 1, draining: 0 } });
+    expect(await readFile(counted, 'utf8')).toBe('\n'.repeat(3));
+    const [failed] = (await windowsOf(db)).filter(({ state }) => state === 'failed');
+    expect(failed!.last_error).toMatch(/, 3 times in a row\. The server's log/);
+
+    await sql`drop trigger crash on gmsi.headlines`.execute(db);
+    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  } finally {
+    await db.destroy();
+    await rm(dirname(counted), { recursive: true });
+  }
 });
 
 it('a server that is away while a page that broke its connection twice is to be committed is waited for, and nothing fails', {
