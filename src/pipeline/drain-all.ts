@@ -4,6 +4,7 @@ import { countByState } from '../warehouse/queries/window-counts.ts';
 import type { LoadOutcome } from '../warehouse/tables/database.ts';
 import { drainClaimed, failureStreak, graver, type LoadEnd, refusalsBeforeTurning } from './drain-claimed.ts';
 import type { Load } from './load.ts';
+import type { UnderWay } from './open-load.ts';
 import { cutRefusedWindows } from './plan-windows.ts';
 import { withWarehouseRetries } from './warehouse-retries.ts';
 
@@ -13,21 +14,21 @@ const pollInterval = 500;
 /**
  * Drains all open windows of a load's job, several at a time. Waits for windows that another run holds, and takes
  * them over where that run falls silent: when this ends with `done`, nothing of the job is open.
- * @param end called to make the load's `stop` (and, `now`, its `abort`) signal fire
+ * @param end called to make the load's `stop` signal fire and, as said of the requests under way, its `abort` signal
  */
 export async function drainAll(
   load: Load,
   leaseSeconds: number,
-  end: (now: boolean) => void,
+  end: (underWay: UnderWay) => void,
 ): Promise<LoadEnd> {
   const run = { loadId: load.loadId, leaseSeconds };
   const { concurrency } = load.job.service;
   const streak = failureStreak(concurrency);
   let ended: LoadEnd | undefined;
 
-  function endEarly(outcome: LoadOutcome, error: unknown, now: boolean): void {
+  function endEarly(outcome: LoadOutcome, error: unknown, underWay: UnderWay): void {
     ended = graver(ended ?? { outcome, error }, { outcome, error });
-    end(now);
+    end(underWay);
   }
 
   async function work(): Promise<void> {
@@ -42,8 +43,8 @@ export async function drainAll(
       }
       const left = await drainClaimed(load, window);
       if (left.is === 'given back' && left.ends)
-        endEarly(left.ends.outcome, left.ends.error, left.ends.atOnce);
-      if (streak.count(left) && 'error' in left) endEarly('incomplete', left.error, false);
+        endEarly(left.ends.outcome, left.ends.error, left.ends.atOnce ? 'abort' : 'finish');
+      if (streak.count(left) && 'error' in left) endEarly('incomplete', left.error, 'abort soon');
     }
   }
 
@@ -65,7 +66,7 @@ export async function drainAll(
   }
 
   const unlessBroken = (part: Promise<void>) =>
-    part.catch((error: unknown) => endEarly('incomplete', error, true));
+    part.catch((error: unknown) => endEarly('incomplete', error, 'abort'));
 
   let goesOn = false;
   for (let round = 0; round === 0 || (goesOn && !load.stop.aborted); round++) {

@@ -60,17 +60,23 @@ export interface RunResult {
   readonly seconds: number;
 }
 
+/**
+ * What becomes of requests under way once a load ends. `finish` lets them come to their end, however slow the service is:
+ * they are paid for, and would be paid for again.
+ */
+export type UnderWay = 'abort' | 'abort soon' | 'finish';
+
 /** A load that has begun: its heart beats until it is closed. */
 export interface OpenLoad {
   readonly load: Load;
-  /** Makes the load's `stop` signal fire, and its `abort` signal now, or after a grace. */
-  readonly end: (now: boolean) => void;
+  /** Makes the load's `stop` signal fire and, as said of the requests under way, its `abort` signal. */
+  readonly end: (underWay: UnderWay) => void;
   /** Writes down how the load ended, and gives back what it holds. */
   close(end: LoadEnd): Promise<void>;
 }
 
-/** How long requests under way may still take once the run is told to stop, in milliseconds. */
-const graceOnStop = 10_000;
+/** How long requests under way may still take where they are aborted soon, as when the run is told to stop; in milliseconds. */
+const grace = 10_000;
 
 /** Begins a load of a job: its row in `loads`, its heartbeat, its signals. */
 export async function openLoad(
@@ -145,17 +151,17 @@ function endings(outside: AbortSignal) {
   const abort = new AbortController();
   // Every request under way listens to them.
   setMaxListeners(0, stop.signal, abort.signal);
-  let grace: NodeJS.Timeout | undefined;
-  const end = (now: boolean) => {
+  let soon: NodeJS.Timeout | undefined;
+  const end = (underWay: UnderWay) => {
     stop.abort();
-    if (now) abort.abort();
-    else grace ??= setTimeout(() => abort.abort(), graceOnStop);
+    if (underWay === 'abort') abort.abort();
+    if (underWay === 'abort soon') soon ??= setTimeout(() => abort.abort(), grace);
   };
-  const onOutside = () => end(false);
+  const onOutside = () => end('abort soon');
   if (outside.aborted) onOutside();
   else outside.addEventListener('abort', onOutside, { once: true });
   const dispose = () => {
-    clearTimeout(grace);
+    clearTimeout(soon);
     outside.removeEventListener('abort', onOutside);
   };
   return { stop: stop.signal, abort: abort.signal, end, dispose };

@@ -76,6 +76,29 @@ describe('the request budget', () => {
     expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });
   });
 
+  it('lets requests under way come to their end when it ends, however slow the service is', {
+    timeout: 60_000,
+  }, async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    // Longer than a run that is stopped from outside waits.
+    sandbox.script([{ kind: 'latency', ms: 11_000, match: ({ path }) => path.endsWith('/DE') }]);
+    // Two requests go to the lookups, one to the slow page, two to the other series.
+    const job = aJobFor(scope, {
+      budget: { requests_per_month: 5 },
+      service: { ...service, concurrency: 2 },
+    });
+    const result = await runBackfill({ job, db, sandbox, clock });
+    expect(result).toMatchObject({ outcome: 'budget', totals: { requests: 5, pages: 3 } });
+    const germany = (await windowsOf(db)).find(({ country }) => country === 'DE');
+    expect(germany).toMatchObject({ state: 'pending', pages: 1, records: 40 });
+
+    const richer = aJobFor(scope, { service });
+    expect((await runBackfill({ job: richer, db, sandbox, clock })).outcome).toBe('done');
+    expect(sandbox.stats().pagesServedTwice).toBe(0);
+  });
+
   it('begins anew with the month (UTC), also in the middle of a run', async () => {
     await using warehouse = await aWarehouse();
     let now = new Date('2026-11-30T23:59:58Z');
@@ -137,6 +160,21 @@ describe('several ledgers at once on one key', () => {
     await Promise.all(Array.from({ length: 60 }, (_, i) => (i % 2 ? a! : b!).book(signal)));
     await Promise.all([a!.settle(), b!.settle()]);
     expect(await usage(db)).toEqual({ '2026-11-01': 60 });
+  });
+
+  it('carry nothing of a block that was booked in one month into the next', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    let now = new Date('2026-11-30T23:59:59Z');
+    const ledger = openLedger(db, new Secret('mine'), 1000, () => now);
+    await ledger.book(signal);
+    expect((await usage(db))['2026-11-01']).toBeGreaterThan(1);
+    now = new Date('2026-12-01T00:00:00Z');
+    await ledger.book(signal);
+    // What November did not send is given back to it, and December pays for its own.
+    expect((await usage(db))['2026-11-01']).toBe(1);
+    await ledger.settle();
+    expect(await usage(db)).toEqual({ '2026-11-01': 1, '2026-12-01': 1 });
   });
 
   it('of different keys do not share', async () => {
