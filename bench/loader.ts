@@ -120,6 +120,7 @@ async function loadWindow(
       reachesToday: false,
       isCompared: false,
       rowsMet: null,
+      settledBefore: undefined,
     };
     await commitPage(
       db,

@@ -16,6 +16,7 @@ import { parseAnything, parsePage } from './parse-page.ts';
 import { defaultPatience, type Patience } from './patience.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 import { withRetries } from './retry.ts';
+import { keepServiceTime, type ServiceTime } from './service-time.ts';
 import { serviceWords } from './service-words.ts';
 
 /** What happens in the client, as it happens; for logs and metrics. */
@@ -89,6 +90,8 @@ export interface Client extends AsyncDisposable {
   stats(): ClientStats;
   /** Whether the sandbox answers; `undefined` until the first good answer. */
   readonly servedBy: 'sandbox' | 'service' | undefined;
+  /** What time it is at the service; `undefined` until a good answer has said it. */
+  readonly serviceTime: ServiceTime | undefined;
   /** Closes the connections; requests that wait or are under way fail, so abort their signals first. */
   close(): Promise<void>;
 }
@@ -119,6 +122,7 @@ export function createClient(options: ClientOptions): Client {
   const closing = new AbortController();
   const counts = { requests: 0, retries: 0, rateLimited: 0, bytes: 0 };
   let servedBy: Client['servedBy'];
+  const serviceTime = keepServiceTime();
 
   const lookup = {
     path: '/countries',
@@ -208,6 +212,7 @@ export function createClient(options: ClientOptions): Client {
       counts.bytes += answer.bytes;
       if (answer.status === 429) counts.rateLimited += 1;
       const result = understand(answer);
+      serviceTime.note(answer.headers, ms);
       tell();
       return result;
     } catch (error) {
@@ -254,6 +259,9 @@ export function createClient(options: ClientOptions): Client {
     stats: () => ({ ...counts, concurrency: pace.concurrency }),
     get servedBy() {
       return servedBy;
+    },
+    get serviceTime() {
+      return serviceTime.now();
     },
     close,
     [Symbol.asyncDispose]: close,

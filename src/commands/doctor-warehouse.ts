@@ -1,10 +1,9 @@
+import { worthAWarning } from '../pipeline/clocks.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { migrationStatus } from '../warehouse/migrate.ts';
 import { clockDifference, missingPrivileges, readStanding } from '../warehouse/queries/health.ts';
 import { NotChecked, ToFix } from './doctor-findings.ts';
 
-/** How far two clocks may differ before days could be taken as over that are not, in seconds. */
-const tolerated = 60;
 /** Missing privileges that are named; somebody without any lacks a hundred. */
 const named = 3;
 
@@ -58,10 +57,10 @@ async function privileges(db: Warehouse): Promise<string> {
 
 async function clock(db: Warehouse): Promise<string> {
   const seconds = await clockDifference(db);
-  if (Math.abs(seconds) > tolerated)
+  if (Math.abs(seconds) * 1000 > worthAWarning)
     throw new ToFix(
       `this machine is ${Math.round(seconds)} s off the warehouse's clock`,
-      'Set both clocks by NTP: by the clock a load decides which days are over.',
+      'Set both clocks by NTP: over an hour apart, no load counts a day as covered.',
     );
   return `within ${Math.max(1, Math.ceil(Math.abs(seconds)))} s of the warehouse`;
 }

@@ -15,6 +15,7 @@ import { exitCodes } from '../exit.ts';
 import type { Job } from '../job/job.ts';
 import { likelyQuota } from '../job/schema.ts';
 import { defaultServiceSettings } from '../job/service-settings.ts';
+import { aheadBy, worthAWarning } from '../pipeline/clocks.ts';
 import { originOf } from '../pipeline/origin.ts';
 import type { Ledger } from '../pipeline/request-budget.ts';
 import { mostRequests } from '../probe/probe.ts';
@@ -23,7 +24,7 @@ import { capRequests } from '../probe/request-cap.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { checkServer } from '../warehouse/connect.ts';
 import { checkEncryption } from './doctor-encryption.ts';
-import { describeFindings, type Finding, finding, NotChecked } from './doctor-findings.ts';
+import { describeFindings, type Finding, finding, NotChecked, ToFix } from './doctor-findings.ts';
 import { canBook, warehouseChecks } from './doctor-warehouse.ts';
 import { describeChange, describeProbe, probeAsJson } from './probe-report.ts';
 
@@ -131,7 +132,17 @@ async function timed(session: Session, client: Client): Promise<string> {
   const startedAt = performance.now();
   await client.getJson({ path: '/countries', query: {} }, session.stop);
   const ms = Math.round(performance.now() - startedAt);
+  checkClockOf(client);
   return `answers in ${ms} ms and takes the key${ofSandbox(client)}`;
+}
+
+function checkClockOf({ serviceTime }: Client): void {
+  const seconds = serviceTime ? Math.round(aheadBy(serviceTime, new Date()) / 1000) : 0;
+  if (Math.abs(seconds) * 1000 <= worthAWarning) return;
+  throw new ToFix(
+    `answers and takes the key, but its clock is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} this machine's`,
+    'Set this machine by NTP: over an hour apart, no load counts a day as covered.',
+  );
 }
 
 function ofSandbox({ servedBy }: Client): string {
@@ -153,6 +164,7 @@ async function probe(
   const { log, stop: signal } = session;
   const { client } = service;
   const report = await probeService({ warehouse: db, client, job, accept, log, clock: systemClock, signal });
+  checkClockOf(client);
   return { found: `answers and takes the key${ofSandbox(client)}`, report };
 }
 

@@ -1,6 +1,7 @@
 import type { Temporal } from 'temporal-polyfill';
 import { explain } from '../exit.ts';
 import type { Job } from '../job/job.ts';
+import { ClocksApart } from '../pipeline/clocks.ts';
 import type { RunResult } from '../pipeline/open-load.ts';
 import type { SyncResult } from '../pipeline/sync.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
@@ -86,6 +87,7 @@ function headline(summary: RunSummary): string {
         ? 'done, every series that is due is up to date'
         : 'done, every day asked for is loaded';
     case 'incomplete':
+      if (summary.error instanceof ClocksApart) return 'loaded, but no day counts as covered';
       return openWindows(summary) > 0
         ? `not complete, ${left} left`
         : 'complete but for what the service refuses';

@@ -1,5 +1,6 @@
 import { countOpen } from '../warehouse/queries/claims.ts';
 import { countByState } from '../warehouse/queries/window-counts.ts';
+import { endByClocks } from './clocks.ts';
 import { drainAll } from './drain-all.ts';
 import type { LoadEnd } from './drain-claimed.ts';
 import { runWithLearnedReading } from './learned-reading.ts';
@@ -30,10 +31,11 @@ export async function backfill(given: BackfillContext): Promise<RunResult> {
   const all = open.free + open.held;
   if (all === 0) {
     const windows = await withWarehouseRetries(() => countByState(warehouse, scope));
-    return { ...run.nothingToDo(), outcome: windows.refused > 0 ? 'incomplete' : 'done', windows, scope };
+    const nothing = run.nothingToDo();
+    return { ...nothing, ...(windows.refused > 0 ? { outcome: 'incomplete' } : {}), windows, scope };
   }
 
-  const opened = await openLoad(context, { command: 'backfill', ...run, scope, isBackfilled: () => true });
+  const opened = await openLoad(context, { command: 'backfill', ...run, scope, unsettledFrom: null });
   // Another run may drain some of them, and a window that restarts is still one.
   const done = () => Math.min(all, totals.windows_drained + totals.windows_failed);
   context.onStart?.(() => ({ totals, done: done(), all }));
@@ -42,6 +44,7 @@ export async function backfill(given: BackfillContext): Promise<RunResult> {
   try {
     end = await drainAll(opened.load, context.leaseSeconds, opened.end);
   } finally {
+    end = endByClocks(end, run.clocks);
     await opened.close(end);
   }
   const windows = await withWarehouseRetries(() => countByState(warehouse, scope));

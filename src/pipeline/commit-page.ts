@@ -32,6 +32,8 @@ export interface PageToCommit extends ReadPage {
   readonly isBackfilled: (day: Day) => boolean;
   /** How many records the page had, readable or not. */
   readonly records: number;
+  /** First day that does not count as covered, if that is earlier than was thought when the drain began. */
+  readonly settledBefore: Day | undefined;
   /** Distinct rows that the drain has met on each day of its window, this page's included; `null` where they are not counted. */
   readonly rowsMet: readonly number[] | null;
   /** Where the window must stand for the page to be its next one. */
@@ -74,7 +76,8 @@ export async function commitPage(
       const retracted = page.isCompared ? await compare(trx, page) : 0;
       const counts = { ...upserted, retracted, records: page.records, rejected: rejected.length };
       if (at.pages === 0) await takeBackRefusals(trx, at.windowId);
-      if (!(await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet: page.rowsMet }))) {
+      const { rowsMet, settledBefore } = page;
+      if (!(await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, settledBefore }))) {
         // The reply to an earlier commit may have been lost on the way: then all of this is in already.
         if (attempt > 1 && (await isCommitted(trx, at, nextToken))) return counts;
         throw new ClaimLost(`Window ${at.windowId} is no longer this run's.`);

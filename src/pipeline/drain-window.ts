@@ -1,16 +1,16 @@
 import type { Attributes, Span } from '@opentelemetry/api';
-import { Temporal } from 'temporal-polyfill';
 import { CursorWithoutEnd, cursorGuard } from '../api/cursor.ts';
 import { RequestRefused } from '../api/errors.ts';
 import type { Series } from '../feeds/feed.ts';
 import type { Checkpoint } from '../warehouse/queries/checkpoint.ts';
 import { beginDrain, type ClaimedWindow, forgetCursor } from '../warehouse/queries/claims.ts';
 import { metSoFar } from '../warehouse/queries/met-so-far.ts';
+import type { Day } from '../warehouse/tables/database.ts';
 import { writeTransaction } from '../warehouse/write-transaction.ts';
 import { dayRange } from '../window/day-range.ts';
 import { requestRange } from '../window/request-range.ts';
-import { settledBefore } from '../window/wanted-days.ts';
-import { ClaimLost, commitPage } from './commit-page.ts';
+import { settledAt } from '../window/wanted-days.ts';
+import { ClaimLost, commitPage, type PageToCommit } from './commit-page.ts';
 import { fetchPage, type WindowRequest } from './fetch-page.ts';
 import { countPage, type Load } from './load.ts';
 import { type MetRows, remembered, rememberRows } from './met-rows.ts';
@@ -87,6 +87,8 @@ class TokenRefused extends Error {
 interface Drain extends WindowRequest {
   /** True where it compares what it meets with what is here. */
   readonly isCompared: boolean;
+  /** When its first page was asked for, by this machine's clock; `undefined` if another run did that. */
+  readonly begunAt: Date | undefined;
 }
 
 /** A page that waits to be committed. */
@@ -104,6 +106,7 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
   const guard = cursorGuard(window.next_token);
   const met = await memoryOf(load, window, request);
   const { window_id: windowId, pages, next_token: nextToken } = window;
+  let settledBefore: Day | undefined;
   let at: Checkpoint = { windowId, loadId: load.loadId, pages, nextToken };
   let pending = ask(load, request, at);
   try {
@@ -112,6 +115,7 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
       await load.origin.check(load.client.servedBy);
       if (page.nextToken !== null) guard.accept(page.nextToken);
       met.take(page);
+      if (at.pages === pages) settledBefore = await settledByClocks(load, window, request);
       const rowsMet = met.perDay;
       const next = { ...at, pages: at.pages + 1, nextToken: page.nextToken };
       const goesOn = page.nextToken !== null && !load.stop.aborted;
@@ -120,9 +124,8 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
         // Awaited in the next round; if this page's commit fails before that, its failure is of no interest.
         pending.catch(() => {});
       }
-      await inSpan(page.span, () => commit(load, window, request, at, { ...page, rowsMet })).finally(
-        page.release,
-      );
+      const ready = { ...page, rowsMet, settledBefore };
+      await inSpan(page.span, () => commit(load, window, request, at, ready)).finally(page.release);
       if (page.nextToken === null) return 'drained';
       if (!goesOn) return 'stopped';
       at = next;
@@ -137,6 +140,20 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
     );
     throw error;
   }
+}
+
+/**
+ * Which days count as covered once a drain ends, by all clocks: that of the service is known with its first page, before
+ * any window can be covered. None does if the clocks are too far apart to tell.
+ */
+async function settledByClocks(
+  { clocks, job }: Load,
+  { first_day }: ClaimedWindow,
+  { begunAt }: Drain,
+): Promise<Day | undefined> {
+  await clocks.compare();
+  if (clocks.apart) return first_day;
+  return begunAt && settledAt(clocks.earliest(begunAt), job.lookbackDays);
 }
 
 /** What the drain remembers of its pages; one that goes on, also of those that were met before. */
@@ -180,10 +197,10 @@ async function commit(
   window: ClaimedWindow,
   { feed, series, isCompared }: Drain,
   at: Checkpoint,
-  page: PageInHand & { readonly rowsMet: MetRows['perDay'] },
+  page: PageInHand & Pick<PageToCommit, 'rowsMet' | 'settledBefore'>,
 ): Promise<void> {
-  const { isBackfilled } = load;
   const now = load.clock();
+  const isBackfilled = backfilledBy(load, now);
   const reachesToday = window.last_day >= now.toISOString().slice(0, 10);
   const tellsOfNews = load.command === 'sync' || reachesToday;
   const about = { feed, series, isBackfilled, at, now, tellsOfNews, reachesToday, isCompared };
@@ -193,6 +210,13 @@ async function commit(
   countPage(load, counts);
 }
 
+/** Which days are loaded after the fact: not those that were thought to be settled by a clock that is ahead. */
+function backfilledBy({ unsettledFrom, job }: Load, now: Date): PageToCommit['isBackfilled'] {
+  if (unsettledFrom === null) return () => true;
+  const [from] = [unsettledFrom, settledAt(now, job.lookbackDays)].sort();
+  return (day) => day < from!;
+}
+
 /** Fixes what is asked for, and which of the days count as covered at the end, by the day on which the drain begins. */
 async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Promise<Drain> {
   const { job, feed } = load;
@@ -200,12 +224,13 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
     dayRange(window.first_day, window.last_day),
     job.service.endDate,
   );
-  const today = Temporal.PlainDate.from(load.clock().toISOString().slice(0, 10));
+  await load.clocks.compare();
+  const begunAt = load.clocks.machine();
   const range = { start: startDate.toString(), end: endDate.toString() };
   const fixed = {
     ...range,
     pageSize: job.service.pageSize,
-    settledBefore: settledBefore(today, job.lookbackDays).toString(),
+    settledBefore: settledAt(load.clocks.earliest(begunAt), job.lookbackDays),
     isRestart,
   };
   const at = { windowId: window.window_id, loadId: load.loadId };
@@ -225,6 +250,7 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
     feed,
     series,
     isCompared: begun.isCompared,
+    begunAt,
     startDate: range.start,
     endDate: range.end,
     pageSize,
@@ -238,6 +264,7 @@ function resume({ feed, job }: Load, window: ClaimedWindow): Drain {
     feed,
     series: seriesOf(window),
     isCompared: window.is_compared,
+    begunAt: undefined,
     startDate: window.request_start!,
     endDate: window.request_end!,
     pageSize: window.page_size!,

@@ -9,6 +9,7 @@ import type { LoadTotals } from '../warehouse/queries/loads.ts';
 import type { KnownPartitions } from '../warehouse/queries/partitions.ts';
 import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import type { Day } from '../warehouse/tables/database.ts';
+import type { Clocks } from './clocks.ts';
 import type { Lease } from './lease.ts';
 import type { Origin } from './origin.ts';
 
@@ -30,8 +31,8 @@ export interface Load {
   readonly job: Job;
   readonly feed: Feed;
   readonly scope: WindowScope;
-  /** Whether rows of a day (UTC) are loaded after the fact, so that their first sight says nothing. */
-  readonly isBackfilled: (day: Day) => boolean;
+  /** First day (UTC) that is loaded as it happens; the first sight of rows before it says nothing. `null`: all of a backfill. */
+  readonly unsettledFrom: Day | null;
   readonly client: Client;
   readonly warehouse: Warehouse;
   readonly reader: RecordReader;
@@ -39,7 +40,9 @@ export interface Load {
   readonly origin: Origin;
   readonly partitions: KnownPartitions;
   readonly log: Log;
+  /** What time it is by the earliest of its clocks. */
   readonly clock: () => Date;
+  readonly clocks: Clocks;
   /** Counted up as pages are committed. */
   readonly totals: LoadTotals;
   readonly onEvent: (event: LoadEvent) => void;

@@ -4,12 +4,14 @@ import type { Feed, RecordReader } from '../feeds/feed.ts';
 import type { Job } from '../job/job.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { databaseTime } from '../warehouse/queries/health.ts';
 import { finishLoad, type LoadTotals, startLoad } from '../warehouse/queries/loads.ts';
 import type { WindowsByState } from '../warehouse/queries/window-counts.ts';
 import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import { rememberFields } from '../warehouse/queries/wire-fields.ts';
 import type { LoadOutcome } from '../warehouse/tables/database.ts';
 import type { ShortenedPeriod } from '../window/wanted-days.ts';
+import { type Clocks, watchClocks } from './clocks.ts';
 import type { LoadEnd } from './drain-claimed.ts';
 import { keepLease } from './lease.ts';
 import type { Load, LoadEvent } from './load.ts';
@@ -26,6 +28,8 @@ export interface RunContext {
   readonly ledger: Ledger;
   readonly log: Log;
   readonly clock: () => Date;
+  /** What time it is by the database's clock, if that is not to be asked for. */
+  readonly databaseClock?: () => Promise<Date>;
   readonly leaseSeconds: number;
   /** Host, process and version, for `loads`. */
   readonly runBy: string;
@@ -78,6 +82,15 @@ export interface OpenLoad {
 /** How long requests under way may still take where they are aborted soon, as when the run is told to stop; in milliseconds. */
 const grace = 10_000;
 
+/** The clocks that decide which days of a run are over, compared as far as they are known before its first request. */
+export async function clocksOf(context: RunContext): Promise<Clocks> {
+  const { warehouse, client, clock: machine, log } = context;
+  const database = context.databaseClock ?? (() => withWarehouseRetries(() => databaseTime(warehouse)));
+  const clocks = watchClocks({ machine, database, service: () => client.serviceTime, log });
+  await clocks.compare();
+  return clocks;
+}
+
 /** Begins a load of a job: its row in `loads`, its heartbeat, its signals. */
 export async function openLoad(
   context: RunContext,
@@ -87,11 +100,12 @@ export async function openLoad(
     readonly scope: WindowScope;
     readonly reader: RecordReader;
     readonly origin: Origin;
+    readonly clocks: Clocks;
     readonly totals: LoadTotals;
-    readonly isBackfilled: Load['isBackfilled'];
+    readonly unsettledFrom: Load['unsettledFrom'];
   },
 ): Promise<OpenLoad> {
-  const { job, warehouse, client, clock } = context;
+  const { job, warehouse, client } = context;
   const { command, feed, totals, ...rest } = about;
   const row = { command, job: job.name, feed: feed.name, run_by: context.runBy };
   const loadId = await withWarehouseRetries(() => startLoad(warehouse, row));
@@ -103,8 +117,8 @@ export async function openLoad(
     ...{ 'gmsi.job': job.name, 'gmsi.command': command },
   });
   const load: Load = {
-    ...{ loadId, command, job, feed, client, warehouse, lease, log, clock, totals, stop, abort, ...rest },
-    ...{ partitions: new Set(), span, onEvent: context.onEvent ?? (() => {}) },
+    ...{ loadId, command, job, feed, client, warehouse, lease, log, totals, stop, abort, ...rest },
+    ...{ clock: rest.clocks.now, partitions: new Set(), span, onEvent: context.onEvent ?? (() => {}) },
   };
   return {
     load,

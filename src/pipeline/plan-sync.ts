@@ -43,11 +43,11 @@ export interface DueSync extends SyncPlan {
 
 /** Plans a sync of a job that begins now; `undefined` where the job's period is over. */
 export async function planDueSync(
-  { job, warehouse, clock }: { job: Job; warehouse: Warehouse; clock: () => Date },
-  { feed, today }: ResolvedRun,
+  { job, warehouse }: { job: Job; warehouse: Warehouse },
+  { feed, today, clocks }: ResolvedRun,
   scope: WindowScope,
 ): Promise<DueSync | undefined> {
-  const now = clock();
+  const now = clocks.now();
   const unsettledFrom = settledBefore(today, job.lookbackDays).toString();
   const recheckDays = await daysToRecheck(warehouse, job, feed, now);
   const hasLive = feed.live !== undefined && scope.to === today.toString();

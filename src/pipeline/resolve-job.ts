@@ -18,7 +18,8 @@ import {
 import type { WindowScope } from '../warehouse/queries/window-scope.ts';
 import type { DayRange } from '../window/day-range.ts';
 import { plannedDays, type ShortenedPeriod } from '../window/wanted-days.ts';
-import { countingTotals, nothingDone, type RunContext, type RunResult } from './open-load.ts';
+import { type Clocks, endByClocks } from './clocks.ts';
+import { clocksOf, countingTotals, nothingDone, type RunContext, type RunResult } from './open-load.ts';
 import { type Origin, originOf } from './origin.ts';
 
 /** Lookups older than this are fetched again before a load. */
@@ -98,8 +99,9 @@ export interface ResolvedRun {
   readonly feed: Feed;
   readonly reader: RecordReader;
   readonly origin: Origin;
+  readonly clocks: Clocks;
   readonly totals: LoadTotals;
-  /** The day that it is, in UTC. */
+  /** The day that it is, in UTC, by the earliest of the clocks. */
   readonly today: Temporal.PlainDate;
   /** `undefined` if there is no day to ask for: the job's period has not begun, or is older than the history limit. */
   readonly scope: WindowScope | undefined;
@@ -111,7 +113,8 @@ export interface ResolvedRun {
 }
 
 /** Settles what a job asks for, by the lookups, which are fetched where they are missing or old. */
-export async function resolveRun({ job, warehouse, client, clock, stop }: RunContext): Promise<ResolvedRun> {
+export async function resolveRun(context: RunContext): Promise<ResolvedRun> {
+  const { job, warehouse, client, clock, stop } = context;
   const startedAt = performance.now();
   const seconds = () => (performance.now() - startedAt) / 1000;
   const feed = feedNamed(job.feed);
@@ -119,10 +122,14 @@ export async function resolveRun({ job, warehouse, client, clock, stop }: RunCon
   const origin = originOf(warehouse);
   const lists = listsFor(feed);
   const lookups = await freshLookups(warehouse, client, origin, { lists, clock, signal: stop });
-  const today = Temporal.PlainDate.from(clock().toISOString().slice(0, 10));
+  const clocks = await clocksOf(context);
+  const today = Temporal.PlainDate.from(clocks.now().toISOString().slice(0, 10));
   const { days, historyLimit } = plannedDays(job, today);
   const scope = days && scopeOf(job, days, lookups);
   const totals = countingTotals(client);
-  const nothingToDo = () => ({ ...nothingDone(totals, seconds()), historyLimit });
-  return { feed, reader, origin, totals, today, scope, historyLimit, seconds, nothingToDo };
+  const nothingToDo = () => {
+    const nothing = nothingDone(totals, seconds());
+    return { ...nothing, ...endByClocks(nothing, clocks), historyLimit };
+  };
+  return { feed, reader, origin, clocks, totals, today, scope, historyLimit, seconds, nothingToDo };
 }

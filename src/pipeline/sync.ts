@@ -3,6 +3,7 @@ import { countOpen } from '../warehouse/queries/claims.ts';
 import { isSyncedByWorkers } from '../warehouse/queries/runs.ts';
 import { claimSync } from '../warehouse/queries/sync-lock.ts';
 import { countByState } from '../warehouse/queries/window-counts.ts';
+import { endByClocks } from './clocks.ts';
 import { drainAll } from './drain-all.ts';
 import { graver, type LoadEnd } from './drain-claimed.ts';
 import { runWithLearnedReading } from './learned-reading.ts';
@@ -66,8 +67,12 @@ export async function sync(given: RunContext): Promise<SyncResult> {
   const { scope, live } = plan;
   const nobody = { loadId: 0, leaseSeconds: context.leaseSeconds };
   const open = await withWarehouseRetries(() => countOpen(warehouse, scope, nobody));
-  const isBackfilled = (day: string) => day < plan.unsettledFrom;
-  const opened = await openLoad(context, { command: 'sync', ...run, scope, isBackfilled });
+  const opened = await openLoad(context, {
+    command: 'sync',
+    ...run,
+    scope,
+    unsettledFrom: plan.unsettledFrom,
+  });
   const all = open.free + open.held + live.length;
   let answered = 0;
   const done = () => Math.min(all, totals.windows_drained + totals.windows_failed + answered);
@@ -86,6 +91,7 @@ export async function sync(given: RunContext): Promise<SyncResult> {
       }
     }
   } finally {
+    end = endByClocks(end, run.clocks);
     await opened.close(end);
   }
   const windows = await withWarehouseRetries(() => countByState(warehouse, scope));

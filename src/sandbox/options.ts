@@ -74,7 +74,7 @@ export interface SandboxSettings {
   readonly keys: readonly string[];
   /** The status that answers a missing or wrong key. */
   readonly badKeyStatus: 401 | 403;
-  /** What time the service believes it is; a clock that stands still never refills the rate, so pair it with `limits: null`. */
+  /** What time the service believes it is, and says in `Date`; a clock that stands still never refills the rate, so pair it with `limits: null`. */
   readonly clock: () => Date;
   readonly limits: Limits | null;
   /** What a 429 for the rate carries in `Retry-After`, dates by `clock`. A 429 for the monthly quota never has one. */

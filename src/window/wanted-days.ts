@@ -58,6 +58,12 @@ export function settledBefore(today: Temporal.PlainDate, lookbackDays: number): 
   return today.subtract({ days: lookbackDays });
 }
 
+/** The same day, `YYYY-MM-DD`, at an instant. */
+export function settledAt(instant: Date, lookbackDays: number): string {
+  const today = Temporal.PlainDate.from(instant.toISOString().slice(0, 10));
+  return settledBefore(today, lookbackDays).toString();
+}
+
 function isBefore(a: Temporal.PlainDate, b: Temporal.PlainDate): boolean {
   return Temporal.PlainDate.compare(a, b) < 0;
 }

@@ -18,6 +18,8 @@ export interface WorkerContext {
   readonly warehouse: Warehouse;
   readonly log: Log;
   readonly clock: () => Date;
+  /** What time it is by the database's clock, if that is not to be asked for. */
+  readonly databaseClock?: () => Promise<Date>;
   readonly leaseSeconds: number;
   /** Host, process and version, for `loads` and `workers`. */
   readonly runBy: string;

@@ -46,6 +46,10 @@ async function drainInPart(context: WorkerContext, parts: Parts, part: Part, win
     parts.leave(runId);
     return pauseJob(context, run, runId, error as Error);
   }
+  if (load.clocks.apart) {
+    parts.leave(runId);
+    return pauseJob(context, run, runId, load.clocks.apart);
+  }
   const isHopeless = streak.count(end);
   if (streak.refusals >= refusalsBeforeTurning) await turnAround(context, runId);
   if (isHopeless) {

@@ -4,8 +4,8 @@ import { JobFileError } from '../job/job-file-error.ts';
 import type { LoadEnd } from '../pipeline/drain-claimed.ts';
 import { type FailureStreak, failureStreak } from '../pipeline/drain-claimed.ts';
 import { withLearnedReading } from '../pipeline/learned-reading.ts';
-import type { Load } from '../pipeline/load.ts';
-import { countingTotals, type OpenLoad, openLoad } from '../pipeline/open-load.ts';
+import type { Load, LoadEvent } from '../pipeline/load.ts';
+import { clocksOf, countingTotals, type OpenLoad, openLoad } from '../pipeline/open-load.ts';
 import { originOf } from '../pipeline/origin.ts';
 import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
 import { addTasks, withdrawLabelled } from '../warehouse/queries/queue.ts';
@@ -143,17 +143,17 @@ async function openPart(context: WorkerContext, runId: number): Promise<OpenPart
   const { scope, command, unsettledFrom } = run;
   try {
     const { log, clock, leaseSeconds, runBy, stop } = context;
-    const opened = await openLoad(
-      {
-        ...{ job, warehouse, ...service, log, clock, leaseSeconds, runBy, stop },
-        onEvent: (event) => events.emit({ type: 'load event', event }),
-      },
-      {
-        ...{ command, feed, scope, reader: feed.reader(job.fields), origin: originOf(warehouse) },
-        totals: countingTotals(service.client),
-        isBackfilled: (day) => unsettledFrom === null || day < unsettledFrom,
-      },
-    );
+    const running = {
+      ...{ job, warehouse, ...service, log, clock, leaseSeconds, runBy, stop },
+      ...(context.databaseClock && { databaseClock: context.databaseClock }),
+      onEvent: (event: LoadEvent) => events.emit({ type: 'load event', event }),
+    };
+    const opened = await openLoad(running, {
+      clocks: await clocksOf(running),
+      ...{ command, feed, scope, reader: feed.reader(job.fields), origin: originOf(warehouse) },
+      totals: countingTotals(service.client),
+      unsettledFrom,
+    });
     const { load } = opened;
     events.emit({ type: 'load opened', job: run.job, command, loadId: load.loadId });
     return {

@@ -39,13 +39,23 @@ export async function plan(context: WorkerContext, due: PlanPayload, isLast: boo
 }
 
 async function planDue(context: WorkerContext, { job: name, command }: PlanPayload): Promise<void> {
-  const { warehouse, log, clock, leaseSeconds, runBy, stop, events } = context;
+  const { warehouse, log, clock, databaseClock, leaseSeconds, runBy, stop, events } = context;
   const definition = await withWarehouseRetries(() => readDefinition(warehouse, name));
   if (!definition) return;
   const job = context.readDefinition(name, definition);
   await using service = context.openService(job, command);
   const begun = await planRun(
-    { job, warehouse, ...service, log, clock, leaseSeconds, runBy, stop },
+    {
+      job,
+      warehouse,
+      ...service,
+      log,
+      clock,
+      leaseSeconds,
+      runBy,
+      stop,
+      ...(databaseClock && { databaseClock }),
+    },
     command,
     { fullRefresh: false, retryRefused: false },
   );

@@ -8,8 +8,10 @@ import {
   type WorkerPool,
 } from 'graphile-worker';
 import type pg from 'pg';
+import { type Clocks, watchClocks } from '../pipeline/clocks.ts';
 import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
 import { WarehouseUnavailable } from '../warehouse/errors.ts';
+import { databaseTime } from '../warehouse/queries/health.ts';
 import { addTasks, queueSchema, taskNames } from '../warehouse/queries/queue.ts';
 import type { WorkerContext } from './context.ts';
 import { drain } from './drain.ts';
@@ -46,6 +48,13 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     failing.abort();
   };
   const context: WorkerContext = { ...setting, stop: AbortSignal.any([setting.stop, failing.signal]), fail };
+  const clocks = watchClocks({
+    ...{ machine: setting.clock, service: () => undefined, log },
+    database: setting.databaseClock ?? (() => withWarehouseRetries(() => databaseTime(warehouse))),
+  });
+  await clocks.compare();
+  // Schedules would be kept at the wrong times, and no day be covered.
+  if (clocks.apart) throw clocks.apart;
   const parts = keepParts(context);
   const inHand = new Set<string>();
 
@@ -56,7 +65,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     throw error;
   }
   const { runner, workerId } = await start(
-    { ...context, parts, inHand },
+    { ...context, clocks, parts, inHand },
     steadyPool(pool),
     identity.concurrency,
   );
@@ -85,6 +94,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
 }
 
 interface TaskContext extends WorkerContext {
+  readonly clocks: Clocks;
   readonly parts: Parts;
   /** Ids of the tasks that are being worked on. */
   readonly inHand: Set<string>;
@@ -115,7 +125,7 @@ async function start(context: TaskContext, pgPool: pg.Pool, concurrency: number)
 }
 
 function taskList(context: TaskContext): TaskList {
-  const { log, events, parts, inHand } = context;
+  const { clocks, log, events, parts, inHand } = context;
   const told =
     <Payload>(task: string, work: (payload: Payload, isLast: boolean) => Promise<void>) =>
     async (payload: unknown, { job }: JobHelpers) => {
@@ -139,7 +149,10 @@ function taskList(context: TaskContext): TaskList {
       }
     };
   return {
-    [taskNames.tick]: told(taskNames.tick, () => tick(context)),
+    [taskNames.tick]: told(taskNames.tick, async () => {
+      await clocks.compare();
+      return clocks.apart ? context.fail(clocks.apart) : tick(context);
+    }),
     [taskNames.plan]: told(taskNames.plan, (payload: Parameters<typeof plan>[1], isLast) =>
       plan(context, payload, isLast),
     ),

@@ -37,6 +37,9 @@ export interface WorkerSetting {
   readonly leaseSeconds?: number;
   readonly apiKey?: string;
   readonly log?: Log;
+  /** What the other clocks show, if that is not what its own does. */
+  readonly databaseClock?: () => Date;
+  readonly serviceClock?: () => Date;
   /** Stands around every page that is asked for. */
   readonly aroundPage?: (ask: () => Promise<Page>) => Promise<Page>;
 }
@@ -74,6 +77,7 @@ export function aWorkerContext(
   stop: AbortSignal = new AbortController().signal,
 ): WorkerContext & { readonly emitted: readonly WorkerEvent[] } {
   const { warehouse, sandbox, clock = usualClock, leaseSeconds = 10, aroundPage } = setting;
+  const { databaseClock = clock, serviceClock = clock } = setting;
   const key = keyOf(setting);
   const { db } = warehouse;
   const emitted: WorkerEvent[] = [];
@@ -85,6 +89,7 @@ export function aWorkerContext(
   const patience = { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] as const };
   return {
     ...{ warehouse: db, clock, leaseSeconds, stop, runBy: 'test', events, emitted, fail: raise },
+    databaseClock: async () => databaseClock(),
     log: setting.log ?? createLog({ level: 'silent', readable: false }),
     openService(job, command) {
       const ledger = openLedger(db, key, requestLimit(command, job.budget), clock);
@@ -100,15 +105,16 @@ export function aWorkerContext(
         },
       });
       return {
-        client: aroundPage
-          ? {
-              ...client,
-              getPage: (...args) => aroundPage(() => client.getPage(...args)),
-              get servedBy() {
-                return client.servedBy;
-              },
-            }
-          : client,
+        client: {
+          ...client,
+          getPage: (...args) => (aroundPage ?? ((ask) => ask()))(() => client.getPage(...args)),
+          get servedBy() {
+            return client.servedBy;
+          },
+          get serviceTime() {
+            return { date: serviceClock(), mayBeLaterMs: 0 };
+          },
+        },
         ledger,
         async [Symbol.asyncDispose]() {
           await client.close();

@@ -51,6 +51,8 @@ export interface BackfillSetting
   /** Stands around every page that is asked for: to wait before it, look at it, or hold it back. */
   readonly aroundPage?: (ask: () => Promise<Page>, request: ServiceRequest) => Promise<Page>;
   readonly onClientEvent?: (event: ClientEvent) => void;
+  /** What time it is at the service, if that is not what the run's clock shows; nothing, or what its answers really say. */
+  readonly serviceClock?: 'unknown' | 'as answered' | (() => Date);
   /** Who the client says answers, where that is not the sandbox. */
   readonly servedBy?: Client['servedBy'];
 }
@@ -70,7 +72,7 @@ async function withContext<Result>(
   setting: BackfillSetting,
   run: (context: RunContext) => Promise<Result>,
 ): Promise<Result> {
-  const { job, db, sandbox, apiKey = 'sandbox-key', aroundPage, servedBy, ...rest } = setting;
+  const { job, db, sandbox, apiKey = 'sandbox-key', aroundPage, servedBy, serviceClock, ...rest } = setting;
   const { onClientEvent, ...context } = rest;
   const key = new Secret(apiKey);
   const clock = context.clock ?? (() => new Date('2026-11-20T12:00:00Z'));
@@ -91,7 +93,9 @@ async function withContext<Result>(
   try {
     return await run({
       ...{ job, warehouse: db, ledger, clock, stop, leaseSeconds: 30, runBy: 'test' },
-      client: watched(client, { aroundPage, servedBy }),
+      // The database's clock is the run's own, for the real one knows nothing of the day that a test plays on.
+      databaseClock: async () => clock(),
+      client: watched(client, { aroundPage, servedBy, serviceClock: serviceClock ?? clock }),
       log: createLog({ level: 'silent', readable: false }),
       ...context,
     });
@@ -106,7 +110,12 @@ function watched(
   {
     aroundPage = (ask) => ask(),
     servedBy,
-  }: { aroundPage: BackfillSetting['aroundPage']; servedBy: Client['servedBy'] },
+    serviceClock,
+  }: {
+    aroundPage: BackfillSetting['aroundPage'];
+    servedBy: Client['servedBy'];
+    serviceClock: NonNullable<BackfillSetting['serviceClock']>;
+  },
 ): Client {
   return {
     ...client,
@@ -114,6 +123,10 @@ function watched(
       aroundPage(() => client.getPage(request, signal, envelope), request),
     get servedBy() {
       return servedBy ?? client.servedBy;
+    },
+    get serviceTime() {
+      if (serviceClock === 'as answered') return client.serviceTime;
+      return serviceClock === 'unknown' ? undefined : { date: serviceClock(), mayBeLaterMs: 0 };
     },
   };
 }

@@ -19,6 +19,7 @@ export function registerGate(app: FastifyInstance, service: Service): void {
   app.decorateRequest('fault', null);
   app.addHook('onRequest', async (_request, reply) => {
     reply.raw.setHeader('server', 'gmsi-sandbox');
+    reply.raw.setHeader('date', service.settings.clock().toUTCString());
   });
   // Not before the body is read, because it can hold the cursor.
   app.addHook('preHandler', async (request, reply) => {

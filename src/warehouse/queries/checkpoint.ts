@@ -1,5 +1,5 @@
 import { sql, type Transaction } from 'kysely';
-import type { Database } from '../tables/database.ts';
+import type { Database, Day } from '../tables/database.ts';
 
 /** What a window's claim says of how far it is; a page is only committed on top of exactly this. */
 export interface Checkpoint {
@@ -22,6 +22,8 @@ export interface PageCounts {
 export interface PageProgress extends PageCounts {
   /** Distinct rows that the drain has met on each day of the window, this page's included; `null` where it is not known. */
   readonly rowsMet: readonly number[] | null;
+  /** From this day on none counts as covered; a later one than the window has already changes nothing. */
+  readonly settledBefore: Day | undefined;
 }
 
 /**
@@ -47,6 +49,9 @@ export async function advanceCheckpoint(
       rows_retracted: eb('rows_retracted', '+', counts.retracted),
       records_rejected: eb('records_rejected', '+', counts.rejected),
       rows_met: sql<number[] | null>`${counts.rowsMet && [...counts.rowsMet]}::integer[]`,
+      ...(counts.settledBefore === undefined
+        ? {}
+        : { settled_before: sql<Day>`least(settled_before, ${counts.settledBefore}::date)` }),
       ...(nextToken === null
         ? {
             state: 'drained' as const,

@@ -1,11 +1,17 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../tables/database.ts';
 
+/** What time it is by the database's clock. */
+export async function databaseTime(db: Kysely<Database>): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
+  return rows[0]!.now;
+}
+
 /** How many seconds this machine's clock is ahead of the warehouse's, less half of the way there and back. */
 export async function clockDifference(db: Kysely<Database>): Promise<number> {
   const sentAt = Date.now();
-  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
-  return ((sentAt + Date.now()) / 2 - rows[0]!.now.getTime()) / 1000;
+  const now = await databaseTime(db);
+  return ((sentAt + Date.now()) / 2 - now.getTime()) / 1000;
 }
 
 /** What a loading user needs and does not have; none before the schema is there, where creating it is what is needed. */
