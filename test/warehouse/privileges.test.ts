@@ -2,6 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { Secret } from '../../src/secret.ts';
+import { openPool } from '../../src/warehouse/connect.ts';
+import { openQueue } from '../../src/worker/open-queue.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { aRow, upsert } from './a-row.ts';
 
@@ -333,6 +337,26 @@ test('somebody with neither role cannot even look into the schema', async () => 
     `select gmsi.headlines_as_of(now())`,
   ])
     expect(await refusalOf(stranger, statement)).toMatch(/permission denied for schema gmsi/);
+});
+
+test('the queue is closed to everybody but its owner', async () => {
+  const pool = openPool({ kind: 'url', url: new Secret(warehouse.url) }, 1);
+  try {
+    await openQueue(
+      warehouse.db,
+      pool,
+      createLog({ level: 'silent', readable: false }),
+      new AbortController().signal,
+    );
+  } finally {
+    await pool.end();
+  }
+  for (const [who, client] of Object.entries({ reader, loader, stranger }))
+    for (const statement of [
+      'select from graphile_worker.jobs',
+      `select graphile_worker.add_job('gmsi.tick')`,
+    ])
+      expect(await refusalOf(client, statement), who).toMatch(/permission denied for schema graphile_worker/);
 });
 
 const noPartition: [what: string, parent: string, month: string, reason: RegExp][] = [

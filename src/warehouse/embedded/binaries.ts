@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { ConfigError } from '../../errors.ts';
 import { type Account, childEnvironment } from './account.ts';
+import { checkTrusted } from './trusted-folder.ts';
 
 /** The programs of a PostgreSQL server, in a place from which its account can run them. */
 export interface Binaries {
@@ -31,6 +32,7 @@ export function findBinaries(account: Account | undefined, sharedRoot: () => str
     );
   }
   if (!existsSync(copy)) copyWithLinks(packageRoot, copy);
+  else if (account) checkTrusted(copy, account);
   if (!runs(copy, account)) {
     throw new ConfigError(`The embedded PostgreSQL (${copy}) does not start on this machine.`, {
       hint: 'Set DATABASE_URL to a PostgreSQL server of your own (15 or newer).',

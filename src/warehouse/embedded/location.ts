@@ -3,6 +3,7 @@ import {
   chownSync,
   constants,
   existsSync,
+  lchownSync,
   linkSync,
   mkdtempSync,
   readFileSync,
@@ -15,6 +16,7 @@ import { basename, dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { type Account, canEnter, serverAccount } from './account.ts';
+import { checkTrusted } from './trusted-folder.ts';
 
 /** Where the embedded warehouse lives and who runs it. */
 export interface Location {
@@ -42,7 +44,14 @@ export function locateCluster(home: string): Location {
     accessSync(home, constants.W_OK);
     const movedTo = readPointer(pointer);
     const account = serverAccount(join(movedTo ?? inHome, 'data'));
-    if (movedTo) return { cluster: movedTo, account, justMoved: false };
+    if (movedTo) {
+      // Its owner runs the server, so it is the folder above it that says whether it is ours.
+      if (account) {
+        checkTrusted(dirname(movedTo), serverAccount(join(inHome, 'data')));
+        checkTrusted(movedTo, account);
+      }
+      return { cluster: movedTo, account, justMoved: false };
+    }
     if (account && !canEnter(home, account)) return moveAway(home, pointer, account);
     makeFolder(inHome, 0o755);
     if (account) chownSync(inHome, account.uid, account.gid);
@@ -62,8 +71,9 @@ function moveAway(home: string, pointer: string, account: Account): Location {
       hint: 'Let every user enter it and the folders above it (chmod a+x), or set GMSI_HOME to another folder.',
     });
   }
-  const cluster = makeReachable(home);
-  chownSync(cluster, account.uid, account.gid);
+  const cluster = makeReachable(home, account);
+  // Not through a link: the folder is new, but the account may own the one above it.
+  lchownSync(cluster, account.uid, account.gid);
   const draft = `${pointer}.${basename(cluster)}`;
   writeFileSync(draft, `${cluster}\n`);
   try {
@@ -80,23 +90,42 @@ function moveAway(home: string, pointer: string, account: Account): Location {
   }
 }
 
-/** A folder that every user can reach, for copies of the server's programs. */
-export function sharedRoot(home: string, account: Account | undefined): string {
+/**
+ * A folder that every user can reach, for copies of the server's programs and for data; made if it is missing.
+ * @param places where it may be: the first that can be written
+ * @throws ConfigError if somebody else has made it, or could
+ */
+export function sharedRoot(
+  home: string,
+  account: Account | undefined,
+  places: readonly string[] = [systemRoot, join(tmpdir(), 'gmsi')],
+): string {
   if (!account) return home;
+  const root = places.find(canBeWritten);
+  if (root === undefined)
+    throw new ConfigError(
+      `The embedded warehouse has no place that every user can reach: not ${places.join(' nor ')}.`,
+      {
+        hint: 'Set GMSI_HOME to a folder that every user can enter, or DATABASE_URL to a PostgreSQL server of your own.',
+      },
+    );
+  checkTrusted(root, account);
+  return root;
+}
+
+function canBeWritten(folder: string): boolean {
   try {
-    makeFolder(systemRoot, 0o755);
-    accessSync(systemRoot, constants.W_OK);
-    return systemRoot;
+    makeFolder(folder, 0o755);
+    accessSync(folder, constants.W_OK);
+    return true;
   } catch {
-    return join(tmpdir(), 'gmsi');
+    return false;
   }
 }
 
-function makeReachable(home: string): string {
+function makeReachable(home: string, account: Account): string {
   // Random, not derived from the path: who deletes GMSI_HOME to begin afresh must not meet the old data again.
-  const root = sharedRoot(home, { uid: 0, gid: 0 });
-  makeFolder(root, 0o755);
-  return mkdtempSync(join(root, `${basename(dirname(home)) || 'home'}-`));
+  return mkdtempSync(join(sharedRoot(home, account), `${basename(dirname(home)) || 'home'}-`));
 }
 
 /** Where the cluster was moved to; nowhere, if that place is gone (a container that begins anew on an old volume). */
