@@ -144,7 +144,7 @@ function describe(session: Session, planned: PlannedJob): string {
     [
       'refused',
       f.openWindows.refused > 0
-        ? `${count(f.openWindows.refused, 'window')}, or older than refused ones; a run asks again for ${askedAgain} at the most (--retry-refused: for all)`
+        ? `${count(f.openWindows.refused, 'window')}, refused by the service or older than those; a run asks again for ${askedAgain} at the most (--retry-refused: for all)`
         : undefined,
     ],
     ['end_date', describeReading(planned.endDate)],

@@ -202,14 +202,18 @@ describe('a window that failed', () => {
     const days = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 86_400_000;
     const match = ({ query: { start_date, end_date } }: SeenRequest) =>
       start_date !== undefined && days(start_date, end_date!) > 12;
-    sandbox.script([{ kind: 'refuse', status: 422, detail: 'too much at once', times: 1e6, match }]);
+    const requests = watchRequests(sandbox, [
+      { kind: 'refuse', status: 422, detail: 'too much at once', times: 1e6, match },
+    ]);
     const long = aJobFor(scope, { step: 'P30D', service: inTurn });
     expect((await runBackfill({ job: long, db, sandbox })).windows.refused).toBeGreaterThan(0);
+    requests.length = 0;
     const short = aJobFor(scope, { step: 'P10D', service: inTurn });
     expect(await runBackfill({ job: short, db, sandbox })).toMatchObject({
       outcome: 'done',
       windows: { failed: 0, refused: 0 },
     });
+    expect(requests.filter(match)).toEqual([]);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 

@@ -102,6 +102,11 @@ describe('a window that the service refuses', () => {
       ['refused', 'refused', 'refused'],
     ],
     [
+      'leaves its turn to the one below that was refused with it',
+      [{ ...pending, refused_with: 404 }, draining, { state: 'refused' }],
+      ['pending', 'refused', 'refused'],
+    ],
+    [
       'leaves those their turn that are asked for again',
       [{ ...pending, refused_with: 404 }, pending, { state: 'refused' }, draining, refused],
       ['pending', 'pending', 'refused', 'refused', 'refused'],
