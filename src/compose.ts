@@ -5,6 +5,7 @@ import { type Client, type ClientEvent, createClient } from './api/client.ts';
 import type { AnsweredAddresses } from './api/first-contact.ts';
 import type { RequestBudget } from './api/page.ts';
 import { type RateLimiter, unlimited } from './api/rate-limiter.ts';
+import { isHidden, shortestHidden } from './api/redact.ts';
 import type { Config, WarehouseAddress } from './config.ts';
 import { ConfigError } from './errors.ts';
 import { catalog, retired } from './feeds/catalog.ts';
@@ -188,12 +189,21 @@ export function openUncounted(session: Session, settings: ServiceSettings): Clie
   return openClient(session, settings, { book: async () => {} }, unlimited);
 }
 
+const warnedOfShortKey = new WeakSet<Config>();
+
 function openClient(
   session: Session,
   settings: ServiceSettings,
   budget: RequestBudget,
   limiter: RateLimiter,
 ): Client {
+  const { apiKey } = serviceAccess(session);
+  if (!isHidden(apiKey) && !warnedOfShortKey.has(session.config)) {
+    warnedOfShortKey.add(session.config);
+    session.log.warn(
+      `the API key has fewer than ${shortestHidden} characters: it cannot be told from ordinary words, and is not taken out of what the service says`,
+    );
+  }
   const onEvent = (event: ClientEvent) => {
     logEvent(session.log, event);
     session.onClientEvent?.(event);
@@ -210,6 +220,8 @@ function logEvent(log: Log, event: ClientEvent): void {
   if (event.type === 'request') log.trace(event, 'answered');
   else if (event.type === 'waiting') log.info(waitingFor(`the service at ${event.address}`, event.reason));
   else if (event.type === 'retry') logRetry(log, event);
+  else if (event.type === 'key echoed')
+    log.warn('the service sends the API key back among its data; [key] is stored instead. Tell the vendor');
   else
     log.warn(
       `the service asked to slow down: pausing ${event.pauseMs} ms, then ${event.concurrency} requests at a time`,

@@ -19,7 +19,7 @@ export function checkStatus(answer: HttpAnswer, { path, redact, now }: RequestFa
   if (status >= 200 && status < 300) return;
   if (status < 400) throw new RedirectRefused(path, status, redirectTarget(headers.location, redact));
 
-  const words = serviceWords(redact(answer.text));
+  const words = serviceWords(answer.text, redact);
   if (status === 401 || status === 403) throw new KeyRefused(status, words);
   if (status === 429) {
     throw new RateLimited(`The service limits the rate (429): ${words}`, {
@@ -48,5 +48,5 @@ function redirectTarget(
   redact: (text: string) => string,
 ): string | undefined {
   if (typeof location !== 'string') return undefined;
-  return serviceWords(redact(location.replace(/[?#].*$/s, '')));
+  return serviceWords(redact(location).replace(/[?#].*$/s, ''), redact);
 }

@@ -11,10 +11,12 @@ import { type Http, type HttpAnswer, openHttp } from './http.ts';
 import { outcomeOf, type RequestOutcome } from './outcome.ts';
 import { createPace } from './pace.ts';
 import type { Page, RequestBudget, ServiceRequest } from './page.ts';
+import { isIn, withoutKey } from './page-without-key.ts';
 import { NotJson } from './parse-body.ts';
 import { parseAnything, parsePage } from './parse-page.ts';
 import { defaultPatience, type Patience } from './patience.ts';
 import type { RateLimiter } from './rate-limiter.ts';
+import { redactorOf } from './redact.ts';
 import { withRetries } from './retry.ts';
 import { keepServiceTime, type ServiceTime } from './service-time.ts';
 import { serviceWords } from './service-words.ts';
@@ -32,6 +34,8 @@ export type ClientEvent =
       /** Of the body, as received. */
       readonly bytes: number;
     }
+  /** The service has sent the key back among its data, for the first time; it is taken out. */
+  | { readonly type: 'key echoed' }
   /** A try failed and another one follows after `delayMs`. */
   | {
       readonly type: 'retry';
@@ -101,7 +105,8 @@ export function createClient(options: ClientOptions): Client {
   const patience = { ...defaultPatience, ...options.patience };
   const address = serviceAddress(options.baseUrl);
   const liveAddress = serviceAddress(options.liveBaseUrl ?? options.baseUrl);
-  const redact = (text: string) => text.replaceAll(options.apiKey.reveal(), '[key]');
+  const redactor = redactorOf(options.apiKey);
+  const redact = redactor.text;
   const connect = (origin: string) =>
     openHttp(origin, {
       ...settings,
@@ -119,6 +124,7 @@ export function createClient(options: ClientOptions): Client {
     onSlowed: (pauseMs, concurrency) => onEvent({ type: 'slowed', pauseMs, concurrency }),
   });
   let saidWaiting = false;
+  let saidEcho = false;
   const closing = new AbortController();
   const counts = { requests: 0, retries: 0, rateLimited: 0, bytes: 0 };
   let servedBy: Client['servedBy'];
@@ -215,7 +221,9 @@ export function createClient(options: ClientOptions): Client {
       serviceTime.note(answer.headers, ms);
       tell();
       return result;
-    } catch (error) {
+    } catch (caught) {
+      // The last net: whatever is said from here on was said by the service, if by anybody.
+      const error = redactor.error(caught);
       tell(error);
       throw error;
     }
@@ -226,24 +234,33 @@ export function createClient(options: ClientOptions): Client {
       return parse(answer.text);
     } catch (error) {
       if (!(error instanceof NotJson)) throw error;
+      const words = serviceWords(answer.text, redact);
       // Not kept as the cause: a parser's message quotes the body, and the body could echo the key.
-      throw new MalformedPage(
-        `The service answered ${answer.status} with what is not JSON: ${serviceWords(redact(answer.text))}`,
-        { addressFault: notTheService(answer.status, serviceWords(redact(answer.text))) },
-      );
+      throw new MalformedPage(`The service answered ${answer.status} with what is not JSON: ${words}`, {
+        addressFault: notTheService(answer.status, words),
+      });
     }
   }
 
   function pageOf(answer: HttpAnswer, envelope: EnvelopeOptions | undefined): Page {
     const body = parsed(answer, (text) => parsePage(text, settings.maxRecordBytes));
     const page = readPage(body, answer.bytes, envelope);
-    return answer.release ? { ...page, release: answer.release } : page;
+    const whole = answer.release ? { ...page, release: answer.release } : page;
+    return echoesKey(answer) ? withoutKey(whole, redactor) : whole;
   }
 
   function jsonOf(answer: HttpAnswer): unknown {
     const body = parsed(answer, parseAnything);
+    const shown = echoesKey(answer) ? redactor.value(body) : body;
     answer.release?.();
-    return body;
+    return shown;
+  }
+
+  function echoesKey({ text }: HttpAnswer): boolean {
+    if (!isIn(redactor, text)) return false;
+    if (!saidEcho) onEvent({ type: 'key echoed' });
+    saidEcho = true;
+    return true;
   }
 
   const getJson: Client['getJson'] = (request, signal) => get(request, jsonOf, signal);

@@ -14,11 +14,13 @@ export class RecordTooLarge {
   /** The beginning of its JSON text. */
   readonly begins: string;
 
-  constructor(text: string, values: number) {
+  constructor(text: string, values: number, redact = (text: string) => text) {
     this.digest = `sha256:${createHash('sha256').update(text).digest('hex')}`;
     this.bytes = Buffer.byteLength(text);
     this.values = values;
-    this.begins = text.slice(0, 300);
+    const beginning = text.slice(0, 3000);
+    // Not what is left of it: a part of the key could be left at its edge.
+    this.begins = redact(beginning) === beginning ? beginning.slice(0, 300) : '[key]';
   }
 }
 
@@ -123,9 +125,18 @@ export class RecordsAsText implements Iterable<unknown> {
     return false;
   }
 
-  *[Symbol.iterator](): Iterator<unknown> {
+  [Symbol.iterator](): Iterator<unknown> {
+    return this.#read();
+  }
+
+  /** The same, but without what `redact` takes out of the beginnings of those that are too large. */
+  redacted(redact: (text: string) => string): Iterable<unknown> {
+    return { [Symbol.iterator]: () => this.#read(redact) };
+  }
+
+  *#read(redact?: (text: string) => string): Iterator<unknown> {
     for (const [text, values] of this.#texts()) {
-      yield this.#isTooLarge(text, values) ? new RecordTooLarge(text, values) : parseBody(text);
+      yield this.#isTooLarge(text, values) ? new RecordTooLarge(text, values, redact) : parseBody(text);
     }
   }
 

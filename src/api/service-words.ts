@@ -8,9 +8,12 @@ const wordFields = ['detail', 'message', 'error', 'msg', 'errors', 'title', 'rea
  * What a refusing body says, for a person: the text of `{"detail": …}`, FastAPI's list of `{loc, msg}`, `{"message"}`,
  * `{"error"}`, a page's title, or the text itself. One line of at most 300 characters, without control characters,
  * so that it can neither flood nor forge a log. Error bodies are not documented (service-document 7).
+ * @param redact takes out what must not be shown
  */
-export function serviceWords(body: string): string {
-  const words = clean(jsonWords(body) ?? htmlWords(body) ?? body.slice(0, lookedAt));
+export function serviceWords(sent: string, redact: (text: string) => string = (text) => text): string {
+  // Before anything is cut, so that no half of the key is left at an edge; and again what is decoded by now.
+  const body = redact(sent);
+  const words = clean(redact(jsonWords(body) ?? htmlWords(body) ?? body.slice(0, lookedAt)));
   if (words === '') return 'no further words';
   return words.length > longest ? `${words.slice(0, longest - 1).toWellFormed()}…` : words;
 }

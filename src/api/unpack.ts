@@ -19,6 +19,9 @@ const codings: Readonly<Record<string, Coding>> = {
   br: 'br',
 };
 
+/** Others that have been registered (IANA, HTTP Content Coding Registry). */
+const registered = ['aes128gcm', 'compress', 'dcb', 'dcz', 'exi', 'pack200-gzip', 'x-compress', 'zstd'];
+
 /** Nobody packs a body more often than twice; each time costs a copy. */
 const mostCodings = 3;
 
@@ -33,9 +36,9 @@ export function codingsOf(header: string | readonly string[] | undefined): Codin
     if (name === '' || name === 'identity') continue;
     const coding = Object.hasOwn(codings, name) ? codings[name] : undefined;
     if (coding === undefined) {
-      throw new MalformedPage(
-        `The body is packed as "${name.slice(0, 40)}", which is none of gzip, deflate and br.`,
-      );
+      // Not the name itself, unless it is one of those that exist: a header can hold whatever the service likes.
+      const known = registered.includes(name) ? name : 'an unknown way';
+      throw new MalformedPage(`The body is packed by ${known}, which is none of gzip, deflate and br.`);
     }
     applied.push(coding);
   }

@@ -97,9 +97,9 @@ describe('openHttp', () => {
   });
 
   test.each([
-    ['zip', gzipped, 'The body is packed as "zip", which is none of gzip, deflate and br.'],
-    ['constructor', gzipped, /packed as "constructor"/],
-    ['gzip, compress', gzipped, /packed as "compress"/],
+    ['zstd', gzipped, 'The body is packed by zstd, which is none of gzip, deflate and br.'],
+    ['constructor', gzipped, /packed by an unknown way/],
+    ['gzip, compress', gzipped, /packed by compress/],
     ['gzip, gzip, gzip, gzip', gzipped, 'The body is packed 4 times.'],
     ['gzip', Buffer.from(content), 'The body cannot be unpacked: Z_DATA_ERROR.'],
     ['br', gzipped, /^The body cannot be unpacked: /],

@@ -1,0 +1,237 @@
+/** Where something was found: the index of its first character, and the one behind its last. */
+type Span = readonly [start: number, end: number];
+
+/** A text to look for: at each place the characters of which it may have any. */
+type Needle = readonly string[];
+
+/** A character as an encoding stands for it, and the index behind that. */
+type Reading = readonly [char: string, end: number];
+
+/** How often an encoding may be encoded again. */
+const deepest = 3;
+
+/** Characters that are looked at for what they may stand for, in one text: half a second's worth. No honest text has as many. */
+const mostLooks = 50_000;
+
+/** A text has so many escapes within escapes that it would take seconds to look for the key in it. */
+export class TooManyEscapes extends Error {}
+
+/**
+ * Finds every place of a text at which a key stands, or all but the end of a key that was cut off: as it is; with any of
+ * its characters escaped as in JSON, JavaScript, URLs or HTML, each in another way and up to three times over; with
+ * invisible characters in between, which a terminal would swallow; in base64 (of either alphabet, and as part of something
+ * longer) or in hexadecimal digits.
+ * @returns a function that throws `TooManyEscapes` where it cannot tell
+ */
+export function keyFinder(key: string): (text: string) => Span[] {
+  const needles = [[...key], ...base64Of(key), hexOf(key)];
+  const firsts = [...new Set(needles.flatMap(([first = '']) => [...first]))];
+  const start = new RegExp(
+    [...needles.map(startOf), ...escapesOf([...firsts, '\\', '%', '&'])].join('|'),
+    'gu',
+  );
+  return (text) => {
+    const spans: Span[] = [];
+    const { readingsAt } = reader(text);
+    start.lastIndex = 0;
+    for (let found = start.exec(text); found; found = start.exec(text)) {
+      const at = found.index;
+      const end = Math.max(...needles.map((needle) => endOf(needle, readingsAt, at)));
+      if (end > at) spans.push([at, end]);
+      start.lastIndex = Math.max(at + 1, end);
+    }
+    return spans;
+  };
+}
+
+/** Base64 stands for three bytes at a time, so a text within another one has three forms; their edges depend on it. */
+function base64Of(key: string): Needle[] {
+  return [0, 1, 2].map((before) => {
+    const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(key)]);
+    const whole = bytes
+      .toString('base64')
+      .slice(Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6));
+    return [...whole].map((char) => ({ '+': '+-', '/': '/_' })[char] ?? char);
+  });
+}
+
+function hexOf(key: string): Needle {
+  return [...Buffer.from(key).toString('hex')].map((char) => char + char.toUpperCase());
+}
+
+const invisible = '\\p{Cc}\\p{Cf}';
+
+/** An escape, but for those of the letters of most scripts, of which whole pages consist; or an invisible character. */
+const interrupting = `(?!\\\\u(?:0[1-57-9a-fA-F]|[3-9a-eA-E])[\\da-fA-F]{2})[\\\\%&${invisible}]`;
+
+/** A pattern for the first characters of a needle, as they are; from the first that is not, anything may follow. */
+function startOf(needle: Needle): string {
+  const [first, ...next] = needle.slice(0, 4).map((chars) => `[${chars.replace(/[\]\\^-]/g, '\\$&')}]`);
+  return first + next.reduceRight((rest, chars) => `(?:${interrupting}|${chars}${rest})`, '');
+}
+
+/**
+ * Patterns for the escapes that may stand for one of these characters, or that have an escape within them. Escaped
+ * backslashes are passed over: what they escape begins at the second one just as well.
+ */
+function escapesOf(chars: readonly string[]): string[] {
+  const codes = chars.map((char) => char.codePointAt(0)!);
+  const hex = `(?:${codes.map((code) => code.toString(16).padStart(2, '0')).join('|')})`;
+  const hexOfAnyCase = hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+  const names = [...entities].filter(([, char]) => chars.includes(char)).map(([name]) => name);
+  const within = '[\\\\%&]';
+  const digit = '[\\dA-Fa-f]';
+  return [
+    `\\\\(?:u00${hexOfAnyCase}|x${hexOfAnyCase}|u\\{0*${hexOfAnyCase}\\}|(?:u${digit}{0,3}|u\\{${digit}{0,7}|x${digit}?)${within}|[%&]|\\\\[ux])`,
+    `%(?:${hexOfAnyCase}|u00${hexOfAnyCase}|(?:u${digit}{0,3}|${digit}?)${within})`,
+    `&(?:#0*(?:${codes.join('|')})|#[xX]0*${hexOfAnyCase}|#?\\w{0,24}${within}|${names.join('|')})`,
+  ];
+}
+
+/** Entities that stand for a character that a key may have, or an invisible one (HTML, 13.5). */
+const entities = new Map(
+  Object.entries({
+    ...{ '!': 'excl', '"': 'quot QUOT', '#': 'num', $: 'dollar', '%': 'percnt', '&': 'amp AMP', "'": 'apos' },
+    ...{ '(': 'lpar', ')': 'rpar', '*': 'ast midast', '+': 'plus', ',': 'comma' },
+    ...{ '.': 'period', '/': 'sol', ':': 'colon', ';': 'semi', '<': 'lt LT', '=': 'equals', '>': 'gt GT' },
+    ...{ '?': 'quest', '@': 'commat', '[': 'lsqb lbrack', '\\': 'bsol', ']': 'rsqb rbrack', '^': 'Hat' },
+    ...{ _: 'lowbar UnderBar', '`': 'grave DiacriticalGrave', '{': 'lcub lbrace' },
+    ...{ '|': 'verbar vert VerticalLine', '}': 'rcub rbrace', '\u00ad': 'shy', '\u200b': 'ZeroWidthSpace' },
+    ...{ '\u200c': 'zwnj', '\u200d': 'zwj', '\u2060': 'NoBreak', '\n': 'NewLine', '\t': 'Tab' },
+  }).flatMap(([char, names]) => names.split(' ').map((name) => [name, char] as const)),
+);
+const longestName = Math.max(...[...entities.keys()].map((name) => name.length));
+
+type ReadingsAt = (at: number, depth?: number) => readonly Reading[];
+
+/** The end of a needle that begins at an index, or of the most of one that was cut off; -1 where none does. */
+function endOf(needle: Needle, readingsAt: ReadingsAt, at: number): number {
+  const enough = Math.max(12, Math.ceil(needle.length * 0.6));
+  let reached = new Set([at]);
+  for (const [index, chars] of needle.entries()) {
+    const next = new Set<number>();
+    // A set grows while it is gone through: an invisible character leads to further places for the same one.
+    for (const place of reached) {
+      for (const [char, end] of readingsAt(place)) {
+        if (chars.includes(char)) next.add(end);
+        else if (index > 0 && invisibleOnly.test(char)) reached.add(end);
+      }
+    }
+    if (next.size === 0) return index < enough ? -1 : Math.min(...reached);
+    reached = next;
+  }
+  return Math.max(...reached);
+}
+
+const invisibleOnly = new RegExp(`^[${invisible}]$`, 'u');
+
+/** Reads the characters of a text in every way in which they can be meant, each index and depth once. */
+function reader(text: string): { readonly readingsAt: ReadingsAt } {
+  const known = new Map<number, readonly Reading[]>();
+  let looks = 0;
+
+  /** All that may be meant by the characters at an index: the one itself, and what an escape stands for that begins there. */
+  function readingsAt(at: number, depth = deepest): readonly Reading[] {
+    const code = text.codePointAt(at);
+    if (code === undefined) return [];
+    if (depth === 0 || (code !== 0x5c && code !== 0x25 && code !== 0x26)) return [plainAt(at, code)];
+    const place = at * (deepest + 1) + depth;
+    const before = known.get(place);
+    if (before) return before;
+    if (++looks > mostLooks) throw new TooManyEscapes('The text has too many escapes within escapes.');
+    const leads = readingsAt(at, depth - 1);
+    const readings = new Map(leads.map((reading) => [reading.join(), reading]));
+    for (const lead of leads) {
+      for (const reading of escapesAfter(lead, depth - 1)) readings.set(reading.join(), reading);
+    }
+    const all = [...readings.values()];
+    if (known.size > 10_000) known.clear();
+    known.set(place, all);
+    return all;
+  }
+
+  function plainAt(at: number, code: number): Reading {
+    const char = String.fromCodePoint(code);
+    return [char, at + char.length];
+  }
+
+  /** What escapes stand for of which `lead` is the first character. */
+  function escapesAfter([lead, at]: Reading, depth: number): Reading[] {
+    if (lead !== '\\' && lead !== '%' && lead !== '&') return [];
+    const next = readingsAt(at, depth);
+    const after = (char: string) => next.findLast((reading) => reading[0] === char)?.[1];
+    if (lead === '%') return [...hex(at, 2, depth), ...hex(after('u'), 4, depth)];
+    if (lead === '&') return entitiesAt(at, after('#'), depth);
+    const u = after('u');
+    const brace = u === undefined ? undefined : one(u, depth, isBrace)?.[1];
+    return [
+      ...hex(u, 4, depth),
+      ...hex(after('x'), 2, depth),
+      ...(brace === undefined ? [] : closed(numbers(brace, depth, 16, 8), depth, '}')),
+      ...next.filter(([char]) => !/[\p{L}\p{N}]/u.test(char)),
+    ];
+  }
+
+  function hex(from: number | undefined, digits: number, depth: number): Reading[] {
+    const found = from === undefined ? [] : numbers(from, depth, 16, digits);
+    return found.length === digits ? [found.at(-1)!] : [];
+  }
+
+  function entitiesAt(at: number, number: number | undefined, depth: number): Reading[] {
+    const found: Reading[] = [];
+    if (number !== undefined) {
+      const x = one(number, depth, isX)?.[1];
+      found.push(...numbers(number, depth, 10, 12));
+      if (x !== undefined) found.push(...numbers(x, depth, 16, 12));
+    }
+    let name = '';
+    let letter = one(at, depth, isLetter);
+    while (letter && name.length < longestName) {
+      name += letter[0];
+      const char = entities.get(name);
+      if (char) found.push([char, letter[1]]);
+      letter = one(letter[1], depth, isLetter);
+    }
+    // The semicolon may be missing.
+    return [...found, ...closed(found, depth, ';')];
+  }
+
+  /** Readings that another character closes. */
+  function closed(readings: readonly Reading[], depth: number, by: string): Reading[] {
+    return readings.flatMap(([char, at]): Reading[] => {
+      const end = one(at, depth, (char) => char === by)?.[1];
+      return end === undefined ? [] : [[char, end]];
+    });
+  }
+
+  /** The characters with the numbers that are made of the first digit, of the first two, and so on. */
+  function numbers(from: number, depth: number, base: 10 | 16, most: number): Reading[] {
+    const isDigit = base === 10 ? isDecimal : isHex;
+    const found: Reading[] = [];
+    let value = 0;
+    let digit = one(from, depth, isDigit);
+    while (digit && found.length < most) {
+      value = value * base + Number.parseInt(digit[0], base);
+      found.push([value <= 0x10ffff ? String.fromCodePoint(value) : '', digit[1]]);
+      digit = one(digit[1], depth, isDigit);
+    }
+    return found;
+  }
+
+  /** The longest reading as a character that is one of those wanted. */
+  function one(at: number, depth: number, isWanted: (char: string) => boolean): Reading | undefined {
+    let longest: Reading | undefined;
+    for (const reading of readingsAt(at, depth)) {
+      if (isWanted(reading[0]) && !(longest && longest[1] >= reading[1])) longest = reading;
+    }
+    return longest;
+  }
+
+  return { readingsAt };
+}
+
+const isBrace = (char: string) => char === '{';
+const isX = (char: string) => char === 'x' || char === 'X';
+const isLetter = (char: string) => /^[A-Za-z]$/.test(char);
+const isDecimal = (char: string) => /^\d$/.test(char);
+const isHex = (char: string) => /^[\dA-Fa-f]$/.test(char);
