@@ -116,7 +116,7 @@ describe('gmsi export', () => {
     try {
       await vi.waitFor(
         async () => expect((await waiting.execute(warehouse.db)).rows).toHaveLength(1),
-        30_000,
+        90_000,
       );
       expect((await readdir(folder.path)).join()).toContain('there.partial-');
     } finally {

@@ -9,7 +9,7 @@ import type { Sandbox } from '../../src/sandbox/index.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
 
 // Whoever imports this starts processes, each of which takes a second or more on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 
 const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 

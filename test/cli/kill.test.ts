@@ -33,7 +33,7 @@ it('loses nothing and doubles nothing, however often and whenever it is killed',
     const { pages } = sandbox.stats();
     const gone = startGmsi(['backfill', job], run);
     // Every other one is let begin, however slow the machine is; the rest may be killed while they start.
-    if (kill % 2 === 0) await vi.waitFor(() => expect(sandbox.stats().pages).toBeGreaterThan(pages), 30_000);
+    if (kill % 2 === 0) await vi.waitFor(() => expect(sandbox.stats().pages).toBeGreaterThan(pages), 90_000);
     await passing(900 * random.share());
     gone.kill('SIGKILL');
     expect(await gone.ended, `kill ${kill}`).toMatchObject({ signal: 'SIGKILL' });

@@ -43,7 +43,7 @@ it.each([
 
 it('prints the address of a sandbox as one line of JSON with --json', async () => {
   const running = startGmsi(['sandbox', '--port', '0', '--json'], { cwd: folder.path });
-  await vi.waitFor(() => expect(running.stdout).toContain('\n'), 30_000);
+  await vi.waitFor(() => expect(running.stdout).toContain('\n'), 90_000);
   const { url, keys } = JSON.parse(running.stdout);
   const answer = await fetch(`${url}/v1/countries`, { headers: { 'x-api-key': keys[0] } });
   expect(answer.status).toBe(200);
@@ -65,12 +65,12 @@ it('tells of its progress every few seconds where there is no terminal, and not 
   const talking = startGmsi(['backfill', 'slow'], setting);
   const quiet = startGmsi(['backfill', 'slow', '--quiet'], quietly);
 
-  await vi.waitFor(() => expect(talking.stderr).toMatch(/"msg":"slow: \d+ of \d+ windows, /), 30_000);
+  await vi.waitFor(() => expect(talking.stderr).toMatch(/"msg":"slow: \d+ of \d+ windows, /), 90_000);
   // By then the quiet one has had its time as well.
   await vi.waitFor(async () => {
     const [load] = await other.db.selectFrom('loads').selectAll().execute();
     expect(load!.heartbeat_at.getTime() - load!.started_at.getTime()).toBeGreaterThan(5_000);
-  }, 30_000);
+  }, 90_000);
   expect(quiet.stderr).toBe('');
   for (const running of [talking, quiet]) running.kill('SIGINT');
   for (const running of [talking, quiet]) {

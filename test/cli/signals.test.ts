@@ -52,9 +52,9 @@ describe.each(['SIGINT', 'SIGTERM'] as const)('%s', (signal) => {
     sandbox.script([{ kind: 'hang', times: 100, match: ({ token }) => token !== null }]);
 
     const stuck = startGmsi(['backfill', job], run);
-    await vi.waitFor(() => expect(sandbox.stats().faults.hang, stuck.stderr).toBe(4), 30_000);
+    await vi.waitFor(() => expect(sandbox.stats().faults.hang, stuck.stderr).toBe(4), 90_000);
     stuck.kill(signal);
-    await vi.waitFor(() => expect(stuck.stderr).toContain('once more stops at once'), 30_000);
+    await vi.waitFor(() => expect(stuck.stderr).toContain('once more stops at once'), 90_000);
     stuck.kill(signal);
 
     // In order, it would wait for its requests, and then sum up the load and close it.
@@ -72,7 +72,7 @@ it('is interrupted before the first page as well', async () => {
   sandbox.script([{ kind: 'hang', match: ({ path }) => path.endsWith('/countries') }]);
 
   const waiting = startGmsi(['backfill', job], { cwd: folder.path, env: accessTo(warehouse, sandbox) });
-  await vi.waitFor(() => expect(sandbox.stats().faults.hang).toBe(1), 30_000);
+  await vi.waitFor(() => expect(sandbox.stats().faults.hang).toBe(1), 90_000);
   waiting.kill('SIGINT');
 
   const { code, stderr } = await waiting.ended;
@@ -81,5 +81,5 @@ it('is interrupted before the first page as well', async () => {
 });
 
 async function pagesServed(sandbox: Sandbox, pages: number): Promise<void> {
-  await vi.waitFor(() => expect(sandbox.stats().pages).toBeGreaterThanOrEqual(pages), 30_000);
+  await vi.waitFor(() => expect(sandbox.stats().pages).toBeGreaterThanOrEqual(pages), 90_000);
 }

@@ -95,9 +95,9 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
       env: accessTo(warehouse, sandbox),
     });
 
-    await vi.waitFor(() => expect(sandbox.stats().faults.hang, terminal.written).toBe(4), 30_000);
+    await vi.waitFor(() => expect(sandbox.stats().faults.hang, terminal.written).toBe(4), 90_000);
     terminal.type('\x03');
-    await vi.waitFor(() => expect(terminal.written).toContain('once more'), 30_000);
+    await vi.waitFor(() => expect(terminal.written).toContain('once more'), 90_000);
     terminal.type('\x03');
 
     expect(await terminal.ended).toBe(130);

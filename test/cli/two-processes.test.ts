@@ -45,9 +45,9 @@ it('takes over what a killed process held while the other one waited for it', as
       ({ state, pages }) => state === 'draining' && pages > 0,
     );
     expect(held).toHaveLength(4);
-  }, 60_000);
+  }, 90_000);
   const other = startGmsi(['backfill', job], run);
-  await vi.waitFor(() => expect(other.stderr).toContain('another run holds 4 windows'), 60_000);
+  await vi.waitFor(() => expect(other.stderr).toContain('another run holds 4 windows'), 90_000);
   killed.kill('SIGKILL');
 
   expect(await other.ended).toMatchObject({ code: 0 });

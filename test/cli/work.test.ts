@@ -51,7 +51,7 @@ it('loses nothing to a kill: what the worker held moves on once its lease is ove
     const halfDrained = (await windowsOf(warehouse.db)).filter((w) => w.state === 'draining' && w.pages > 0);
     expect(halfDrained, killed.stderr).toHaveLength(4);
     expect(sandbox.stats().faults).toMatchObject({ latency: 4 });
-  }, 60_000);
+  }, 90_000);
   const other = setting.start(['work'], cli);
   await atWork(warehouse, 2);
   killed.kill('SIGKILL');
@@ -83,7 +83,7 @@ describe.each([
     ]);
     const stopped = setting.start(['work'], cli);
     expect(await gmsi(['backfill', job, '--enqueue'], cli)).toMatchObject({ code: 0 });
-    await vi.waitFor(() => expect(sandbox.stats().pages, stopped.stderr).toBeGreaterThan(8), 60_000);
+    await vi.waitFor(() => expect(sandbox.stats().pages, stopped.stderr).toBeGreaterThan(8), 90_000);
     stopped.kill(signal);
     expect(await stopped.ended).toMatchObject({ code });
     sandbox.script([]);
@@ -115,7 +115,7 @@ it('shows what the workers are at: a JSON document a line, each time something h
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line));
-  await vi.waitFor(() => expect(lines(), watch.stderr).not.toHaveLength(0), 30_000);
+  await vi.waitFor(() => expect(lines(), watch.stderr).not.toHaveLength(0), 90_000);
   expect(lines()[0]).toMatchObject({ workers: 0, runs: [], queue: { waiting: 0, running: 0, retrying: 0 } });
 
   const enqueued = await gmsi(['backfill', 'shared', '--enqueue'], cli);
@@ -131,7 +131,7 @@ it('shows what the workers are at: a JSON document a line, each time something h
     expect(last.runs).toMatchObject([
       { job: 'shared', outcome: 'done', windows: { drained: 8, pending: 0 } },
     ]);
-  }, 30_000);
+  }, 90_000);
   watch.kill('SIGINT');
   expect(await watch.ended).toMatchObject({ code: 130 });
 });
@@ -195,7 +195,7 @@ async function aSetting() {
 async function atWork({ db }: TestWarehouse, workers: number): Promise<void> {
   await vi.waitFor(
     async () => expect(await db.selectFrom('workers').select('worker_id').execute()).toHaveLength(workers),
-    30_000,
+    90_000,
   );
 }
 
@@ -203,5 +203,5 @@ async function runIsOver({ db }: TestWarehouse, workers: readonly Running[]): Pr
   await vi.waitFor(async () => {
     const runs = await db.selectFrom('runs').select(['outcome']).execute();
     expect(runs, workers.map(({ stderr }) => stderr).join('')).toEqual([{ outcome: 'done' }]);
-  }, 60_000);
+  }, 90_000);
 }

@@ -11,7 +11,7 @@ async function addressOf(worker: Running): Promise<{ url: string }> {
     const line = worker.stderr.split('\n').find((entry) => entry.includes('serving /metrics'));
     expect(line, worker.stderr).toBeDefined();
     return JSON.parse(line!);
-  }, 60_000);
+  }, 90_000);
 }
 
 it('gmsi work can be watched: what it has done is what the sandbox has seen, and it is ready until it is stopped', async () => {
@@ -27,7 +27,7 @@ it('gmsi work can be watched: what it has done is what the sandbox has seen, and
     await vi.waitFor(async () => {
       const runs = await warehouse.db.selectFrom('runs').select('outcome').execute();
       expect(runs, worker.stderr).toEqual([{ outcome: 'done' }]);
-    }, 60_000);
+    }, 90_000);
 
     const { pages, byRoute } = sandbox.stats();
     // What the warehouse knows is read anew every ten seconds.
@@ -36,7 +36,7 @@ it('gmsi work can be watched: what it has done is what the sandbox has seen, and
         gmsi_workers: 1,
         'gmsi_job_lag_seconds{job_name="job"}': 0,
       });
-    }, 30_000);
+    }, 90_000);
     const samples = await scrape(address);
     expect(byLabel(samples, 'gmsi_requests_total', 'feed')['gmsi-headlines']).toBe(
       byRoute['/v1/headlines/feed/historical/gmsi/:country'],
