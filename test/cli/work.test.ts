@@ -21,7 +21,10 @@ it('drains a job between four workers, each page asked for by one of them; only 
 
   const enqueued = await gmsi(['backfill', 'shared', '--enqueue', '--json'], cli);
   expect(enqueued).toMatchObject({ code: 0 });
-  expect(JSON.parse(enqueued.stdout)).toEqual({ jobs: [{ job: 'shared', run: 1, windows: 8 }], workers: 4 });
+  expect(JSON.parse(enqueued.stdout)).toMatchObject({
+    jobs: [{ job: 'shared', run: 1, windows: 8 }],
+    workers: 4,
+  });
   await runIsOver(warehouse, workers);
 
   for (const worker of workers) worker.kill('SIGTERM');
