@@ -8,6 +8,8 @@ describe('serviceAddress', () => {
     ['https://api.example.com/', '/v1'],
     ['https://api.example.com/v1', '/v1'],
     ['https://api.example.com/v1/', '/v1'],
+    ['https://api.example.com/v1/v1', '/v1'],
+    ['https://api.example.com/V1/', '/v1'],
     ['https://api.example.com/data/v1', '/data/v1'],
     ['https://api.example.com/data', '/data/v1'],
   ])('reads %s with or without its version and slash', (baseUrl, prefix) => {
