@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import {
   namedDatabaseError,
@@ -10,6 +11,8 @@ import { withWarehouseRetries } from './warehouse-retries.ts';
 
 /** How often a write may fail by what may be its own fault. What else fails meanwhile (nobody answers) does not count. */
 const triesOf = { cutOff: 3, tooSlow: 8 };
+/** How long this process writes nothing before a last try, in milliseconds: so that whatever else went on has passed. */
+const quietMs = 1_000;
 
 /**
  * Runs work that writes rows (see `writeTransaction`) again as `withWarehouseRetries` does, and while others hold locks.
@@ -28,7 +31,11 @@ export function withWriteRetries<T>(
   const since = performance.now();
   return withWarehouseRetries(async (attempt) => {
     try {
-      return await inTurn(failed.cutOff === triesOf.cutOff - 1, () => work(attempt));
+      if (failed.cutOff < triesOf.cutOff - 1) return await inTurn(false, () => work(attempt));
+      return await inTurn(true, async () => {
+        await sleep(quietMs);
+        return work(attempt);
+      });
     } catch (error) {
       const named = namedDatabaseError(error);
       if (named instanceof WriteCutOff && ++failed.cutOff === triesOf.cutOff) throw brokenOff(named);
