@@ -8,7 +8,7 @@ import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { namedDatabaseError } from '../../src/warehouse/errors.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { accessTo, aFolder, gmsi } from '../cli/gmsi.ts';
-import { jobFor } from '../cli/jobs.ts';
+import { jobFor, quarter } from '../cli/jobs.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { aPgBouncer, hasPgBouncer } from '../support/pgbouncer.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
@@ -131,9 +131,9 @@ test('every command works in a database with odd settings', async () => {
   await using warehouse = await aWarehouse();
   await sql.raw(traps).execute(warehouse.db);
   await setOddly(warehouse);
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 2 });
+  await using sandbox = await startSandbox({ limits: null });
   await using folder = await aFolder();
-  await folder.write('job.yaml', jobFor({ ...scope, to: '2026-10-31' }));
+  await folder.write('job.yaml', jobFor(quarter));
   const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   for (const args of [
     ['doctor'],
