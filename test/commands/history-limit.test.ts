@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Temporal } from 'temporal-polyfill';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { backfillCommand } from '../../src/commands/backfill.ts';
 import { lookupsCommand } from '../../src/commands/lookups.ts';
@@ -14,8 +15,15 @@ import { heldBy, servedBy } from '../support/truth.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 import { runCommand } from './run-command.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
-const wanted = 'countries: [US, DE]\ntopics: [Inflation-Food]\nstart_date: 2024-01-01\nend_date: today\n';
+// The day is today's: no day is covered while the clocks of the database and of the run are days apart.
+const now = new Date();
+const clock = () => now;
+const today = Temporal.PlainDate.from(now.toISOString().slice(0, 10));
+const before = (reach: Temporal.DurationLike) => today.subtract(reach).toString();
+const start = before({ days: 1000 });
+const limit = before({ days: 100 });
+const wanted = `countries: [US, DE]\ntopics: [Inflation-Food]\nstart_date: ${start}\nend_date: today\n`;
+const learned = JSON.stringify({ answered: limit, refused: before({ days: 101 }), asked_on: `${today}` });
 
 let folder: string;
 let warehouse: TestWarehouse;
@@ -24,7 +32,6 @@ let sandbox: Sandbox;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gmsi-jobs-'));
   warehouse = await aWarehouse();
-  // Answers from 2026-08-12 on.
   sandbox = await startSandbox({ limits: null, clock, historyLimitDays: 100, volume: 0.1 });
   await run((session) => lookupsCommand(session, { parameter: 'keywords' }));
 });
@@ -36,7 +43,7 @@ afterEach(async () => {
 });
 
 const run = (command: (session: Session) => Promise<number>, json = false) =>
-  runCommand({ warehouse, sandbox, json }, command);
+  runCommand({ warehouse, sandbox, json, clock }, command);
 
 async function aFile(more: string): Promise<string> {
   const path = join(folder, 'job.yaml');
@@ -64,52 +71,42 @@ async function expectNamed(path: string, line: string, historyLimit: object): Pr
 }
 
 it('from the job file ends runs well, and is named in every plan and result', async () => {
-  const path = await aFile('history_limit: 2026-08-12\n');
+  const path = await aFile(`history_limit: ${limit}\n`);
   const requests = watchRequests(sandbox);
-  const line = '2026-08-12, from the job file: 954 days before it are not asked for';
-  await expectNamed(path, line, { firstDay: '2026-08-12', by: 'job', days: 954 });
-  expect(requests.every(({ query }) => (query.start_date ?? '2026-08-12') >= '2026-08-12')).toBe(true);
-  const loaded = {
-    countries: ['US', 'DE'],
-    topics: ['Inflation-Food'],
-    from: '2026-08-12',
-    to: '2026-11-20',
-  };
+  const line = `${limit}, from the job file: 900 days before it are not asked for`;
+  await expectNamed(path, line, { firstDay: limit, by: 'job', days: 900 });
+  expect(requests.every(({ query }) => (query.start_date ?? limit) >= limit)).toBe(true);
+  const loaded = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: limit, to: `${today}` };
   expect(await heldBy(warehouse.db, loaded)).toEqual(servedBy(sandbox, loaded));
 });
 
 it('from the job file may be a time before today', async () => {
-  const line = '2026-08-20, from the job file: 962 days before it are not asked for';
-  await expectNamed(await aFile('history_limit: P3M\n'), line, {
-    firstDay: '2026-08-20',
-    by: 'job',
-    days: 962,
-  });
+  const firstDay = before({ weeks: 10, days: 5 });
+  const line = `${firstDay}, from the job file: 925 days before it are not asked for`;
+  await expectNamed(await aFile('history_limit: P10W5D\n'), line, { firstDay, by: 'job', days: 925 });
 });
 
 it('that a probe has learned is named as such', async () => {
-  const value = JSON.stringify({ answered: '2026-08-12', refused: '2026-08-11', asked_on: '2026-11-20' });
-  const fact = { feed: 'gmsi-headlines', fact: 'history_limit', value, evidence: 'a test' };
+  const fact = { feed: 'gmsi-headlines', fact: 'history_limit', value: learned, evidence: 'a test' };
   await warehouse.db.insertInto('learned_facts').values(fact).execute();
-  const line = '2026-08-12, as a probe has learned: 954 days before it are not asked for';
-  await expectNamed(await aFile(''), line, { firstDay: '2026-08-12', by: 'probe', days: 954 });
+  const line = `${limit}, as a probe has learned: 900 days before it are not asked for`;
+  await expectNamed(await aFile(''), line, { firstDay: limit, by: 'probe', days: 900 });
 });
 
 it('that lies after a fixed end asks for nothing, and says so', async () => {
-  const value = JSON.stringify({ answered: '2026-08-12', refused: '2026-08-11', asked_on: '2026-11-20' });
-  const fact = { feed: 'gmsi-headlines', fact: 'history_limit', value, evidence: 'a test' };
+  const fact = { feed: 'gmsi-headlines', fact: 'history_limit', value: learned, evidence: 'a test' };
   await warehouse.db.insertInto('learned_facts').values(fact).execute();
   const path = join(folder, 'old.yaml');
-  await writeFile(path, wanted.replace('end_date: today', 'end_date: 2024-12-31'));
+  await writeFile(path, wanted.replace('end_date: today', `end_date: ${before({ days: 501 })}`));
   const requests = watchRequests(sandbox);
   const { output, code } = await run(commands(path).backfill);
   expect(output).toContain('old: nothing is asked for');
   expect(output).toContain(
-    'history limit 2026-08-12, as a probe has learned: 366 days before it are not asked for',
+    `history limit ${limit}, as a probe has learned: 500 days before it are not asked for`,
   );
   expect(code).toBe(0);
   await expect(run(commands(path).plan)).rejects.toThrow(
-    'Nothing of old is asked for: history limit 2026-08-12',
+    `Nothing of old is asked for: history limit ${limit}`,
   );
   expect(requests).toEqual([]);
 });

@@ -14,7 +14,12 @@ export interface Printed {
 
 /** Runs a command in this process, as the command line would, and takes what it prints. */
 export async function runCommand(
-  { warehouse, sandbox, json = false }: { warehouse: TestWarehouse; sandbox: Sandbox; json?: boolean },
+  {
+    warehouse,
+    sandbox,
+    json = false,
+    clock = () => new Date('2026-11-20T12:00:00Z'),
+  }: { warehouse: TestWarehouse; sandbox: Sandbox; json?: boolean; clock?: () => Date },
   command: (session: Session) => Promise<number>,
 ): Promise<Printed> {
   const { log, lines } = aLog();
@@ -31,7 +36,7 @@ export async function runCommand(
       leaseSeconds: 30,
     },
     log,
-    clock: () => new Date('2026-11-20T12:00:00Z'),
+    clock,
     stop: new AbortController().signal,
     json,
     progress: 'none',
