@@ -8,6 +8,7 @@ import { accessTo, aFolder, gmsi } from './gmsi.ts';
 import { jobFor, quarter } from './jobs.ts';
 
 const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+const hasPsql = spawnSync('psql', ['--version']).status === 0;
 const hasScript = spawnSync('script', ['--version']).stdout?.includes('util-linux') ?? false;
 
 describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-linux)', () => {
@@ -84,6 +85,22 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     expect(terminal.written).toContain('\rjob: counting days and windows, 6,790 series');
     expect(screenAfter(terminal.written, 80).join('\n')).not.toContain('counting');
   });
+
+  it.skipIf(!hasPsql)(
+    'shows nothing of psql that the terminal would obey (skipped without psql)',
+    async () => {
+      await using folder = await aFolder();
+      await using warehouse = await aWarehouse();
+      // What psql itself takes out is only what comes in rows.
+      const hostile = 'chr(27) || chr(7) || chr(155) || chr(8238)';
+      const statements = `do $a$ begin raise notice $$a%b$$, ${hostile}; end $a$; select $$c$$ || chr(8238) || $$d$$ as e`;
+      const setting = { cwd: folder.path, env: { DATABASE_URL: warehouse.url } };
+      const terminal = startOnTerminal(['psql', '-c', statements], 80, setting);
+      expect(await terminal.ended).toBe(0);
+      expect(terminal.written).toMatch(/ab\r?\n[\s\S]*cd/);
+      expect(terminal.written).not.toMatch(/(?![\r\n])[\p{Cc}\p{Cf}]/u);
+    },
+  );
 
   it('leaves no progress behind when it is interrupted twice', async () => {
     await using folder = await aFolder();

@@ -39,6 +39,12 @@ begin
   execute format('copy (select %L) to %L', running[1] || ' ' || running[3],
     current_setting('data_directory') || '/${watchedName}');
   raise notice 'watching';
+  -- Whoever has begun this is about to use the server, unless killed before.
+  for tries in 1 .. 50 loop
+    exit when exists (select from pg_locks where locktype = 'advisory' and objid = ${inUse} and granted);
+    commit;
+    perform pg_sleep(0.2);
+  end loop;
   while not pg_try_advisory_lock(${inUse}) loop
     commit;
     perform pg_sleep(1);
@@ -70,12 +76,10 @@ export async function holdServer(address: ServerAddress, name: string): Promise<
     const again = isReleased ? undefined : await holdUnlessGone(address);
     if (again === undefined) return;
     holder = again.once('end', holdAgain);
-    await stopWhenUnused(address).catch(() => {});
     if (isReleased) await holder.end();
   };
   try {
     await makeDatabase(holder, name);
-    await stopWhenUnused(address);
   } catch (error) {
     await holder.end().catch(() => {});
     throw error;
@@ -118,7 +122,9 @@ async function holdUnlessGone(address: ServerAddress): Promise<pg.Client | undef
   return undefined;
 }
 
+/** First sees to the session that watches: at no moment is there a user without it. */
 async function hold(address: ServerAddress): Promise<pg.Client> {
+  await stopWhenUnused(address);
   const holder = await connect(address, 'gmsi (in use)');
   try {
     await holder.query('select pg_advisory_lock_shared($1)', [inUse]);
