@@ -116,6 +116,34 @@ describe('records that were rejected', () => {
     );
   });
 
+  it('stay as they are where all that is kept of them is that they were too large', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await using swelling = await aRewritingProxy(sandbox, ({ data, ...page }) => ({
+      ...page,
+      data: data.map((record, index) => (index === 0 ? { ...record, rest: 'x'.repeat(5000) } : record)),
+    }));
+    const { db } = warehouse;
+    const small = aJobFor(scope, { ...exactDays, service: { ...exactDays.service, max_record_bytes: 4000 } });
+    const { totals } = await runBackfill({ job: small, db, sandbox: swelling, clock });
+    expect(totals.records_rejected).toBeGreaterThan(0);
+    const before = await db.selectFrom('rejected_records').selectAll().orderBy('record_hash').execute();
+    expect(before[0]).toMatchObject({
+      reason: expect.stringMatching(
+        /^larger than a record may be \(service\.max_record_bytes\): \d+ bytes of JSON with \d+ values$/,
+      ),
+      record: {
+        ...{ digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/), bytes: expect.any(Number) },
+        begins: expect.stringMatching(/^\{"/),
+      },
+    });
+    const result = await replayAll(db, {});
+    expect(result).toMatchObject({ rows: 0, stillRejected: { [before[0]!.reason]: expect.any(Number) } });
+    expect(await db.selectFrom('rejected_records').selectAll().orderBy('record_hash').execute()).toEqual(
+      before,
+    );
+  });
+
   it('are replayed for the series of a job alone', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock });
