@@ -36,7 +36,7 @@ export function connect(
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool: preparing(pool) }) }).withSchema('gmsi');
 }
 
-/** The connections alone, for what does not speak Kysely. It must not be behind a pooler that pools transactions. */
+/** The connections alone, for what does not speak Kysely. Behind a pooler they have the settings of its own connections. */
 export function openPool(
   address: Exclude<WarehouseAddress, { kind: 'embedded' }>,
   connections: number,
