@@ -20,6 +20,7 @@ export interface PsqlOptions {
 
 /** How often to look whether the server at the printed address is still there, in milliseconds. */
 const checkInterval = 2_000;
+const recovering = '57P03';
 
 /**
  * `gmsi psql`: psql on the warehouse in use. Where there is no psql, statements are run without it. With `--address`, the
@@ -57,19 +58,24 @@ async function keepOpen(session: Session, { db, url, description }: OpenWarehous
   print(`${url?.reveal() ?? 'the PG* variables of this environment'}\n`);
   if (session.config.warehouse.kind !== 'embedded') return exitCodes.done;
   printError(`${description} runs at this address until Ctrl-C.\n`);
+  let failures = 0;
   while (!session.stop.aborted) {
     await sleep(checkInterval, undefined, { signal: session.stop }).catch(() => {});
-    if (!session.stop.aborted) await answers(db);
+    if (session.stop.aborted) break;
+    const failure = await whyNoAnswer(db);
+    // A process of the server that crashes breaks every connection once, and the server recovers.
+    failures = failure === undefined || failure.code === recovering ? 0 : failures + 1;
+    if (failures > 1) throw namedDatabaseError(failure);
   }
   return exitCodes.done;
 }
 
-/** @throws WarehouseUnavailable where the server is gone */
-async function answers(db: Warehouse): Promise<void> {
+async function whyNoAnswer(db: Warehouse): Promise<{ readonly code?: string } | undefined> {
   try {
     await sql`select`.execute(db);
+    return undefined;
   } catch (error) {
-    throw namedDatabaseError(error);
+    return error as { code?: string };
   }
 }
 

@@ -89,7 +89,7 @@ describe.skipIf(!hasProc)('the server does not outlive its last user (skipped wi
       const client = await connected(user);
       const { rows } = await client.query('select pg_backend_pid() as pid');
       process.kill(rows[0].pid, 'SIGKILL');
-      await vi.waitFor(async () => expect(await sessions(user)).toBe(1), 60_000);
+      await vi.waitFor(async () => expect(await sessions(user), user.stderr).toBe(1), 60_000);
 
       user.kill(signal);
       await user.ended;
