@@ -160,7 +160,7 @@ test('nothing is started again that would end the same', () => {
 });
 
 test('whoever stops a worker gives it longer than it waits for requests under way', () => {
-  const grace = Number(/graceOnStop = (\d+)_000/.exec(read('src/pipeline/open-load.ts'))![1]);
+  const grace = Number(/const grace = (\d+)_000/.exec(read('src/pipeline/open-load.ts'))![1]);
   const given = [
     ...pods.map(({ spec }) => spec.terminationGracePeriodSeconds),
     Number(/^TimeoutStopSec=(\d+)$/m.exec(common)![1]),
