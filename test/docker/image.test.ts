@@ -25,7 +25,8 @@ describe.skipIf(!hasEngine)('the image (needs an engine: npm run test:containers
     network = await aNetwork();
     const { start } = network;
     const postgres = await start(
-      ['--env=POSTGRES_PASSWORD=chosen'],
+      // An image without a language of its own would make a database that is not in UTF8.
+      ['--env=POSTGRES_PASSWORD=chosen', '--env=LANG=C.UTF-8'],
       [process.env.POSTGRES_IMAGE ?? 'postgres:18'],
     );
     const sandbox = await start(confined, [image, 'sandbox', '--host', '0.0.0.0', '--unlimited']);

@@ -31,7 +31,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const template = `gmsi_template_${process.pid}_${Date.now()}`;
   const admin = new pg.Client({ connectionString: server.url });
   await admin.connect();
-  await admin.query(`create database ${template}`);
+  await admin.query(`create database ${template} template template0 encoding 'UTF8'`);
   const url = new URL(server.url);
   url.pathname = `/${template}`;
   const warehouse = connect({ kind: 'url', url: new Secret(url.href) }, 1);

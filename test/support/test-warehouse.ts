@@ -23,7 +23,7 @@ export async function aCloneOf({ db, url }: TestWarehouse): Promise<TestWarehous
 
 /** A database without a schema, for tests of migrations. */
 export async function anEmptyDatabase(): Promise<TestWarehouse> {
-  return aDatabase('', 6);
+  return aDatabase("template template0 encoding 'UTF8'", 6);
 }
 
 async function aDatabase(from: string, connections: number): Promise<TestWarehouse> {
