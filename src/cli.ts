@@ -32,7 +32,7 @@ process.on('exit', () => {
   printError(`gmsi: The result cannot be written to standard output: ${cause.message}\n`);
   process.exitCode ||= exitCodes.incomplete;
 });
-// What nobody has foreseen is told as every other error is, not as Node.js would.
+// Prints an error that nobody has foreseen as every other error, not as Node.js would.
 process.on('uncaughtException', (error) => {
   printError(explain(error, process.argv.includes('--verbose')));
   process.exit(exitCodes.incomplete);
