@@ -1,8 +1,12 @@
 import { defineConfig } from 'vitest/config';
 
+// What takes minutes to say more about a promise that a quick test holds already: kills at random, long properties, images.
+const soak = ['test/**/*.soak.test.ts'];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    // Test files of one worker share its modules: loading them anew for each file took a tenth of the whole run.
+    isolate: false,
     globalSetup: ['test/support/global-setup.ts'],
     // The pipeline's tests run real processes against a real server on what may be two cores; they wait more than they work.
     maxWorkers: 3,
@@ -13,5 +17,9 @@ export default defineConfig({
     // A shared CI machine can starve a process for longer than any test should wait. Retries show in the report.
     retry: process.env.CI ? 1 : 0,
     expect: { poll: { timeout: 20_000 } },
+    projects: [
+      { extends: true, test: { name: 'test', include: ['test/**/*.test.ts'], exclude: soak } },
+      { extends: true, test: { name: 'soak', include: soak } },
+    ],
   },
 });

@@ -4,7 +4,7 @@ import { run } from './processes.ts';
 import type { BenchServer } from './server.ts';
 import type { Verdict } from './statistics.ts';
 
-const asker = fileURLToPath(new URL('asker.mjs', import.meta.url));
+const asker = fileURLToPath(new URL('asker.ts', import.meta.url));
 const perSecond = 25;
 const burst = 50;
 const seconds = 20;
@@ -24,7 +24,7 @@ async function measure(server: BenchServer, processes: number): Promise<Verdict[
     return false;
   };
   sandbox.script([{ kind: 'latency', match: note }]);
-  const args = [asker, sandbox.url, await server.aWarehouse(), `${warmUp + seconds}`];
+  const args = ['--import', 'tsx', asker, sandbox.url, await server.aWarehouse(), `${warmUp + seconds}`];
   const ended = await Promise.all(Array.from({ length: processes }, () => run(args, {})));
   if (ended.some(({ code }) => code !== 0)) throw new Error('an asker failed');
 

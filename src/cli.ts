@@ -1,29 +1,15 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8';
 import { Command, CommanderError, Option } from 'commander';
-import type { Session } from './compose.ts';
-import { readConfig } from './config.ts';
+import type { GlobalOptions, Command as GmsiCommand } from './commands/run-command.ts';
 import { ConfigError } from './errors.ts';
 import { exitCodeOf, exitCodes, explain } from './exit.ts';
-import { stopOnSignals } from './interrupt.ts';
-import { createLog } from './log.ts';
-import { startTracing } from './telemetry/tracing.ts';
-import { errorOutput, outputFailure, print, printError, surviveClosedOutput } from './terminal/print.ts';
-import { StatusLine } from './terminal/status-line.ts';
-import { version } from './version.ts';
+import { version } from './package.ts';
+import { outputFailure, print, printError, surviveClosedOutput } from './terminal/print.ts';
 
 // Pages are large and soon done with. Left to itself V8 lets its heap grow to several times what is in use before it
 // collects them: a third more memory, for no time worth speaking of (docs/benchmarks.md).
 setFlagsFromString('--heap-growing-percent=100');
-
-/** A command: does its work, prints its result, answers with the exit code. */
-export type Run<Args extends unknown[]> = (session: Session, ...args: Args) => Promise<number>;
-
-interface GlobalOptions {
-  readonly json?: boolean;
-  readonly quiet?: boolean;
-  readonly verbose?: boolean;
-}
 
 surviveClosedOutput();
 process.on('exit', () => {
@@ -49,28 +35,12 @@ const program = new Command('gmsi')
   .configureOutput({ writeOut: print, writeErr: printError, outputError: () => {} })
   .exitOverride();
 
-/** Loads a command once it is asked for, gives it its session and takes its exit code. */
-function runs<Args extends unknown[]>(load: () => Promise<Run<Args>>, { readable = false } = {}) {
+/** Loads a command and what every command needs once it is asked for: `--help` and `--version` need neither. */
+function runs<Args extends unknown[]>(load: () => Promise<GmsiCommand<Args>>, { readable = false } = {}) {
   return async (...given: unknown[]) => {
     const args = given.slice(0, -1) as Args;
-    const { json = false, quiet = false, verbose = false } = program.opts<GlobalOptions>();
-    const config = readConfig();
-    const screen = errorOutput.isTTY ? new StatusLine(errorOutput) : undefined;
-    process.once('exit', () => screen?.clear());
-    const level = verbose ? 'debug' : quiet && config.logLevel === 'info' ? 'warn' : config.logLevel;
-    const log = createLog({
-      level,
-      readable: readable || screen !== undefined,
-      ...(screen && { to: screen }),
-    });
-    for (const warning of config.warnings) log.warn(warning);
-    const session: Session = {
-      ...{ config, log, json, clock: () => new Date(), stop: stopOnSignals(screen ?? errorOutput) },
-      progress: quiet ? 'none' : (screen ?? 'lines'),
-    };
-    await using _tracing = await startTracing({ isOn: config.tracing, log });
-    const run = await load();
-    process.exitCode = await run(session, ...args);
+    const { runCommand } = await import('./commands/run-command.ts');
+    process.exitCode = await runCommand(await load(), args, program.opts<GlobalOptions>(), readable);
   };
 }
 

@@ -26,11 +26,11 @@ const allowed: Record<string, readonly string[]> = {
   // Pure: what there is in the service, what a job asks for, which days that makes.
   feeds: ['errors.ts', 'nearest.ts'],
   window: ['type job/job.ts'],
-  job: ['errors.ts', 'nearest.ts', 'secret.ts', 'type feeds/feed.ts'],
+  job: ['errors.ts', 'nearest.ts', 'package.ts', 'secret.ts', 'type feeds/feed.ts'],
   api: ['errors.ts', 'say-if-slow.ts', 'type secret.ts', 'type job/job.ts'],
   // `window-state.ts` is the table of states that SQL and the pipeline share.
   warehouse: [
-    ...['errors.ts', 'make-folder.ts', 'secret.ts', 'version.ts', 'type config.ts'],
+    ...['errors.ts', 'make-folder.ts', 'secret.ts', 'package.ts', 'type config.ts'],
     ...['type api/', 'type feeds/feed.ts', 'window/window-state.ts', 'window/request-range.ts'],
   ],
   pipeline: [
@@ -42,7 +42,7 @@ const allowed: Record<string, readonly string[]> = {
     ...[
       'errors.ts',
       'make-folder.ts',
-      'version.ts',
+      'package.ts',
       'warehouse/queries/export-rows.ts',
       'warehouse/errors.ts',
     ],
@@ -50,7 +50,7 @@ const allowed: Record<string, readonly string[]> = {
   ],
   // Finds what is wrong in the warehouse; all of its SQL is in jobs/checks.
   check: [
-    ...['errors.ts', 'nearest.ts', 'type feeds/feed.ts'],
+    ...['errors.ts', 'nearest.ts', 'package.ts', 'type feeds/feed.ts'],
     ...['warehouse/queries/run-check.ts', 'type warehouse/connect.ts'],
   ],
   // Decides when and where the pipeline's stages run; what a stage does is the pipeline's.
@@ -64,7 +64,7 @@ const allowed: Record<string, readonly string[]> = {
   telemetry: [
     ...[
       'errors.ts',
-      'version.ts',
+      'package.ts',
       'type config.ts',
       'type log.ts',
       'type secret.ts',

@@ -1,12 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { ConfigError } from '../errors.ts';
 import { knownNames } from '../nearest.ts';
+import { inPackage } from '../package.ts';
 import { type Check, parseCheck } from './check-file.ts';
 
 /** The checks that come with the program. */
-export const builtIn = fileURLToPath(new URL('../../jobs/checks', import.meta.url));
+export const builtIn = inPackage('jobs/checks');
 
 export interface CheckPlaces {
   readonly cwd: string;

@@ -1,7 +1,7 @@
-import { fileURLToPath } from 'node:url';
 import { openWarehouse, readJobs, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodeOfOutcome, exitCodes } from '../exit.ts';
+import { inPackage } from '../package.ts';
 import { startSandbox } from '../sandbox/index.ts';
 import { Secret } from '../secret.ts';
 import { print, printJson } from '../terminal/print.ts';
@@ -12,7 +12,7 @@ import { backfillRunner } from './backfill.ts';
 import { runJob } from './run-jobs.ts';
 import { describeSummary } from './run-summary.ts';
 
-const job = fileURLToPath(new URL('../../jobs/demo.yaml', import.meta.url));
+const job = inPackage('jobs/demo.yaml');
 const key = 'demo-key';
 const question = { country: 'US', topic: 'Inflation-Food', from: '2025-01-01', to: '2025-12-31' };
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { version } from '../version.ts';
+import { version } from '../package.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
 import { type ExportScope, inOneState, rowsOf } from '../warehouse/queries/export-rows.ts';

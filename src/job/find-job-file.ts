@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { ConfigError } from '../errors.ts';
 import { nearest } from '../nearest.ts';
+import { inPackage } from '../package.ts';
 
 const endings = ['.yaml', '.yml'];
 /** The job files that the package brings. */
-const examples = fileURLToPath(new URL('../../jobs', import.meta.url));
+const examples = inPackage('jobs');
 
 /** A job file as found: its path as it is told to people, its text, and its name without folder and ending. */
 export interface JobFileText {

@@ -2,8 +2,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { ClientEvent } from '../api/client.ts';
 import { requestOutcomes } from '../api/outcome.ts';
 import { catalog } from '../feeds/catalog.ts';
+import { version } from '../package.ts';
 import { type LoadEvent, stages } from '../pipeline/load.ts';
-import { version } from '../version.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { feedOfPath, lookups } from './feed-of-path.ts';
 

@@ -1,6 +1,6 @@
 import { context, DiagLogLevel, diag, trace } from '@opentelemetry/api';
 import type { Log } from '../log.ts';
-import { version } from '../version.ts';
+import { version } from '../package.ts';
 import { inTime } from './in-time.ts';
 
 /** How long the last spans may take on their way, in milliseconds: a collector that is gone must not hold the end up. */

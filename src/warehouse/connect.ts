@@ -3,7 +3,7 @@ import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sq
 import pg from 'pg';
 import type { WarehouseAddress } from '../config.ts';
 import { ConfigError } from '../errors.ts';
-import { version } from '../version.ts';
+import { version } from '../package.ts';
 import { missesPartition, namedDatabaseError } from './errors.ts';
 import { firstAnswer, postgresSocket } from './first-answer.ts';
 import { inOurSettings, prepareSession } from './session-settings.ts';

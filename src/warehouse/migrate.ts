@@ -1,12 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { type Migration, type MigrationInfo, Migrator, sql } from 'kysely';
 import { ConfigError } from '../errors.ts';
+import { inPackage } from '../package.ts';
 import type { Warehouse } from './connect.ts';
 import { namedDatabaseError } from './errors.ts';
 import { readStanding } from './queries/health.ts';
 
-const folder = fileURLToPath(new URL('../../migrations/', import.meta.url));
+const folder = inPackage('migrations');
 
 /**
  * Brings the warehouse to the newest schema, in one transaction under an advisory lock: of processes that start at
@@ -87,7 +88,7 @@ async function readMigrations(): Promise<Record<string, Migration>> {
     if (!file.endsWith('.sql')) continue;
     migrations[file.slice(0, -'.sql'.length)] = {
       up: async (db) => {
-        await sql.raw(await readFile(`${folder}${file}`, 'utf8')).execute(db);
+        await sql.raw(await readFile(join(folder, file), 'utf8')).execute(db);
         await sql.raw(regrant).execute(db);
       },
     };

@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { exitCodes } from '../../src/exit.ts';
 import { catalog, retired } from '../../src/feeds/catalog.ts';
 import { readJob } from '../../src/job/read-job.ts';
-import { version } from '../../src/version.ts';
+import { version } from '../../src/package.ts';
 
 interface Port {
   readonly name: string;

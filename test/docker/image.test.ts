@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { exitCodes } from '../../src/exit.ts';
-import { version } from '../../src/version.ts';
+import { version } from '../../src/package.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aNetwork, baseImage, buildImage, docker, hasEngine, type Network, tryDocker } from './engine.ts';

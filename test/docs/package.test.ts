@@ -32,8 +32,8 @@ describe('the package', () => {
   it('holds the program, the migrations, the sandbox for other projects, and a job for each feed', () => {
     for (const path of [
       'dist/cli.js',
-      'dist/sandbox/index.js',
-      'dist/sandbox/index.d.ts',
+      'dist/sandbox.js',
+      'dist/types/sandbox/index.d.ts',
       'jobs/demo.yaml',
       'README.md',
     ])

@@ -48,7 +48,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 /** Tests that run the program as a process must not meet an older one in `dist`; types are `npm run check`'s affair. */
 async function build(): Promise<void> {
-  await promisify(execFile)('npm', ['run', 'build', '--', '--noCheck'], {
+  await promisify(execFile)('npm', ['run', 'build'], {
     cwd: new URL('../..', import.meta.url),
   });
 }

@@ -1,0 +1,46 @@
+import type { Session } from '../compose.ts';
+import { readConfig } from '../config.ts';
+import { stopOnSignals } from '../interrupt.ts';
+import { createLog } from '../log.ts';
+import { startTracing } from '../telemetry/tracing.ts';
+import { errorOutput } from '../terminal/print.ts';
+import { StatusLine } from '../terminal/status-line.ts';
+
+/** A command: does its work, prints its result, answers with the exit code. */
+export type Command<Args extends unknown[]> = (session: Session, ...args: Args) => Promise<number>;
+
+/** The options that every command takes. */
+export interface GlobalOptions {
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
+}
+
+/**
+ * Gives a command its session: the environment, the log, the screen, the signals to stop, and tracing.
+ * @param readable log lines for a person, also if standard error is no terminal
+ */
+export async function runCommand<Args extends unknown[]>(
+  command: Command<Args>,
+  args: Args,
+  { json = false, quiet = false, verbose = false }: GlobalOptions,
+  readable: boolean,
+): Promise<number> {
+  const config = readConfig();
+  const screen = errorOutput.isTTY ? new StatusLine(errorOutput) : undefined;
+  process.once('exit', () => screen?.clear());
+  const level = verbose ? 'debug' : quiet && config.logLevel === 'info' ? 'warn' : config.logLevel;
+  const log = createLog({
+    level,
+    readable: readable || screen !== undefined,
+    ...(screen && { to: screen }),
+  });
+  for (const warning of config.warnings) log.warn(warning);
+  const session: Session = {
+    ...{ config, log, json, clock: () => new Date(), stop: stopOnSignals(screen ?? errorOutput) },
+    progress: quiet ? 'none' : (screen ?? 'lines'),
+  };
+  await using _tracing = await startTracing({ isOn: config.tracing, log });
+  // Awaited here, or tracing would end before the command does.
+  return await command(session, ...args);
+}
