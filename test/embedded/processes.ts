@@ -11,9 +11,10 @@ export function processesIn(folder: string): number[] {
   });
 }
 
-/** The programs, other than Node.js, whose environment holds one of these texts. */
-export function programsThatSee(texts: readonly string[]): string[] {
+/** The programs, other than Node.js, whose environment holds one of these texts. @param others processes to leave out */
+export function programsThatSee(texts: readonly string[], others: readonly number[]): string[] {
   return allProcesses().flatMap((pid) => {
+    if (others.includes(pid)) return [];
     // Read first: until a new process has become the program, it still shows the environment of its parent.
     const program = linkOf(pid, 'exe');
     if (program === undefined || program === process.execPath) return [];
@@ -22,7 +23,7 @@ export function programsThatSee(texts: readonly string[]): string[] {
   });
 }
 
-function allProcesses(): number[] {
+export function allProcesses(): number[] {
   return readdirSync('/proc').map(Number).filter(Number.isInteger);
 }
 

@@ -10,6 +10,7 @@ import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { useEmbeddedServer } from '../../src/warehouse/embedded/server.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
+import { copyHome } from './copy-home.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -17,6 +18,8 @@ declare module 'vitest' {
     readonly serverUrl: string;
     /** A migrated, empty database to clone. */
     readonly template: string;
+    /** The GMSI_HOME of an embedded server that was set up and is stopped, to copy. */
+    readonly embeddedHome: string;
   }
 }
 
@@ -27,7 +30,14 @@ interface Server {
 
 /** One PostgreSQL for the whole run, with a migrated template that each test file clones; and the program, built. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const [server] = await Promise.all([startServer(), build()]);
+  const homes = await mkdtemp(join(tmpdir(), 'gmsi test '));
+  // Or the server, which root does not run as root, would have to keep its data outside of it.
+  await chmod(homes, 0o755);
+  const embeddedHome = join(homes, 'to copy');
+  const [server] = await Promise.all([
+    setUpServer(embeddedHome).then(() => startServer(embeddedHome)),
+    build(),
+  ]);
   const template = `gmsi_template_${process.pid}_${Date.now()}`;
   const admin = new pg.Client({ connectionString: server.url });
   await admin.connect();
@@ -39,10 +49,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await warehouse.destroy();
   project.provide('serverUrl', server.url);
   project.provide('template', template);
+  project.provide('embeddedHome', embeddedHome);
   return async () => {
     await admin.query(`drop database ${template}`);
     await admin.end();
     await server.stop();
+    await rm(homes, { recursive: true, force: true });
   };
 }
 
@@ -53,34 +65,24 @@ async function build(): Promise<void> {
   });
 }
 
-/** `TEST_DATABASE_URL`, a container (`TEST_POSTGRES=container`, image `POSTGRES_IMAGE`), or the embedded server. */
-async function startServer(): Promise<Server> {
-  if (process.env.TEST_DATABASE_URL) return { url: process.env.TEST_DATABASE_URL, stop: async () => {} };
-  return process.env.TEST_POSTGRES === 'container' ? startContainer() : startEmbedded();
-}
-
-async function startEmbedded(): Promise<Server> {
-  const home = await mkdtemp(join(tmpdir(), 'gmsi test '));
-  // Or the server, which root does not run as root, would have to keep its data outside of it.
-  await chmod(home, 0o755);
-  const server = await useEmbeddedServer(home);
-  await withoutWaitingForTheDisk(server.url.reveal());
-  return {
-    url: server.url.reveal(),
-    stop: async () => {
-      await server[Symbol.asyncDispose]();
-      await rm(home, { recursive: true, force: true });
-    },
-  };
-}
-
-/** Databases are made and dropped by the hundred; none of them has to outlive the machine. */
-async function withoutWaitingForTheDisk(url: string): Promise<void> {
-  const admin = new pg.Client({ connectionString: url });
+/** Sets up an embedded server once for all that tests start: making its data takes seconds, copying them does not. */
+async function setUpServer(home: string): Promise<void> {
+  await using server = await useEmbeddedServer(home);
+  const admin = new pg.Client({ connectionString: server.url.reveal() });
   await admin.connect();
+  // Databases are made and dropped by the hundred; none of them has to outlive the machine.
   await admin.query('alter system set fsync = off');
-  await admin.query('select pg_reload_conf()');
   await admin.end();
+}
+
+/** `TEST_DATABASE_URL`, a container (`TEST_POSTGRES=container`, image `POSTGRES_IMAGE`), or an embedded server. */
+async function startServer(embeddedHome: string): Promise<Server> {
+  if (process.env.TEST_DATABASE_URL) return { url: process.env.TEST_DATABASE_URL, stop: async () => {} };
+  if (process.env.TEST_POSTGRES === 'container') return await startContainer();
+  const home = `${embeddedHome}, started`;
+  await copyHome(embeddedHome, home);
+  const server = await useEmbeddedServer(home);
+  return { url: server.url.reveal(), stop: async () => server[Symbol.asyncDispose]() };
 }
 
 async function startContainer(): Promise<Server> {

@@ -6,10 +6,13 @@ import { promisify } from 'node:util';
 import { findBinaries } from '../../src/warehouse/embedded/binaries.ts';
 import { sharedRoot } from '../../src/warehouse/embedded/location.ts';
 import { useEmbeddedServer } from '../../src/warehouse/embedded/server.ts';
+import { anEmbeddedHome } from './embedded-home.ts';
 
 /** A server of a test's own, which comes back at the same port when it is restarted. */
 export async function aRestartableServer() {
-  const home = await mkdtemp(join(tmpdir(), 'gmsi-restart-'));
+  const folder = await mkdtemp(join(tmpdir(), 'gmsi-restart-'));
+  const home = join(folder, 'home');
+  await anEmbeddedHome(home);
   const server = await useEmbeddedServer(home);
   const { cluster, account } = server.location;
   const { pgCtl } = findBinaries(account, () => sharedRoot(home, account));
@@ -26,8 +29,7 @@ export async function aRestartableServer() {
     start: () => control('restart'),
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
-      await rm(home, { recursive: true, force: true });
-      if (server.location.justMoved) await rm(cluster, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }
