@@ -3,6 +3,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { accessTo, aFolder, type Ended, gmsi } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 
 it('0: all is done, and done again without a request', async () => {
@@ -25,7 +26,7 @@ it('1: some windows failed, and a rerun takes them up again', async () => {
     const inNorway = ({ path }: { path: string }) => path.endsWith('/NO');
     sandbox.script([{ kind: 'refuse', status: 422, detail: 'not today', match: inNorway, times: 1 }]);
 
-    const first = await backfill();
+    const first = await backfill({}, gmsi);
     expect(first).toMatchObject({
       code: 1,
       stdout: expect.stringMatching(/not complete, 1 window left[\s\S]*1 failed/),
@@ -70,7 +71,7 @@ it('75: the budget is spent, to the request, and a rerun with more goes on from 
   await withJob(
     { budget: { requests_per_month: 30, reserve: 10 } },
     async ({ sandbox, warehouse, backfill, change }) => {
-      const stopped = await backfill();
+      const stopped = await backfill({}, gmsi);
       expect(stopped).toMatchObject({
         code: 75,
         stdout: expect.stringContaining('stopped at the request budget'),
@@ -93,7 +94,7 @@ it('the worst of several jobs', async () => {
     const good = await folder.write('good.yaml', jobFor({ ...small, countries: ['US'] }));
     const bad = await folder.write('bad.yaml', jobFor({ ...small, countries: ['NO'] }));
     sandbox.script([{ kind: 'refuse', match: ({ path }) => path.endsWith('/NO'), times: 2 }]);
-    const both = await gmsi(['backfill', bad, good, '--json'], run);
+    const both = await gmsiHere(['backfill', bad, good, '--json'], run);
     expect(both.code).toBe(1);
     expect(JSON.parse(both.stdout).jobs).toMatchObject([
       { job: 'bad', outcome: 'incomplete' },
@@ -107,7 +108,7 @@ interface Bench {
   readonly warehouse: TestWarehouse;
   readonly folder: Awaited<ReturnType<typeof aFolder>>;
   readonly run: { cwd: string; env: Record<string, string> };
-  readonly backfill: (env?: Record<string, string>) => Promise<Ended>;
+  readonly backfill: (env?: Record<string, string>, start?: typeof gmsi) => Promise<Ended>;
   readonly change: (overrides: object) => Promise<unknown>;
 }
 
@@ -117,12 +118,12 @@ async function withJob(
   options: { badKeyStatus?: 401 | 403 } = {},
 ): Promise<void> {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, ...options });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.3, ...options });
   await using warehouse = await aWarehouse();
   const change = (to: object) => folder.write('jobs/job.yaml', jobFor(quarter, { step: 'P30D', ...to }));
   await change(overrides);
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-  const backfill = (env: Record<string, string> = {}) =>
-    gmsi(['backfill', 'job'], { ...run, env: { ...run.env, ...env } });
+  const backfill = (env: Record<string, string> = {}, start = gmsiHere) =>
+    start(['backfill', 'job'], { ...run, env: { ...run.env, ...env } });
   await test({ sandbox, warehouse, folder, run, backfill, change });
 }

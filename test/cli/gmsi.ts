@@ -11,7 +11,8 @@ import type { TestWarehouse } from '../support/test-warehouse.ts';
 // Whoever imports this starts processes, each of which takes a second or more on a busy machine.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 
-const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+/** The program of this checkout, built. */
+export const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 /** How a process ended, and all that it wrote. */
 export interface Ended {
@@ -35,7 +36,7 @@ export interface Setting {
   /** The whole environment but for what every process needs; nothing of the tests' own leaks in. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** The program to run, where it is not the one of this checkout. */
+  /** The program to run, if it is not the one of this checkout. */
   readonly cli?: string;
   readonly uid?: number;
   readonly gid?: number;
@@ -79,7 +80,7 @@ export function gmsi(args: readonly string[], setting: Setting): Promise<Ended> 
 /** A working directory of a test's own, gone when disposed. */
 export interface Folder extends AsyncDisposable {
   readonly path: string;
-  /** Writes a file of it, JSON where it is not text, and says where. */
+  /** Writes a file of it, JSON if it is not text, and says where. */
   write(name: string, content: string | object): Promise<string>;
 }
 

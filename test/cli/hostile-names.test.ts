@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { aFolder, type Folder, gmsi } from './gmsi.ts';
+import { aFolder, type Folder } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
 
 const escapes = '\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\u2066\u200b\u{e0041}\x7f';
 const forged = `\r\ngmsi: forged\r\nWARN: forged${escapes}`;
@@ -38,7 +39,7 @@ afterAll(async () => {
 });
 
 it('prints nothing that a terminal would obey, whatever the service calls things and says of errors', async () => {
-  const run = (...args: string[]) => gmsi(args, { cwd: folder.path, env });
+  const run = (...args: string[]) => gmsiHere(args, { cwd: folder.path, env });
   const names = { countries: [{ code: `US${forged}` }], topics: [{ name: `Wars${forged}` }] };
 
   const listed = await run('lookups', '--json');

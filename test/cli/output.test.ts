@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder, type Folder, gmsi, startGmsi } from './gmsi.ts';
+import { accessTo, aFolder, type Folder, startGmsi } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 
 let folder: Folder;
@@ -15,7 +16,7 @@ beforeAll(async () => {
   warehouse = await aWarehouse();
   setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   await folder.write('jobs/job.yaml', jobFor({ ...quarter, to: '2024-01-31' }));
-  expect(await gmsi(['backfill', 'job'], setting)).toMatchObject({ code: 0 });
+  expect(await gmsiHere(['backfill', 'job'], setting)).toMatchObject({ code: 0 });
 });
 
 afterAll(async () => {
@@ -35,7 +36,7 @@ it.each([
   'migrate status',
   'doctor',
 ])('prints one JSON document with --json and nothing else: gmsi %s', async (command) => {
-  const { code, stdout, stderr } = await gmsi([...command.split(' '), '--json'], setting);
+  const { code, stdout, stderr } = await gmsiHere([...command.split(' '), '--json'], setting);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toBeTypeOf('object');
   for (const line of stderr.split('\n').filter((text) => text !== '')) JSON.parse(line);
@@ -52,7 +53,7 @@ it('prints the address of a sandbox as one line of JSON with --json', async () =
 });
 
 it('prints nothing to standard output when it fails, and the reason to standard error, with --json too', async () => {
-  const { stdout, stderr } = await gmsi(['backfill', 'nosuch', '--json'], setting);
+  const { stdout, stderr } = await gmsiHere(['backfill', 'nosuch', '--json'], setting);
   expect(stdout).toBe('');
   expect(stderr).toContain('no job file nosuch');
 });
@@ -79,21 +80,21 @@ it('tells of its progress every few seconds where there is no terminal, and not 
 });
 
 it('prints its help to standard output, and where no command is named, to standard error', async () => {
-  expect(await gmsi(['--help'], setting)).toMatchObject({
+  expect(await gmsiHere(['--help'], setting)).toMatchObject({
     code: 0,
     stderr: '',
     stdout: expect.stringContaining('backfill'),
   });
-  expect(await gmsi(['backfill', '--help'], setting)).toMatchObject({
+  expect(await gmsiHere(['backfill', '--help'], setting)).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('--full-refresh'),
   });
-  expect(await gmsi([], setting)).toMatchObject({
+  expect(await gmsiHere([], setting)).toMatchObject({
     code: 2,
     stdout: '',
     stderr: expect.stringContaining('Usage: gmsi'),
   });
-  expect(await gmsi(['--version'], setting)).toMatchObject({
+  expect(await gmsiHere(['--version'], setting)).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
   });

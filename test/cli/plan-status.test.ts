@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder, gmsi } from './gmsi.ts';
+import { accessTo, aFolder } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 
 it('plans and reports on an empty, a half-loaded and a covered warehouse without a request', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await using warehouse = await aWarehouse();
   const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   await folder.write('jobs/job.yaml', jobFor(quarter, { step: 'P30D', service: { end_date: 'inclusive' } }));
@@ -16,7 +17,7 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
   );
   const spendingNothing = async (...args: string[]) => {
     const before = sandbox.stats().requests;
-    const ended = await gmsi(args, setting);
+    const ended = await gmsiHere(args, setting);
     expect(sandbox.stats().requests).toBe(before);
     return ended;
   };
@@ -29,7 +30,7 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
     /nothing is known of what it selects from yet[\s\S]*Last loads: none yet/,
   );
 
-  await gmsi(['lookups'], setting);
+  await gmsiHere(['lookups'], setting);
   // 91 days in windows of 30: four a series.
   expect((await spendingNothing('plan', 'job')).stdout).toMatch(
     /covered +0 of 364 days[\s\S]*windows +16 new\n[\s\S]*requests +16 at the least/,
@@ -38,7 +39,7 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
     /covered +0 of 364 days \(0\.0%\)[\s\S]*2024-01-01 +2024-03-31 +4 /,
   );
 
-  await gmsi(['backfill', 'half'], setting);
+  await gmsiHere(['backfill', 'half'], setting);
   const half = await spendingNothing('plan', 'job');
   expect(half.stdout).toMatch(
     /covered +182 of 364 days[\s\S]*windows +8 new\n[\s\S]*requests +8 at the least, about \d+ expected/,
@@ -49,7 +50,7 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
 
   const planned = JSON.parse((await spendingNothing('plan', 'job', '--json')).stdout).jobs[0];
   const before = sandbox.stats().requests;
-  await gmsi(['backfill', 'job'], setting);
+  await gmsiHere(['backfill', 'job'], setting);
   expect(sandbox.stats().requests - before).toBeGreaterThanOrEqual(planned.leastRequests);
 
   expect((await spendingNothing('plan', 'job')).stdout).toMatch(

@@ -1,6 +1,14 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClient } from '../../src/api/client.ts';
+import { fetchCountries } from '../../src/api/lookups.ts';
+import { unlimited } from '../../src/api/rate-limiter.ts';
+import { exitCodeOf, explain } from '../../src/exit.ts';
+import { defaultServiceSettings } from '../../src/job/service-settings.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { Secret } from '../../src/secret.ts';
+import { checkServer, connect } from '../../src/warehouse/connect.ts';
+import { jumpingClock } from '../api/clocks.ts';
 import {
   aCertificate,
   type Certificate,
@@ -11,6 +19,7 @@ import {
 } from '../support/other-servers.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { accessTo, aFolder, type Ended, type Folder, gmsi } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 
 let folder: Folder;
@@ -146,21 +155,60 @@ const wrong: Record<string, Case> = {
   },
 };
 
-it.each(Object.entries(wrong))(
-  '%s instead of the service: ends with 2, and says what to do',
-  async (_, { server, address, what, hint }) => {
+/** What a command says of an error that ends it, and the code that it exits with. */
+function said(error: unknown): Pick<Ended, 'code' | 'stderr'> {
+  return { code: exitCodeOf(error), stderr: explain(error, false) };
+}
+
+/** What each of these ends with: all at once, since some are tried for seconds. */
+async function endsOf(cases: Record<string, Case>, ask: (address: string) => Promise<unknown>) {
+  const ends = Object.entries(cases).map(async ([name, { server, address }]) => {
     await using other = await server?.();
-    const env = { ...accessTo(warehouse, sandbox), GMSI_BASE_URL: address(other?.port ?? 0) };
-    const { code, stdout, stderr } = await gmsi(['lookups', '--quiet'], { cwd: folder.path, env });
-    expect(stderr.trimEnd().split('\n')).toEqual([
-      expect.stringMatching(/^gmsi: /),
-      expect.stringMatching(/^ {2}→ /),
-    ]);
-    expect(stderr).toMatch(what);
-    expect(stderr).toMatch(hint);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  },
-);
+    return [name, await ask(address(other?.port ?? 0)).then(() => undefined, said)] as const;
+  });
+  return new Map(await Promise.all(ends));
+}
+
+function expectTwoLines(end: Pick<Ended, 'code' | 'stderr'> | undefined, { what, hint }: Case): void {
+  expect(end?.stderr.trimEnd().split('\n')).toEqual([
+    expect.stringMatching(/^gmsi: /),
+    expect.stringMatching(/^ {2}→ /),
+  ]);
+  expect(end!.stderr).toMatch(what);
+  expect(end!.stderr).toMatch(hint);
+  expect(end!.code).toBe(2);
+}
+
+describe('instead of the service', () => {
+  let ends: Awaited<ReturnType<typeof endsOf>>;
+  beforeAll(async () => {
+    ends = await endsOf(wrong, async (baseUrl) => {
+      await using client = createClient({
+        ...{
+          baseUrl,
+          apiKey: new Secret('sandbox-key'),
+          settings: defaultServiceSettings,
+          userAgent: 'test',
+        },
+        ...{ limiter: unlimited, budget: { book: async () => {} }, answered: new Set() },
+        clock: jumpingClock(),
+      });
+      await fetchCountries(client, new AbortController().signal);
+    });
+  });
+
+  it.each(Object.entries(wrong))('%s ends a command with 2, which says what to do', (name, expected) => {
+    expectTwoLines(ends.get(name), expected);
+  });
+
+  it('a web page ends gmsi lookups so', async () => {
+    await using other = await html(200)();
+    const env = { ...accessTo(warehouse, sandbox), GMSI_BASE_URL: http(other.port) };
+    const end = await gmsi(['lookups', '--quiet'], { cwd: folder.path, env });
+    expectTwoLines(end, wrong['a web page with 200']!);
+    expect(end.stdout).toBe('');
+  });
+});
 
 describe('a certificate', () => {
   it.each([
@@ -199,83 +247,75 @@ describe('a certificate', () => {
   });
 });
 
-describe('a backfill whose first request is for a window', () => {
+describe('a run whose first request is for a window', () => {
   const period = { from: '2024-01-01', to: '2024-01-10' };
   const small = jobFor({ ...quarter, ...period, countries: ['US'], topics: ['Inflation-Food'] });
+  let fresh: TestWarehouse;
 
-  async function withFreshLookups(test: (backfill: (url: string) => Promise<Ended>) => Promise<void>) {
-    await using fresh = await aWarehouse();
+  beforeAll(async () => {
+    fresh = await aWarehouse();
     await folder.write('jobs/small.yaml', small);
-    const run = (args: string[], url: string) =>
-      gmsi(args, { cwd: folder.path, env: { ...accessTo(fresh, sandbox), GMSI_BASE_URL: url } });
     expect(await run(['lookups'], sandbox.url)).toMatchObject({ code: 0 });
-    await test((url) => run(['backfill', 'small'], url));
-  }
+  });
+  afterAll(() => fresh[Symbol.asyncDispose]());
+
+  const run = (args: string[], url: string, start = gmsiHere): Promise<Ended> =>
+    start(args, { cwd: folder.path, env: { ...accessTo(fresh, sandbox), GMSI_BASE_URL: url } });
+  const refreshed = ['backfill', 'small', '--full-refresh'];
+  const backfill = (url: string) => run(refreshed, url);
 
   it.each([
     ['a web page with 200', html(200), /what is not JSON: Please log in/],
     ['404 for everything', notFound, /it refuses whatever is asked for with 404/],
   ])('ends with 2 for %s, and goes on once the address is right', async (_, server, what) => {
-    await withFreshLookups(async (backfill) => {
-      await using other = await server();
-      const { code, stdout, stderr } = await backfill(http(other.port));
-      expect(stdout + stderr).toMatch(what);
-      expect(code).toBe(2);
-      expect(await backfill(sandbox.url)).toMatchObject({ code: 0 });
-    });
+    await using other = await server();
+    const { code, stdout, stderr } = await run(refreshed, http(other.port), gmsi);
+    expect(stdout + stderr).toMatch(what);
+    expect(code).toBe(2);
+    expect(await backfill(sandbox.url)).toMatchObject({ code: 0 });
   });
 
   it('takes a 404 of one window for what it is, if the service has lookups', async () => {
-    await withFreshLookups(async (backfill) => {
-      const ofWindows = ({ path }: { path: string }) => path.endsWith('/US');
-      sandbox.script([
-        { kind: 'refuse', status: 404, detail: 'no such country', match: ofWindows, times: 1 },
-      ]);
-      const { code, stdout, stderr } = await backfill(sandbox.url);
-      expect(stdout + stderr).toContain('no such country');
-      expect(code).toBe(1);
-      expect(await backfill(sandbox.url)).toMatchObject({ code: 0 });
-    });
+    const ofWindows = ({ path }: { path: string }) => path.endsWith('/US');
+    sandbox.script([{ kind: 'refuse', status: 404, detail: 'no such country', match: ofWindows, times: 1 }]);
+    const { code, stdout, stderr } = await backfill(sandbox.url);
+    expect(stdout + stderr).toContain('no such country');
+    expect(code).toBe(1);
+    expect(await backfill(sandbox.url)).toMatchObject({ code: 0 });
   });
-});
 
-describe('what may pass', () => {
-  it.each([
-    ['a port that refuses', async () => ({ port: 1 })],
-    ['a server that is not well', () => webServer((_, response) => response.writeHead(503).end())],
-  ])(
-    '%s: says after three seconds what it waits for, also off a terminal, and ends with 1',
-    async (_, start) => {
-      const server: { port: number } & Partial<AsyncDisposable> = await start();
-      await using empty = await aWarehouse();
-      const patient = await folder.write('patient.yaml', jobFor(quarter, { service: { max_attempts: 5 } }));
-      const env = { ...accessTo(empty, sandbox), GMSI_BASE_URL: http(server.port) };
-      const [plain, quiet] = await Promise.all(
-        [[], ['--quiet']].map((flags) => gmsi(['backfill', patient, ...flags], { cwd: folder.path, env })),
-      );
-      await server[Symbol.asyncDispose]?.();
-      expect(plain!.stderr).toMatch(
-        /waiting for the service at http:\/\/127\.0\.0\.1:\d+\/v1: .*(ECONNREFUSED|503)/,
-      );
-      expect(quiet!.stderr).not.toContain('waiting for');
-      for (const { code, stderr } of [plain!, quiet!]) {
-        expect(stderr).toContain('given up after 5 tries');
-        expect(code).toBe(1);
-      }
-    },
-  );
-});
-
-describe('gmsi work', () => {
-  it('ends with 2, too, if its first request shows that nothing there is the service', async () => {
-    await using empty = await aWarehouse();
-    await folder.write('jobs/small.yaml', jobFor(quarter, { schedule: { backfill: '* * * * *' } }));
+  it('ends with 2, too, if it is gmsi work', async () => {
+    expect(await run([...refreshed, '--enqueue'], sandbox.url)).toMatchObject({ code: 0 });
     await using other = await html(200)();
-    const env = { ...accessTo(empty, sandbox), GMSI_BASE_URL: http(other.port) };
-    const { code, stderr } = await gmsi(['work', 'small', '--metrics-port', '0'], { cwd: folder.path, env });
+    const { code, stderr } = await run(['work', '--metrics-port', '0'], http(other.port), gmsi);
     expect(stderr).toMatch(/No service answers at GMSI_BASE_URL .*what is not JSON: Please log in/);
     expect(code).toBe(2);
   });
+});
+
+it('what may pass: says after three seconds what it waits for, also off a terminal, and ends with 1', async () => {
+  await using unwell = await webServer((_, response) => response.writeHead(503).end());
+  await using empty = await aWarehouse();
+  const patient = await folder.write('patient.yaml', jobFor(quarter, { service: { max_attempts: 5 } }));
+  // Port 1 refuses.
+  const [refusing, plain, quiet] = await Promise.all(
+    [
+      { port: 1, flags: [] },
+      { port: unwell.port, flags: [] },
+      { port: unwell.port, flags: ['--quiet'] },
+    ].map(({ port, flags }) => {
+      const env = { ...accessTo(empty, sandbox), GMSI_BASE_URL: http(port) };
+      return gmsi(['backfill', patient, ...flags], { cwd: folder.path, env });
+    }),
+  );
+  const waiting = /waiting for the service at http:\/\/127\.0\.0\.1:\d+\/v1: .*/;
+  expect(refusing!.stderr).toMatch(new RegExp(`${waiting.source}ECONNREFUSED`));
+  expect(plain!.stderr).toMatch(new RegExp(`${waiting.source}503`));
+  expect(quiet!.stderr).not.toContain('waiting for');
+  for (const { code, stderr } of [refusing!, plain!, quiet!]) {
+    expect(stderr).toContain('given up after 5 tries');
+    expect(code).toBe(1);
+  }
 });
 
 const database: Record<string, Case> = {
@@ -316,28 +356,31 @@ const database: Record<string, Case> = {
   },
 };
 
-it.each(Object.entries(database))(
-  '%s instead of the warehouse: ends with 2, and says what to do',
-  async (_, { server, address, what, hint }) => {
-    await using other = await server?.();
-    const env = { DATABASE_URL: address(other?.port ?? 0) };
-    const { code, stdout, stderr } = await gmsi(['status', '--quiet'], { cwd: folder.path, env });
-    expect(stderr.trimEnd().split('\n')).toEqual([
-      expect.stringMatching(/^gmsi: /),
-      expect.stringMatching(/^ {2}→ /),
-    ]);
-    expect(stderr).toMatch(what);
-    expect(stderr).toMatch(hint);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  },
-);
+describe('instead of the warehouse', () => {
+  let ends: Awaited<ReturnType<typeof endsOf>>;
+  beforeAll(async () => {
+    ends = await endsOf(database, async (url) => {
+      await using pool = connect({ kind: 'url', url: new Secret(url) }, 1);
+      await checkServer(pool);
+    });
+  });
 
-it('says after three seconds that it waits for the warehouse, also off a terminal', async () => {
+  it.each(Object.entries(database))('%s ends a command with 2, which says what to do', (name, expected) => {
+    expectTwoLines(ends.get(name), expected);
+  });
+});
+
+it('says after three seconds that it waits for the warehouse, also off a terminal, and then that none answers', async () => {
   const env = { DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/db' };
   const [plain, quiet] = await Promise.all(
     [[], ['--quiet']].map((flags) => gmsi(['status', ...flags], { cwd: folder.path, env })),
   );
-  expect(plain!.stderr).toContain('waiting for database db on 127.0.0.1:1');
-  expect(quiet!.stderr).not.toContain('waiting for');
+  const none =
+    /gmsi: No PostgreSQL answers at the warehouse's address: .*ECONNREFUSED.*\n {2}→ Is the server running\? .*\n$/;
+  expect(plain!.stderr).toMatch(
+    new RegExp(`waiting for database db on 127\\.0\\.0\\.1:1.*\\n${none.source}`),
+  );
+  expect(quiet!.stderr).toMatch(new RegExp(`^${none.source}`));
+  expect([plain!.code, quiet!.code]).toEqual([2, 2]);
   expect(plain!.stderr + quiet!.stderr).not.toContain('secret');
 });
