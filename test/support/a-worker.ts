@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
 import { expect, vi } from 'vitest';
 import { createClient } from '../../src/api/client.ts';
@@ -55,7 +57,12 @@ export function aWorker(setting: WorkerSetting): WorkerInTest {
   const pool = openPool({ kind: 'url', url: new Secret(warehouse.url) }, 3);
   const key_fingerprint = keyFingerprint(keyOf(setting));
   const identity = { run_by: 'test', version: 'test', key_fingerprint, concurrency };
-  const ended = runWorker({ ...context, pool, identity }).finally(() => pool.end());
+  const hurrying = new AbortController();
+  void hurry(warehouse.db, hurrying.signal);
+  const ended = runWorker({ ...context, pool, identity }).finally(() => {
+    hurrying.abort();
+    return pool.end();
+  });
   ended.catch(() => {});
   return {
     events: emitted,
@@ -69,6 +76,23 @@ export function aWorker(setting: WorkerSetting): WorkerInTest {
       await ended.catch(() => {});
     },
   };
+}
+
+/** Lets nothing wait for its time but what failed before: else a worker looks after a run once a second. */
+async function hurry(db: Warehouse, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    // Before the queue is installed, and while a test breaks connections, there is none.
+    await sql`
+      with hurried as (
+        update graphile_worker._private_jobs set run_at = now()
+        where run_at > now() and attempts = 0 and locked_at is null returning id
+      )
+      select pg_notify('jobs:insert', '{"count": 1}') from hurried limit 1
+    `
+      .execute(db)
+      .catch(() => {});
+    await sleep(100, undefined, { signal: over }).catch(() => {});
+  }
 }
 
 /** What the tasks of a worker are given, for tests that run one task alone; `emitted` holds the events so far. */

@@ -5,6 +5,8 @@ import { jobFor, quarter } from '../cli/jobs.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aCollector, type CollectedSpan, type Collector } from './a-collector.ts';
 
+/** Two windows and several pages each. */
+const january = { ...quarter, topics: ['Inflation-Food'], to: '2024-01-31' };
 const key = 'k3y-0f-some0ne';
 
 const named = ({ spans }: Collector, name: string) => spans.filter((span) => span.name === name);
@@ -18,7 +20,7 @@ describe('with a collector set, a run by hand', () => {
     await using sandbox = await startSandbox({ limits: null, keys: [key] });
     await using warehouse = await aWarehouse();
     await using collector = await aCollector();
-    await folder.write('jobs/job.yaml', jobFor(quarter));
+    await folder.write('jobs/job.yaml', jobFor(january));
     // The SDK reads these itself, from the environment; a .env file counts as such.
     await folder.write('.env', `OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20t0ken\n`);
     const env = { ...accessTo(warehouse, sandbox, key), OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
@@ -37,6 +39,8 @@ describe('with a collector set, a run by hand', () => {
     const windows = named(collector, 'window');
     expect(windows).toHaveLength(totals.windows_drained);
     expect(new Set(within(collector, load!))).toEqual(new Set(windows));
+    expect(windows.length).toBeGreaterThan(1);
+    expect(totals.pages).toBeGreaterThan(windows.length);
     let pages = 0;
     let records = 0;
     for (const window of windows) {
@@ -66,7 +70,7 @@ describe('with a collector set, a run by hand', () => {
     await using sandbox = await startSandbox({ limits: null, keys: [key] });
     await using warehouse = await aWarehouse();
     await using collector = await aCollector();
-    await folder.write('jobs/job.yaml', jobFor({ ...quarter, countries: ['US'], topics: ['Tension'] }));
+    await folder.write('jobs/job.yaml', jobFor({ ...january, countries: ['US'] }));
     sandbox.script([
       {
         ...{ kind: 'refuse', status: 503, detail: `x-api-key: ${key} broke it`, times: 1_000 },
@@ -94,8 +98,11 @@ describe('with a collector set, a run by hand', () => {
     await using warehouse = await aWarehouse();
     const gone = await aCollector();
     await gone[Symbol.asyncDispose]();
-    await folder.write('jobs/job.yaml', jobFor({ ...quarter, countries: ['NO'] }));
-    const env = { ...accessTo(warehouse, sandbox), OTEL_EXPORTER_OTLP_ENDPOINT: gone.url };
+    await folder.write('jobs/job.yaml', jobFor({ ...january, countries: ['NO'] }));
+    const env = {
+      ...accessTo(warehouse, sandbox),
+      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: gone.url, OTEL_EXPORTER_OTLP_TIMEOUT: '500' },
+    };
     const { code, stderr } = await gmsi(['backfill', 'job'], { cwd: folder.path, env });
     expect(code).toBe(0);
     expect(stderr.split('\n').filter((line) => line.includes('traces cannot be exported'))).toHaveLength(1);

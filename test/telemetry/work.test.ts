@@ -19,24 +19,29 @@ it('gmsi work can be watched: what it has done is what the sandbox has seen, and
   await using sandbox = await startSandbox({ limits: null });
   await using warehouse = await aWarehouse();
   const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-  await folder.write('jobs/job.yaml', jobFor(quarter));
+  await folder.write('jobs/job.yaml', jobFor({ ...quarter, to: '2024-01-31' }));
   const worker = startGmsi(['work', '--metrics-port', '0'], setting);
   try {
     const address = await addressOf(worker);
     expect(await gmsi(['backfill', 'job', '--enqueue'], setting)).toMatchObject({ code: 0 });
-    await vi.waitFor(async () => {
-      const runs = await warehouse.db.selectFrom('runs').select('outcome').execute();
-      expect(runs, worker.stderr).toEqual([{ outcome: 'done' }]);
-    }, 90_000);
+    await vi.waitFor(
+      async () => {
+        const runs = await warehouse.db.selectFrom('runs').select('outcome').execute();
+        expect(runs, worker.stderr).toEqual([{ outcome: 'done' }]);
+      },
+      { timeout: 90_000, interval: 200 },
+    );
 
     const { pages, byRoute } = sandbox.stats();
     // What the warehouse knows is read anew every ten seconds.
-    await vi.waitFor(async () => {
-      expect(await scrape(address)).toMatchObject({
-        gmsi_workers: 1,
-        'gmsi_job_lag_seconds{job_name="job"}': 0,
-      });
-    }, 90_000);
+    await vi.waitFor(
+      async () =>
+        expect(await scrape(address)).toMatchObject({
+          gmsi_workers: 1,
+          'gmsi_job_lag_seconds{job_name="job"}': 0,
+        }),
+      { timeout: 90_000, interval: 500 },
+    );
     const samples = await scrape(address);
     expect(byLabel(samples, 'gmsi_requests_total', 'feed')['gmsi-headlines']).toBe(
       byRoute['/v1/headlines/feed/historical/gmsi/:country'],

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
 import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { jobFor, quarter } from '../cli/jobs.ts';
+import { jobFor } from '../cli/jobs.ts';
 import { aLog } from '../support/a-log.ts';
 import { aWorker, registered, tickNow, told } from '../support/a-worker.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -11,6 +11,10 @@ import { windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const lastNight = new Date('2026-11-19T20:00:00Z');
+const scope = {
+  ...{ countries: ['US', 'NO'], topics: ['Inflation-Food'] },
+  ...{ from: '2024-01-01', to: '2024-01-31' },
+};
 const schedule = { backfill: '0 1 * * *' };
 const service = { max_attempts: 1 };
 
@@ -18,7 +22,7 @@ it('tries a window that failed again in the same run, from its last good page on
   await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null });
   const { db } = warehouse;
-  await registered(db, 'flaky', jobFor(quarter, { schedule, service }), lastNight);
+  await registered(db, 'flaky', jobFor(scope, { schedule, service }), lastNight);
   const match = ({ token, path }: { token: string | null; path: string }) =>
     token !== null && path.endsWith('/NO');
   sandbox.script([{ kind: 'server-error', match }]);
@@ -32,7 +36,7 @@ it('tries a window that failed again in the same run, from its last good page on
   expect(await told(worker, 'task failed')).toMatchObject([
     { key: `window:${failed!.windowId}`, isLast: false },
   ]);
-  expect(await heldBy(db, quarter)).toEqual(servedBy(sandbox, quarter));
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0 });
 });
 
@@ -41,7 +45,7 @@ it('does not ask for a window again that was refused; the next run does', async 
   await using sandbox = await startSandbox({ limits: null });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
-  await registered(db, 'refused', jobFor(quarter, { schedule, service }), lastNight);
+  await registered(db, 'refused', jobFor(scope, { schedule, service }), lastNight);
   const inNorway = ({ path }: { path: string }) => path.endsWith('/NO');
   const requests = watchRequests(sandbox, [
     { kind: 'refuse', status: 422, detail: 'not today', match: inNorway, times: 1 },
@@ -57,7 +61,7 @@ it('does not ask for a window again that was refused; the next run does', async 
   now = new Date('2026-11-21T08:00:00Z');
   await tickNow(db);
   expect(await told(worker, 'run finished', 2)).toMatchObject([{}, { outcome: 'done' }]);
-  expect(await heldBy(db, quarter)).toEqual(servedBy(sandbox, quarter));
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
 it('pauses a job whose windows fail one after the other, and goes on by itself', async () => {
@@ -65,7 +69,7 @@ it('pauses a job whose windows fail one after the other, and goes on by itself',
   await using sandbox = await startSandbox({ limits: null });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
-  const job = jobFor(quarter, { schedule, step: 'P5D', service: { ...service, concurrency: 2 } });
+  const job = jobFor(scope, { schedule, step: 'P2D', service: { ...service, concurrency: 2 } });
   await registered(db, 'hopeless', job, lastNight);
   const isPage = ({ path }: { path: string }) => path.includes('/feed/');
   const requests = watchRequests(sandbox, [{ kind: 'server-error', times: 1000, match: isPage }]);
@@ -83,7 +87,7 @@ it('pauses a job whose windows fail one after the other, and goes on by itself',
   now = new Date('2026-11-20T08:01:00Z');
   await tickNow(db);
   expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'done' }]);
-  expect(await heldBy(db, quarter)).toEqual(servedBy(sandbox, quarter));
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
 it('ends where it cannot be listed, instead of working unseen', async () => {
@@ -99,7 +103,7 @@ it('ends the run of a job whose budget is spent, also where the job was taken ou
   await using sandbox = await startSandbox({ limits: null });
   const { db } = warehouse;
   const budget = { requests_per_month: 12, reserve: 0 };
-  await registered(db, 'short', jobFor(quarter, { schedule, budget }), lastNight);
+  await registered(db, 'short', jobFor(scope, { schedule, budget }), lastNight);
   let asked = 0;
   await using worker = aWorker({
     ...{ warehouse, sandbox },
@@ -116,7 +120,7 @@ it('pauses a job that could not be planned in any try, and goes on by itself', a
   await using sandbox = await startSandbox({ limits: null });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
-  await registered(db, 'unplanned', jobFor(quarter, { schedule, service }), lastNight);
+  await registered(db, 'unplanned', jobFor(scope, { schedule, service }), lastNight);
   sandbox.script([{ kind: 'server-error', times: 1000 }]);
   await using worker = aWorker({ warehouse, sandbox, clock: () => now });
   expect(await told(worker, 'task failed')).toMatchObject([{ task: 'gmsi.plan', isLast: false }]);
@@ -136,14 +140,14 @@ it('pauses a job that could not be planned in any try, and goes on by itself', a
     { timeout: 20_000, interval: 300 },
   );
   expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'done' }]);
-  expect(await heldBy(db, quarter)).toEqual(servedBy(sandbox, quarter));
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
 it('warns of a task that is not tried again, and of no other', async () => {
   await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null });
   const { db } = warehouse;
-  const one = { ...quarter, countries: ['NO'], topics: ['Inflation-Food'], to: '2024-01-31' };
+  const one = { ...scope, countries: ['NO'] };
   await registered(db, 'in vain', jobFor(one, { schedule, service }), lastNight);
   const isPage = ({ path }: { path: string }) => path.includes('/feed/');
   sandbox.script([{ kind: 'server-error', times: 1000, match: isPage }]);

@@ -9,12 +9,13 @@ import { queueWindows, unlockAbandoned } from '../../src/warehouse/queries/queue
 import type { WindowScope } from '../../src/warehouse/queries/window-scope.ts';
 import { openQueue } from '../../src/worker/open-queue.ts';
 import { drainTasks } from '../../src/worker/tasks.ts';
-import { jobFor, quarter } from '../cli/jobs.ts';
+import { jobFor } from '../cli/jobs.ts';
 import { aWorker, registered, told } from '../support/a-worker.ts';
 import { aJobFor } from '../support/run-backfill.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
+const january = { countries: ['US', 'NO'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-30' };
 const scopeOf = (countries: string[]): WindowScope => ({
   ...{ feed: 'gmsi-headlines', countries, topics: ['Inflation-Food'], tickers: [''], matchType: 'COMBINED' },
   ...{ variants: [''], from: '2024-01-01', to: '2024-12-31' },
@@ -60,11 +61,11 @@ it('drains what two jobs have in common once, and the one that finds it queued a
   const clock = () => new Date('2026-11-20T12:00:00Z');
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
   const { db } = warehouse;
-  const job = jobFor(quarter, { step: 'P10D', schedule: { backfill: '30 * * * *' } });
+  const job = jobFor(january, { step: 'P3D', schedule: { backfill: '30 * * * *' } });
   for (const name of ['one', 'two']) await registered(db, name, job, new Date('2026-11-20T11:00:00Z'));
   await using worker = aWorker({ warehouse, sandbox, clock, concurrency: 1 });
   expect(await told(worker, 'run finished', 2)).toMatchObject(Array(2).fill({ outcome: 'done' }));
-  expect(await told(worker, 'window settled')).toHaveLength(40);
+  expect(await told(worker, 'window settled')).toHaveLength(20);
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0 });
 });
 
@@ -88,10 +89,10 @@ it('drains what a sync has queued before what a backfill has', async () => {
   await registered(
     db,
     'a backfill',
-    jobFor(quarter, { step: 'P10D', schedule: { backfill: '30 * * * *' } }),
+    jobFor(january, { step: 'P3D', schedule: { backfill: '30 * * * *' } }),
     before,
   );
-  const recent = { ...quarter, from: '2026-11-17', to: '2026-11-20' };
+  const recent = { ...january, from: '2026-11-17', to: '2026-11-20' };
   await registered(
     db,
     'some sync',
@@ -101,8 +102,8 @@ it('drains what a sync has queued before what a backfill has', async () => {
   await using worker = aWorker({ warehouse, sandbox, clock, concurrency: 1 });
   await told(worker, 'run finished', 2);
   const jobs = (await told(worker, 'window settled')).map(({ job }) => job);
-  expect(jobs.slice(0, 4)).toEqual(Array(4).fill('some sync'));
-  expect(jobs.slice(4)).toEqual(Array(40).fill('a backfill'));
+  expect(jobs.slice(0, 2)).toEqual(Array(2).fill('some sync'));
+  expect(jobs.slice(2)).toEqual(Array(20).fill('a backfill'));
 });
 
 it('gives back the tasks that nobody works on any more, and the try that was cut short', async () => {
