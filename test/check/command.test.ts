@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { accessTo, aFolder, type Folder, gmsi } from '../cli/gmsi.ts';
+import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { sqlMarked } from '../docs/pages.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
@@ -39,7 +40,7 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-const run = (...args: string[]) => gmsi(args, { cwd: folder.path, env: accessTo(warehouse, sandbox) });
+const run = (...args: string[]) => gmsiHere(args, { cwd: folder.path, env: accessTo(warehouse, sandbox) });
 
 test('check runs over several jobs, prints a table of results and spends no request', async () => {
   const { requests } = sandbox.stats();
@@ -88,7 +89,7 @@ test('checks in jobs/checks of the working directory count, and replace those of
   await using own = await aFolder();
   await cp(join(folder.path, 'jobs'), join(own.path, 'jobs'), { recursive: true });
   await own.write('jobs/checks/gaps.sql', ownCheck);
-  const { stdout } = await gmsi(['check', '--list', '--json'], { cwd: own.path });
+  const { stdout } = await gmsiHere(['check', '--list', '--json'], { cwd: own.path });
   const { checks } = JSON.parse(stdout) as { checks: { check: string; title: string; file: string }[] };
   const gaps = checks.filter(({ check }) => check === 'gaps');
   expect(gaps).toMatchObject([
@@ -98,7 +99,7 @@ test('checks in jobs/checks of the working directory count, and replace those of
 });
 
 test('--list shows the checks and their settings, without a database', async () => {
-  const { code, stdout } = await gmsi(['check', '--list'], {
+  const { code, stdout } = await gmsiHere(['check', '--list'], {
     cwd: folder.path,
     env: { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
   });
@@ -139,7 +140,7 @@ test.for(bad)('check with %s ends with 2, one line of what and one of what to do
 
 test('a series that the warehouse does not know yet cannot be checked', async () => {
   await using empty = await aWarehouse();
-  const ended = await gmsi(['check', 'month'], { cwd: folder.path, env: accessTo(empty, sandbox) });
+  const ended = await gmsiHere(['check', 'month'], { cwd: folder.path, env: accessTo(empty, sandbox) });
   expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('does not know its series') });
 });
 
@@ -152,7 +153,10 @@ test('the rights of an analyst are enough', async () => {
   url.password = 'secret';
   try {
     const byOwner = await run('check', 'month');
-    const byAnalyst = await gmsi(['check', 'month'], { cwd: folder.path, env: { DATABASE_URL: url.href } });
+    const byAnalyst = await gmsiHere(['check', 'month'], {
+      cwd: folder.path,
+      env: { DATABASE_URL: url.href },
+    });
     expect(byAnalyst).toEqual(byOwner);
     expect(byAnalyst.stdout).toMatch(/checks: 1\d passed, /);
   } finally {
@@ -165,7 +169,8 @@ test('what is broken behind the program ends with 1', async () => {
   await sql`update gmsi.headlines set topic_probability = 7 where headline_id =
     (select headline_id from gmsi.headlines where country = 'US' limit 1)`.execute(warehouse.db);
   expect(await run('check', 'norway')).toMatchObject({ code: 0 });
-  expect(await run('check', 'norway', 'month')).toMatchObject({
+  const both = ['check', 'norway', 'month'];
+  expect(await gmsi(both, { cwd: folder.path, env: accessTo(warehouse, sandbox) })).toMatchObject({
     code: 1,
     stdout: expect.stringMatching(/score-ranges failed: 1 finding\.[\s\S]*topic_probability +7\n/),
   });

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { checkAll } from '../check/loaded.ts';
-import { accessTo, aFolder, gmsi } from '../cli/gmsi.ts';
+import { accessTo, aFolder } from '../cli/gmsi.ts';
+import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
@@ -49,7 +50,7 @@ const newer: [from: number, statement: string][] = [
   [170_000, 'alter table gmsi.headlines add column number bigint generated always as identity'],
 ];
 
-const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-07-01', to: '2026-11-19' };
+const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-11-19' };
 const job = aJobFor(scope, { end_date: 'today', lookback: 'P3D', step: 'P30D' });
 
 describe('with columns, indexes and views that somebody has added', () => {
@@ -62,13 +63,13 @@ describe('with columns, indexes and views that somebody has added', () => {
   beforeAll(async () => {
     warehouse = await aWarehouse();
     db = warehouse.db;
-    await sql.raw(`select gmsi.ensure_month_partition('headlines', '2026-08-01')`).execute(db);
+    await sql.raw(`select gmsi.ensure_month_partition('headlines', '2026-10-01')`).execute(db);
     await sql.raw(added).execute(db);
     const { rows } = await sql<{ number: number }>`
       select current_setting('server_version_num')::int as number`.execute(db);
     for (const [from, statement] of newer) if (rows[0]!.number >= from) await sql.raw(statement).execute(db);
     const changes = { revised: 0.3, withdrawn: 0.1 };
-    await using sandbox = await startSandbox({ limits: null, volume: 3, clock: () => now, changes });
+    await using sandbox = await startSandbox({ limits: null, volume: 2, clock: () => now, changes });
     const run = { job, db, sandbox, clock: () => now };
     expect(await runBackfill(run)).toMatchObject({ outcome: 'done' });
     before = (await sql<{ at: string }>`select clock_timestamp()::text as at`.execute(db)).rows[0]!.at;
@@ -156,7 +157,7 @@ describe('with columns, indexes and views that somebody has added', () => {
     ]) {
       // Nothing is written any more when a past moment is asked for.
       if (args.includes('--as-of')) await setAsOfDelay(db, 0);
-      const { code, stderr, stdout } = await gmsi(args, setting);
+      const { code, stderr, stdout } = await gmsiHere(args, setting);
       expect([args.join(' '), code, code === 0 ? '' : stdout + stderr]).toEqual([args.join(' '), 0, '']);
     }
     const head = async (name: string) => {

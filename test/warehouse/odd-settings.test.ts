@@ -7,7 +7,8 @@ import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { namedDatabaseError } from '../../src/warehouse/errors.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
-import { accessTo, aFolder, gmsi } from '../cli/gmsi.ts';
+import { accessTo, aFolder } from '../cli/gmsi.ts';
+import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { aPgBouncer, hasPgBouncer } from '../support/pgbouncer.ts';
@@ -55,7 +56,7 @@ const traps = `
   create view trap.pg_roles as select trap.sprung() as rolname;
   grant usage on schema trap to public`;
 
-const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-11-19' };
+const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-10', to: '2026-11-19' };
 const job = aJobFor(scope, { end_date: 'today', lookback: 'P3D', step: 'P30D' });
 const clock = () => new Date('2026-11-20T12:00:00Z');
 
@@ -75,7 +76,7 @@ function newConnections({ url }: Pick<TestWarehouse, 'url'>): Warehouse {
 async function loadAndCompare(db: Warehouse): Promise<void> {
   const changes = { revised: 0.3, withdrawn: 0.05 };
   let now = new Date('2026-11-05T12:00:00Z');
-  await using sandbox = await startSandbox({ limits: null, volume: 2, clock: () => now, changes });
+  await using sandbox = await startSandbox({ limits: null, volume: 1, clock: () => now, changes });
   const run = { job, db, sandbox, clock: () => now };
   expect(await runBackfill(run)).toMatchObject({ outcome: 'done' });
   now = clock();
@@ -133,7 +134,7 @@ test('every command works in a database with odd settings', async () => {
   await setOddly(warehouse);
   await using sandbox = await startSandbox({ limits: null });
   await using folder = await aFolder();
-  await folder.write('job.yaml', jobFor(quarter));
+  await folder.write('job.yaml', jobFor({ ...quarter, topics: ['Inflation-Food'], to: '2024-01-31' }));
   const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   for (const args of [
     ['doctor'],
@@ -150,7 +151,7 @@ test('every command works in a database with odd settings', async () => {
   ]) {
     // Nothing is written any more when a past moment is asked for.
     if (args.includes('--as-of')) await setAsOfDelay(warehouse.db, 0);
-    const { code, stderr, stdout } = await gmsi(args, setting);
+    const { code, stderr, stdout } = await gmsiHere(args, setting);
     expect([args.join(' '), code, code === 0 ? '' : stdout + stderr]).toEqual([args.join(' '), 0, '']);
   }
 });
@@ -173,7 +174,7 @@ test.for(['LATIN1', 'SQL_ASCII'])(
     try {
       const setting = { cwd: folder.path, env: accessTo({ url: url.href }, sandbox) };
       for (const args of [['backfill', 'job.yaml'], ['sync', 'job.yaml'], ['doctor']]) {
-        const { code, stderr, stdout } = await gmsi(args, setting);
+        const { code, stderr, stdout } = await gmsiHere(args, setting);
         expect([args[0], code]).toEqual([args[0], 2]);
         if (args[0] !== 'doctor') expect(sandbox.stats().requests).toBe(0);
         expect(stdout + stderr).toContain(
