@@ -51,11 +51,20 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('template', template);
   project.provide('embeddedHome', embeddedHome);
   return async () => {
-    await admin.query(`drop database ${template}`);
+    await dropAll(admin, template);
     await admin.end();
     await server.stop();
     await rm(homes, { recursive: true, force: true });
   };
+}
+
+/** The template, and what tests have made of it and left. */
+async function dropAll(admin: pg.Client, template: string): Promise<void> {
+  const { rows } = await admin.query<{ datname: string }>(
+    'select datname from pg_database where starts_with(datname, $1)',
+    [template],
+  );
+  for (const { datname } of rows) await admin.query(`drop database ${datname} with (force)`);
 }
 
 /** Tests that run the program as a process must not meet an older one in `dist`; types are `npm run check`'s affair. */
