@@ -1,5 +1,4 @@
-import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import { askedAgain } from '../../src/warehouse/queries/refusals.ts';
 import { refusing, seriesOf, servedFrom, sorted } from '../support/refusing.ts';
@@ -9,13 +8,10 @@ import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
-// Runs after runs, each to its end: on a busy machine that takes its time.
-vi.setConfig({ testTimeout: 90_000 });
-
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const historyLimitDays = 100;
 const words = 'start_date must not be before 2026-08-12';
-const period = { from: '2025-06-01', to: '2026-11-15' };
+const period = { from: '2025-12-01', to: '2026-11-15' };
 const one = { ...period, countries: ['US'], topics: ['Inflation-Food'] };
 const several = { ...period, countries: ['US', 'DE'], topics: ['Inflation-Food', 'Policy Outlook'] };
 
@@ -25,14 +21,11 @@ const perSeries = (step: number) => 2 + 2 + Math.ceil(Math.log2(step));
 describe('a service that does not answer windows older than its history limit', () => {
   it.each([
     ['one series, newest first', one, 'newest-first', 4],
-    ['one series, oldest first', one, 'oldest-first', 4],
     ['several series, newest first', several, 'newest-first', 8],
-    ['several series, oldest first', several, 'oldest-first', 8],
-    ['one series, newest first, many at a time', one, 'newest-first', 20],
     ['several series, oldest first, many at a time', several, 'oldest-first', 20],
   ] as const)('is asked for little in vain: %s', async (_, scope, order, concurrency) => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.1 });
+    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
     const { db } = warehouse;
     const series = scope.countries.length * scope.topics.length;
     const job = aJobFor(scope, { step: 'P10D', order, service: { concurrency } });
@@ -95,7 +88,7 @@ describe('a service that does not answer windows older than its history limit', 
 
   it('is found though all of a short job is asked for at once', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.1 });
+    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
     const scope = { ...several, from: '2026-06-01' };
     const job = aJobFor(scope, { step: 'P60D', service: { concurrency: 20 } });
     const result = await runBackfill({ job, db: warehouse.db, sandbox, clock });
@@ -106,7 +99,7 @@ describe('a service that does not answer windows older than its history limit', 
 
   it('is found by the second run if only one window of each series reaches so far back', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.1 });
+    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
     const { db } = warehouse;
     const scope = { ...several, from: '2026-07-19' };
     const job = aJobFor(scope, { step: 'P60D' });
@@ -126,10 +119,10 @@ describe('a service that does not answer windows older than its history limit', 
     const { db } = warehouse;
     const job = aJobFor(one, { step: 'P30D' });
     {
-      await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.1 });
-      expect((await runBackfill({ job, db, sandbox, clock })).windows.refused).toBeGreaterThan(10);
+      await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
+      expect((await runBackfill({ job, db, sandbox, clock })).windows.refused).toBeGreaterThan(5);
     }
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
     const plan = { fullRefresh: false, retryRefused: true };
     const result = await runBackfill({ job, db, sandbox, clock, plan });
     expect(result).toMatchObject({ outcome: 'done', windows: { refused: 0, failed: 0 } });
@@ -141,10 +134,10 @@ describe('a service that does not answer windows older than its history limit', 
     const { db } = warehouse;
     const job = aJobFor(several, { step: 'P30D' });
     {
-      await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.1 });
+      await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
       await runBackfill({ job, db, sandbox, clock });
     }
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
     await runBackfill({ job, db, sandbox, clock });
     expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
     expect(await heldBy(db, several)).toEqual(servedBy(sandbox, several));
@@ -154,7 +147,7 @@ describe('a service that does not answer windows older than its history limit', 
 describe('a history limit of a job', () => {
   it('cuts windows that an earlier run has left across it, and leaves their older part as it was', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.1 });
+    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
     const { db } = warehouse;
     const scope = { ...one, from: '2026-01-01' };
     // Two lists, and one page: everything else is planned only.
@@ -185,26 +178,24 @@ describe('a history limit of a job', () => {
 });
 
 describe('series that begin at different dates', () => {
-  const scope = { ...several, countries: ['US', 'DE', 'NO'], from: '2025-01-01' };
+  const scope = { ...several, countries: ['US', 'DE', 'NO'], from: '2025-12-01' };
   const begins = (series: string) =>
     ({
       'US Inflation-Food': '2020-01-01',
-      'US Policy Outlook': '2025-03-17',
+      'US Policy Outlook': '2026-02-17',
       'DE Inflation-Food': '2026-11-20',
       'DE Policy Outlook': '2026-09-01',
-      'NO Inflation-Food': '2025-01-02',
+      'NO Inflation-Food': '2025-12-02',
       // In its newest window: nothing younger is answered.
       'NO Policy Outlook': '2026-11-01',
     })[series]!;
 
   it.each([
-    ['newest-first', 1],
     ['newest-first', 8],
     ['oldest-first', 1],
-    ['oldest-first', 8],
   ] as const)('are all loaded from their beginning on (%s, %i at a time)', async (order, concurrency) => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
     const { db } = warehouse;
     const job = aJobFor(scope, { step: 'P30D', order, service: { concurrency } });
     const { refused } = refusing(sandbox, (series, from) => from < begins(series));
@@ -220,7 +211,7 @@ describe('series that begin at different dates', () => {
 
   it('do not keep others from being loaded, though many that have nothing at all go first', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.05 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
     const { db } = warehouse;
     const topics = ['Inflation-Food', 'Policy Outlook', 'Market Stress', 'Wars', 'Elections', 'Tension'];
     // Countries are drained from the last one on.
@@ -238,7 +229,7 @@ describe('refusals that pass', () => {
     'of two series, one each, give up no other window, and the next run has the two (%s)',
     async (order) => {
       await using warehouse = await aWarehouse();
-      await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+      await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
       const { db } = warehouse;
       const job = aJobFor(several, { step: 'P30D', order });
       const left = new Map([
@@ -261,7 +252,7 @@ describe('refusals that pass', () => {
 
   it('twice in a row for one series give up nothing for good', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
     const { db } = warehouse;
     const job = aJobFor(several, { step: 'P30D', service: { concurrency: 1 } });
     let left = 2;
@@ -280,7 +271,7 @@ describe('refusals that pass', () => {
 
   it('are asked again by syncs, too', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
     const { db } = warehouse;
     const scope = { ...several, from: '2026-10-01', to: '2026-11-20' };
     const job = aJobFor(scope, { end_date: 'today', step: 'P2D', lookback: 'P8D' });
@@ -295,7 +286,7 @@ describe('refusals that pass', () => {
 
   it('with another status each are no reason to skip anything', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
     const { db } = warehouse;
     const job = aJobFor(one, { step: 'P30D', service: { concurrency: 1 } });
     const of = (status: number, from: string) => ({
@@ -317,7 +308,7 @@ describe('refusals that pass', () => {
 describe('a hole in a series', () => {
   it('hides what lies below it only until it is asked for again', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
     const { db } = warehouse;
     const job = aJobFor(several, { step: 'P30D' });
     const isHole = (from: string) => from >= '2026-02-01' && from < '2026-06-01';
@@ -338,56 +329,12 @@ describe('a hole in a series', () => {
     'of one window alone gives up nothing else (%s)',
     async (order) => {
       await using warehouse = await aWarehouse();
-      await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+      await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
       const { db } = warehouse;
       const job = aJobFor(several, { step: 'P30D', order });
-      refusing(sandbox, (series, from) => series === 'DE Policy Outlook' && from < '2025-06-20');
+      refusing(sandbox, (series, from) => series === 'DE Policy Outlook' && from < '2025-12-20');
       const result = await runBackfill({ job, db, sandbox, clock });
       expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, refused: 0, pending: 0 } });
     },
   );
-});
-
-describe('whatever the service refuses, and however often', () => {
-  const scope = { ...several, from: '2026-04-01' };
-  const all = scope.countries.flatMap((country) => scope.topics.map((topic) => `${country} ${topic}`));
-  const day = (offset: number) =>
-    new Date(Date.UTC(2026, 2, 20) + offset * 86_400_000).toISOString().slice(0, 10);
-  const setting = fc.record({
-    begins: fc.array(fc.nat({ max: 250 }), { minLength: all.length, maxLength: all.length }),
-    transient: fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }),
-    share: fc.constantFrom(0, 0.1, 0.5),
-    step: fc.constantFrom(10, 30, 89),
-    order: fc.constantFrom('newest-first', 'oldest-first'),
-    concurrency: fc.constantFrom(1, 4),
-  });
-
-  it('some runs later everything is loaded that there is, and no run asks for much in vain', async () => {
-    await fc.assert(
-      fc.asyncProperty(setting, async ({ begins, transient, share, step, order, concurrency }) => {
-        await using warehouse = await aWarehouse();
-        await using sandbox = await startSandbox({ limits: null, clock, volume: 0.02 });
-        const { db } = warehouse;
-        const begin = (series: string) => day(begins[all.indexOf(series)]!);
-        let asked = 0;
-        let flukes = 0;
-        const { refused } = refusing(sandbox, (series, from) => {
-          if (from < begin(series)) return true;
-          const isFluke = asked < 60 * share && transient[asked++]!;
-          if (isFluke) flukes++;
-          return isFluke;
-        });
-        const job = aJobFor(scope, { step: `P${step}D`, order, service: { concurrency } });
-        for (let run = 0; run < 8; run++) {
-          refused.length = 0;
-          flukes = 0;
-          await runBackfill({ job, db, sandbox, clock });
-          const inVain = all.length * perSeries(step) + 2 * concurrency + askedAgain;
-          expect(refused.length).toBeLessThanOrEqual(inVain + 3 * flukes);
-        }
-        expect(sorted(await heldBy(db, scope))).toEqual(sorted(servedFrom(sandbox, scope, begin)));
-      }),
-      { numRuns: 5 },
-    );
-  }, 120_000);
 });
