@@ -19,7 +19,7 @@ import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts'
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
-const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 40 } });
+const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 12 } });
 
 /** Ends the server's process that writes a certain headline, the first so many times. */
 async function breakAt(db: Warehouse, headlineId: string, times: number): Promise<void> {
@@ -51,7 +51,7 @@ function someHeadline(sandbox: Parameters<typeof servedBy>[0], country: string):
 describe('a page that breaks the connection whenever it is committed', () => {
   it('fails its window after three times, saying what to do, and the others are drained; a rerun takes it up', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     await breakAt(db, someHeadline(sandbox, 'DE'), 1_000);
 
@@ -82,7 +82,7 @@ describe('a page that breaks the connection whenever it is committed', () => {
 
   it('is committed where it breaks it twice', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     await breakAt(db, someHeadline(sandbox, 'DE'), 2);
     expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({
@@ -121,7 +121,7 @@ describe('a page that breaks the connection whenever it is committed', () => {
 
   it('ends a replay of its record, which a later one takes up', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     await using renamed = await aRewritingProxy(sandbox, renaming({ publication_time: 'pubTime' }));
     const { db } = warehouse;
     await runBackfill({ job, db, sandbox: renamed, clock });
@@ -148,7 +148,7 @@ it('a page that crashes the server is tried three times, the server is waited fo
   timeout: 180_000,
 }, async () => {
   await using server = await aRestartableServer();
-  await using sandbox = await startSandbox({ limits: null, clock });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
   const counted = join(await mkdtemp(join(tmpdir(), 'gmsi-crashes-')), 'crashes');
   await chmod(dirname(counted), 0o777);
   const db = connect({ kind: 'url', url: server.url }, 6);
@@ -186,7 +186,7 @@ it('a server that is away while a page that broke its connection twice is to be 
   timeout: 120_000,
 }, async () => {
   await using server = await aRestartableServer();
-  await using sandbox = await startSandbox({ limits: null, clock });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
   const db = connect({ kind: 'url', url: server.url }, 6);
   try {
     await migrate(db);

@@ -11,13 +11,13 @@ import { windowsOf } from '../support/warehouse-state.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-08-01', to: '2026-10-30' };
-const service = { end_date: 'inclusive', page_size: 40, concurrency: 4 };
+const service = { end_date: 'inclusive', page_size: 12, concurrency: 4 };
 const signal = new AbortController().signal;
 
 describe('the request budget', () => {
   it.each([1, 7, 25, 26])('of %i requests is spent to the last and never passed', async (least) => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     // Two requests go to the lookups.
     const budget = { requests_per_month: least + 2 };
@@ -40,7 +40,7 @@ describe('the request budget', () => {
 
   it('leaves its reserve to others', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const budget = { requests_per_month: 30, reserve: 21 };
     const job = aJobFor(scope, { step: 'P10D', budget, service });
     expect((await runBackfill({ job, db: warehouse.db, sandbox, clock })).outcome).toBe('budget');
@@ -49,7 +49,7 @@ describe('the request budget', () => {
 
   it('counts retries, and every answer that was of no use', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     sandbox.script([
       { kind: 'server-error', times: 3 },
@@ -63,7 +63,7 @@ describe('the request budget', () => {
 
   it('is not touched by a run that is stopped: what was booked and not sent is given back', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     const stop = new AbortController();
     await runBackfill({
@@ -80,7 +80,7 @@ describe('the request budget', () => {
     timeout: 60_000,
   }, async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     // Longer than a run that is stopped from outside waits.
     sandbox.script([{ kind: 'latency', ms: 11_000, match: ({ path }) => path.endsWith('/DE') }]);
@@ -92,7 +92,7 @@ describe('the request budget', () => {
     const result = await runBackfill({ job, db, sandbox, clock });
     expect(result).toMatchObject({ outcome: 'budget', totals: { requests: 5, pages: 3 } });
     const germany = (await windowsOf(db)).find(({ country }) => country === 'DE');
-    expect(germany).toMatchObject({ state: 'pending', pages: 1, records: 40 });
+    expect(germany).toMatchObject({ state: 'pending', pages: 1, records: 12 });
 
     const richer = aJobFor(scope, { service });
     expect((await runBackfill({ job: richer, db, sandbox, clock })).outcome).toBe('done');
@@ -103,7 +103,7 @@ describe('the request budget', () => {
     await using warehouse = await aWarehouse();
     let now = new Date('2026-11-30T23:59:58Z');
     const moving = () => now;
-    await using sandbox = await startSandbox({ limits: null, clock: moving });
+    await using sandbox = await startSandbox({ limits: null, clock: moving, volume: 0.3 });
     const { db } = warehouse;
     const before = scope.to;
     const job = aJobFor(
@@ -189,7 +189,7 @@ describe('several ledgers at once on one key', () => {
 
   it('stop two runs of one job at the limit that they share', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     const job = aJobFor(scope, { step: 'P10D', budget: { requests_per_month: 33 }, service });
     const runs = await Promise.all([1, 2].map(() => runBackfill({ job, db, sandbox, clock })));

@@ -12,7 +12,7 @@ const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const job = aJobFor(scope, {
   step: 'P15D',
-  service: { end_date: 'inclusive', page_size: 25, concurrency: 3 },
+  service: { end_date: 'inclusive', page_size: 8, concurrency: 3 },
 });
 
 describe('a run that is stopped and taken up again', () => {
@@ -20,7 +20,7 @@ describe('a run that is stopped and taken up again', () => {
     'at page %i, spends no request twice and goes on with the very token it had kept',
     async (stopAt) => {
       await using warehouse = await aWarehouse();
-      await using sandbox = await startSandbox({ limits: null, clock });
+      await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
       const { db } = warehouse;
       const stop = new AbortController();
       let pages = 0;
@@ -58,7 +58,7 @@ describe('a run that is stopped and taken up again', () => {
 
   it('twenty times over, has asked for each page once in the end', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     const outcomes: string[] = [];
     while (outcomes.at(-1) !== 'done' && outcomes.length < 60) {
@@ -84,11 +84,11 @@ describe('a page whose claim is lost', () => {
     ['somebody has changed its token', sql`next_token = 'another'`],
   ])('because %s, is rolled back whole', async (_, change) => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     const one = { ...scope, countries: ['US'] };
     const stop = new AbortController();
-    const slow = aJobFor(one, { service: { end_date: 'inclusive', page_size: 25, concurrency: 1 } });
+    const slow = aJobFor(one, { service: { end_date: 'inclusive', page_size: 8, concurrency: 1 } });
     let asked = 0;
     const result = await runBackfill({
       ...{ job: slow, db, sandbox, clock, stop: stop.signal },
@@ -104,8 +104,8 @@ describe('a page whose claim is lost', () => {
     });
     expect(result.outcome).toBe('interrupted');
     expect(result.totals.pages).toBe(2);
-    expect(await countRows(db, 'headlines')).toBe(50);
-    expect((await windowsOf(db))[0]).toMatchObject({ records: 50, rows_inserted: 50 });
+    expect(await countRows(db, 'headlines')).toBe(16);
+    expect((await windowsOf(db))[0]).toMatchObject({ records: 16, rows_inserted: 16 });
     expect(await coverageOf(db)).toEqual({});
   });
 });

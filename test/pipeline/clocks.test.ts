@@ -16,7 +16,7 @@ const hour = 3_600_000;
 const day = 24 * hour;
 const series = { countries: ['US'], topics: ['Inflation-Food'] };
 const scope = { ...series, from: '2026-11-01', to: '2026-11-20' };
-const settings = { end_date: 'today', lookback: 'P3D', service: { end_date: 'inclusive', page_size: 40 } };
+const settings = { end_date: 'today', lookback: 'P3D', service: { end_date: 'inclusive', page_size: 12 } };
 const job = aJobFor(scope, settings);
 
 /** True time, and clocks that are off by so much. */
@@ -43,7 +43,7 @@ describe('clocks more than an hour apart', () => {
   ])('(%s) let no day count as covered, and say so', async (_, apart) => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: off(0) });
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
     const run = { job, db, sandbox, ...clocks(apart) };
 
     for (const command of [runBackfill, runSync]) {
@@ -69,7 +69,7 @@ describe('clocks more than an hour apart', () => {
   it('are found out by the very first answer, as the service really sends it', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: off(0) });
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
     const ahead = { clock: off(6 * day), databaseClock: async () => off(6 * day)() };
     // The lookups are fresh: before its first page, the run has no answer to go by.
     await runBackfill({ job: aJobFor({ ...scope, countries: ['NO'] }, settings), db, sandbox, ...ahead });
@@ -82,7 +82,7 @@ describe('clocks more than an hour apart', () => {
   it('leave a window that they began uncovered, also if it is ended by a run with good ones', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: off(0) });
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
     const stop = new AbortController();
     await runBackfill({
       ...{ job, db, sandbox, ...clocks({ machine: 6 * day, database: 6 * day }), stop: stop.signal },
@@ -105,7 +105,7 @@ describe('clocks more than an hour apart', () => {
   it('are said, too, if nothing is left to ask for', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: off(0) });
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
     const old = aJobFor({ ...scope, to: '2026-11-05' }, { ...settings, end_date: '2026-11-05' });
     const run = { job: old, db, sandbox };
     expect(await runBackfill({ ...run, ...clocks({}) })).toMatchObject({ outcome: 'done' });
@@ -139,7 +139,7 @@ describe('clocks more than an hour apart', () => {
 
   it('end a worker whose machine is off before its first request', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: off(0) });
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
     await using worker = aWorker({ warehouse, sandbox, clock: off(6 * day), databaseClock: off(0) });
     await expect(worker.ended).rejects.toThrow(ClocksApart);
     expect(sandbox.stats().requests).toBe(0);
@@ -148,7 +148,7 @@ describe('clocks more than an hour apart', () => {
   it("pause a worker's job if the service's differs, with nothing covered", async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: off(0) });
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
     await using worker = aWorker({
       warehouse,
       sandbox,
@@ -213,7 +213,7 @@ describe('clocks less than an hour apart', () => {
     for (const late of ['machine', 'database', 'service'] as const) {
       truth = new Date('2026-11-21T00:20:00Z');
       await using warehouse = await aWarehouse();
-      await using sandbox = await startSandbox({ limits: null, clock: off(0) });
+      await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
       const noLookback = aJobFor(scope, { ...settings, lookback: 'P0D' });
       const run = { job: noLookback, db: warehouse.db, sandbox };
       expect(await runBackfill({ ...run, ...clocks({ [late]: -30 * 60_000 }) })).toMatchObject({
@@ -266,7 +266,7 @@ describe('the time of the service', () => {
 
   it('does not count where it sends none', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: off(0) });
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
     const run = { job, db: warehouse.db, sandbox, ...clocks({}), serviceClock: 'unknown' } as const;
     expect(await runBackfill(run)).toMatchObject({ outcome: 'done' });
     expect(await covered(warehouse.db)).toBe('{[2026-11-01,2026-11-17)}');

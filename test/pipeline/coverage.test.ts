@@ -49,7 +49,7 @@ describe('jobs that overlap share coverage', () => {
 
   it('days that an interrupted job has planned are not planned again by another one, but drained', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
     const { db } = warehouse;
     const job = aJobFor({ ...us, from: '2026-03-01', to: '2026-03-31' }, { ...exact, step: 'P10D' });
     const stop = new AbortController();
@@ -128,7 +128,7 @@ describe('after any sequence of jobs', () => {
           }
         }
       }),
-      { numRuns: 5 },
+      { numRuns: 3 },
     );
   });
 });
@@ -143,7 +143,7 @@ interface Scope {
 /** Runs a job for each scope, one after the other, and says which windows each of them asked for. */
 async function daysAskedFor(scopes: readonly Scope[]): Promise<string[][]> {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
   const { db } = warehouse;
   const asked: string[][] = [];
   for (const scope of scopes) {

@@ -8,7 +8,7 @@ import { firstPages, watchRequests } from '../support/watch-requests.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
-const service = { end_date: 'inclusive', page_size: 40 };
+const service = { end_date: 'inclusive', page_size: 12 };
 const job = aJobFor(scope, { service });
 
 describe('a cursor that is broken', () => {
@@ -18,7 +18,7 @@ describe('a cursor that is broken', () => {
     ['lacks a token', 'missing-token', /no next_token/],
   ] as const)('because it %s fails its window alone, and a rerun completes it', async (_, kind, reason) => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     sandbox.script([{ kind, match: ({ path, token }) => path.endsWith('/US') && token !== null }]);
 
@@ -39,7 +39,7 @@ describe('a cursor that is broken', () => {
 
   it('on a first page, because it lacks a token, is begun anew by a rerun', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     sandbox.script([{ kind: 'missing-token', match: ({ token }) => token === null }]);
     expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('incomplete');
@@ -51,7 +51,7 @@ describe('a cursor that is broken', () => {
 describe('an empty page that has a token', () => {
   it('is followed, be it the first, one in the middle or several in a row', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     sandbox.script([
       { kind: 'empty-page', match: ({ path, token }) => path.endsWith('/DE') && token === null },
@@ -101,7 +101,7 @@ describe('a token that the service takes no longer', () => {
 
   it('time and again, restarts twice and then fails with the words of the service', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     const requests = watchRequests(sandbox, [
       { kind: 'refuse', times: 1e6, detail: 'Expired next_token', match: ({ token }) => token !== null },

@@ -12,7 +12,7 @@ import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts'
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
-const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 40 } });
+const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 12 } });
 const covered = {
   'US Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
   'DE Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
@@ -21,7 +21,7 @@ const covered = {
 describe('a load whose connections are cut again and again', () => {
   it('commits every page once', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const admin = connect({ kind: 'url', url: new Secret(warehouse.url) }, 1);
     let cut = 0;
     let asked = 0;
@@ -59,10 +59,10 @@ describe('a reply that is lost after the server has done its work', () => {
 
   it.each(lost)('(number %i, to %s) costs nothing', async (nth, _, pattern, concurrency) => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     await using proxy = await aCuttingProxy(warehouse.url);
     const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 6);
-    const service = { end_date: 'inclusive', page_size: 40, concurrency };
+    const service = { end_date: 'inclusive', page_size: 12, concurrency };
     try {
       const result = await runBackfill({
         ...{ job: aJobFor(scope, { step: 'P15D', service }), db, sandbox, clock },
@@ -85,12 +85,12 @@ describe('a reply that is lost after the server has done its work', () => {
 describe('a warehouse whose disk is full', () => {
   it('ends the run with what to do about it, and a rerun goes on', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     await sql`
       create function gmsi.fill_disk() returns trigger language plpgsql as $$
       begin
-        if (select count(*) from gmsi.headlines) > 150 then
+        if (select count(*) from gmsi.headlines) > 45 then
           raise exception 'could not extend file: No space left on device' using errcode = '53100';
         end if;
         return null;

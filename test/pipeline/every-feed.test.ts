@@ -208,7 +208,7 @@ describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, colum
     let now = '2026-10-15T00:00:00Z';
     const moving = () => new Date(now);
     await using sandbox = await startSandbox({
-      ...{ limits: null, clock: moving, tickerHistoryLimitDays: null, volume: 3 },
+      ...{ limits: null, clock: moving, tickerHistoryLimitDays: null },
       changes: { withdrawn: 0.3 },
     });
     const of = { from: '2026-10-01', to: '2026-10-10' };

@@ -10,14 +10,14 @@ import { watchRequests } from '../support/watch-requests.ts';
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = {
   ...{ countries: ['US', 'DE', 'NO'], topics: ['Inflation-Food'] },
-  ...{ from: '2026-03-01', to: '2026-09-30' },
+  ...{ from: '2026-05-01', to: '2026-07-09' },
 };
 const job = aJobFor(scope, { step: 'P10D' });
 
 describe('a key that is refused', () => {
   it.each([401, 403] as const)('with %i in the middle ends the run at once', async (status) => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
     const { db } = warehouse;
     let served = 0;
     const requests = watchRequests(sandbox, [
@@ -50,7 +50,7 @@ describe('a key that is refused', () => {
 describe('a request that is refused', () => {
   it.each([404, 422])('with %i fails its window alone, with the words of the service', async (status) => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
     const { db } = warehouse;
     const detail = 'this window is under repair';
     sandbox.script([

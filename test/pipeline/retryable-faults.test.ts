@@ -7,7 +7,7 @@ import { windowsOf } from '../support/warehouse-state.ts';
 
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const job = aJobFor(scope, {
-  service: { end_date: 'inclusive', page_size: 40, body_timeout: 'PT0.2S', max_attempts: 4 },
+  service: { end_date: 'inclusive', page_size: 12, body_timeout: 'PT0.2S', max_attempts: 4 },
 });
 
 const faults: Record<string, Fault> = {
@@ -28,7 +28,7 @@ const faults: Record<string, Fault> = {
 describe('a fault that passes', () => {
   it.each(Object.entries(faults))('%s: is retried, and nothing is lost or doubled', async (_, fault) => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
     const { db } = warehouse;
     sandbox.script([
       { ...fault, match: ({ path, token }) => path.endsWith('/US') && token === null },
@@ -44,7 +44,7 @@ describe('a fault that passes', () => {
 
   it('but outlasts all tries fails its window with the reason, and a rerun goes on from its page', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
     const { db } = warehouse;
     sandbox.script([
       {
@@ -81,13 +81,13 @@ describe('all faults at random at once', () => {
       ...{ 'empty-page': 0.05, 'duplicate-record': 0.05 },
     } as const;
     const random = { ...passing, ...paging, hang: 0.02, refuse: 0.02, latency: 0 } as const;
-    await using sandbox = await startSandbox({ limits: null, faults: { random, seed } });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.3, faults: { random, seed } });
     const { db } = warehouse;
     // The lookups are spared: a shape of theirs that nobody knows ends a run before it begins.
     sandbox.script([{ kind: 'latency', ms: 0, times: 1e6, match: ({ path }) => !path.includes('/feed/') }]);
     const small = aJobFor(scope, {
       ...{ step: 'P10D' },
-      service: { end_date: 'inclusive', page_size: 20, body_timeout: 'PT0.1S', max_attempts: 4 },
+      service: { end_date: 'inclusive', page_size: 8, body_timeout: 'PT0.1S', max_attempts: 4 },
     });
     const outcomes: string[] = [];
     let pages = 0;

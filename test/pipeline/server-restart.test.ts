@@ -9,14 +9,14 @@ import { coverageOf } from '../support/warehouse-state.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
-const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 40 } });
+const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 12 } });
 
 describe('a warehouse whose server is restarted in the middle of a load', () => {
   it('in order, then as if it had crashed, is loaded on as soon as it is back', {
     timeout: 60_000,
   }, async () => {
     await using server = await aRestartableServer();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const db = connect({ kind: 'url', url: server.url }, 6);
     try {
       await migrate(db);

@@ -11,7 +11,7 @@ import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts'
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
-const service = { end_date: 'inclusive', page_size: 25 };
+const service = { end_date: 'inclusive', page_size: 8 };
 const job = aJobFor(scope, { step: 'P5D', service });
 const covered = {
   'US Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
@@ -21,7 +21,7 @@ const covered = {
 describe('runs of one job at once', () => {
   it('do not hand a window that fails back and forth, and neither ends as if it were loaded', async () => {
     await using warehouse = await aWarehouse({ connections: 8 });
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     sandbox.script([
       {
@@ -42,7 +42,7 @@ describe('runs of one job at once', () => {
 
   it.each([2, 3])('(%i of them) share the work, and all end when all of it is done', async (runs) => {
     await using warehouse = await aWarehouse({ connections: 8 });
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     const results = await Promise.all(
       Array.from({ length: runs }, () => runBackfill({ job, db, sandbox, clock })),
@@ -58,7 +58,7 @@ describe('runs of one job at once', () => {
 
   it('that overlap plan each day once between them', async () => {
     await using warehouse = await aWarehouse({ connections: 8 });
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     const [early, late] = [
       { ...scope, to: '2026-09-20' },
@@ -86,7 +86,7 @@ describe('a load that falls silent', () => {
 
   it('loses its window to another one, and its late page is given up', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     const { log, lines } = aLog();
     let asked = 0;
@@ -114,7 +114,7 @@ describe('a load that falls silent', () => {
 
   it('for as long as its lease asks the warehouse before it reads its cursor on', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     const leaseSeconds = 2;
     const reads: string[] = [];
