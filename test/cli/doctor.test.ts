@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { accessTo, aFolder, type Folder, gmsi } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
 
 let folder: Folder;
 let sandbox: Sandbox;
@@ -27,10 +28,10 @@ afterAll(async () => {
 const nowhere = 'postgres://user:pw@127.0.0.1:1/db';
 
 /** The lines as a person sees them, by their names: the sign and what follows it. */
-async function doctor(env: Record<string, string | undefined>) {
+async function doctor(env: Record<string, string | undefined>, start = gmsiHere) {
   const given = Object.entries({ ...accessTo(warehouse, sandbox), ...env });
   const set = Object.fromEntries(given.filter((one): one is [string, string] => one[1] !== undefined));
-  const { code, stdout } = await gmsi(['doctor', '--quiet'], { cwd: folder.path, env: set });
+  const { code, stdout } = await start(['doctor', '--quiet'], { cwd: folder.path, env: set });
   const lines = [...stdout.matchAll(/^([✓✗–]) (\w+) +(.*)(?:\n +→ (.*))?$/gm)];
   const named = lines.map(([, sign, check, found, fix]) => [check, { sign, found, fix }] as const);
   return { code, stdout, lines: Object.fromEntries(named) };
@@ -60,8 +61,13 @@ describe('a new database', () => {
   });
 });
 
-it('without a warehouse, what could not be looked at is neither good nor bad, and the key is tried', async () => {
-  const { code, lines } = await doctor({ DATABASE_URL: nowhere, GMSI_API_KEY: 'wrong' });
+it('without a warehouse, what could not be looked at is neither good nor bad, and the key is tried; JSON has null for it', async () => {
+  const env = { ...accessTo(warehouse, sandbox), DATABASE_URL: nowhere };
+  // Both wait some seconds for the warehouse.
+  const [{ code, lines }, json] = await Promise.all([
+    doctor({ DATABASE_URL: nowhere, GMSI_API_KEY: 'wrong' }, gmsi),
+    gmsi(['doctor', '--json'], { cwd: folder.path, env }),
+  ]);
   expect(lines.key).toMatchObject({ sign: '✗' });
   expect(lines.warehouse).toMatchObject({
     sign: '✗',
@@ -70,6 +76,19 @@ it('without a warehouse, what could not be looked at is neither good nor bad, an
   for (const check of ['encryption', 'schema', 'privileges', 'clock'])
     expect(lines[check]).toMatchObject({ sign: '–' });
   expect(code).toBe(2);
+
+  const { ok, findings } = JSON.parse(json.stdout);
+  expect(findings.map(({ check, ok }: { check: string; ok: unknown }) => [check, ok])).toEqual([
+    ['node', true],
+    ['configuration', true],
+    ['service', true],
+    ['warehouse', false],
+    ['encryption', null],
+    ['schema', null],
+    ['privileges', null],
+    ['clock', null],
+  ]);
+  expect({ ok, code: json.code }).toEqual({ ok: false, code: 2 });
 });
 
 it('without a key, the service is not asked, and the warehouse is looked at', async () => {
@@ -88,23 +107,6 @@ it('without a service, says what is wrong with its address', async () => {
   });
   expect(lines.clock).toMatchObject({ sign: '✓' });
   expect(code).toBe(2);
-});
-
-it('says the same as JSON, with null for what was not looked at', async () => {
-  const env = { ...accessTo(warehouse, sandbox), DATABASE_URL: nowhere };
-  const { code, stdout } = await gmsi(['doctor', '--json'], { cwd: folder.path, env });
-  const { ok, findings } = JSON.parse(stdout);
-  expect(findings.map(({ check, ok }: { check: string; ok: unknown }) => [check, ok])).toEqual([
-    ['node', true],
-    ['configuration', true],
-    ['service', true],
-    ['warehouse', false],
-    ['encryption', null],
-    ['schema', null],
-    ['privileges', null],
-    ['clock', null],
-  ]);
-  expect({ ok, code }).toEqual({ ok: false, code: 2 });
 });
 
 it('with the requests of the month used up, says so instead of nothing, and ends with 75', async () => {
@@ -197,7 +199,7 @@ describe('a user without rights', () => {
 });
 
 it('with the embedded warehouse, a wrong key is found as well', async () => {
-  const { code, lines } = await doctor({ DATABASE_URL: undefined, GMSI_API_KEY: 'wrong' });
+  const { code, lines } = await doctor({ DATABASE_URL: undefined, GMSI_API_KEY: 'wrong' }, gmsi);
   expect(lines.key).toMatchObject({ sign: '✗' });
   expect(lines.warehouse).toMatchObject({ sign: '✓', found: expect.stringContaining('embedded PostgreSQL') });
   expect(code).toBe(2);

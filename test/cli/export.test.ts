@@ -1,16 +1,14 @@
 import { execFile } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder, type Folder, gmsi, type Setting, startGmsi } from './gmsi.ts';
+import { accessTo, aFolder, type Folder, program, type Setting, startGmsi } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
-
-const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 let sandbox: Sandbox;
 let warehouse: TestWarehouse;
@@ -18,12 +16,12 @@ let folder: Folder;
 let setting: Setting;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ limits: null });
+  sandbox = await startSandbox({ limits: null, volume: 0.3 });
   warehouse = await aWarehouse();
   await using first = await aFolder();
   const job = await first.write('job.yaml', jobFor(quarter));
   const env = accessTo(warehouse, sandbox);
-  expect(await gmsi(['backfill', job], { cwd: first.path, env })).toMatchObject({ code: 0 });
+  expect(await gmsiHere(['backfill', job], { cwd: first.path, env })).toMatchObject({ code: 0 });
 });
 afterAll(async () => {
   await warehouse[Symbol.asyncDispose]();
@@ -46,7 +44,7 @@ async function rowsWhere(condition: string): Promise<number> {
 
 describe('gmsi export', () => {
   it('writes all headlines, asking the service nothing, and says what it has written where', async () => {
-    const { code, stdout } = await gmsi(['export'], setting);
+    const { code, stdout } = await gmsiHere(['export'], setting);
     expect(code).toBe(0);
     const rows = (await rowsWhere('true')).toLocaleString('en-US');
     expect(stdout).toMatch(new RegExp(`^rows +${rows}$`, 'm'));
@@ -60,9 +58,9 @@ describe('gmsi export', () => {
 
   it('says of CSV whether a spreadsheet would run its texts, and defuses nothing else', async () => {
     const csv = ['export', '--format', 'csv', '--overwrite'];
-    expect((await gmsi(csv, setting)).stdout).toMatch(/^formulas +not defused: .*--defuse-formulas/m);
-    expect((await gmsi([...csv, '--defuse-formulas'], setting)).stdout).toMatch(/^formulas +defused: /m);
-    const parquet = await gmsi(['export', '--defuse-formulas'], setting);
+    expect((await gmsiHere(csv, setting)).stdout).toMatch(/^formulas +not defused: .*--defuse-formulas/m);
+    expect((await gmsiHere([...csv, '--defuse-formulas'], setting)).stdout).toMatch(/^formulas +defused: /m);
+    const parquet = await gmsiHere(['export', '--defuse-formulas'], setting);
     expect(parquet).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--defuse-formulas is for CSV'),
@@ -71,7 +69,7 @@ describe('gmsi export', () => {
 
   it('writes what a job loads, and its period unless told otherwise; --json says it to a program', async () => {
     const run = ['export', 'us', '--format', 'csv', '--to', '2024-01-31', '--out', 'there', '--json'];
-    const { code, stdout } = await gmsi(run, setting);
+    const { code, stdout } = await gmsiHere(run, setting);
     expect(code).toBe(0);
     const rows = await rowsWhere(`country = 'US' and published_at between '2024-01-01Z' and '2024-02-01Z'`);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -84,21 +82,21 @@ describe('gmsi export', () => {
 
   it('does not overwrite an export unless it is told to', async () => {
     const run = ['export', '--country', 'US', '--out', 'there'];
-    expect(await gmsi(run, setting)).toMatchObject({ code: 0 });
-    expect(await gmsi(run, setting)).toMatchObject({
+    expect(await gmsiHere(run, setting)).toMatchObject({ code: 0 });
+    expect(await gmsiHere(run, setting)).toMatchObject({
       code: 2,
       stderr:
         'gmsi: The folder there is not empty.\n  → Name another one with --out, or add --overwrite to replace that export.\n',
     });
-    expect(await gmsi(['export', '--country', 'NO', '--out', 'there', '--overwrite'], setting)).toMatchObject(
-      { code: 0 },
-    );
+    expect(
+      await gmsiHere(['export', '--country', 'NO', '--out', 'there', '--overwrite'], setting),
+    ).toMatchObject({ code: 0 });
     expect(await readdir(join(folder.path, 'there'))).toEqual(['_manifest.json', 'country=NO']);
     expect(await readdir(folder.path)).toEqual(['jobs', 'there']);
   });
 
   it('of days without headlines says so, makes no folder, and is no failure', async () => {
-    const { code, stdout } = await gmsi(['export', '--from', '2030-01-01'], setting);
+    const { code, stdout } = await gmsiHere(['export', '--from', '2030-01-01'], setting);
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: 'Nothing to export: gmsi.headlines holds no rows of 2030-01-01 to the last day.\n',
@@ -203,8 +201,10 @@ const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> =
 it('refuses a moment for which the answer may still change, and says for how long', async () => {
   await setAsOfDelay(warehouse.db, 3_600_000);
   const { rows } = await sql<{ now: string }>`
-    select to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`.execute(warehouse.db);
-  const { code, stdout, stderr } = await gmsi(['export', '--as-of', rows[0]!.now], setting);
+    select to_char(now() at time zone 'UTC' - interval '1 s', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`.execute(
+    warehouse.db,
+  );
+  const { code, stdout, stderr } = await gmsiHere(['export', '--as-of', rows[0]!.now], setting);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(
     /what stood then can still change for 3[45]\d\d s\.\n {2}→ Ask again in 3[45]\d\d s/,
@@ -214,7 +214,7 @@ it('refuses a moment for which the answer may still change, and says for how lon
 });
 
 it.each(Object.entries(mistakes))('%s: says what and what to do, and exits with 2', async (_, mistake) => {
-  const { code, stdout, stderr } = await gmsi(['export', ...mistake.args], setting);
+  const { code, stdout, stderr } = await gmsiHere(['export', ...mistake.args], setting);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   const [what = '', hint = '', ...more] = stderr.trimEnd().split('\n');
   expect(more).toEqual([]);

@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aFolder, gmsi } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
 
 const hasPsql = spawnSync('psql', ['--version']).status === 0;
 
@@ -52,7 +53,7 @@ describe.skipIf(!hasPsql)(
           env: { PATH: process.env.PATH, PGCLIENTENCODING: 'UTF8', ...env },
         });
         expect(real).toMatchObject({ status: 0 });
-        const own = await gmsi(['psql', '-c', statements], {
+        const own = await gmsiHere(['psql', '-c', statements], {
           cwd: folder.path,
           env: { DATABASE_URL: warehouse.url, PATH: join(folder.path, 'bin'), ...env },
         });
@@ -66,7 +67,7 @@ it('says what is wrong with a statement, and prints the results before it, witho
   await using folder = await aFolder();
   await using warehouse = await aWarehouse();
   const setting = { cwd: folder.path, env: { DATABASE_URL: warehouse.url, PATH: join(folder.path, 'bin') } };
-  const run = (statement: string) => gmsi(['psql', '-c', statement], setting);
+  const run = (statement: string) => gmsiHere(['psql', '-c', statement], setting);
 
   expect(await run("set timezone = 'Asia/Tokyo'; select 1 as one; select nonsense; select 2")).toMatchObject({
     code: 2,
@@ -85,14 +86,17 @@ it('says that psql is missing where it is to be opened, and prints the address o
   await using folder = await aFolder();
   await using warehouse = await aWarehouse();
   const setting = { cwd: folder.path, env: { DATABASE_URL: warehouse.url, PATH: join(folder.path, 'bin') } };
-  expect(await gmsi(['psql'], setting)).toMatchObject({
+  expect(await gmsiHere(['psql'], setting)).toMatchObject({
     code: 2,
     stdout: '',
     stderr: expect.stringMatching(
       /^gmsi: This opens psql, and psql is not installed\.\n {2}→ Install psql .*-c; --address.*\n$/,
     ),
   });
-  expect(await gmsi(['psql', '--address'], setting)).toMatchObject({ code: 0, stdout: `${warehouse.url}\n` });
+  expect(await gmsiHere(['psql', '--address'], setting)).toMatchObject({
+    code: 0,
+    stdout: `${warehouse.url}\n`,
+  });
 });
 
 it('hands psql the address in its environment, not on its command line', async () => {

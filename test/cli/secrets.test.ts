@@ -10,13 +10,14 @@ import { aWarehouse } from '../support/test-warehouse.ts';
 import { aCollector } from '../telemetry/a-collector.ts';
 import { aWebhook } from '../telemetry/a-webhook.ts';
 import { accessTo, aFolder, gmsi } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 
 const key = 'k3y-0f-some0ne';
 
 it('shows and stores neither the key nor a password, though the service repeats the key and everything is logged', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, keys: [key] });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.3, keys: [key] });
   await using warehouse = await aWarehouse();
   const env = { ...accessTo(warehouse, sandbox, key), LOG_LEVEL: 'trace' };
   const setting = { cwd: folder.path, env };
@@ -44,16 +45,17 @@ it('shows and stores neither the key nor a password, though the service repeats 
     ['migrate', 'status'],
     ['psql', '-c', 'select 1'],
   ]) {
-    const { stdout, stderr } = await gmsi(args, setting);
+    // What psql prints itself, only a process shows.
+    const { stdout, stderr } = await (args[0] === 'psql' ? gmsi : gmsiHere)(args, setting);
     said.push(stdout, stderr);
   }
-  const refused = await gmsi(['lookups', '--verbose'], {
+  const refused = await gmsiHere(['lookups', '--verbose'], {
     ...setting,
     env: { ...env, GMSI_API_KEY: `${key}-old` },
   });
-  const unreachable = await gmsi(['status', '--verbose'], {
+  const unreachable = await gmsiHere(['status', '--verbose'], {
     ...setting,
-    env: { ...env, DATABASE_URL: warehouse.url.replace(/:\d+\//, ':1/') },
+    env: { ...env, DATABASE_URL: warehouse.url.replace(/@[^/]+/, '@nowhere.invalid') },
   });
   said.push(refused.stdout, refused.stderr, unreachable.stdout, unreachable.stderr);
 
@@ -215,10 +217,10 @@ it('sends the key unencrypted to another machine only if it is told to', async (
     ...accessTo(warehouse, sandbox),
     GMSI_BASE_URL: sandbox.url.replace('127.0.0.1', '0.0.0.0'),
   };
-  const refused = await gmsi(['lookups'], { cwd: folder.path, env });
+  const refused = await gmsiHere(['lookups'], { cwd: folder.path, env });
   expect(refused.code).toBe(2);
   expect(sandbox.stats().requests).toBe(0);
-  const told = await gmsi(['lookups'], {
+  const told = await gmsiHere(['lookups'], {
     cwd: folder.path,
     env: { ...env, GMSI_SEND_KEY_UNENCRYPTED: 'true' },
   });

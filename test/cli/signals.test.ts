@@ -1,72 +1,67 @@
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
-import { accessTo, aFolder, gmsi, startGmsi } from './gmsi.ts';
+import { accessTo, aFolder, startGmsi } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 
 const service = { concurrency: 4, page_size: 50 };
 
-describe.each(['SIGINT', 'SIGTERM'] as const)('%s', (signal) => {
-  it('finishes the pages in hand, gives its windows back and exits with 130; a rerun asks for nothing again', async () => {
-    await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null });
-    await using warehouse = await aWarehouse();
-    const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-    const job = await folder.write('job.yaml', jobFor(quarter, { service }));
+it('SIGTERM: finishes the pages in hand, gives its windows back and exits with 130; a rerun asks for nothing again', async () => {
+  await using folder = await aFolder();
+  await using sandbox = await startSandbox({ limits: null, volume: 0.5 });
+  await using warehouse = await aWarehouse();
+  const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+  const job = await folder.write('job.yaml', jobFor(quarter, { service }));
 
-    // So slow that it is in the middle when it is told to stop, however late that is.
-    sandbox.script([
-      { kind: 'latency', ms: 1_000, times: 1e6, match: ({ path }) => path.includes('/feed/') },
-    ]);
-    const interrupted = startGmsi(['backfill', job], run);
-    await pagesServed(sandbox, 8);
-    interrupted.kill(signal);
+  // So slow that it is in the middle when it is told to stop, however late that is.
+  sandbox.script([{ kind: 'latency', ms: 500, times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
+  const interrupted = startGmsi(['backfill', job], run);
+  await pagesServed(sandbox, 8);
+  interrupted.kill('SIGTERM');
 
-    expect(await interrupted.ended).toMatchObject({
-      code: 130,
-      stdout: expect.stringContaining('interrupted'),
-      stderr: expect.stringContaining('once more stops at once'),
-    });
-    const left = await windowsOf(warehouse.db);
-    expect(left.filter(({ state }) => state === 'draining')).toEqual([]);
-    expect(left.filter(({ state, next_token }) => state === 'pending' && next_token !== null)).not.toEqual(
-      [],
-    );
-    sandbox.script([]);
-    const committed = left.reduce((sum, { pages }) => sum + pages, 0);
-    expect(committed).toBe(sandbox.stats().pages);
-
-    expect(await gmsi(['backfill', job], run)).toMatchObject({ code: 0 });
-    expect(sandbox.stats().pagesServedTwice).toBe(0);
-    expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+  expect(await interrupted.ended).toMatchObject({
+    code: 130,
+    stdout: expect.stringContaining('interrupted'),
+    stderr: expect.stringContaining('once more stops at once'),
   });
+  const left = await windowsOf(warehouse.db);
+  expect(left.filter(({ state }) => state === 'draining')).toEqual([]);
+  expect(left.filter(({ state, next_token }) => state === 'pending' && next_token !== null)).not.toEqual([]);
+  sandbox.script([]);
+  const committed = left.reduce((sum, { pages }) => sum + pages, 0);
+  expect(committed).toBe(sandbox.stats().pages);
 
-  it('ends at once when it comes twice, though the service never answers', async () => {
-    await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null });
-    await using warehouse = await aWarehouse();
-    const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-    const job = await folder.write('job.yaml', jobFor(quarter, { service }));
-    sandbox.script([{ kind: 'hang', times: 100, match: ({ token }) => token !== null }]);
+  expect(await gmsiHere(['backfill', job], run)).toMatchObject({ code: 0 });
+  expect(sandbox.stats().pagesServedTwice).toBe(0);
+  expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+});
 
-    const stuck = startGmsi(['backfill', job], run);
-    await vi.waitFor(() => expect(sandbox.stats().faults.hang, stuck.stderr).toBe(4), 90_000);
-    stuck.kill(signal);
-    await vi.waitFor(() => expect(stuck.stderr).toContain('once more stops at once'), 90_000);
-    stuck.kill(signal);
+it('SIGINT: ends at once when it comes twice, though the service never answers', async () => {
+  await using folder = await aFolder();
+  await using sandbox = await startSandbox({ limits: null, volume: 0.5 });
+  await using warehouse = await aWarehouse();
+  const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+  const job = await folder.write('job.yaml', jobFor(quarter, { service }));
+  sandbox.script([{ kind: 'hang', times: 100, match: ({ token }) => token !== null }]);
 
-    // In order, it would wait for its requests, and then sum up the load and close it.
-    expect(await stuck.ended).toMatchObject({ code: 130, stdout: '' });
-    const loads = await warehouse.db.selectFrom('loads').select(['outcome', 'finished_at']).execute();
-    expect(loads).toEqual([{ outcome: null, finished_at: null }]);
-  });
+  const stuck = startGmsi(['backfill', job], run);
+  await vi.waitFor(() => expect(sandbox.stats().faults.hang, stuck.stderr).toBe(4), 90_000);
+  stuck.kill('SIGINT');
+  await vi.waitFor(() => expect(stuck.stderr).toContain('once more stops at once'), 90_000);
+  stuck.kill('SIGINT');
+
+  // In order, it would wait for its requests, and then sum up the load and close it.
+  expect(await stuck.ended).toMatchObject({ code: 130, stdout: '' });
+  const loads = await warehouse.db.selectFrom('loads').select(['outcome', 'finished_at']).execute();
+  expect(loads).toEqual([{ outcome: null, finished_at: null }]);
 });
 
 it('is interrupted before the first page as well', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.5 });
   await using warehouse = await aWarehouse();
   const job = await folder.write('job.yaml', jobFor(quarter));
   sandbox.script([{ kind: 'hang', match: ({ path }) => path.endsWith('/countries') }]);

@@ -2,16 +2,18 @@ import { expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { windowsOf } from '../support/warehouse-state.ts';
+import { requestsBooked, windowsOf } from '../support/warehouse-state.ts';
 import { accessTo, aFolder, gmsi, startGmsi } from './gmsi.ts';
 import { jobFor, quarter } from './jobs.ts';
 
 it('shares a job between two processes, each page asked for by one of them', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
   await using warehouse = await aWarehouse();
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-  const job = await folder.write('job.yaml', jobFor(quarter, { service: { rate: 100, burst: 10 } }));
+  const job = await folder.write('job.yaml', jobFor(quarter, { service: { page_size: 30, concurrency: 2 } }));
+  // So slow that none of them can drain it all before the other has begun.
+  sandbox.script([{ kind: 'latency', ms: 200, times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
 
   const both = await Promise.all([gmsi(['backfill', job], run), gmsi(['backfill', job], run)]);
 
@@ -25,7 +27,7 @@ it('shares a job between two processes, each page asked for by one of them', asy
 
 it('takes over what a killed process held while the other one waited for it', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.5 });
   await using warehouse = await aWarehouse();
   const run = {
     cwd: folder.path,
@@ -53,4 +55,11 @@ it('takes over what a killed process held while the other one waited for it', as
   expect(await other.ended).toMatchObject({ code: 0 });
   expect((await killed.ended).signal).toBe('SIGKILL');
   expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+  const { requests, pagesServedTwice } = sandbox.stats();
+  // Of each window in hand, the page on its way to the table and the one on its way here.
+  expect(pagesServedTwice).toBeLessThanOrEqual(2 * 4);
+  // Booked are what is left of a block of 25, and what had been taken out of it but had not reached the service.
+  const booked = await requestsBooked(warehouse.db);
+  expect(booked).toBeGreaterThanOrEqual(requests);
+  expect(booked).toBeLessThanOrEqual(requests + 25 + 4);
 });

@@ -19,3 +19,9 @@ export async function countRows(db: Warehouse, table: string): Promise<number> {
   );
   return rows[0]!.count;
 }
+
+/** Requests booked for all keys in all months. */
+export async function requestsBooked(db: Warehouse): Promise<number> {
+  const months = await db.selectFrom('api_usage').select('requests').execute();
+  return months.reduce((sum, { requests }) => sum + requests, 0);
+}
