@@ -29,7 +29,7 @@ test('headlines that come late, change and are withdrawn, loaded and synced day 
   const changes = { late: 0.05, revised: 0.1, withdrawn: 0.05 };
   await using sandbox = await startSandbox({ ...ordinary, clock, changes });
   await using warehouse = await aWarehouse();
-  const watched = aJob({ ...busy, end_date: 'today' }, '2024-05-03');
+  const watched = aJob({ ...busy, start_date: '2024-03-01', end_date: 'today' }, '2024-05-03');
   const setting = { job: watched, db: warehouse.db, sandbox, clock };
   await runBackfill(setting);
   for (let day = 0; day < 4; day++) {
@@ -239,7 +239,6 @@ const breaks: Break[] = [
 
 test.for(breaks)('$check finds $what', async ({ check, by, result = 'failed', findings, row }) => {
   await using warehouse = await aCloneOf(source);
-  expect((await checkOne(warehouse, job, check)).findings).toBe(0);
   expect(await change(warehouse, by)).toBeGreaterThan(0);
   const found = await checkOne(warehouse, job, check);
   expect(found).toMatchObject({ result, findings });

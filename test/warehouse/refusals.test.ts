@@ -1,11 +1,20 @@
 import { sql, type Transaction } from 'kysely';
-import { describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { startLoad } from '../../src/warehouse/queries/loads.ts';
 import { leaveRefused, takeBackRefusals } from '../../src/warehouse/queries/refusals.ts';
 import type { Database } from '../../src/warehouse/tables/database.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
+
+let warehouse: TestWarehouse;
+let db: Warehouse;
+beforeAll(async () => {
+  warehouse = await aWarehouse();
+  db = warehouse.db;
+});
+afterAll(() => warehouse[Symbol.asyncDispose]());
+beforeEach(() => sql`delete from gmsi.windows`.execute(db));
 
 const series = { feed: 'gmsi-headlines', country: 'US', topic: 'Wars', match_type: 'COMBINED' };
 const refusal = { status: 404, error: 'The service refused it with 404: no' };
@@ -117,8 +126,6 @@ describe('a window that the service refuses', () => {
       ['pending', 'failed', 'failed'],
     ],
   ])('%s', async (_, given, expected) => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
     const { loadId, ids } = await windows(db, given);
     const at = { windowId: ids[given.map(({ state }) => state).lastIndexOf('draining')]!, loadId };
     await inTransaction(db, (trx) => leaveRefused(trx, at, refusal));
@@ -126,8 +133,6 @@ describe('a window that the service refuses', () => {
   });
 
   it('tells nothing of any other series', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
     const others = [
       { country: 'DE' },
       { topic: 'Elections' },
@@ -146,8 +151,6 @@ describe('a window that the service refuses', () => {
   });
 
   it('is not touched by a load that no longer holds it', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
     const { loadId, ids } = await windows(db, [pending, draining, failed]);
     const before = await windowsOf(db);
     const at = { windowId: ids[1]!, loadId: loadId + 1 };
@@ -156,8 +159,6 @@ describe('a window that the service refuses', () => {
   });
 
   it('is compared with a neighbour that another process leaves at the same moment', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
     const { loadId, ids } = await windows(db, [pending, draining, draining]);
     const second = await whileHeld(
       db,
@@ -169,8 +170,6 @@ describe('a window that the service refuses', () => {
   });
 
   it('does not skip what lies above a window that is answered at the same moment', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
     const { loadId, ids } = await windows(db, [draining, pending, draining, failed]);
     await whileHeld(
       db,
@@ -208,8 +207,6 @@ describe('a window that is answered', () => {
       ['refused', 'refused', 'refused', 'drained', 'draining'],
     ],
   ])('%s', async (_, given, expected) => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
     await windows(db, given, {});
     await windows(db, [skipped, refused, refused], { country: 'DE' });
     const { ids } = { ids: (await windowsOf(db)).map(({ window_id }) => window_id) };
