@@ -1,22 +1,21 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder, gmsi } from './gmsi.ts';
+import { accessTo, aFolder, program } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 
-const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const hasPsql = spawnSync('psql', ['--version']).status === 0;
 const hasScript = spawnSync('script', ['--version']).stdout?.includes('util-linux') ?? false;
 
 describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-linux)', () => {
-  it.each([60, 80, 120])(
+  it.each([60, 80])(
     'draws progress on one line of %i columns and leaves nothing of it behind, with ^C as well',
     async (columns) => {
       await using folder = await aFolder();
-      await using sandbox = await startSandbox({ limits: null });
+      await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
       await using warehouse = await aWarehouse();
       const job = await folder.write('job.yaml', jobFor(quarter, { service: { rate: 10, burst: 2 } }));
       const terminal = startOnTerminal(['backfill', job], columns, {
@@ -48,12 +47,12 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
 
   it.each([60, 80])('watches in %i columns without half a word or half a number', async (columns) => {
     await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
     await using warehouse = await aWarehouse();
     const name = 'a-job-with-a-rather-long-name';
     await folder.write(`jobs/${name}.yaml`, jobFor(quarter));
     const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-    expect(await gmsi(['backfill', name, '--enqueue'], setting)).toMatchObject({ code: 0 });
+    expect(await gmsiHere(['backfill', name, '--enqueue'], setting)).toMatchObject({ code: 0 });
     const terminal = startOnTerminal(['status', name, '--watch'], columns, setting);
 
     await vi.waitFor(() => expect(terminal.written).toContain('drained'), 20_000);
@@ -75,11 +74,11 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
 
   it('says what it is counting while it plans', async () => {
     await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
     await using warehouse = await aWarehouse();
     const job = await folder.write('job.yaml', { ...jobFor(quarter), countries: 'all', topics: 'all' });
     const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-    expect(await gmsi(['lookups'], setting)).toMatchObject({ code: 0 });
+    expect(await gmsiHere(['lookups'], setting)).toMatchObject({ code: 0 });
     const terminal = startOnTerminal(['plan', job], 80, setting);
     expect(await terminal.ended).toBe(0);
     expect(terminal.written).toContain('\rjob: counting days and windows, 6,790 series');
@@ -104,7 +103,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
 
   it('leaves no progress behind when it is interrupted twice', async () => {
     await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
     await using warehouse = await aWarehouse();
     sandbox.script([{ kind: 'hang', times: 100, match: ({ token }) => token !== null }]);
     const terminal = startOnTerminal(['backfill', await folder.write('job.yaml', jobFor(quarter))], 80, {
