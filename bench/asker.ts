@@ -1,10 +1,11 @@
 // A process that does nothing but ask, eight requests at a time, as fast as the shared rate of its key allows: what is
 // measured is the rate, not what a page costs.
 // tsx asker.ts <service> <database> <seconds>
-import { createClient } from '../src/api/client.ts';
-import { defaultServiceSettings as settings } from '../src/job/service-settings.ts';
-import { sharedLimiter } from '../src/pipeline/shared-rate.ts';
+
+import { defaultServiceSettings as settings } from '../src/config/service-schema.ts';
+import { sharedLimiter } from '../src/rate/shared-rate.ts';
 import { Secret } from '../src/secret.ts';
+import { createClient } from '../src/service/client.ts';
 import { connect } from '../src/warehouse/connect.ts';
 
 const [baseUrl = '', database = '', seconds = ''] = process.argv.slice(2);

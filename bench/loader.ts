@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { gmsiHeadlines } from '../src/feeds/gmsi-headlines.ts';
-import { commitPage } from '../src/pipeline/commit-page.ts';
-import { type Ledger, openLedger } from '../src/pipeline/request-budget.ts';
+import { commitPage } from '../src/load/commit-page.ts';
+import { type Ledger, openLedger } from '../src/rate/budget.ts';
 import { Secret } from '../src/secret.ts';
 import type { Warehouse } from '../src/warehouse/connect.ts';
 import { copyWindow } from './copy.ts';

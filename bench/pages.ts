@@ -1,6 +1,6 @@
 import type { Row, Series } from '../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../src/feeds/gmsi-headlines.ts';
-import { readPage } from '../src/pipeline/read-page.ts';
+import { readPage } from '../src/load/read-page.ts';
 import { startSandbox } from '../src/sandbox/index.ts';
 
 /** The rows of one window's pages, in the order in which the service sends them. */

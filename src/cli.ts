@@ -65,12 +65,12 @@ program
   .option('--full-refresh', 'drain covered days, too')
   .option('--retry-refused', 'ask again for all windows that were refused, not only for a few')
   .option('--enqueue', 'only plan it, and leave it to gmsi work')
-  .action(runs(async () => (await import('./commands/backfill.ts')).backfillCommand));
+  .action(runs(async () => (await import('./commands/load.ts')).backfillCommand));
 program
   .command('sync')
   .description('drain the settling days again and every missing day since, then read the live feed')
   .argument(...jobs)
-  .action(runs(async () => (await import('./commands/sync.ts')).syncCommand));
+  .action(runs(async () => (await import('./commands/load.ts')).syncCommand));
 program
   .command('work')
   .description('run scheduled and queued work until told to stop; on any number of machines')
@@ -178,7 +178,7 @@ program
     'remove the embedded server with all that was loaded into it; says what, and waits for --yes',
   )
   .option('--yes', 'with --remove: do it')
-  .action(runs(async () => (await import('./commands/demo.ts')).demoCommand, { readable: true }));
+  .action(runs(async () => (await import('./commands/sandbox.ts')).demoCommand, { readable: true }));
 
 try {
   await program.parseAsync();

@@ -1,27 +1,26 @@
 import { hostname } from 'node:os';
 import { Temporal } from 'temporal-polyfill';
-import { isReadableOnTheWay } from './api/address.ts';
-import { type Client, type ClientEvent, createClient } from './api/client.ts';
-import type { AnsweredAddresses } from './api/first-contact.ts';
-import type { RequestBudget } from './api/page.ts';
-import { type RateLimiter, unlimited } from './api/rate-limiter.ts';
-import { isHidden, shortestHidden } from './api/redact.ts';
-import type { Config, WarehouseAddress } from './config.ts';
+import type { Config, WarehouseAddress } from './config/environment.ts';
+import { findJobFile } from './config/find-job-file.ts';
+import type { Job, ServiceSettings } from './config/job.ts';
+import { definitionOf, type JobFacts, parseJob, readJob } from './config/read-job.ts';
 import { ConfigError } from './errors.ts';
 import { catalog, retired } from './feeds/catalog.ts';
-import type { Job, ServiceSettings } from './job/job.ts';
-import type { JobFacts } from './job/parse-job.ts';
-import { readJob } from './job/read-job.ts';
-import type { Log } from './log.ts';
+import { type Log, sayIfSlow, waitingFor } from './log.ts';
 import { version } from './package.ts';
-import { type Ledger, openLedger } from './pipeline/request-budget.ts';
-import { sharedLimiter } from './pipeline/shared-rate.ts';
-import { sayIfSlow, waitingFor } from './say-if-slow.ts';
+import { type Ledger, openLedger } from './rate/budget.ts';
+import { type RateLimiter, sharedLimiter, unlimited } from './rate/shared-rate.ts';
 import type { Secret } from './secret.ts';
+import { isReadableOnTheWay } from './service/address.ts';
+import { type Client, type ClientEvent, createClient } from './service/client.ts';
+import type { AnsweredAddresses } from './service/first-contact.ts';
+import type { RequestBudget } from './service/page.ts';
+import { isHidden, shortestHidden } from './service/redact.ts';
 import type { ProgressView } from './terminal/progress.ts';
 import { checkServer, connect, type Warehouse } from './warehouse/connect.ts';
 import { useEmbeddedServer } from './warehouse/embedded/server.ts';
 import { migrate } from './warehouse/migrate.ts';
+import type { RegisteredJob } from './warehouse/tables/jobs.ts';
 
 /** What every command is given: the environment as read, the log, the clock, and the signal to stop. */
 export interface Session {
@@ -232,4 +231,15 @@ function logRetry(log: Log, { path, attempt, delayMs, reason }: ClientEvent & { 
   // The first ones are over in a second or two and of no interest; later ones explain a silence.
   const level = attempt < 3 ? 'debug' : 'info';
   log[level]({ path }, `${reason.message} Try ${attempt + 1} follows in ${(delayMs / 1000).toFixed(1)} s.`);
+}
+
+/** A job, and what of its file is kept for workers that do not have it. */
+export interface ReadJob extends Pick<RegisteredJob, 'job' | 'definition'> {
+  readonly parsed: Job;
+}
+
+/** Reads and checks a job file. */
+export async function readWithDefinition(session: Session, nameOrPath: string): Promise<ReadJob> {
+  const file = await findJobFile(nameOrPath, process.cwd());
+  return { job: file.name, definition: definitionOf(file), parsed: parseJob(file, jobFacts(session)) };
 }

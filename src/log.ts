@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino';
-import type { LogLevel } from './config.ts';
+import type { LogLevel } from './config/environment.ts';
 import { errorOutput } from './terminal/print.ts';
 import { oneLine, printableJson } from './terminal/text.ts';
 
@@ -24,4 +24,22 @@ function readableLine(entry: string): string {
   const { level, time: _, msg = '', ...more } = JSON.parse(entry);
   const about = Object.keys(more).length > 0 ? ` ${JSON.stringify(more)}` : '';
   return `${oneLine(`${pino.levels.labels[level]?.toUpperCase()}: ${msg}${about}`)}\n`;
+}
+
+/** How long nobody wonders, in milliseconds. */
+const patience = 3_000;
+
+/** Does something, and calls `say` once if it takes longer than three seconds. */
+export async function sayIfSlow<T>(say: () => void, work: () => Promise<T>): Promise<T> {
+  const timer = setTimeout(say, patience);
+  try {
+    return await work();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What to say then. */
+export function waitingFor(what: string, reason: Error | undefined): string {
+  return `waiting for ${what}: ${reason ? reason.message : 'it has not answered yet'}`;
 }

@@ -1,19 +1,17 @@
-import type { Check } from '../check/check-file.ts';
+import { type Check, withSettings } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
-import { withSettings } from '../check/settings.ts';
 import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import type { Job } from '../config/job.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
-import type { Job } from '../job/job.ts';
+import { settledBefore } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
-import { readLookups } from '../warehouse/queries/lookups.ts';
-import { seriesIn, type WindowScope } from '../warehouse/queries/window-scope.ts';
-import { settledBefore } from '../window/wanted-days.ts';
-import { knownScope } from './known-scope.ts';
-import { wholeNumber } from './whole-number.ts';
+import { readLookups } from '../warehouse/tables/lookups.ts';
+import { seriesIn, type WindowScope } from '../warehouse/tables/scope.ts';
+import { knownScope, wholeNumber } from './arguments.ts';
 
 export interface CheckOptions {
   readonly list?: boolean;

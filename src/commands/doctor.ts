@@ -1,6 +1,5 @@
-import type { Client } from '../api/client.ts';
-import { systemClock } from '../api/clock.ts';
-import { BudgetSpent } from '../api/errors.ts';
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import {
   type OpenWarehouse,
   openService,
@@ -10,23 +9,34 @@ import {
   type Session,
   serviceAccess,
 } from '../compose.ts';
+import type { Job } from '../config/job.ts';
+import { likelyQuota } from '../config/job-schema.ts';
+import { defaultServiceSettings } from '../config/service-schema.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import type { Job } from '../job/job.ts';
-import { likelyQuota } from '../job/schema.ts';
-import { defaultServiceSettings } from '../job/service-settings.ts';
-import { aheadBy, worthAWarning } from '../pipeline/clocks.ts';
-import { originOf } from '../pipeline/origin.ts';
-import type { Ledger } from '../pipeline/request-budget.ts';
+import { aheadBy, worthAWarning } from '../load/clocks.ts';
+import { originOf } from '../load/resolve-run.ts';
+import { capRequests } from '../probe/ask.ts';
 import { mostRequests } from '../probe/probe.ts';
 import { type ProbeReport, probeService } from '../probe/probe-service.ts';
-import { capRequests } from '../probe/request-cap.ts';
+import type { Ledger } from '../rate/budget.ts';
+import type { Client } from '../service/client.ts';
+import { systemClock } from '../service/clock.ts';
+import { BudgetSpent } from '../service/errors.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { checkServer } from '../warehouse/connect.ts';
-import { checkEncryption } from './doctor-encryption.ts';
-import { describeFindings, type Finding, finding, NotChecked, ToFix } from './doctor-findings.ts';
-import { canBook, warehouseChecks } from './doctor-warehouse.ts';
-import { describeChange, describeProbe, probeAsJson } from './probe-report.ts';
+import { checkServer, openPool } from '../warehouse/connect.ts';
+import {
+  canBook,
+  describeChange,
+  describeFindings,
+  describeProbe,
+  type Finding,
+  finding,
+  NotChecked,
+  probeAsJson,
+  ToFix,
+  warehouseChecks,
+} from './doctor-report.ts';
 
 export interface DoctorOptions {
   /** Find out what the service's document does not say. */
@@ -186,4 +196,40 @@ function printFindings(
   }
   print(describeFindings(findings));
   if (report) print(describeProbe(report));
+}
+
+/** Whether others on the way to the warehouse could read along. As this end of the connection sees it: a pooler may answer. */
+export async function checkEncryption(reached: () => OpenWarehouse): Promise<Finding> {
+  let fix: string | undefined;
+  const line = await finding('encryption', async () => {
+    const pool = openPool(reached().address, 1);
+    try {
+      const client = await pool.connect();
+      const told = describe(
+        (client as unknown as { connection: { stream: Socket | TLSSocket } }).connection.stream,
+      );
+      client.release();
+      fix = told.fix;
+      return told.found;
+    } finally {
+      await pool.end();
+    }
+  });
+  return { ...line, ...(fix && { fix }) };
+}
+
+function describe(stream: Socket | TLSSocket): Pick<Finding, 'found' | 'fix'> {
+  if ('encrypted' in stream) {
+    const who = stream.authorized
+      ? 'with a trusted certificate'
+      : 'without asking who answers (sslmode=verify-full does)';
+    return { found: `${stream.getProtocol()}, ${who}` };
+  }
+  const { remoteAddress } = stream;
+  if (remoteAddress === undefined) return { found: 'none needed: a socket of this machine' };
+  if (/^(127\.|::1$|::ffff:127\.)/.test(remoteAddress)) return { found: 'none needed: this machine itself' };
+  return {
+    found: `none: whoever is on the way to ${remoteAddress} can read the password's exchange and the data`,
+    fix: 'Add ?sslmode=verify-full to DATABASE_URL (docs/operating.md, "The database").',
+  };
 }

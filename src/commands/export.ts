@@ -3,8 +3,8 @@ import { Temporal } from 'temporal-polyfill';
 import { openWarehouse, readJobs, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
+import type { ExportFormat } from '../export/duckdb.ts';
 import type { Exported } from '../export/export-table.ts';
-import type { ExportFormat } from '../export/file-formats.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
 import { nearest } from '../nearest.ts';
@@ -17,10 +17,9 @@ import {
   type ExportScope,
   secondsUntilSettled,
   valuesOfSeries,
-} from '../warehouse/queries/export-rows.ts';
-import { readLookups } from '../warehouse/queries/lookups.ts';
-import { knownScope } from './known-scope.ts';
-import { readDay } from './read-day.ts';
+} from '../warehouse/tables/export-rows.ts';
+import { readLookups } from '../warehouse/tables/lookups.ts';
+import { knownScope, readDay } from './arguments.ts';
 
 export interface ExportOptions {
   readonly format: ExportFormat;

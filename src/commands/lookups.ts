@@ -1,5 +1,3 @@
-import { KeyRefused, LookupUnreadable, RequestRefused } from '../api/errors.ts';
-import { searchCountries } from '../api/lookups.ts';
 import {
   openService,
   openWarehouse,
@@ -7,15 +5,16 @@ import {
   type Session,
   serviceAccess,
 } from '../compose.ts';
+import { likelyQuota } from '../config/job-schema.ts';
+import { defaultServiceSettings } from '../config/service-schema.ts';
 import { ConfigError } from '../errors.ts';
-import { likelyQuota } from '../job/schema.ts';
-import { defaultServiceSettings } from '../job/service-settings.ts';
-import { originOf } from '../pipeline/origin.ts';
-import { refreshList } from '../pipeline/resolve-job.ts';
+import { originOf, refreshList } from '../load/resolve-run.ts';
+import { KeyRefused, LookupUnreadable, RequestRefused } from '../service/errors.ts';
+import { searchCountries } from '../service/lookups.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { type ListName, readLookups, type StoredLookups } from '../warehouse/queries/lookups.ts';
+import { type ListName, readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 
 export interface LookupsOptions {
   /** Asks which countries match, and refreshes nothing. */

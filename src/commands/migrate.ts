@@ -2,8 +2,8 @@ import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
+import { grantRoles, missingRoles } from '../warehouse/health.ts';
 import { checkOwner, migrate, migrationStatus } from '../warehouse/migrate.ts';
-import { grantRoles, missingRoles } from '../warehouse/queries/health.ts';
 
 /** `gmsi migrate [status]`. */
 export async function migrateCommand(session: Session, what: string | undefined): Promise<number> {

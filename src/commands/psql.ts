@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
-import { environmentForPsql } from '../config.ts';
+import { environmentForPsql } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { aligned } from '../terminal/aligned.ts';

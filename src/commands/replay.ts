@@ -1,13 +1,13 @@
 import { openWarehouse, readJobs, runBy, type Session } from '../compose.ts';
+import type { Job } from '../config/job.ts';
 import { exitCodeOfOutcome, worst } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
-import type { Job } from '../job/job.ts';
-import { type ReplayContext, type ReplayResult, replay } from '../pipeline/replay.ts';
+import { type ReplayContext, type ReplayResult, replay } from '../load/replay.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { readLookups } from '../warehouse/queries/lookups.ts';
-import { knownScope } from './known-scope.ts';
+import { readLookups } from '../warehouse/tables/lookups.ts';
+import { knownScope } from './arguments.ts';
 
 export interface ReplayOptions {
   readonly dryRun?: boolean;

@@ -1,11 +1,13 @@
 import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import { type Rebuilt, rebuildRollups } from '../pipeline/rebuild-rollups.ts';
+import { withWarehouseRetries } from '../load/retries.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
-import { rollupExtents } from '../warehouse/queries/rollups.ts';
-import { readDay } from './read-day.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import type { Day } from '../warehouse/database.ts';
+import { rollUp, rollupExtents, seriesToRollUp } from '../warehouse/tables/rollups.ts';
+import { readDay } from './arguments.ts';
 
 export interface RollupOptions {
   readonly rebuild?: boolean;
@@ -49,4 +51,32 @@ export async function rollupCommand(
 function describe({ series, mended, interrupted }: Rebuilt): string {
   const found = mended === 0 ? 'all were right' : `${count(mended, 'row')} of the rollups were not right`;
   return `${count(series, 'series', 'series')} summed up anew: ${found}.${interrupted ? ' Interrupted; run it again for the rest.' : ''}`;
+}
+
+export interface Rebuilt {
+  readonly series: number;
+  /** Rows of the rollups that were not right. */
+  readonly mended: number;
+  readonly interrupted: boolean;
+}
+
+/**
+ * Sums up the rollups of some days (an open end is all there is) from the headlines anew: series by series, each in a
+ * transaction of its own, so that a load waits for one series at the most.
+ */
+export async function rebuildRollups(
+  warehouse: Warehouse,
+  days: { readonly from: Day | undefined; readonly to: Day | undefined },
+  stop: AbortSignal,
+  onSeries: (done: number, all: number) => void,
+): Promise<Rebuilt> {
+  const all = await withWarehouseRetries(() => seriesToRollUp(warehouse, days));
+  let series = 0;
+  let mended = 0;
+  for (const one of all) {
+    if (stop.aborted) break;
+    mended += await withWarehouseRetries(() => rollUp(warehouse, one));
+    onSeries(++series, all.length);
+  }
+  return { series, mended, interrupted: series < all.length };
 }

@@ -1,14 +1,13 @@
 import type { Temporal } from 'temporal-polyfill';
+import type { Job } from '../config/job.ts';
 import { explain } from '../exit.ts';
-import type { Job } from '../job/job.ts';
-import { ClocksApart } from '../pipeline/clocks.ts';
-import type { RunResult } from '../pipeline/open-load.ts';
-import type { SyncResult } from '../pipeline/sync.ts';
+import { ClocksApart } from '../load/clocks.ts';
+import type { RunResult } from '../load/load.ts';
+import type { SyncResult } from '../load/sync.ts';
+import { type ShortenedPeriod, settledBefore } from '../plan/days.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
-import { askedAgain } from '../warehouse/queries/refusals.ts';
-import { seriesIn } from '../warehouse/queries/window-scope.ts';
-import { settledBefore } from '../window/wanted-days.ts';
-import { describeHistoryLimit } from './describe-history-limit.ts';
+import { askedAgain } from '../warehouse/tables/refusals.ts';
+import { seriesIn } from '../warehouse/tables/scope.ts';
 
 /** What a run of one job did, and what it left of the budget. */
 export interface RunSummary extends RunResult {
@@ -175,4 +174,12 @@ function list(parts: readonly (readonly [many: number, what: string])[]): string
     .filter(([many], index) => many > 0 || index === 0)
     .map(([many, what]) => `${number(many)} ${what}`)
     .join(', ');
+}
+
+/** `2025-11-21, from the job file: 3,610 days before it are not asked for`; `undefined` if nothing is shortened. */
+export function describeHistoryLimit(limit: ShortenedPeriod | undefined): string | undefined {
+  if (!limit) return undefined;
+  const { firstDay, by, days } = limit;
+  const from = by === 'job' ? 'from the job file' : 'as a probe has learned';
+  return `${firstDay}, ${from}: ${count(days, 'day')} before it ${days === 1 ? 'is' : 'are'} not asked for`;
 }

@@ -1,10 +1,17 @@
 import { once } from 'node:events';
-import type { Session } from '../compose.ts';
+import { openWarehouse, readJobs, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
+import { exitCodeOfOutcome, exitCodes } from '../exit.ts';
+import { inPackage } from '../package.ts';
 import { type SandboxOptions, startSandbox } from '../sandbox/index.ts';
+import { Secret } from '../secret.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { facts } from '../terminal/table.ts';
-import { wholeNumber } from './whole-number.ts';
+import { facts, table } from '../terminal/table.ts';
+import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
+import { type MonthlyScore, monthlyScores } from '../warehouse/tables/rollups.ts';
+import { wholeNumber } from './arguments.ts';
+import { backfillRunner, runJob } from './load.ts';
+import { describeSummary } from './run-summary.ts';
 
 export interface SandboxFlags {
   readonly host: string;
@@ -73,4 +80,94 @@ function parseOptions(text = '{}'): SandboxOptions {
       hint: `For instance --options '{"changes":{"late":0.01}}'`,
     });
   }
+}
+
+const job = inPackage('jobs/demo.yaml');
+const key = 'demo-key';
+const question = { country: 'US', topic: 'Inflation-Food', from: '2025-01-01', to: '2025-12-31' };
+
+export interface DemoOptions {
+  /** Instead: remove the embedded server and its data. */
+  readonly remove?: boolean;
+  /** With `remove`: not only say what would be removed. */
+  readonly yes?: boolean;
+}
+
+/**
+ * `gmsi demo`, and `npm start` of a checkout: the real pipeline against the sandbox, over real HTTP, into the embedded warehouse. Never touches a
+ * DATABASE_URL or spends a request of a real key, whatever the environment says.
+ */
+export async function demoCommand(session: Session, options: DemoOptions = {}): Promise<number> {
+  if (options.remove) return removeDemo(session, options.yes ?? false);
+  if (options.yes)
+    throw new ConfigError('--yes is for --remove.', { hint: 'Add --remove, or leave it out.' });
+  await using sandbox = await startSandbox({ keys: [key], seed: 'demo', volume: 0.6 });
+  const config = {
+    ...session.config,
+    apiKey: new Secret(key),
+    baseUrl: sandbox.url,
+    warehouse: { kind: 'embedded' as const },
+  };
+  const demo = { ...session, config };
+  const say = (text: string) => {
+    if (!session.json) print(text);
+  };
+  const [demoJob] = await readJobs(demo, [job]);
+  await using warehouse = await openWarehouse(demo);
+  say(
+    `Loading the job demo from a sandbox of the service on ${sandbox.url}\ninto ${warehouse.description}\n\n`,
+  );
+
+  const summary = await runJob(demo, warehouse.db, demoJob!, backfillRunner({}));
+  say(`${describeSummary(summary)}\n`);
+  const months = await monthlyScores(warehouse.db, question);
+  if (session.json) {
+    const { totals, windows, outcome, seconds, budget } = summary;
+    printJson({ outcome, totals: { ...totals }, windows, seconds, budget, months });
+  } else if (summary.outcome === 'done') {
+    say(`${answer(months)}\n${next()}\n`);
+  }
+  return exitCodeOfOutcome(summary.outcome);
+}
+
+/** Only what belongs to the embedded server: a database that DATABASE_URL names is nobody's to remove but its owner's. */
+async function removeDemo({ config, json }: Session, isAgreed: boolean): Promise<number> {
+  const remains = findRemains(config.home);
+  const { paths } = remains;
+  if (isAgreed) await removeRemains(config.home, remains);
+  if (json) printJson({ [isAgreed ? 'removed' : 'to_remove']: paths });
+  else print(describeRemoval(config.home, paths, isAgreed));
+  return exitCodes.done;
+}
+
+function describeRemoval(home: string, paths: readonly string[], isAgreed: boolean): string {
+  if (paths.length === 0) return `Nothing to remove: there is no embedded server of ${home}.\n`;
+  const list = paths.map((path) => `  ${path}\n`).join('');
+  return isAgreed
+    ? `Removed:\n${list}`
+    : `To remove, with all that was loaded into the embedded server, also with a real key:\n${list}Nothing is removed yet: gmsi demo --remove --yes does it.\n`;
+}
+
+function answer(months: readonly MonthlyScore[]): string {
+  const rows = months.map(({ month, headlines, directional, semantic }) => [
+    month,
+    headlines,
+    signed(directional),
+    signed(semantic),
+  ]);
+  return `How did food inflation news in the US read, month by month? (made-up data)\n\n${table(['month', 'headlines', 'directional', 'semantic'], rows)}\n`;
+}
+
+function next(): string {
+  return `Look further:     npx gmsi psql -c 'select country, topic, count(*), avg(directional_score)
+                                    from gmsi.headlines group by 1, 2 order by 1, 2'
+What is loaded:   npx gmsi status demo
+With a real key:  GMSI_API_KEY=… GMSI_BASE_URL=… DATABASE_URL=postgres://… \\
+                    npx gmsi backfill g7-inflation
+Remove it all:    npx gmsi demo --remove
+`;
+}
+
+function signed(score: number | null): string {
+  return score === null ? '' : `${score >= 0 ? '+' : ''}${score.toFixed(3)}`;
 }

@@ -1,14 +1,15 @@
 import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import type { Job } from '../config/job.ts';
 import { feedNamed } from '../feeds/catalog.ts';
-import type { Job } from '../job/job.ts';
-import { withLearnedReading } from '../pipeline/learned-reading.ts';
-import { listsFor, scopeOf } from '../pipeline/resolve-job.ts';
+import { listsFor, scopeOf, withLearnedReading } from '../load/resolve-run.ts';
+import { plannedDays, type ShortenedPeriod, wantedDays } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, facts, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { type CadenceReport, reportCadence } from '../warehouse/queries/cadence.ts';
-import { readLookups } from '../warehouse/queries/lookups.ts';
-import { askedAgain, countRefused } from '../warehouse/queries/refusals.ts';
+import { type CadenceReport, reportCadence } from '../warehouse/tables/cadence.ts';
+import { readLookups } from '../warehouse/tables/lookups.ts';
+import { askedAgain, countRefused } from '../warehouse/tables/refusals.ts';
+import { seriesIn, type WindowScope } from '../warehouse/tables/scope.ts';
 import {
   coverageByFeed,
   coverageOf,
@@ -18,12 +19,10 @@ import {
   troubles,
   usageByMonth,
   windowCounts,
-} from '../warehouse/queries/status.ts';
-import { countByState, type WindowsByState } from '../warehouse/queries/window-counts.ts';
-import { seriesIn, type WindowScope } from '../warehouse/queries/window-scope.ts';
-import { plannedDays, type ShortenedPeriod, wantedDays } from '../window/wanted-days.ts';
-import { describeHistoryLimit } from './describe-history-limit.ts';
-import { describeCadence } from './spending-report.ts';
+} from '../warehouse/tables/status.ts';
+import { countByState, type WindowsByState } from '../warehouse/tables/windows.ts';
+import { describeCadence } from './plan.ts';
+import { describeHistoryLimit } from './run-summary.ts';
 import { watchStatus } from './watch-status.ts';
 
 const shown = { gaps: 8, troubles: 8, loads: 5, months: 3 };

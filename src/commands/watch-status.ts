@@ -1,18 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openWarehouse, readJobs, type Session } from '../compose.ts';
+import type { Job } from '../config/job.ts';
 import { exitCodes } from '../exit.ts';
-import type { Job } from '../job/job.ts';
-import { keyFingerprint, monthOf, requestLimit } from '../pipeline/request-budget.ts';
-import { fittingParts, fittingTable, type Part, shortenedName } from '../terminal/fit.ts';
+import { keyFingerprint, monthOf, requestLimit } from '../rate/budget.ts';
 import { isOutputClosed, output, printJson } from '../terminal/print.ts';
-import { redrawing } from '../terminal/redraw.ts';
-import { count, number } from '../terminal/table.ts';
+import { redrawing } from '../terminal/status-line.ts';
+import { count, fittingParts, fittingTable, number, type Part, shortenedName } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { usedRequests } from '../warehouse/queries/api-usage.ts';
-import { lastRuns, type QueuedJob, workSoFar } from '../warehouse/queries/progress.ts';
-import { queueSummary, unlessQueueIsMissing } from '../warehouse/queries/queue.ts';
-import { countByState, type WindowsByState } from '../warehouse/queries/window-counts.ts';
-import { livingWorkers } from '../warehouse/queries/workers.ts';
+import { livingWorkers } from '../warehouse/tables/jobs.ts';
+import { queueSummary, unlessQueueIsMissing } from '../warehouse/tables/queue.ts';
+import { usedRequests } from '../warehouse/tables/requests.ts';
+import { lastRuns, type QueuedJob, workSoFar } from '../warehouse/tables/status.ts';
+import { countByState, type WindowsByState } from '../warehouse/tables/windows.ts';
 
 /** Milliseconds between two looks. */
 const interval = 2_000;

@@ -1,17 +1,27 @@
-import { jobFacts, openService, openWarehouse, runBy, type Session, serviceAccess } from '../compose.ts';
+import {
+  jobFacts,
+  openService,
+  openWarehouse,
+  type ReadJob,
+  readWithDefinition,
+  runBy,
+  type Session,
+  serviceAccess,
+} from '../compose.ts';
+import { jobFilesIn } from '../config/find-job-file.ts';
+import type { Job } from '../config/job.ts';
+import { jobFromDefinition } from '../config/read-job.ts';
 import { ConfigError } from '../errors.ts';
-import { exitCodes } from '../exit.ts';
-import { StoppedBySignal } from '../interrupt.ts';
-import { jobFromDefinition } from '../job/definition.ts';
-import { jobFilesIn } from '../job/find-job-file.ts';
+import { exitCodes, StoppedBySignal } from '../exit.ts';
+import { startTelemetry, type Telemetry } from '../observe/start-telemetry.ts';
 import { version } from '../package.ts';
-import { keyFingerprint, monthOf, requestLimit } from '../pipeline/request-budget.ts';
+import { keyFingerprint, monthOf, requestLimit } from '../rate/budget.ts';
 import { openPool, type Warehouse } from '../warehouse/connect.ts';
-import { usedRequests } from '../warehouse/queries/api-usage.ts';
-import { registerJob, unscheduleJob } from '../warehouse/queries/schedules.ts';
-import { createWorkerEvents } from '../worker/events.ts';
-import { type ReadJob, readWithDefinition } from './read-with-definition.ts';
-import { watchWork } from './watch-work.ts';
+import { registerJob, unscheduleJob } from '../warehouse/tables/jobs.ts';
+import { usedRequests } from '../warehouse/tables/requests.ts';
+import { storedJobs } from '../warehouse/tables/status.ts';
+import { createWorkerEvents, type WorkerEvents } from '../worker/context.ts';
+import { wholeNumber } from './arguments.ts';
 
 /** The queue's own connections: one hears of new tasks, the others fetch them. */
 const queueConnections = 3;
@@ -83,4 +93,47 @@ async function register(
   const schedule = { sync, backfill, timezone };
   await registerJob(db, { job, definition, schedule }, { at: session.clock(), by: runBy });
   session.log.info({ job, ...schedule }, 'scheduled');
+}
+
+/**
+ * Lets a worker be watched: metrics, health and alerts for every job that the workers know. Those whose files are here
+ * bring their webhooks, which the warehouse does not hold.
+ * @param metricsPort as given on the command line, where it was
+ */
+export async function watchWork(
+  session: Session,
+  warehouse: Warehouse,
+  {
+    ownJobs,
+    events,
+    metricsPort,
+  }: { ownJobs: readonly Job[]; events: WorkerEvents; metricsPort: string | undefined },
+): Promise<Telemetry> {
+  const { config, log, clock, stop } = session;
+  const { host, port: usual } = config.metrics;
+  const port = metricsPort === undefined ? usual : wholeNumber('--metrics-port', metricsPort);
+  const own = new Map(ownJobs.map((job) => [job.name, job]));
+
+  async function jobs(): Promise<Job[]> {
+    const stored = await storedJobs(warehouse);
+    return stored.flatMap(({ job, definition }) => {
+      const known = own.get(job) ?? fromDefinition(job, definition);
+      return known ? [known] : [];
+    });
+  }
+
+  function fromDefinition(job: string, definition: Readonly<Record<string, unknown>>): Job | undefined {
+    try {
+      return jobFromDefinition(job, definition, jobFacts(session));
+    } catch (error) {
+      // Another version of the program has stored it, and watches it.
+      if (error instanceof ConfigError) return undefined;
+      throw error;
+    }
+  }
+
+  const watched = { ...config, metrics: { host, port } };
+  const telemetry = await startTelemetry({ config: watched, warehouse, log, clock, jobs, stop });
+  events.subscribe(telemetry.onWorkerEvent);
+  return telemetry;
 }

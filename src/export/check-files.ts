@@ -4,12 +4,10 @@ import {
   type Partition,
   type PartitionTotals,
   totalsFrom,
-} from '../warehouse/queries/export-rows.ts';
-import { ExportDiffers } from './errors.ts';
-import { type ExportFormat, readFiles } from './file-formats.ts';
-import type { DuckDB } from './open-duckdb.ts';
-import { billionths, type ExportPlan } from './plan-export.ts';
-import { identifier } from './quote.ts';
+} from '../warehouse/tables/export-rows.ts';
+import { type DuckDB, type ExportFormat, identifier, readFiles } from './duckdb.ts';
+import { billionths, type ExportPlan } from './export-table.ts';
+import { ExportDiffers } from './target-folder.ts';
 
 /** All files of an export, by their absolute paths. */
 export interface FilesToCheck {

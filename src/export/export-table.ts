@@ -2,16 +2,23 @@ import { join } from 'node:path';
 import { version } from '../package.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
-import { type ExportScope, inOneState, rowsOf } from '../warehouse/queries/export-rows.ts';
-import type { Snapshot } from '../warehouse/queries/run-check.ts';
+import {
+  columnsOf,
+  type ExportColumn,
+  type ExportScope,
+  inOneState,
+  type Partition,
+  type PartitionTotals,
+  partitionColumn,
+  partitionTotals,
+  rowsOf,
+} from '../warehouse/tables/export-rows.ts';
+import type { Snapshot } from '../warehouse/tables/run-check.ts';
 import { checkFiles } from './check-files.ts';
-import { type ExportFormat, withoutFormulas } from './file-formats.ts';
+import { type DuckDB, type ExportFormat, hiveFolder, openDuckDB, withoutFormulas } from './duckdb.ts';
 import { describeExport, type Manifest, writeManifest } from './manifest.ts';
-import { type DuckDB, openDuckDB } from './open-duckdb.ts';
-import { type ExportPlan, folderOf, planExport } from './plan-export.ts';
-import { chunkRows, createStage } from './stage-rows.ts';
 import { makePartial } from './target-folder.ts';
-import { type WrittenFile, writePartition } from './write-partition.ts';
+import { chunkRows, createStage, type WrittenFile, writePartition } from './write-partition.ts';
 
 export interface ExportContext {
   readonly warehouse: Warehouse;
@@ -113,4 +120,42 @@ async function* watched<Row>(batches: AsyncIterable<Row[]>, onBatch: (rows: numb
     onBatch(batch.length);
     yield batch;
   }
+}
+
+/** What an export will hold, and what it must come to. */
+export interface ExportPlan {
+  /** The columns of the files: all of the table but the one that is a folder. */
+  readonly columns: readonly ExportColumn[];
+  /** Those of them that are added up. */
+  readonly scores: readonly string[];
+  /** The columns that are folders, the outer one first. */
+  readonly folders: readonly [series: string, month: string];
+  readonly partitions: readonly PartitionTotals[];
+  readonly rows: number;
+}
+
+/** Counts what there is to export, as of the transaction. */
+export async function planExport(
+  snapshot: Snapshot,
+  scope: ExportScope,
+  stop: AbortSignal,
+): Promise<ExportPlan> {
+  const series = partitionColumn(scope.table);
+  const columns = (await columnsOf(snapshot, scope)).filter(({ name }) => name !== series);
+  // The statement that may take long must not begin after the moment at which it would have been ended.
+  stop.throwIfAborted();
+  const scores = columns.filter(({ type }) => type === 'double precision').map(({ name }) => name);
+  const partitions = await partitionTotals(snapshot, scope, scores);
+  const rows = partitions.reduce((sum, partition) => sum + partition.rows, 0);
+  return { columns, scores, folders: [series, 'month'], partitions, rows };
+}
+
+/** The folder of a partition within the export, such as `country=US/month=2025-01`. */
+export function folderOf({ folders }: ExportPlan, { series, month }: Partition): string {
+  return join(hiveFolder(folders[0], series), hiveFolder(folders[1], month));
+}
+
+/** A sum in billionths as a number again. */
+export function billionths(sum: bigint): number {
+  return Number(sum) / 1e9;
 }

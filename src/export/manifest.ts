@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ExportColumn, ExportScope } from '../warehouse/queries/export-rows.ts';
-import { writable } from './errors.ts';
-import { duckdbType, type ExportFormat } from './file-formats.ts';
-import { billionths, type ExportPlan } from './plan-export.ts';
+import type { ExportColumn, ExportScope } from '../warehouse/tables/export-rows.ts';
+import { duckdbType, type ExportFormat } from './duckdb.ts';
+import { billionths, type ExportPlan } from './export-table.ts';
+import { writable } from './target-folder.ts';
 import type { WrittenFile } from './write-partition.ts';
 
 /** Begins with an underscore: pandas, pyarrow and Spark take files of such names for no data. */

@@ -1,6 +1,6 @@
 import type { Feed, FieldAliases, Series } from './feed.ts';
 import { likelyNames, windowParameters } from './likely-names.ts';
-import { createRecordReader, type RecordShape } from './read-record.ts';
+import { createRecordReader, type RecordShape } from './reading/read-record.ts';
 
 const directional = ['directional', 'directional_sentiment'];
 // The topics' classification rules and the index's sentiment_type call the second model `semantic_sentiment`.

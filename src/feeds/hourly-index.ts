@@ -1,6 +1,6 @@
 import type { FieldAliases } from './feed.ts';
 import { likelyNames } from './likely-names.ts';
-import type { RecordShape } from './read-record.ts';
+import type { RecordShape } from './reading/read-record.ts';
 
 /**
  * Hourly components of sentiment, as both headline indices send them: the mean is sum / count (service-facts.md,

@@ -1,6 +1,6 @@
 import type { Feed, FieldAliases, Series } from './feed.ts';
 import { likelyNames, windowParameters } from './likely-names.ts';
-import { createRecordReader, type RecordShape } from './read-record.ts';
+import { createRecordReader, type RecordShape } from './reading/read-record.ts';
 
 const columns = {
   headline_id: 'uuid',

@@ -1,7 +1,7 @@
 import type { Feed, Series } from './feed.ts';
 import { hourlyIndexShape } from './hourly-index.ts';
 import { windowParameters } from './likely-names.ts';
-import { createRecordReader } from './read-record.ts';
+import { createRecordReader } from './reading/read-record.ts';
 
 const shape = hourlyIndexShape('topic');
 

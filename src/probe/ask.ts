@@ -1,11 +1,11 @@
-import type { Client } from '../api/client.ts';
-import { CursorBroken, RequestRefused, RetryableError } from '../api/errors.ts';
-import type { Page } from '../api/page.ts';
-import type { Feed, ParameterNames, Series } from '../feeds/feed.ts';
-import { fetchLive, fetchPage } from '../pipeline/fetch-page.ts';
-import type { Origin } from '../pipeline/origin.ts';
-import type { RecordFields, SeenRecord } from './read-answer.ts';
-import { RequestCapReached } from './request-cap.ts';
+import { GmsiError } from '../errors.ts';
+import type { Feed, FieldAliases, ParameterNames, Series } from '../feeds/feed.ts';
+import { readTime } from '../feeds/reading/read-time.ts';
+import { fetchLive, fetchPage } from '../load/fetch-page.ts';
+import type { Origin } from '../load/resolve-run.ts';
+import type { Client } from '../service/client.ts';
+import { CursorBroken, RequestRefused, RetryableError } from '../service/errors.ts';
+import type { Page, RequestBudget } from '../service/page.ts';
 
 /** Days as sent, `YYYY-MM-DD`, and how many records at most. */
 export interface Range {
@@ -83,4 +83,76 @@ export function asker(setting: AskSetting): Asker {
       return reply(() => fetchLive(client, live, series, parameters, signal));
     },
   };
+}
+
+/** The requests that this run may send are used up; what is still to be found out stays unknown. */
+export class RequestCapReached extends GmsiError {
+  override readonly kind = 'skippable';
+
+  constructor(most: number) {
+    super(`all ${most} requests are used up`);
+  }
+}
+
+/** Books at most so many requests, tries of one that failed included. */
+export function capRequests(budget: RequestBudget, most: number): RequestBudget {
+  let left = most;
+  return {
+    async book(signal) {
+      if (left === 0) throw new RequestCapReached(most);
+      // Before the booking, since another request may ask meanwhile.
+      left--;
+      await budget.book(signal);
+    },
+  };
+}
+
+/** What of a record tells something about the service. */
+export interface SeenRecord {
+  /** Milliseconds since 1970, a time without a zone taken as UTC. */
+  readonly time: number;
+  /** As it was sent. */
+  readonly writtenTime: string | number;
+  readonly record: unknown;
+}
+
+/** Finds the fields of a feed's records under the names that the job or the feed knows. */
+export interface RecordFields {
+  /** Records in the order in which they came; those without a readable time are left out. */
+  see(records: readonly unknown[]): SeenRecord[];
+  /** The wire names under which an id may be, best first. */
+  readonly idNames: readonly string[];
+}
+
+export function recordFields({ table, fields }: Feed, overrides: FieldAliases): RecordFields {
+  const namesOf = (type: string) =>
+    Object.keys(table.columns)
+      .filter((column) => table.columns[column] === type)
+      .flatMap((column) => [...(overrides[column] ?? []), ...(fields[column] ?? [])]);
+  const timeNames = namesOf('timestamptz');
+  return {
+    idNames: namesOf('uuid'),
+    see(records) {
+      return records.flatMap((record) => {
+        for (const name of timeNames) {
+          const writtenTime = valueAt(record, name);
+          const time = readTime(writtenTime);
+          if (time !== undefined)
+            return [{ time: Date.parse(time), writtenTime: writtenTime as string | number, record }];
+        }
+        return [];
+      });
+    },
+  };
+}
+
+/** The value under a wire name, in which `a.b` reaches into an object. */
+export function valueAt(record: unknown, name: string): unknown {
+  return name
+    .split('.')
+    .reduce(
+      (value, key) =>
+        typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined,
+      record,
+    );
 }

@@ -1,9 +1,8 @@
+import type { Job } from '../config/job.ts';
+import { type Lookups, resolveSeries, variantsOf } from '../config/resolve-series.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
-import type { Job } from '../job/job.ts';
-import { type Lookups, resolveSeries } from '../job/resolve-series.ts';
-import { variantsOf } from '../job/variants.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { busiestSeries } from '../warehouse/queries/busiest-series.ts';
+import { busiestSeries } from '../warehouse/tables/rollups.ts';
 
 /** Series to try: a second one where the first has no news. */
 const candidates = 2;

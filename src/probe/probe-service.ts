@@ -1,16 +1,16 @@
-import type { Client } from '../api/client.ts';
-import type { Clock } from '../api/clock.ts';
+import type { Job } from '../config/job.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
-import type { Job } from '../job/job.ts';
+import { listsFor, originOf, refreshList } from '../load/resolve-run.ts';
 import type { Log } from '../log.ts';
-import { originOf } from '../pipeline/origin.ts';
-import { listsFor, refreshList } from '../pipeline/resolve-job.ts';
+import type { Client } from '../service/client.ts';
+import type { Clock } from '../service/clock.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { readLookups } from '../warehouse/queries/lookups.ts';
+import { confirmLearnedFacts, readLearnedFacts, saveLearnedFacts } from '../warehouse/tables/learned.ts';
+import { readLookups } from '../warehouse/tables/lookups.ts';
 import { chooseSeries } from './choose-series.ts';
-import { type Lesson, learn } from './learn.ts';
+import { agree, type FactName, type FactValue, type Findings, factNames, readFactValue } from './fact.ts';
 import { probe } from './probe.ts';
 
 export interface ProbeContext {
@@ -55,4 +55,61 @@ export async function probeService(context: ProbeContext): Promise<ProbeReport> 
   });
   const lessons = await learn(warehouse, feed.name, probed.findings, context.accept);
   return { feed, series: probed.series, requests: client.stats().requests, lessons };
+}
+
+/**
+ * - `learned`: not known before
+ * - `confirmed`: as it was learned before
+ * - `changed`: contradicts what was learned before, which stays
+ * - `accepted`: contradicted it, and has taken its place
+ * - `not learned`: the answers do not tell; what was learned before, if anything, stays
+ */
+export type Standing = 'learned' | 'confirmed' | 'changed' | 'accepted' | 'not learned';
+
+/** A fact after a probe. */
+export interface Lesson {
+  readonly fact: FactName;
+  readonly standing: Standing;
+  /** What the probe found; `null` where its answers do not tell. */
+  readonly value: FactValue | null;
+  /** What it was found by, or why it was not. */
+  readonly evidence: string;
+  /** What was learned before. */
+  readonly before: { readonly value: FactValue; readonly learnedAt: Date } | null;
+}
+
+/**
+ * Compares what a probe found with what was learned before, and stores what is new.
+ * @param accept store also what contradicts it
+ */
+export async function learn(
+  warehouse: Warehouse,
+  feed: string,
+  findings: Findings,
+  accept: boolean,
+): Promise<Lesson[]> {
+  return warehouse.transaction().execute(async (trx) => {
+    const stored = new Map((await readLearnedFacts(trx, feed)).map((row) => [row.fact, row]));
+    const lessons = factNames.map((fact): Lesson => {
+      const finding = findings[fact];
+      const row = stored.get(fact);
+      const before = row ? { value: readFactValue(row.value), learnedAt: row.learned_at } : null;
+      if (finding.value === undefined) {
+        return { fact, standing: 'not learned', value: null, evidence: finding.reason, before };
+      }
+      const { value, evidence } = finding;
+      const isAgreed = before === null || agree(before.value, value);
+      const standing = !isAgreed ? (accept ? 'accepted' : 'changed') : before ? 'confirmed' : 'learned';
+      return { fact, standing, value, evidence, before };
+    });
+    const isToBeSaved = ({ standing }: Lesson) => standing === 'learned' || standing === 'accepted';
+    await saveLearnedFacts(trx, feed, lessons.filter(isToBeSaved));
+    const confirmed = lessons.filter(({ standing }) => standing === 'confirmed');
+    await confirmLearnedFacts(
+      trx,
+      feed,
+      confirmed.map(({ fact }) => fact),
+    );
+    return lessons;
+  });
 }

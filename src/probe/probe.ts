@@ -1,19 +1,15 @@
 import { Temporal } from 'temporal-polyfill';
-import type { Client } from '../api/client.ts';
-import type { Clock } from '../api/clock.ts';
 import type { Feed, FieldAliases, ParameterNames, Series } from '../feeds/feed.ts';
+import type { Origin } from '../load/resolve-run.ts';
 import type { Log } from '../log.ts';
-import type { Origin } from '../pipeline/origin.ts';
-import { type Answer, asker, type Range, type Reply } from './ask.ts';
+import type { Client } from '../service/client.ts';
+import type { Clock } from '../service/clock.ts';
+import { type Answer, asker, type Range, type Reply, recordFields } from './ask.ts';
 import { type Finding, type Findings, factNames } from './fact.ts';
-import { searchHistoryLimit } from './history-limit.ts';
-import { type AnsweredRange, inferDays } from './infer-days.ts';
-import { inferId, inferOrder, inferRounding } from './infer-records.ts';
-import { inferZone } from './infer-zone.ts';
-import { pickDays } from './pick-days.ts';
-import { recordFields } from './read-answer.ts';
+import { searchHistoryLimit, type Token, tryToken } from './history-limit.ts';
+import { type AnsweredRange, inferDays, pickDays } from './infer-days.ts';
+import { inferId, inferOrder, inferRounding, inferZone } from './infer-records.ts';
 import { inferPageSize, longestPage, type Recent, recentRecords } from './recent-records.ts';
-import { type Token, tryToken } from './token-lifetime.ts';
 
 /** Requests that one run of a probe may send, tries that failed included. */
 export const mostRequests = 12;

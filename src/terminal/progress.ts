@@ -1,8 +1,7 @@
+import type { RunProgress } from '../load/load.ts';
 import type { Log } from '../log.ts';
-import type { RunProgress } from '../pipeline/open-load.ts';
-import { fittingParts, type Part, shortenedName } from './fit.ts';
 import type { StatusLine } from './status-line.ts';
-import { count, duration, number } from './table.ts';
+import { count, duration, fittingParts, number, type Part, shortenedName } from './table.ts';
 import { columnsOf } from './text.ts';
 
 /** Where progress goes: a bar on the terminal, a log line every few seconds, or nowhere. */

@@ -40,3 +40,35 @@ export class StatusLine {
     if (status !== '') this.show(status);
   }
 }
+
+/**
+ * Shows a text that changes: on a terminal each one over the last, in one write, so that nothing flickers; elsewhere one after
+ * the other, where it differs. The terminal's state is left alone, and the last text stays when the program ends.
+ */
+export function redrawing(out: Output): (text: string) => void {
+  let shown = '';
+  return (anyText) => {
+    const text = printable(anyText);
+    if (text === shown) return;
+    shown = out.isTTY ? redraw(out, text, shown) : append(out, text);
+  };
+}
+
+function append(out: Output, text: string): string {
+  out.write(`${text}\n\n`);
+  return text;
+}
+
+/** Lines lose the words that go beyond the width, and as many as fit are shown: what wraps or scrolls away could not be drawn over. */
+function redraw(out: Output, text: string, shown: string): string {
+  const height = Math.max(1, out.rows - 1);
+  const width = Math.max(1, out.columns - 1);
+  const before = shown === '' ? 0 : Math.min(shown.split('\n').length, height);
+  const lines = text
+    .split('\n')
+    .slice(0, height)
+    .map((line) => `${wholeWords(line, width)}\x1b[K\n`);
+  const up = before > 0 ? `\x1b[${before}A\r` : '';
+  out.write(`${up}${lines.join('')}\x1b[J`);
+  return text;
+}

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely';
 import pg from 'pg';
-import type { WarehouseAddress } from '../config.ts';
+import type { WarehouseAddress } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import { version } from '../package.ts';
+import type { Database } from './database.ts';
 import { missesPartition, namedDatabaseError } from './errors.ts';
 import { firstAnswer, postgresSocket } from './first-answer.ts';
 import { inOurSettings, prepareSession } from './session-settings.ts';
-import type { Database } from './tables/database.ts';
 import { tlsOptions, withoutTls } from './tls.ts';
 
 /** The warehouse's database, every table below the schema `gmsi`. */

@@ -5,7 +5,7 @@ import { ConfigError } from '../errors.ts';
 import { inPackage } from '../package.ts';
 import type { Warehouse } from './connect.ts';
 import { namedDatabaseError } from './errors.ts';
-import { readStanding } from './queries/health.ts';
+import { readStanding } from './health.ts';
 
 const folder = inPackage('migrations');
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { WarehouseAddress } from '../config.ts';
+import type { WarehouseAddress } from '../config/environment.ts';
 import { openPool } from './connect.ts';
 
 /** What comes of statements, in the order in which it comes; values are as the server writes them. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
-import type { TlsSettings } from '../config.ts';
+import type { TlsSettings } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 
 const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const;

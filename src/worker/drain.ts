@@ -1,13 +1,17 @@
 import { GmsiError } from '../errors.ts';
-import { drainClaimed, refusalsBeforeTurning, type WindowEnd } from '../pipeline/drain-claimed.ts';
-import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
-import { claimOne } from '../warehouse/queries/claims.ts';
-import { withdrawLabelled } from '../warehouse/queries/queue.ts';
-import { drainNewestFirst } from '../warehouse/queries/runs.ts';
+import { drainClaimed, refusalsBeforeTurning, type WindowEnd } from '../load/drain-all.ts';
+import { readLive } from '../load/read-live.ts';
+import { withWarehouseRetries } from '../load/retries.ts';
+import { planCutOff } from '../plan/plan-sync.ts';
+import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
+import { addTasks, withdrawLabelled } from '../warehouse/tables/queue.ts';
+import { drainNewestFirst, noteLiveFailures } from '../warehouse/tables/runs.ts';
+import type { SeriesKey } from '../warehouse/tables/scope.ts';
+import { claimOne } from '../warehouse/tables/windows.ts';
 import type { WorkerContext } from './context.ts';
 import type { Part, Parts } from './parts.ts';
 import { pauseJob } from './pause.ts';
-import { type DrainPayload, runLabel } from './tasks.ts';
+import { type DrainPayload, type LivePayload, liveTasks, runLabel } from './queue.ts';
 
 /**
  * Drains one window. Where it cannot be claimed, it is drained already, or another load holds it: then it is queued again once
@@ -73,4 +77,30 @@ async function turnAround({ warehouse }: WorkerContext, runId: number): Promise<
       if (await drainNewestFirst(trx, runId)) await withdrawLabelled(trx, runLabel(runId));
     }),
   );
+}
+
+/** Reads the live answers of some series. What may have been cut off is planned as windows of the same run. */
+export async function live(
+  context: WorkerContext,
+  parts: Parts,
+  { run: runId, part: number, command, series }: LivePayload,
+): Promise<void> {
+  const { warehouse } = context;
+  await parts.within(runId, async ({ load, run }) => {
+    const done = new Set<SeriesKey>();
+    const { cutOff, failed, end } = await readLive(load, series, (key) => done.add(key));
+    if (cutOff.length > 0) await planCutOff(load, cutOff);
+    if (failed > 0) await withWarehouseRetries(() => noteLiveFailures(warehouse, runId, failed));
+    const { outcome, error } = end;
+    if (outcome === 'interrupted') {
+      const rest = series.filter((key) => !done.has(key));
+      await withWarehouseRetries(() => addTasks(warehouse, liveTasks(runId, command, rest, number)));
+    } else if (error !== undefined) {
+      const concernsWorker =
+        outcome === 'failed' || error instanceof WarehouseUnavailable || error instanceof WarehouseFull;
+      if (concernsWorker) return context.fail(error);
+      parts.leave(runId);
+      await pauseJob(context, run, runId, error as Error);
+    }
+  });
 }

@@ -1,19 +1,23 @@
+import type { Job } from '../config/job.ts';
+import { JobFileError } from '../config/problems.ts';
 import { feedNamed } from '../feeds/catalog.ts';
-import type { Job } from '../job/job.ts';
-import { JobFileError } from '../job/job-file-error.ts';
-import type { LoadEnd } from '../pipeline/drain-claimed.ts';
-import { type FailureStreak, failureStreak } from '../pipeline/drain-claimed.ts';
-import { withLearnedReading } from '../pipeline/learned-reading.ts';
-import type { Load, LoadEvent } from '../pipeline/load.ts';
-import { clocksOf, countingTotals, type OpenLoad, openLoad } from '../pipeline/open-load.ts';
-import { originOf } from '../pipeline/origin.ts';
-import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
-import { addTasks, withdrawLabelled } from '../warehouse/queries/queue.ts';
-import { endChangedRun, finishedAmong, type Run, readRun } from '../warehouse/queries/runs.ts';
-import { readDefinition } from '../warehouse/queries/schedules.ts';
+import { type FailureStreak, failureStreak, type LoadEnd } from '../load/drain-all.ts';
+import {
+  clocksOf,
+  countingTotals,
+  type Load,
+  type LoadEvent,
+  type OpenLoad,
+  openLoad,
+} from '../load/load.ts';
+import { originOf, withLearnedReading } from '../load/resolve-run.ts';
+import { withWarehouseRetries } from '../load/retries.ts';
+import { readDefinition } from '../warehouse/tables/jobs.ts';
+import { addTasks, withdrawLabelled } from '../warehouse/tables/queue.ts';
+import { endChangedRun, finishedAmong, type Run, readRun } from '../warehouse/tables/runs.ts';
 import type { Service, WorkerContext } from './context.ts';
-import { refuseJob } from './refuse.ts';
-import { planTask, runLabel } from './tasks.ts';
+import { refuseJob } from './pause.ts';
+import { planTask, runLabel } from './queue.ts';
 
 /** This worker's part in a run: a load of its own, which all of its tasks of the run share. */
 export interface Part {

@@ -1,14 +1,20 @@
-import { BudgetSpent, LookupUnreadable } from '../api/errors.ts';
+import { JobFileError } from '../config/problems.ts';
 import { GmsiError } from '../errors.ts';
-import { JobFileError } from '../job/job-file-error.ts';
-import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
-import { addTasks } from '../warehouse/queries/queue.ts';
-import { readDefinition } from '../warehouse/queries/schedules.ts';
+import type { RunContext } from '../load/load.ts';
+import { type ResolvedRun, resolveRun, runWithLearnedReading } from '../load/resolve-run.ts';
+import { withWarehouseRetries } from '../load/retries.ts';
+import { nameOfSync } from '../load/sync.ts';
+import { planDueSync } from '../plan/plan-sync.ts';
+import { type PlanOptions, planWindows } from '../plan/plan-windows.ts';
+import { BudgetSpent, LookupUnreadable } from '../service/errors.ts';
+import type { JobCommand } from '../warehouse/database.ts';
+import { claimSync, readDefinition } from '../warehouse/tables/jobs.ts';
+import { addTasks, withdrawLabelled } from '../warehouse/tables/queue.ts';
+import { beginRun, endChangedRun, type PlannedRun } from '../warehouse/tables/runs.ts';
+import { countOpen } from '../warehouse/tables/windows.ts';
 import type { WorkerContext } from './context.ts';
-import { pauseJob } from './pause.ts';
-import { planRun } from './plan-run.ts';
-import { refuseJob } from './refuse.ts';
-import { type PlanPayload, planTask } from './tasks.ts';
+import { pauseJob, refuseJob } from './pause.ts';
+import { type PlanPayload, planTask, runLabel, tendTask } from './queue.ts';
 
 /** How long a worker that stops may still ask for tasks. */
 const secondsToStop = 1;
@@ -63,4 +69,79 @@ async function planDue(context: WorkerContext, { job: name, command }: PlanPaylo
   const { runId, windows, historyLimit } = begun;
   log.info({ job: name, command, run: runId, windows, ...(historyLimit && { historyLimit }) }, 'planned');
   events.emit({ type: 'run planned', job: name, command, runId });
+}
+
+/** A run that was handed to the workers. */
+export interface BegunRun {
+  readonly runId: number;
+  /** Windows that are to be drained, those that were planned before included. */
+  readonly windows: number;
+  /** How a history limit shortens the job's period, if it does. */
+  readonly historyLimit: ResolvedRun['historyLimit'];
+}
+
+type Planned = PlannedRun & Pick<BegunRun, 'historyLimit'>;
+
+/**
+ * Plans a run of a job and hands it to the workers.
+ * @returns `undefined` where there is nothing to do: the job's period has not begun, or `gmsi sync` is at the same job
+ * @throws what a job cannot be resolved by
+ */
+export async function planRun(
+  given: RunContext,
+  command: JobCommand,
+  options: PlanOptions,
+): Promise<BegunRun | undefined> {
+  const context = await runWithLearnedReading(given);
+  if (command === 'backfill') return begin(context, await planBackfillRun(context, options));
+  const { warehouse, job, log } = context;
+  // Held until the run has begun: `gmsi sync`, which looks for a run once the claim is its own, would find none before.
+  await using claim = await claimSync(warehouse, nameOfSync(job));
+  if (!claim.isOurs) {
+    log.info({ job: job.name }, 'gmsi sync is at this job already; left to that');
+    return undefined;
+  }
+  return await begin(context, await planSyncRun(context));
+}
+
+async function begin(
+  { warehouse, leaseSeconds }: RunContext,
+  planned: Planned | undefined,
+): Promise<BegunRun | undefined> {
+  if (!planned) return undefined;
+  const runId = await withWarehouseRetries(() =>
+    warehouse.transaction().execute(async (trx) => {
+      const changed = await endChangedRun(trx, planned, planned.scope);
+      if (changed !== undefined) await withdrawLabelled(trx, runLabel(changed));
+      const id = await beginRun(trx, planned);
+      await addTasks(trx, [tendTask(id)]);
+      return id;
+    }),
+  );
+  const nobody = { loadId: 0, leaseSeconds };
+  const { free, held } = await withWarehouseRetries(() => countOpen(warehouse, planned.scope, nobody));
+  return { runId, windows: free + held, historyLimit: planned.historyLimit };
+}
+
+async function planBackfillRun(context: RunContext, options: PlanOptions): Promise<Planned | undefined> {
+  const { warehouse, job } = context;
+  const { scope, historyLimit } = await resolveRun(context);
+  if (!scope) return undefined;
+  await planWindows(warehouse, job, scope, options);
+  const newestFirst = job.order === 'newest-first';
+  return {
+    ...{ job: job.name, command: 'backfill', scope, unsettledFrom: null, newestFirst, live: [] },
+    historyLimit,
+  };
+}
+
+async function planSyncRun(context: RunContext): Promise<Planned | undefined> {
+  const { job } = context;
+  const run = await resolveRun(context);
+  const plan = run.scope && (await planDueSync(context, run, run.scope));
+  if (!plan) return undefined;
+  const { scope, unsettledFrom, live } = plan;
+  const { historyLimit } = run;
+  const newestFirst = job.order === 'newest-first';
+  return { job: job.name, command: 'sync', scope, unsettledFrom, newestFirst, live, historyLimit };
 }

@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely';
-import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
-import { unlockAbandoned } from '../warehouse/queries/queue.ts';
-import { beatWorker, registerWorker, stopWorker } from '../warehouse/queries/workers.ts';
-import type { WorkersTable } from '../warehouse/tables/database.ts';
+import { withWarehouseRetries } from '../load/retries.ts';
+import type { WorkersTable } from '../warehouse/database.ts';
+import { beatWorker, registerWorker, stopWorker } from '../warehouse/tables/jobs.ts';
+import { unlockAbandoned } from '../warehouse/tables/queue.ts';
 import type { WorkerContext } from './context.ts';
 import type { Parts } from './parts.ts';
 

@@ -8,20 +8,17 @@ import {
   type WorkerPool,
 } from 'graphile-worker';
 import type pg from 'pg';
-import { type Clocks, watchClocks } from '../pipeline/clocks.ts';
-import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
+import { type Clocks, watchClocks } from '../load/clocks.ts';
+import { withWarehouseRetries } from '../load/retries.ts';
 import { WarehouseUnavailable } from '../warehouse/errors.ts';
-import { databaseTime } from '../warehouse/queries/health.ts';
-import { addTasks, queueSchema, taskNames } from '../warehouse/queries/queue.ts';
+import { databaseTime } from '../warehouse/health.ts';
+import { addTasks, queueSchema, taskNames } from '../warehouse/tables/queue.ts';
 import type { WorkerContext } from './context.ts';
-import { drain } from './drain.ts';
-import { live } from './live.ts';
-import { openQueue, queueLog } from './open-queue.ts';
+import { drain, live } from './drain.ts';
 import { keepParts, type Parts } from './parts.ts';
 import { plan } from './plan.ts';
+import { openQueue, queueLog, tickTask } from './queue.ts';
 import { keepRegistered, type WorkerIdentity } from './registry.ts';
-import { steadyPool } from './steady-pool.ts';
-import { tickTask } from './tasks.ts';
 import { tend } from './tend.ts';
 import { tick } from './tick.ts';
 
@@ -172,5 +169,24 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((aborted) => {
     if (signal.aborted) aborted();
     else signal.addEventListener('abort', () => aborted(), { once: true });
+  });
+}
+
+/**
+ * A pool whose statements are tried again while the warehouse restarts or cuts connections. graphile-worker 0.17.3 needs it:
+ * where it cannot write down that a task is done, it gives up all of its work (and its batches, which are meant to try again,
+ * throw at the first failure). Each of its statements is a transaction of its own, and does nothing the second time.
+ */
+export function steadyPool(pool: pg.Pool): pg.Pool {
+  const query = (...statement: Parameters<pg.Pool['query']>) =>
+    withWarehouseRetries(() => pool.query(...statement) as unknown as Promise<pg.QueryResult>);
+  const client = { query, release: () => {} };
+  type Callback = Parameters<pg.Pool['connect']>[0];
+  return Object.assign(Object.create(pool) as pg.Pool, {
+    query,
+    // With a callback, it is for listening, which needs a connection and tries again by itself.
+    connect: (callback?: Callback) => (callback ? pool.connect(callback) : Promise.resolve(client)),
+    // Statements wait for a connection; the fewer there are, the more workers a server can have.
+    options: { ...pool.options, max: Number.POSITIVE_INFINITY },
   });
 }

@@ -1,20 +1,20 @@
-import { cutRefusedWindows } from '../pipeline/plan-windows.ts';
-import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
+import { withWarehouseRetries } from '../load/retries.ts';
+import { cutRefusedWindows } from '../plan/plan-windows.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import type { RunsTable } from '../warehouse/database.ts';
+import { forgetPauses, readDefinition } from '../warehouse/tables/jobs.ts';
 import {
   addTasks,
   countLabelled,
   countUnqueued,
   queueWindows,
   withdrawLabelled,
-} from '../warehouse/queries/queue.ts';
-import { finishRun, liveFailures, type Run, readRun, takeLiveSeries } from '../warehouse/queries/runs.ts';
-import { forgetPauses, readDefinition } from '../warehouse/queries/schedules.ts';
-import { countByState } from '../warehouse/queries/window-counts.ts';
-import type { RunsTable } from '../warehouse/tables/database.ts';
+} from '../warehouse/tables/queue.ts';
+import { finishRun, liveFailures, type Run, readRun, takeLiveSeries } from '../warehouse/tables/runs.ts';
+import { countByState } from '../warehouse/tables/windows.ts';
 import type { WorkerContext } from './context.ts';
 import type { Parts } from './parts.ts';
-import { drainTasks, liveTasks, type RunPayload, runLabel, tendTask } from './tasks.ts';
+import { drainTasks, liveTasks, type RunPayload, runLabel, tendTask } from './queue.ts';
 
 /**
  * Windows of one run that are queued at most. What else is to be done waits in gmsi.windows, so that runs take turns by batches,

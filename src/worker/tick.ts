@@ -1,13 +1,13 @@
-import type { Budget } from '../job/job.ts';
-import { JobFileError } from '../job/job-file-error.ts';
-import { requestLimit } from '../pipeline/request-budget.ts';
-import { withWarehouseRetries } from '../pipeline/warehouse-retries.ts';
-import { addTasks, isQueued } from '../warehouse/queries/queue.ts';
-import { runsUnderWay } from '../warehouse/queries/runs.ts';
-import { lockSchedules, noteFired, readDefinition, type Schedule } from '../warehouse/queries/schedules.ts';
+import { Cron } from 'croner';
+import type { Budget } from '../config/job.ts';
+import { JobFileError } from '../config/problems.ts';
+import { withWarehouseRetries } from '../load/retries.ts';
+import { requestLimit } from '../rate/budget.ts';
+import { lockSchedules, noteFired, readDefinition, type Schedule } from '../warehouse/tables/jobs.ts';
+import { addTasks, isQueued } from '../warehouse/tables/queue.ts';
+import { runsUnderWay } from '../warehouse/tables/runs.ts';
 import type { WorkerContext } from './context.ts';
-import { dueSince } from './due.ts';
-import { planTask, tendTask } from './tasks.ts';
+import { planTask, tendTask } from './queue.ts';
 
 /**
  * Begins every job that is due: by its schedule, or since what paused it is over. One that is still under way is left to go on,
@@ -82,4 +82,21 @@ async function resumesSince(
     throw error;
   }
   return (await usedRequests()) < requestLimit(command, budget) ? now : undefined;
+}
+
+/**
+ * When a schedule was due first since it was last begun; `undefined` where that is still to come. Once it is begun now, all
+ * that was missed before now counts as caught up.
+ *
+ * Where clocks go forward over the time of a daily schedule, it is due at the end of the gap; where they go back over it, at
+ * the first of the two times. Hourly ones are due every hour that passes.
+ * @throws where this machine does not know the cron expression or the time zone
+ */
+export function dueSince(
+  { cron, timezone, fired_at }: Pick<Schedule, 'cron' | 'timezone' | 'fired_at'>,
+  now: Date,
+): Date | undefined {
+  if (cron === null) return undefined;
+  const due = new Cron(cron, { mode: '5-part', timezone }).nextRun(fired_at);
+  return due !== null && due <= now ? due : undefined;
 }

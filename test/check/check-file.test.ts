@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseCheck } from '../../src/check/check-file.ts';
-import { withSettings } from '../../src/check/settings.ts';
+import { parseCheck, withSettings } from '../../src/check/check-file.ts';
 
 const feeds = ['gmsi-headlines', 'ticker-headlines'];
 const parse = (text: string) => parseCheck('jobs/checks/own.sql', text, feeds);

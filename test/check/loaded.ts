@@ -2,13 +2,13 @@ import { sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
 import { findChecks, onlyThese } from '../../src/check/find-checks.ts';
 import { type CheckedJob, type CheckResult, type CheckRun, runChecks } from '../../src/check/run-checks.ts';
+import type { Job } from '../../src/config/job.ts';
 import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
-import type { Job } from '../../src/job/job.ts';
-import { scopeOf } from '../../src/pipeline/resolve-job.ts';
+import { scopeOf } from '../../src/load/resolve-run.ts';
+import { settledBefore, wantedDays } from '../../src/plan/days.ts';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { readLookups } from '../../src/warehouse/queries/lookups.ts';
-import { settledBefore, wantedDays } from '../../src/window/wanted-days.ts';
+import { readLookups } from '../../src/warehouse/tables/lookups.ts';
 import { runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 

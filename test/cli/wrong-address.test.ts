@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createClient } from '../../src/api/client.ts';
-import { fetchCountries } from '../../src/api/lookups.ts';
-import { unlimited } from '../../src/api/rate-limiter.ts';
+import { defaultServiceSettings } from '../../src/config/service-schema.ts';
 import { exitCodeOf, explain } from '../../src/exit.ts';
-import { defaultServiceSettings } from '../../src/job/service-settings.ts';
+import { unlimited } from '../../src/rate/shared-rate.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
+import { createClient } from '../../src/service/client.ts';
+import { fetchCountries } from '../../src/service/lookups.ts';
 import { checkServer, connect } from '../../src/warehouse/connect.ts';
-import { jumpingClock } from '../api/clocks.ts';
+import { jumpingClock } from '../service/clocks.ts';
 import {
   aCertificate,
   type Certificate,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { KeyRefused } from '../../src/api/errors.ts';
 import { type LookupsOptions, lookupsCommand } from '../../src/commands/lookups.ts';
 import { ConfigError } from '../../src/errors.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { readLookups } from '../../src/warehouse/queries/lookups.ts';
+import { KeyRefused } from '../../src/service/errors.ts';
+import { readLookups } from '../../src/warehouse/tables/lookups.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { runCommand } from './run-command.ts';
 

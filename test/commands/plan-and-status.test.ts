@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { backfillCommand } from '../../src/commands/backfill.ts';
+import { backfillCommand } from '../../src/commands/load.ts';
 import { lookupsCommand } from '../../src/commands/lookups.ts';
 import { planCommand } from '../../src/commands/plan.ts';
 import { statusCommand } from '../../src/commands/status.ts';

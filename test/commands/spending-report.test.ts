@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { describeCadence, describeSchedule } from '../../src/commands/spending-report.ts';
-import type { ScheduleForecast } from '../../src/pipeline/forecast-schedule.ts';
-import type { CadenceReport } from '../../src/warehouse/queries/cadence.ts';
+import { describeCadence, describeSchedule } from '../../src/commands/plan.ts';
+import type { ScheduleForecast } from '../../src/plan/forecast-schedule.ts';
+import type { CadenceReport } from '../../src/warehouse/tables/cadence.ts';
 import { aJob } from '../support/run-backfill.ts';
 
 const aForecast = (overrides: Partial<ScheduleForecast> = {}): ScheduleForecast => ({

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { Temporal } from 'temporal-polyfill';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { readJob } from '../../src/config/read-job.ts';
 import { exitCodes } from '../../src/exit.ts';
 import { catalog, retired } from '../../src/feeds/catalog.ts';
-import { readJob } from '../../src/job/read-job.ts';
 import { version } from '../../src/package.ts';
 
 interface Port {
@@ -46,7 +46,7 @@ interface Pod {
   };
 }
 
-const root = new URL('../../', import.meta.url);
+const root = new URL('../..', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 const kubernetes = (name: string) => parse(read(`docs/deploying/kubernetes/${name}.yaml`));
 

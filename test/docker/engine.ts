@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const root = fileURLToPath(new URL('../../', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Whether tests may use a container engine: as for the tests' PostgreSQL, only where they are told to. */
 export const hasEngine = process.env.TEST_POSTGRES === 'container';

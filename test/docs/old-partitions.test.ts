@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import type { Job } from '../../src/job/job.ts';
+import type { Job } from '../../src/config/job.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { checkAll } from '../check/loaded.ts';

@@ -2,9 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Temporal } from 'temporal-polyfill';
 import { expect, test } from 'vitest';
+import { parseJob, readJob } from '../../src/config/read-job.ts';
 import { catalog, retired } from '../../src/feeds/catalog.ts';
-import { parseJob } from '../../src/job/parse-job.ts';
-import { readJob } from '../../src/job/read-job.ts';
 import { type DocPage, docPages, fencesOf, root } from './pages.ts';
 
 const pages = docPages();

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkFiles } from '../../src/export/check-files.ts';
-import { type DuckDB, openDuckDB } from '../../src/export/open-duckdb.ts';
-import type { ExportPlan } from '../../src/export/plan-export.ts';
-import { createStage } from '../../src/export/stage-rows.ts';
-import { writePartition } from '../../src/export/write-partition.ts';
+import { type DuckDB, openDuckDB } from '../../src/export/duckdb.ts';
+import type { ExportPlan } from '../../src/export/export-table.ts';
+import { createStage, writePartition } from '../../src/export/write-partition.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';
 
 const columns = [

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { inOneState, partitionTotals, rowsOf } from '../../src/warehouse/queries/export-rows.ts';
+import { inOneState, partitionTotals, rowsOf } from '../../src/warehouse/tables/export-rows.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { docPages, fencesOf } from '../docs/pages.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';

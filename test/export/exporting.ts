@@ -5,7 +5,7 @@ import { type ExportContext, type Exported, exportTable } from '../../src/export
 import type { Manifest } from '../../src/export/manifest.ts';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import type { ExportScope } from '../../src/warehouse/queries/export-rows.ts';
+import type { ExportScope } from '../../src/warehouse/tables/export-rows.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

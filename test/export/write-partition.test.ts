@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openDuckDB } from '../../src/export/open-duckdb.ts';
-import { createStage } from '../../src/export/stage-rows.ts';
-import { writePartition } from '../../src/export/write-partition.ts';
+import { openDuckDB } from '../../src/export/duckdb.ts';
+import { createStage, writePartition } from '../../src/export/write-partition.ts';
 import { aFolder } from '../cli/gmsi.ts';
 
 it('never holds more rows than a file may have, however many there are', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { deepestKept, holdableJson, holdableText } from '../../src/feeds/holdable-json.ts';
+import { deepestKept, holdableJson, holdableText } from '../../src/feeds/reading/holdable-json.ts';
 
 function nested(levels: number): unknown {
   let value: unknown = 'core';

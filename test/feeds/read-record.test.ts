@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { FieldAliases, Row } from '../../src/feeds/feed.ts';
-import { AliasGivenTwice, UnknownColumn } from '../../src/feeds/field-tree.ts';
-import { createRecordReader, type RecordShape } from '../../src/feeds/read-record.ts';
+import { AliasGivenTwice, UnknownColumn } from '../../src/feeds/reading/field-tree.ts';
+import { createRecordReader, type RecordShape } from '../../src/feeds/reading/read-record.ts';
 
 const shape: RecordShape = {
   columns: {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readTime } from '../../src/feeds/read-time.ts';
+import { readTime } from '../../src/feeds/reading/read-time.ts';
 
 describe('a time', () => {
   test.each([

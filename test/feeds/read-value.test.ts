@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { valueReaders } from '../../src/feeds/read-value.ts';
+import { valueReaders } from '../../src/feeds/reading/field-tree.ts';
 
 describe('a number', () => {
   test.each([

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Answer } from '../../src/probe/ask.ts';
-import { type AnsweredRange, inferDays } from '../../src/probe/infer-days.ts';
-import { pickDays } from '../../src/probe/pick-days.ts';
+import { type AnsweredRange, inferDays, pickDays } from '../../src/probe/infer-days.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Answer } from '../../src/probe/ask.ts';
-import { inferZone } from '../../src/probe/infer-zone.ts';
+import { inferZone } from '../../src/probe/infer-records.ts';
 
 const at = Date.parse('2026-11-20T12:00:00Z');
 const bounds = { reachHours: 24, fullPage: 1000 };

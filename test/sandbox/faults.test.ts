@@ -1,7 +1,6 @@
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
-import type { Fault, Sandbox } from '../../src/sandbox/index.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { aSandbox, drain, FOOD_IN_US, get, getPage, NOON, recordsOf } from './client.ts';
 
 async function withFault(fault: Fault): Promise<Sandbox> {

@@ -1,18 +1,18 @@
 import { setMaxListeners } from 'node:events';
 import { Temporal } from 'temporal-polyfill';
-import { type Client, type ClientEvent, createClient } from '../../src/api/client.ts';
-import type { Page, ServiceRequest } from '../../src/api/page.ts';
+import type { Job } from '../../src/config/job.ts';
+import { parseJob } from '../../src/config/read-job.ts';
 import { catalog, retired } from '../../src/feeds/catalog.ts';
-import type { Job } from '../../src/job/job.ts';
-import { parseJob } from '../../src/job/parse-job.ts';
+import { type BackfillContext, backfill } from '../../src/load/backfill.ts';
+import type { RunContext, RunResult } from '../../src/load/load.ts';
+import { type SyncResult, sync } from '../../src/load/sync.ts';
 import { createLog } from '../../src/log.ts';
-import { type BackfillContext, backfill } from '../../src/pipeline/backfill.ts';
-import type { RunContext, RunResult } from '../../src/pipeline/open-load.ts';
-import { openLedger } from '../../src/pipeline/request-budget.ts';
-import { sharedLimiter } from '../../src/pipeline/shared-rate.ts';
-import { type SyncResult, sync } from '../../src/pipeline/sync.ts';
+import { openLedger } from '../../src/rate/budget.ts';
+import { sharedLimiter } from '../../src/rate/shared-rate.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
+import { type Client, type ClientEvent, createClient } from '../../src/service/client.ts';
+import type { Page, ServiceRequest } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { TruthScope } from './truth.ts';
 

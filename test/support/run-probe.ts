@@ -1,17 +1,16 @@
-import { createClient } from '../../src/api/client.ts';
-import type { Clock } from '../../src/api/clock.ts';
-import type { Job } from '../../src/job/job.ts';
-import { defaultServiceSettings } from '../../src/job/service-settings.ts';
+import type { Job } from '../../src/config/job.ts';
+import { defaultServiceSettings } from '../../src/config/service-schema.ts';
 import { createLog } from '../../src/log.ts';
-import { openLedger } from '../../src/pipeline/request-budget.ts';
-import { sharedLimiter } from '../../src/pipeline/shared-rate.ts';
+import { capRequests } from '../../src/probe/ask.ts';
 import type { FactName } from '../../src/probe/fact.ts';
-import type { Lesson } from '../../src/probe/learn.ts';
 import { mostRequests } from '../../src/probe/probe.ts';
-import { type ProbeReport, probeService } from '../../src/probe/probe-service.ts';
-import { capRequests } from '../../src/probe/request-cap.ts';
+import { type Lesson, type ProbeReport, probeService } from '../../src/probe/probe-service.ts';
+import { openLedger } from '../../src/rate/budget.ts';
+import { sharedLimiter } from '../../src/rate/shared-rate.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
+import { createClient } from '../../src/service/client.ts';
+import type { Clock } from '../../src/service/clock.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 
 export interface ProbeRun {

@@ -1,6 +1,6 @@
 import { array, assert, integer, property, tuple } from 'fast-check';
 import { expect, it } from 'vitest';
-import { fittingParts, fittingTable, type Part, shortenedName } from '../../src/terminal/fit.ts';
+import { fittingParts, fittingTable, type Part, shortenedName } from '../../src/terminal/table.ts';
 import { columnsOf } from '../../src/terminal/text.ts';
 
 const progress: Part[] = [

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Output } from '../../src/terminal/print.ts';
-import { redrawing } from '../../src/terminal/redraw.ts';
+import { redrawing } from '../../src/terminal/status-line.ts';
 
 it('draws each text over the last on a terminal, and leaves nothing of it behind', () => {
   const terminal = aTerminal({ columns: 20, rows: 10 });

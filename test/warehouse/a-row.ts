@@ -1,8 +1,7 @@
 import type { Row } from '../../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { ensurePartitions } from '../../src/warehouse/queries/partitions.ts';
-import { type Upserted, upsertRows } from '../../src/warehouse/queries/upsert-rows.ts';
+import { ensurePartitions, type Upserted, upsertRows } from '../../src/warehouse/tables/rows.ts';
 import { writeTransaction } from '../../src/warehouse/write-transaction.ts';
 
 export const series = {

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { planWindows } from '../../src/pipeline/plan-windows.ts';
+import { planWindows } from '../../src/plan/plan-windows.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { claimOne, type Leaving, leaveWindow } from '../../src/warehouse/queries/claims.ts';
-import { startLoad } from '../../src/warehouse/queries/loads.ts';
-import type { WindowScope } from '../../src/warehouse/queries/window-scope.ts';
+import { startLoad } from '../../src/warehouse/tables/checkpoint.ts';
+import type { WindowScope } from '../../src/warehouse/tables/scope.ts';
+import { claimOne, type Leaving, leaveWindow } from '../../src/warehouse/tables/windows.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { windowsOf } from '../support/warehouse-state.ts';

@@ -9,7 +9,7 @@ import { migrate, migrationStatus } from '../../src/warehouse/migrate.ts';
 import { aFolder, gmsi } from '../cli/gmsi.ts';
 import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 
-const names = (await readdir(new URL('../../migrations/', import.meta.url)))
+const names = (await readdir(new URL('../../migrations', import.meta.url)))
   .filter((file) => file.endsWith('.sql'))
   .map((file) => file.replace('.sql', ''))
   .sort();

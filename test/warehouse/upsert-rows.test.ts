@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Row } from '../../src/feeds/feed.ts';
-import { holdableJson, holdableText } from '../../src/feeds/holdable-json.ts';
+import { holdableJson, holdableText } from '../../src/feeds/reading/holdable-json.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
 import { aRow, idOf, series, upsert } from './a-row.ts';

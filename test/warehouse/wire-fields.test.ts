@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { rememberFields } from '../../src/warehouse/queries/wire-fields.ts';
+import { rememberFields } from '../../src/warehouse/tables/learned.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
 

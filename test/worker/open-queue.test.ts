@@ -4,16 +4,16 @@ import pg from 'pg';
 import { expect, it } from 'vitest';
 import { Secret } from '../../src/secret.ts';
 import { connect, openPool } from '../../src/warehouse/connect.ts';
-import { ownsQueue, queueSummary, unlessQueueIsMissing } from '../../src/warehouse/queries/queue.ts';
-import { queueDepth } from '../../src/warehouse/queries/telemetry.ts';
-import { openQueue } from '../../src/worker/open-queue.ts';
+import { ownsQueue, queueSummary, unlessQueueIsMissing } from '../../src/warehouse/tables/queue.ts';
+import { queueDepth } from '../../src/warehouse/tables/status.ts';
+import { openQueue } from '../../src/worker/queue.ts';
 import { aLog } from '../support/a-log.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 
 const never = new AbortController().signal;
 /** graphile-worker's migrations in their order. */
-const migrationsOfQueue = new URL('../../node_modules/graphile-worker/sql/', import.meta.url);
+const migrationsOfQueue = new URL('../../node_modules/graphile-worker/sql', import.meta.url);
 const versions = readdirSync(migrationsOfQueue).sort();
 
 it.each([

@@ -1,14 +1,13 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import { planWindows } from '../../src/pipeline/plan-windows.ts';
+import { planWindows } from '../../src/plan/plan-windows.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { openPool, type Warehouse } from '../../src/warehouse/connect.ts';
-import { queueWindows, unlockAbandoned } from '../../src/warehouse/queries/queue.ts';
-import type { WindowScope } from '../../src/warehouse/queries/window-scope.ts';
-import { openQueue } from '../../src/worker/open-queue.ts';
-import { drainTasks } from '../../src/worker/tasks.ts';
+import { queueWindows, unlockAbandoned } from '../../src/warehouse/tables/queue.ts';
+import type { WindowScope } from '../../src/warehouse/tables/scope.ts';
+import { drainTasks, openQueue } from '../../src/worker/queue.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aWorker, registered, told } from '../support/a-worker.ts';
 import { aJobFor } from '../support/run-backfill.ts';

@@ -15,8 +15,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
-import { type Account, canEnter, serverAccount } from './account.ts';
-import { checkTrusted } from './trusted-folder.ts';
+import { type Account, canEnter, checkTrusted, serverAccount } from './account.ts';
 
 /** Where the embedded warehouse lives and who runs it. */
 export interface Location {

@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.ts';
 import { serverAccount } from './account.ts';
-import { findBinaries } from './binaries.ts';
+import { findBinaries, run } from './binaries.ts';
 import { readPointer, sharedRoot, systemRoot } from './location.ts';
-import { run } from './programs.ts';
 
 /** Copies of the server's programs, whole or half-made. */
 const programs = /^postgresql-\d/;

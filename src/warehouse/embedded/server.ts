@@ -14,10 +14,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from '../../errors.ts';
 import { Secret } from '../../secret.ts';
-import { type Binaries, findBinaries, locatePackage } from './binaries.ts';
+import { type Binaries, findBinaries, locatePackage, run, startServer } from './binaries.ts';
 import { holdServer, recoverySeconds } from './hold.ts';
 import { type Location, locateCluster, sharedRoot } from './location.ts';
-import { run, startServer } from './programs.ts';
 
 const user = 'gmsi';
 const database = 'gmsi';

@@ -1,0 +1,204 @@
+import { GmsiError } from '../errors.ts';
+import { worthAWarning } from '../load/clocks.ts';
+import { describeValue, type FactName, type FactValue } from '../probe/fact.ts';
+import type { Lesson, ProbeReport } from '../probe/probe-service.ts';
+import { KeyRefused } from '../service/errors.ts';
+import { count, table } from '../terminal/table.ts';
+import { oneLine } from '../terminal/text.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { clockDifference, missingPrivileges, readStanding } from '../warehouse/health.ts';
+import { migrationStatus } from '../warehouse/migrate.ts';
+
+/** One line of the doctor's. */
+export interface Finding {
+  readonly check: string;
+  /** `null` if it could not be looked at: that says nothing, neither good nor bad. */
+  readonly ok: boolean | null;
+  readonly found: string;
+  /** What to do. With `ok`, it is a warning: all works as it is. */
+  readonly fix?: string;
+}
+
+/** Something that works, but not well enough. */
+export class ToFix extends Error {
+  readonly hint: string;
+
+  constructor(found: string, hint: string) {
+    super(found);
+    this.hint = hint;
+  }
+}
+
+/** Something that cannot be looked at as things stand; the message says why. */
+export class NotChecked extends Error {}
+
+/** Looks at one thing: what is found, or what is thrown, becomes its line. @throws AbortError */
+export async function finding(check: string, look: () => Promise<string> | string): Promise<Finding> {
+  try {
+    return { check, ok: true, found: await look() };
+  } catch (error) {
+    if (error instanceof Error && error.name === 'AbortError') throw error;
+    const found = error instanceof Error ? error.message : String(error);
+    if (error instanceof NotChecked) return { check, ok: null, found: `not checked: ${found}` };
+    const fix = error instanceof GmsiError || error instanceof ToFix ? error.hint : undefined;
+    const name = error instanceof KeyRefused ? 'key' : check;
+    return { check: name, ok: false, found, ...(fix && { fix }) };
+  }
+}
+
+/** A line each, and below it what to do. */
+export function describeFindings(findings: readonly Finding[]): string {
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  const sign = ({ ok, fix }: Finding) => (ok === null ? '–' : !ok ? '✗' : fix ? '!' : '✓');
+  return findings
+    .map((one) => {
+      const { check, found, fix } = one;
+      const line = `${sign(one)} ${check.padEnd(width)}  ${oneLine(found)}\n`;
+      return fix === undefined ? line : `${line}  ${' '.repeat(width)}  → ${oneLine(fix)}\n`;
+    })
+    .join('');
+}
+
+/** Missing privileges that are named; somebody without any lacks a hundred. */
+const named = 3;
+
+/** What the doctor looks at in a warehouse that answers: a line each, in this order. */
+export const warehouseChecks: Readonly<Record<string, (db: Warehouse) => Promise<string>>> = {
+  schema,
+  privileges,
+  clock,
+};
+
+/** True if a request can be booked there. */
+export async function canBook(db: Warehouse): Promise<boolean> {
+  try {
+    const isMigrated = (await migrationStatus(db)).every(({ executedAt }) => executedAt);
+    return isMigrated && (await missingPrivileges(db)).length === 0;
+  } catch {
+    return false;
+  }
+}
+
+async function schema(db: Warehouse): Promise<string> {
+  const { mayMigrate, mayRead, owner } = await readStanding(db);
+  if (!mayRead) throw new NotChecked('the user may not look into it; see privileges');
+  const migrations = await migrationStatus(db);
+  const waiting = migrations.filter(({ executedAt }) => !executedAt).length;
+  if (waiting === 0) return 'current';
+  if (waiting === migrations.length) return 'not there yet: the first load makes it';
+  const found = `${waiting} of ${migrations.length} migrations are still to be applied`;
+  if (mayMigrate) return `${found}: the next load does it`;
+  throw new ToFix(`${found}, and the user does not own it`, `As ${owner}: gmsi migrate`);
+}
+
+async function privileges(db: Warehouse): Promise<string> {
+  const missing = await missingPrivileges(db);
+  if (missing.length === 0) return 'enough to load';
+  const { user, database, owner, loaderRole } = await readStanding(db);
+  const more = missing.length > named ? ` and ${missing.length - named} more` : '';
+  const found = `the user ${user} lacks ${missing.slice(0, named).join(', ')}${more}`;
+  const grant = `grant gmsi_loader to ${user};`;
+  if (owner === null) {
+    const fix = `As the owner of the database: grant create on database ${database} to ${user};`;
+    throw new ToFix(found, `${fix} Or let the owner run gmsi migrate, and then: ${grant}`);
+  }
+  const fixes = {
+    'not granted': `As ${owner}: ${grant} (if it is only to read: grant gmsi_reader to ${user};)`,
+    granted: `As ${owner}: gmsi migrate, which grants gmsi_loader what it lacks.`,
+    missing: `As ${owner}, who must be allowed to create roles: gmsi migrate. Then: ${grant}`,
+  };
+  throw new ToFix(found, fixes[loaderRole]);
+}
+
+async function clock(db: Warehouse): Promise<string> {
+  const seconds = await clockDifference(db);
+  if (Math.abs(seconds) * 1000 > worthAWarning)
+    throw new ToFix(
+      `this machine is ${Math.round(seconds)} s off the warehouse's clock`,
+      'Set both clocks by NTP: over an hour apart, no load counts a day as covered.',
+    );
+  return `within ${Math.max(1, Math.ceil(Math.abs(seconds)))} s of the warehouse`;
+}
+
+/** A table for a person. */
+export function describeProbe({ feed, series, requests, lessons }: ProbeReport): string {
+  const about = series ? Object.values(series).filter((part) => part !== '') : [];
+  const rows = lessons.map(({ fact, standing, value, evidence, before }) => [
+    fact.replaceAll('_', ' '),
+    value === null
+      ? before
+        ? `${describeLearned(fact, before.value)} (stays)`
+        : '?'
+      : describeLearned(fact, value),
+    standing,
+    evidence,
+  ]);
+  return `\n${[feed.name, ...about].join(', ')}: ${count(requests, 'request')}\n${[table(['fact', 'value', '', 'by'], rows), ...adviceOn(lessons)].join('\n')}\n`;
+}
+
+/** The same as JSON; values are as the warehouse holds them. */
+export function probeAsJson({ feed, series, requests, lessons }: ProbeReport): object {
+  return {
+    feed: feed.name,
+    series: series ?? null,
+    requests,
+    facts: lessons.map(({ before, ...lesson }) => ({
+      ...lesson,
+      before: before && { value: before.value, learnedAt: before.learnedAt.toISOString() },
+    })),
+  };
+}
+
+/** What has changed, from what to what, and what to do about it. */
+export function describeChange({ fact, value, before }: Lesson): { found: string; fix: string } {
+  const [was, is] = [describeLearned(fact, before!.value), describeLearned(fact, value!)];
+  const since = before!.learnedAt.toISOString().slice(0, 10);
+  const reload =
+    before!.value === 'inclusive'
+      ? ` What was loaded since ${since} may lack each window's last day: gmsi backfill <job> --full-refresh.`
+      : '';
+  return {
+    found: `${fact}, from "${was}" (learned ${since}) to "${is}"`,
+    fix: `What was learned stays in force. If the service did change: gmsi doctor --probe --accept.${reload}`,
+  };
+}
+
+function describeLearned(fact: FactName, value: FactValue): string {
+  if (fact !== 'day_begin' || typeof value === 'string' || !('least' in value)) return describeValue(value);
+  const { least, most } = value;
+  if (least <= 0 && most >= 0) return "0:00 of the records' times";
+  const [from, to] = [Math.abs(least) / 60, Math.abs(most) / 60].sort((a, b) => a - b);
+  return `${from} to ${to} h ${least < 0 ? 'before' : 'after'} 0:00 of the records' times`;
+}
+
+/** What follows for a person from what is known now. */
+function adviceOn(lessons: readonly Lesson[]): string[] {
+  const known = new Map(
+    lessons.map(({ fact, standing, value, before }) => [
+      fact,
+      standing === 'changed' ? before!.value : (value ?? before?.value),
+    ]),
+  );
+  const advice: string[] = [];
+  const endDate = known.get('end_date');
+  if (endDate === 'inclusive' || endDate === 'exclusive') {
+    advice.push(`Jobs of this feed that leave service.end_date unknown read it as ${endDate} from now on.`);
+  }
+  const limit = known.get('history_limit');
+  if (typeof limit === 'object' && 'answered' in limit && limit.refused !== null) {
+    advice.push(
+      `Jobs of this feed without history_limit ask for nothing up to ${limit.refused} from now on; if other series reach further back, set it.`,
+    );
+  }
+  const zone = known.get('time_zone');
+  if (typeof zone === 'object' && 'least' in zone && (zone.least > 0 || zone.most < 0)) {
+    advice.push(
+      `Times without a zone are loaded as if in UTC, but are in ${describeValue(zone)}: published_at is off by as much.`,
+    );
+  }
+  const page = known.get('page_size');
+  const [, taken] = typeof page === 'string' ? (/^refused, (\d+)/.exec(page) ?? []) : [];
+  if (taken)
+    advice.push(`Set service.page_size: ${taken} in the jobs, or each of their requests is refused.`);
+  return advice;
+}

@@ -1,0 +1,208 @@
+import {
+  openService,
+  openWarehouse,
+  type ReadJob,
+  readJobs,
+  readWithDefinition,
+  runBy,
+  type Session,
+  serviceAccess,
+  today,
+} from '../compose.ts';
+import type { Job } from '../config/job.ts';
+import { exitCodeOf, exitCodeOfOutcome, exitCodes, explain, worst } from '../exit.ts';
+import { backfill } from '../load/backfill.ts';
+import type { RunContext, RunResult } from '../load/load.ts';
+import { sync } from '../load/sync.ts';
+import { alertAfterRun, watchKey } from '../observe/alerts.ts';
+import type { ShortenedPeriod } from '../plan/days.ts';
+import type { PlanOptions } from '../plan/plan-windows.ts';
+import { requestLimit } from '../rate/budget.ts';
+import type { ClientEvent } from '../service/client.ts';
+import { print, printError, printJson } from '../terminal/print.ts';
+import { showProgress } from '../terminal/progress.ts';
+import { number, table } from '../terminal/table.ts';
+import { openPool, type Warehouse } from '../warehouse/connect.ts';
+import { livingWorkers, registerJob } from '../warehouse/tables/jobs.ts';
+import { planRun } from '../worker/plan.ts';
+import { describeHistoryLimit, describeSummary, type RunSummary, summaryAsJson } from './run-summary.ts';
+
+/** `gmsi backfill <job>…`; with `--enqueue`, workers do it. */
+export function backfillCommand(
+  session: Session,
+  names: string[],
+  { enqueue = false, ...options }: Partial<PlanOptions> & { readonly enqueue?: boolean },
+): Promise<number> {
+  return enqueue ? enqueueJobs(session, names, options) : runJobs(session, names, backfillRunner(options));
+}
+
+/** How a backfill runs a job: it leaves the job's reserve to others. */
+export function backfillRunner({ fullRefresh = false, retryRefused = false }: Partial<PlanOptions>) {
+  return {
+    run: (context) => backfill({ ...context, plan: { fullRefresh, retryRefused } }),
+    limit: ({ budget }) => requestLimit('backfill', budget),
+  } satisfies JobRunner<Awaited<ReturnType<typeof backfill>>>;
+}
+
+/** `gmsi sync <job>…`; may spend the reserve that backfills leave. */
+export function syncCommand(session: Session, names: string[]): Promise<number> {
+  return runJobs(session, names, { run: sync, limit: ({ budget }) => requestLimit('sync', budget) });
+}
+
+/** How a loading command runs one job. */
+export interface JobRunner<Result extends RunResult> {
+  readonly run: (context: RunContext) => Promise<Result>;
+  /** Requests that the month's total may come to. */
+  readonly limit: (job: Job) => number;
+}
+
+/** Runs jobs one after the other, each summed up; answers with the exit code. */
+export async function runJobs<Result extends RunResult>(
+  session: Session,
+  names: readonly string[],
+  runner: JobRunner<Result>,
+): Promise<number> {
+  serviceAccess(session);
+  const jobs = await readJobs(session, names);
+  await using warehouse = await openWarehouse(session);
+  const key = watchKey();
+  const watched = {
+    ...session,
+    onClientEvent(event: ClientEvent) {
+      key.onClientEvent(event);
+      session.onClientEvent?.(event);
+    },
+  };
+  try {
+    return await runEach(watched, warehouse.db, jobs, runner);
+  } finally {
+    // Also where a job could not even begin: whoever has cron run it may only ever see this. A person who stops it knows.
+    if (!session.stop.aborted)
+      await alertAfterRun(jobs, { ...session, warehouse: warehouse.db }, key.standing);
+  }
+}
+
+async function runEach<Result extends RunResult>(
+  session: Session,
+  warehouse: Warehouse,
+  jobs: readonly Job[],
+  runner: JobRunner<Result>,
+): Promise<number> {
+  const codes: number[] = [];
+  const summaries: object[] = [];
+  for (const job of jobs) {
+    let summary: Result & RunSummary;
+    try {
+      summary = await runJob(session, warehouse, job, runner);
+    } catch (error) {
+      // With jobs before or after it, what they did is told all the same.
+      if (jobs.length === 1) throw error;
+      const code = exitCodeOf(error);
+      codes.push(code);
+      summaries.push({ job: job.name, outcome: 'failed', error: (error as Error).message });
+      printError(`${job.name}: ${explain(error, false)}`);
+      if (code === exitCodes.doNotRetry || code === exitCodes.interrupted) break;
+      continue;
+    }
+    codes.push(exitCodeOfOutcome(summary.outcome));
+    summaries.push(summaryAsJson(summary));
+    if (!session.json) print(`${describeSummary(summary)}\n`);
+    // A key that is refused, or a person who interrupts, concerns the jobs that follow as well.
+    if (summary.outcome === 'failed' || summary.outcome === 'interrupted') break;
+  }
+  if (session.json) printJson({ jobs: summaries });
+  return worst(codes);
+}
+
+/** Runs one job with its progress shown; what it did, and what is left of the budget. */
+export async function runJob<Result extends RunResult>(
+  session: Session,
+  warehouse: Warehouse,
+  job: Job,
+  { run, limit: limitOf }: JobRunner<Result>,
+): Promise<Result & RunSummary> {
+  const limit = limitOf(job);
+  await using service = openService(session, warehouse, job.service, limit);
+  let progress: Disposable | undefined;
+  try {
+    const { log, clock, stop, config } = session;
+    const result = await run({
+      ...{ job, warehouse, ...service, runBy, log, clock, stop, leaseSeconds: config.leaseSeconds },
+      onStart: (read) => {
+        progress = showProgress(job.name, read, log, session.progress);
+      },
+    });
+    await service.ledger.settle();
+    return { ...result, job, today: today(session), budget: { used: await service.ledger.used(), limit } };
+  } finally {
+    progress?.[Symbol.dispose]();
+  }
+}
+
+interface Enqueued {
+  readonly job: string;
+  /** `null` where there is nothing to do. */
+  readonly run: number | null;
+  readonly windows: number;
+  readonly historyLimit: ShortenedPeriod | null;
+}
+
+/** Plans backfills and hands them to the workers: `gmsi backfill <job>… --enqueue`. */
+export async function enqueueJobs(
+  session: Session,
+  names: readonly string[],
+  { fullRefresh = false, retryRefused = false }: Partial<PlanOptions>,
+): Promise<number> {
+  serviceAccess(session);
+  const jobs = await Promise.all(names.map((name) => readWithDefinition(session, name)));
+  await using warehouse = await openWarehouse(session);
+  const { db } = warehouse;
+  const { openQueue } = await import('../worker/queue.ts');
+  const pool = openPool(warehouse.address, 1);
+  try {
+    await openQueue(db, pool, session.log, session.stop);
+  } finally {
+    await pool.end();
+  }
+  const enqueued: Enqueued[] = [];
+  for (const job of jobs) enqueued.push(await enqueue(session, db, job, { fullRefresh, retryRefused }));
+  const workers = (await livingWorkers(db, session.config.leaseSeconds)).length;
+  if (session.json) printJson({ jobs: enqueued, workers });
+  else print(describe(enqueued, workers));
+  return 0;
+}
+
+async function enqueue(
+  session: Session,
+  db: Warehouse,
+  { job, definition, parsed }: ReadJob,
+  options: PlanOptions,
+): Promise<Enqueued> {
+  const { log, clock, stop, config } = session;
+
+  // The schedule, if it has one, is for gmsi work to begin.
+  await registerJob(db, { job, definition, schedule: undefined }, { at: clock(), by: runBy });
+  await using service = openService(session, db, parsed.service, requestLimit('backfill', parsed.budget));
+  const { leaseSeconds } = config;
+  const context = { job: parsed, warehouse: db, ...service, log, clock, leaseSeconds, runBy, stop };
+  const begun = await planRun(context, 'backfill', options);
+  const { runId = null, windows = 0, historyLimit = null } = begun ?? {};
+  return { job, run: runId, windows, historyLimit: historyLimit ?? null };
+}
+
+function describe(enqueued: readonly Enqueued[], workers: number): string {
+  const rows = enqueued.map(({ job, run, windows }) => [
+    job,
+    run === null ? 'nothing to do' : String(run),
+    windows,
+  ]);
+  const who =
+    workers === 0
+      ? 'No worker is running: start one with gmsi work.'
+      : `${number(workers)} worker${workers === 1 ? ' is' : 's are'} at it; gmsi status --watch follows.`;
+  const limits = enqueued.flatMap(({ job, historyLimit }) => {
+    const limit = describeHistoryLimit(historyLimit ?? undefined);
+    return limit ? [`${job}: history limit ${limit}\n`] : [];
+  });
+  return `${table(['job', 'run', 'windows to drain'], rows)}\n\n${limits.join('')}${who}\n`;
+}

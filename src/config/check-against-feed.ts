@@ -1,0 +1,135 @@
+import type { z } from 'zod';
+import type { Feed } from '../feeds/feed.ts';
+import type { JobFile } from './job-schema.ts';
+
+/** The key by which a job selects along each dimension of its feed. */
+export const selectionKeys = { country: 'countries', topic: 'topics', ticker: 'tickers' } as const;
+
+const dimensions = ['country', 'topic', 'ticker'] as const;
+
+/**
+ * What only the feed decides: by what its jobs select, its match types, which parameters are its own, whether it sends
+ * a body, which columns it has. Runs beside other problems, so that a key may be of any type yet.
+ */
+export function checkAgainstFeed(file: JobFile, feed: Feed, context: z.RefinementCtx): void {
+  checkSelections(file, feed, context);
+  checkMatchType(file, feed, context);
+  checkParameters(file, feed, context);
+  checkBody(file, feed, context);
+  checkFields(file, feed, context);
+}
+
+/** `by country and topic, into gmsi.headlines` */
+export function describeFeed(feed: Feed): string {
+  return `${by(feed)}, into gmsi.${feed.table.name}`;
+}
+
+/** The same, as far as an editor can use it. Match types are only examples, because service.match_types adds others. */
+export function jsonSchemaOfFeed(feed: Feed) {
+  const { dimensions: selects, matchTypes, method } = feed;
+  const kept = keptParameters(feed);
+  const required: string[] = selects.map((dimension) => selectionKeys[dimension]);
+  const refused: string[] = dimensions.map((dimension) => selectionKeys[dimension]);
+  if (method === 'POST') required.push('body');
+  else refused.push('body');
+  if (matchTypes.length === 0) refused.push('match_type');
+  if (kept.length === 0) refused.push('parameters');
+  return {
+    ...(required.length > 0 && { required }),
+    properties: {
+      ...Object.fromEntries(
+        refused.filter((key) => !required.includes(key)).map((key) => [key, false] as const),
+      ),
+      ...(matchTypes.length > 0 && { match_type: { examples: matchTypes } }),
+      ...(kept !== 'any' && kept.length > 0 && { parameters: { propertyNames: { enum: kept } } }),
+    },
+  };
+}
+
+/** A map in the sense of YAML. */
+export function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function by({ dimensions: selects }: Feed): string {
+  return selects.length === 0 ? 'asked for as a whole' : `by ${selects.join(' and ')}`;
+}
+
+function checkSelections(file: JobFile, feed: Feed, context: z.RefinementCtx): void {
+  for (const dimension of dimensions) {
+    const key = selectionKeys[dimension];
+    const isGiven = file[key] !== undefined;
+    if (isGiven === feed.dimensions.includes(dimension)) continue;
+    const message = `${isGiven ? 'nothing here' : 'all, or a list'}: feed ${feed.name} is ${by(feed)}`;
+    context.addIssue({ code: 'custom', path: [key], message });
+  }
+}
+
+function checkMatchType({ match_type, service }: JobFile, feed: Feed, context: z.RefinementCtx): void {
+  if (typeof match_type !== 'string') return;
+  const added = Array.isArray(service?.match_types) ? service.match_types : [];
+  const candidates = feed.matchTypes.length === 0 ? [] : [...feed.matchTypes, ...added];
+  if (candidates.includes(match_type)) return;
+  const message =
+    candidates.length === 0
+      ? `nothing here: feed ${feed.name} has no match type`
+      : `one of ${candidates.join(', ')} (service.match_types adds others)`;
+  context.addIssue({ code: 'custom', path: ['match_type'], message, params: { candidates } });
+}
+
+function checkParameters({ parameters, service }: JobFile, feed: Feed, context: z.RefinementCtx): void {
+  if (!isMap(parameters)) return;
+  for (const name of Object.keys(parameters)) {
+    const message = refusalOfParameter(name, feed, service);
+    if (message !== undefined) context.addIssue({ code: 'custom', path: ['parameters', name], message });
+  }
+}
+
+/** What the pipeline sends by itself must not be set a second time, and what is asked with must be kept apart. */
+function refusalOfParameter(name: string, feed: Feed, service: JobFile['service']): string | undefined {
+  if (isSentAnyway(name, feed, service)) return sentAnyway(name);
+  if (feed.method === 'POST') return `no ${name} here: feed ${feed.name} takes it in its body`;
+  const kept = keptParameters(feed);
+  if (kept === 'any' || kept.includes(name)) return undefined;
+  return `no ${name} here: rows of gmsi.${feed.table.name} do not say what it was`;
+}
+
+function checkBody({ body, service }: JobFile, feed: Feed, context: z.RefinementCtx): void {
+  if ((feed.method === 'POST') !== (body !== undefined)) {
+    const message =
+      body === undefined
+        ? `the body that feed ${feed.name} sends, a map`
+        : `nothing here: feed ${feed.name} sends no body`;
+    context.addIssue({ code: 'custom', path: ['body'], message });
+  } else if (isMap(body)) {
+    for (const name of Object.keys(body).filter((key) => isSentAnyway(key, feed, service))) {
+      context.addIssue({ code: 'custom', path: ['body', name], message: sentAnyway(name) });
+    }
+  }
+}
+
+/** The parameters that tell rows of a feed apart: of those alone can there be several values in one table. */
+function keptParameters({ table, method }: Feed): 'any' | string[] {
+  if (method === 'POST') return [];
+  const kept = Object.values(table.series);
+  if (kept.includes('variant')) return 'any';
+  return kept.flatMap((column) => (typeof column === 'object' ? [column.parameter] : []));
+}
+
+function isSentAnyway(name: string, feed: Feed, service: JobFile['service']): boolean {
+  return Object.values<string>({ ...feed.parameters, ...service?.parameters }).includes(name);
+}
+
+function sentAnyway(name: string): string {
+  return `no ${name} here: it is sent anyway, out of the other keys of the job`;
+}
+
+/** A mistyped column would be read as before, and nobody would know why. */
+function checkFields({ fields }: JobFile, feed: Feed, context: z.RefinementCtx): void {
+  if (!isMap(fields)) return;
+  const knownKeys = Object.keys(feed.fields);
+  for (const column of Object.keys(fields)) {
+    if (knownKeys.includes(column)) continue;
+    context.addIssue({ code: 'custom', path: ['fields', column], params: { knownKeys } });
+  }
+}

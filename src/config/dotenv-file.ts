@@ -1,0 +1,124 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { parse } from 'dotenv';
+import { ConfigError } from '../errors.ts';
+
+/** `NAME=value`, as dotenv reads it: `export` before it and blanks around it are allowed. */
+const assignment = /^\s*(?:export\s+)?([\w.-]+)(?:\s*=|:\s)\s*(.*?)\s*$/;
+const quotes = ['"', "'", '`'];
+/** What an editor or a chat makes of quotes. */
+const typographic = '“”„‟‘’‚‛«»';
+
+/**
+ * The values of a `.env` file; none if it is not there. dotenv passes over a line that it cannot read, and an open quote
+ * swallows the lines below it, so that a key seems not to be set: such a line is named.
+ * @throws ConfigError naming file and line, never what stands there: it may be a secret
+ */
+export function readDotenvFile(path: string, isSetting: (name: string) => boolean): Record<string, string> {
+  if (!existsSync(path)) return {};
+  const text = readText(path);
+  const problem = firstProblem(text.split(/\r\n?|\n/), isSetting);
+  if (problem) {
+    throw new ConfigError(`${path}, line ${problem.line}: ${problem.what}.`, { hint: problem.hint });
+  }
+  return parse(text);
+}
+
+function readText(path: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (cause) {
+    throw new ConfigError(`${path} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+  if (bytes.includes(0)) {
+    throw new ConfigError(`${path} is not a text in UTF-8.`, {
+      hint: 'Save it as UTF-8; it looks like UTF-16.',
+    });
+  }
+  return bytes.toString('utf8').replace(/^\uFEFF/, '');
+}
+
+interface Problem {
+  /** From 1. */
+  readonly line: number;
+  readonly what: string;
+  readonly hint: string;
+}
+
+function firstProblem(lines: readonly string[], isSetting: (name: string) => boolean): Problem | undefined {
+  for (let at = 0; at < lines.length; at++) {
+    const text = lines[at]!;
+    if (/^\s*(#|$)/.test(text)) continue;
+    const [, name, value] = assignment.exec(text) ?? [];
+    if (name === undefined || value === undefined) {
+      const meant = text.split(/[\s=]+/).find(isSetting);
+      const what = meant === undefined ? 'this is not NAME=value' : `${meant} is not followed by =`;
+      return { line: at + 1, what, hint: `Write it as ${meant ?? 'NAME'}=value, or put a # before it.` };
+    }
+    const quoted = quotes.includes(value[0]!);
+    const end = quoted ? closingLine(lines, at, value) : at;
+    const fault = quoted
+      ? faultOfQuoted(lines, at, end, value, isSetting(name))
+      : faultOfPlain(value, isSetting(name));
+    if (fault)
+      return { line: at + 1, what: `the value of ${shown(name, isSetting)} ${fault[0]}`, hint: fault[1] };
+    at = end!;
+  }
+  return undefined;
+}
+
+/** A name that is not one of ours may be a part of a secret that was pasted over two lines. */
+function shown(name: string, isSetting: (name: string) => boolean): string {
+  return isSetting(name) ? name : 'a variable';
+}
+
+type Fault = readonly [what: string, hint: string];
+
+function faultOfPlain(value: string, isOurs: boolean): Fault | undefined {
+  if (typographic.includes(value[0] ?? ' ') || typographic.includes(value.at(-1) ?? ' '))
+    return ['stands in typographic quotes', 'Use straight quotes, or none.'];
+  if (!isOurs) return undefined;
+  if (/[^\s]#/.test(value)) return ['would end at its #', 'Put it in single quotes.'];
+  if (quotes.includes(value.at(-1)!))
+    return ['ends with a quote that was not opened', 'Put one before it, or none.'];
+  return undefined;
+}
+
+function faultOfQuoted(
+  lines: readonly string[],
+  from: number,
+  to: number | undefined,
+  value: string,
+  isOurs: boolean,
+): Fault | undefined {
+  const hint = `Close it with ${value[0]} on the same line.`;
+  if (to === undefined) return ['begins with a quote that is not closed', hint];
+  // A value of several lines is fine, but not for a setting of ours, and not if it holds what looks like the next setting.
+  const swallowed = lines.slice(from + 1, to + 1);
+  if (swallowed.length > 0 && (isOurs || swallowed.some((line) => /^\s*(export\s+)?[A-Z]\w*\s*=/.test(line))))
+    return [
+      `has a quote that is not closed, and would swallow ${to === from + 1 ? 'the next line' : `${to - from} lines`}`,
+      hint,
+    ];
+  const rest = afterQuote(from === to ? value.slice(1) : lines[to]!, value[0]!);
+  return /^\s*(#|$)/.test(rest ?? '')
+    ? undefined
+    : ['goes on after its closing quote', 'Put all of it between the quotes.'];
+}
+
+/** The line on which a quoted value ends; `undefined` if it does not. */
+function closingLine(lines: readonly string[], from: number, value: string): number | undefined {
+  const [quote] = value;
+  if (afterQuote(value.slice(1), quote!) !== undefined) return from;
+  const offset = lines.slice(from + 1).findIndex((line) => afterQuote(line, quote!) !== undefined);
+  return offset < 0 ? undefined : from + 1 + offset;
+}
+
+/** What follows the first quote that is not escaped; `undefined` if there is none. */
+function afterQuote(text: string, quote: string): string | undefined {
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '\\' && text[at + 1] === quote) at++;
+    else if (text[at] === quote) return text.slice(at + 1);
+  }
+  return undefined;
+}

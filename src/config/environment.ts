@@ -1,0 +1,292 @@
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { distance } from 'fastest-levenshtein';
+import { ConfigError } from '../errors.ts';
+import { nearest } from '../nearest.ts';
+import { Secret } from '../secret.ts';
+import { readDotenvFile } from './dotenv-file.ts';
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** How the way to the database is encrypted, in libpq's words: `sslmode`, `sslrootcert`, `sslcert`, `sslkey`. */
+export interface TlsSettings {
+  readonly mode?: string | undefined;
+  /** Path of the certificates that are trusted, or `system`: those that Node trusts by itself. */
+  readonly rootCertificate?: string | undefined;
+  readonly certificate?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+/** Where the warehouse is: an address, the `PG*` variables that libpq knows, or the embedded server. */
+export type WarehouseAddress =
+  // What an address says of TLS counts; `tls` is what the environment says.
+  | { readonly kind: 'url'; readonly url: Secret; readonly tls?: TlsSettings }
+  | { readonly kind: 'pg-environment'; readonly tls?: TlsSettings }
+  | { readonly kind: 'embedded' };
+
+/** The environment, read and checked once; nothing else in the program looks at `process.env`. */
+export interface Config {
+  readonly apiKey: Secret | undefined;
+  readonly baseUrl: string | undefined;
+  /** Where the live feeds are, if not there (service-document 4.2 shows them at another address). */
+  readonly liveBaseUrl: string | undefined;
+  /** Whether the key may go over plain `http` to another machine. */
+  readonly sendKeyUnencrypted: boolean;
+  readonly warehouse: WarehouseAddress;
+  /** Absolute path of the folder that holds the embedded warehouse. */
+  readonly home: string;
+  readonly logLevel: LogLevel;
+  /** Seconds of silence after which a run's windows are free for others. */
+  readonly leaseSeconds: number;
+  /** Where alerts go of jobs that name no webhook themselves. */
+  readonly alertWebhook: Secret | undefined;
+  /** Where `gmsi work` serves metrics and health; port 0 is any, `undefined` the usual one or any. */
+  readonly metrics: { readonly host: string; readonly port: number | undefined };
+  /** Whether traces are exported; the SDK reads the variables `OTEL_*` itself. */
+  readonly tracing: boolean;
+  /** What a person should know of it, a line each. */
+  readonly warnings: readonly string[];
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads `.env` in `cwd` (the real environment wins) and the environment.
+ * @throws ConfigError where a variable cannot be meant as it is; never shows a key or an address with a password.
+ */
+export function readConfig(processEnvironment: Environment = process.env, cwd = process.cwd()): Config {
+  const env = { ...readDotenv(cwd), ...withoutEmpty(processEnvironment) };
+  return {
+    apiKey: readApiKey(env, cwd),
+    baseUrl: readBaseUrl('GMSI_BASE_URL', env.GMSI_BASE_URL),
+    liveBaseUrl: readBaseUrl('GMSI_LIVE_BASE_URL', env.GMSI_LIVE_BASE_URL),
+    sendKeyUnencrypted: readSwitch('GMSI_SEND_KEY_UNENCRYPTED', env.GMSI_SEND_KEY_UNENCRYPTED),
+    warehouse: readWarehouse(env),
+    home: readHome(env.GMSI_HOME, cwd),
+    logLevel: readLogLevel(env.LOG_LEVEL),
+    leaseSeconds: readLease(env.GMSI_LEASE_SECONDS),
+    alertWebhook: readAlertWebhook(env.GMSI_ALERT_WEBHOOK_URL),
+    metrics: { host: env.GMSI_METRICS_HOST?.trim() ?? '127.0.0.1', port: readPort(env.GMSI_METRICS_PORT) },
+    tracing: readTracing(env),
+    warnings: unknownSettings(env),
+  };
+}
+
+/**
+ * What `psql` is given of the environment: the search path, the language, the terminal, and what libpq and psql read. The
+ * API key and other addresses are not its affair, nor that of what it starts.
+ */
+export function environmentForPsql(processEnvironment: Environment = process.env): Record<string, string> {
+  const names =
+    /^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|LANG|LANGUAGE|LC_\w+|TZ|TERM|COLORTERM|NO_COLOR|PG\w+|PSQL_\w+|PAGER|LESS|EDITOR|VISUAL|KRB5\w+|SSL_CERT_\w+|OPENSSL_CONF)$/;
+  return Object.fromEntries(
+    Object.entries(processEnvironment).flatMap(([name, value]) =>
+      value !== undefined && names.test(name) ? [[name, value]] : [],
+    ),
+  );
+}
+
+/** Every `GMSI_*` there is; the last two are read by docker-compose.yml. */
+export const settings = [
+  ...[
+    'GMSI_API_KEY',
+    'GMSI_API_KEY_FILE',
+    'GMSI_BASE_URL',
+    'GMSI_LIVE_BASE_URL',
+    'GMSI_SEND_KEY_UNENCRYPTED',
+  ],
+  ...['GMSI_HOME', 'GMSI_LEASE_SECONDS', 'GMSI_ALERT_WEBHOOK_URL', 'GMSI_METRICS_HOST', 'GMSI_METRICS_PORT'],
+  ...['GMSI_JOBS', 'GMSI_IMAGE'],
+];
+
+/** True for a name that is safe to show, and whose value this program or one that it relies on reads. */
+function isSetting(name: string): boolean {
+  return settings.includes(name) || /^(DATABASE_URL|LOG_LEVEL|PG[A-Z]+|OTEL_[A-Z_]+)$/.test(name);
+}
+
+/** What Kubernetes puts into every pod beside a service called `gmsi…`. */
+const ofKubernetes = /_SERVICE_(HOST|PORT)\w*=|_PORT_\d+_(TCP|UDP|SCTP)\w*=|=(tcp|udp|sctp):/;
+
+/** A line for each variable that looks like a setting of ours and is none, with the one that was likely meant. */
+function unknownSettings(env: Environment): string[] {
+  return Object.entries(env)
+    .filter(([name, value]) => !settings.includes(name) && !ofKubernetes.test(`${name}=${value}`))
+    .filter(([name]) => /^GMSI[^A-Z0-9]/i.test(name))
+    .map(([name]) => {
+      const shown = name.slice(0, 60);
+      const near = nearest(name, settings);
+      const meant = near && distance(near, name.toUpperCase()) <= 3 ? near : undefined;
+      return `${shown} is set, but there is no such setting: ${meant ? `did you mean ${meant}?` : 'it does nothing'}`;
+    });
+}
+
+function readDotenv(cwd: string): Environment {
+  const values = readDotenvFile(join(cwd, '.env'), isSetting);
+  // pg reads PG* by itself and OpenTelemetry OTEL_*, from the environment of the process only.
+  for (const [name, value] of Object.entries(values)) {
+    if (/^(PG|OTEL_)/.test(name)) process.env[name] ??= value;
+  }
+  return withoutEmpty(values);
+}
+
+/** A variable that is set to nothing counts as not set: compose files and CI write those. */
+function withoutEmpty(env: Environment): Environment {
+  return Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
+  );
+}
+
+function readApiKey(env: Environment, cwd: string): Secret | undefined {
+  if (env.GMSI_API_KEY && env.GMSI_API_KEY_FILE) {
+    throw new ConfigError('GMSI_API_KEY and GMSI_API_KEY_FILE are both set.', { hint: 'Unset one of them.' });
+  }
+  let key = env.GMSI_API_KEY?.trim();
+  if (env.GMSI_API_KEY_FILE) {
+    const path = resolve(cwd, expandHome(env.GMSI_API_KEY_FILE));
+    try {
+      key = readFileSync(path, 'utf8').trim();
+    } catch (cause) {
+      throw new ConfigError(`GMSI_API_KEY_FILE cannot be read: ${path}`, {
+        cause,
+        hint: 'It must name a file that holds nothing but the key.',
+      });
+    }
+    if (key === '') {
+      throw new ConfigError(`GMSI_API_KEY_FILE names an empty file: ${path}`, {
+        hint: 'It must hold the key and nothing else.',
+      });
+    }
+  }
+  if (key === undefined) return undefined;
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    throw new ConfigError(
+      'The API key holds a space, a line break or another character that no HTTP header can carry.',
+      {
+        hint: 'Copy the key again; it is one word.',
+      },
+    );
+  }
+  return new Secret(key);
+}
+
+function readBaseUrl(name: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  let url: URL;
+  try {
+    url = new URL(text.trim());
+  } catch {
+    throw new ConfigError(`${name} is not an address.`, {
+      hint: 'It looks like https://api.example.com (with or without /v1).',
+    });
+  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw new ConfigError(`${name} begins with ${url.protocol}.`, {
+      hint: 'It must begin with https:// (or http://).',
+    });
+  }
+  if (url.username || url.password || url.search || url.hash) {
+    throw new ConfigError(`${name} must hold neither a user, a password, a query nor a fragment.`, {
+      hint: 'The key goes into GMSI_API_KEY.',
+    });
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/(\/v1)+$/i, '')}`;
+}
+
+function readWarehouse(env: Environment): WarehouseAddress {
+  const text = env.DATABASE_URL;
+  const { PGSSLMODE: mode, PGSSLROOTCERT: rootCertificate, PGSSLCERT: certificate, PGSSLKEY: key } = env;
+  const tls = { mode, rootCertificate, certificate, key };
+  if (text === undefined) {
+    return env.PGHOST || env.PGSERVICE || env.PGDATABASE
+      ? { kind: 'pg-environment', tls }
+      : { kind: 'embedded' };
+  }
+  if (!isPostgresAddress(text.trim())) {
+    // No cause: the parser's error quotes the address, password and all.
+    throw new ConfigError('DATABASE_URL is not the address of a PostgreSQL database.', {
+      hint: 'It looks like postgres://user:password@host:5432/database, special characters of the password as %40.',
+    });
+  }
+  return { kind: 'url', url: new Secret(text.trim()), tls };
+}
+
+function isPostgresAddress(text: string): boolean {
+  if (!/^postgres(ql)?:\/\//.test(text)) return false;
+  try {
+    const { username, password, hostname, pathname } = new URL(text);
+    // Its result is used: a bundler takes a call of decodeURIComponent for its result only, and leaves it out otherwise.
+    return [username, password, hostname, pathname].every((part) => decodeURIComponent(part) !== undefined);
+  } catch {
+    return false;
+  }
+}
+
+function readSwitch(name: string, text = 'false'): boolean {
+  const word = text.trim().toLowerCase();
+  if (word === 'true' || word === 'false') return word === 'true';
+  throw new ConfigError(`${name} is "${text}".`, { hint: 'It must be true or false.' });
+}
+
+function readHome(text: string | undefined, cwd: string): string {
+  // PostgreSQL keeps the path in a file of lines.
+  if (text !== undefined && /\p{Cc}/u.test(text)) {
+    throw new ConfigError('GMSI_HOME holds a line break or another control character.', {
+      hint: 'It must be the path of a folder, in one line.',
+    });
+  }
+  return resolve(cwd, expandHome(text ?? '.gmsi'));
+}
+
+function readLogLevel(text = 'info'): LogLevel {
+  const level = logLevels.find((known) => known === text.trim().toLowerCase());
+  if (!level) {
+    throw new ConfigError(`LOG_LEVEL is "${text}", which is no level.`, {
+      hint: `It can be ${logLevels.join(', ')}.`,
+    });
+  }
+  return level;
+}
+
+function readLease(text = '30'): number {
+  const seconds = Number(text);
+  if (!(seconds >= 2 && seconds <= 3600)) {
+    throw new ConfigError(`GMSI_LEASE_SECONDS is "${text}".`, {
+      hint: 'It must be a number of seconds from 2 to 3600.',
+    });
+  }
+  return seconds;
+}
+
+function readAlertWebhook(text: string | undefined): Secret | undefined {
+  if (text === undefined) return undefined;
+  const url = text.trim();
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
+    // Not shown: whoever knows it can post there.
+    throw new ConfigError('GMSI_ALERT_WEBHOOK_URL is not an address.', {
+      hint: 'It looks like https://hooks.slack.com/services/…',
+    });
+  }
+  return new Secret(url);
+}
+
+function readPort(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const port = Number(text);
+  if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
+    throw new ConfigError(`GMSI_METRICS_PORT is "${text}".`, {
+      hint: 'It must be a port from 1 to 65535, or 0 for any.',
+    });
+  }
+  return port;
+}
+
+function readTracing(env: Environment): boolean {
+  const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  return endpoint !== undefined && env.OTEL_SDK_DISABLED?.trim().toLowerCase() !== 'true';
+}
+
+function expandHome(path: string): string {
+  return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path;
+}

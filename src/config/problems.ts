@@ -1,0 +1,180 @@
+import type { z } from 'zod';
+import { ConfigError } from '../errors.ts';
+import { nearest } from '../nearest.ts';
+import type { FieldPath, FilePosition } from './job.ts';
+
+/** One thing wrong with a job file. `message` says what was found, what was expected and what was likely meant. */
+export interface JobFileProblem {
+  readonly position: FilePosition;
+  /** Empty where the file as a whole is meant. */
+  readonly field: FieldPath;
+  readonly message: string;
+}
+
+/** A job file that cannot be run; tells every problem at once, each with file, line, column and field. */
+export class JobFileError extends ConfigError {
+  readonly problems: readonly JobFileProblem[];
+
+  constructor(path: string, problems: readonly JobFileProblem[]) {
+    const inOrder = problems.toSorted(
+      (a, b) => a.position.line - b.position.line || a.position.column - b.position.column,
+    );
+    super(
+      inOrder.length === 1
+        ? table(path, inOrder)
+        : `${path} has ${inOrder.length} problems:\n${table(path, inOrder)}`,
+      {
+        hint: `Mend ${path} and run again.`,
+      },
+    );
+    this.problems = inOrder;
+  }
+}
+
+/** `countries[2]`, `budget.reserve` */
+function fieldName(path: FieldPath): string {
+  return path
+    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`))
+    .join('')
+    .replace(/^\./, '');
+}
+
+function table(path: string, problems: readonly JobFileProblem[]): string {
+  const rows = problems.map(({ position, field, message }) => ({
+    place: `${path}:${position.line}:${position.column}`,
+    field: fieldName(field),
+    message,
+  }));
+  const placeWidth = Math.max(...rows.map(({ place }) => place.length));
+  const fieldWidth = Math.max(...rows.map(({ field }) => field.length));
+  return rows
+    .map(({ place, field, message }) =>
+      [place.padEnd(placeWidth), ...(fieldWidth === 0 ? [] : [field.padEnd(fieldWidth)]), message].join('  '),
+    )
+    .join('\n');
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** A problem with a value of a job file, not yet placed in the file. */
+export interface Problem {
+  readonly field: FieldPath;
+  /** Whether the key is the problem, rather than its value. */
+  readonly atKey: boolean;
+  readonly message: string;
+}
+
+/** As much of JSON Schema as says which keys a map may have, and what must not be shown. */
+interface MapSchema {
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly writeOnly?: boolean;
+}
+
+/**
+ * Turns what zod refuses into one problem per value or key, each told as "found …, expected …; did you mean …?".
+ * `file` is what was checked; `schema` is its JSON Schema, which knows the keys that would have been right.
+ */
+export function describeProblems(issues: readonly Issue[], file: unknown, schema: MapSchema): Problem[] {
+  return issues.flatMap(withoutUnions).flatMap((issue): Problem[] => {
+    const path = issue.path as FieldPath;
+    if (issue.code === 'unrecognized_keys') {
+      const known = keysAt(schema, path);
+      return issue.keys.map((key) => ({
+        field: [...path, key],
+        atKey: true,
+        message: unknownKey(key, known),
+      }));
+    }
+    if (issue.code === 'custom' && issue.params?.knownKeys !== undefined) {
+      const message = unknownKey(String(path.at(-1)), issue.params.knownKeys as string[]);
+      return [{ field: path, atKey: true, message }];
+    }
+    const value = valueAt(file, path);
+    const found =
+      value === undefined ? 'missing' : `found ${mayShow(schema, path) ? show(value) : 'a secret'}`;
+    const meant = typeof value === 'string' ? nearest(value, namesIn(candidatesOf(issue))) : undefined;
+    return [
+      { field: path, atKey: false, message: `${found}, expected ${issue.message}${didYouMean(meant)}` },
+    ];
+  });
+}
+
+/** What to say of a key that is none of `known`: the one that was meant, or else all there are. */
+function unknownKey(key: string, known: readonly string[]): string {
+  const meant = nearest(key, known);
+  return meant === undefined ? `unknown, expected one of ${known.join(', ')}` : `unknown${didYouMean(meant)}`;
+}
+
+/** The end of a message that names the likely right value; empty where there is none. */
+export function didYouMean(meant: string | undefined): string {
+  return meant === undefined ? '' : `; did you mean ${show(meant)}?`;
+}
+
+/** A value in few words, as it would be written in a job file. */
+export function show(value: unknown): string {
+  if (value === null) return 'nothing';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
+  if (typeof value === 'object') return 'a map';
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
+
+/**
+ * "Either all or a list" fails as a whole, though only one item of the list may be wrong. Where all but one
+ * alternative are plainly not meant (another literal, another type), what is wrong with that one is what to tell.
+ */
+function withoutUnions(issue: Issue): Issue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const meant = issue.errors.filter((errors) => !errors.some(isOfAnotherKind));
+  const [only] = meant;
+  if (only === undefined || meant.length > 1) return [issue];
+  return only.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+}
+
+function isOfAnotherKind(issue: Issue): boolean {
+  return issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value');
+}
+
+/** What a value could have been, where the issue knows: literals, or what a check of ours names in its `params`. */
+function candidatesOf(issue: Issue): string[] {
+  switch (issue.code) {
+    case 'invalid_value':
+      return issue.values.map(String);
+    case 'invalid_union':
+      return issue.errors.flat().flatMap(candidatesOf);
+    case 'custom':
+      return (issue.params?.candidates as string[] | undefined) ?? [];
+    default:
+      return [];
+  }
+}
+
+function keysAt(schema: MapSchema, path: FieldPath): string[] {
+  return Object.keys(schemaAt(schema, path)?.properties ?? {});
+}
+
+/** A secret may also stand in place of the map that should hold it. */
+function mayShow(schema: MapSchema, path: FieldPath): boolean {
+  const at = schemaAt(schema, path);
+  const inside = Object.values(at?.properties ?? {}) as MapSchema[];
+  return ![at, ...inside].some((one) => one?.writeOnly === true);
+}
+
+function schemaAt(schema: MapSchema, path: FieldPath): MapSchema | undefined {
+  return valueAt(
+    schema,
+    path.flatMap((key) => ['properties', key]),
+  ) as MapSchema | undefined;
+}
+
+function valueAt(root: unknown, path: FieldPath): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+    root,
+  );
+}
+
+/** A list out of the file itself may hold anything. */
+function namesIn(candidates: Iterable<unknown>): string[] {
+  return [...candidates].filter((candidate) => typeof candidate === 'string');
+}

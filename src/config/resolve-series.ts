@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import type { Dimension, Feed, Series } from '../feeds/feed.ts';
+import { nearest } from '../nearest.ts';
+import { selectionKeys } from './check-against-feed.ts';
+import type { Job } from './job.ts';
+import type { JobFile } from './job-schema.ts';
+import { didYouMean, JobFileError, type JobFileProblem } from './problems.ts';
+
+/** What the service lists, as kept in the warehouse. */
+export interface Lookups {
+  readonly countries: readonly Listed[];
+  readonly topics: readonly { readonly name: string }[];
+  readonly tickers: readonly Listed[];
+}
+
+interface Listed {
+  readonly code: string;
+  readonly name: string | null;
+}
+
+/**
+ * Every series that a job selects: its countries, topics, tickers and variants crossed, in the job's order. `all` and
+ * globs follow the lookup's order; nothing comes twice. Names that are not listed, and globs that match nothing, are a
+ * `JobFileError` that tells all of them. Codes and topics are matched exactly, as the service does.
+ */
+export function resolveSeries(job: Job, lookups: Lookups): Series[] {
+  const topicNames = lookups.topics.map(({ name }) => name);
+  const countries = resolve(job, 'country', codesOf(lookups.countries), (text) =>
+    nearestCountry(text, lookups),
+  );
+  const topics = resolve(job, 'topic', topicNames, (text) => nearestTopic(text, topicNames));
+  const tickers = resolve(job, 'ticker', codesOf(lookups.tickers), (text) => nearestTicker(text, lookups));
+  const problems = [countries, topics, tickers].flatMap((resolved) => resolved.problems);
+  if (problems.length > 0) throw new JobFileError(job.path, problems);
+
+  const { matchType, variants } = job;
+  return countries.names.flatMap((country) =>
+    topics.names.flatMap((topic) =>
+      tickers.names.flatMap((ticker) =>
+        variants.map((variant) => ({ country, topic, ticker, matchType, variant })),
+      ),
+    ),
+  );
+}
+
+interface Resolved {
+  readonly names: readonly string[];
+  readonly problems: readonly JobFileProblem[];
+}
+
+const expected: Readonly<Record<Dimension, string>> = {
+  country: 'a country code',
+  topic: 'a topic',
+  ticker: 'a ticker',
+};
+
+function resolve(
+  job: Job,
+  dimension: Dimension,
+  listed: readonly string[],
+  nearestOf: (text: string) => string | undefined,
+): Resolved {
+  const selection = job.selections[dimension];
+  // The feed is not by this dimension: everything is in the one empty place.
+  if (selection === undefined) return { names: [''], problems: [] };
+  if (selection === 'all') return { names: [...new Set(listed)], problems: [] };
+  const matches = selection.map((text, index) => ({ text, index, names: matching(text, listed) }));
+  const problems = matches
+    .filter(({ names }) => names.length === 0)
+    .map(({ text, index }) => {
+      const field = [selectionKeys[dimension], index];
+      const message = `found "${text}", expected ${expected[dimension]} that the service lists`;
+      return { position: job.locate(field), field, message: message + didYouMean(nearestOf(text)) };
+    });
+  return { names: [...new Set(matches.flatMap(({ names }) => names))], problems };
+}
+
+function matching(text: string, listed: readonly string[]): string[] {
+  if (listed.includes(text)) return [text];
+  const glob = globPattern(text);
+  return listed.filter((name) => glob.test(name));
+}
+
+/**
+ * `*` stands for any characters and `?` for one. Topic names hold slashes, ampersands and spaces, which globs for
+ * file paths treat specially, so none of these libraries is right here.
+ */
+function globPattern(glob: string): RegExp {
+  const literal = glob.replace(/[.+^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`^${literal.replaceAll('*', '.*').replaceAll('?', '.')}$`, 'su');
+}
+
+/** Codes in common use that ISO 3166 has under another two letters. */
+const otherCodes: Readonly<Record<string, string>> = { UK: 'GB', EL: 'GR' };
+
+function nearestCountry(text: string, { countries }: Lookups): string | undefined {
+  const other = otherCodes[text.toUpperCase()];
+  if (other !== undefined && codesOf(countries).includes(other)) return other;
+  return nearestCode(text, countries);
+}
+
+/** `GC` for `GC_COM`: the part after the underscore is what people leave out. */
+function nearestTicker(text: string, { tickers }: Lookups): string | undefined {
+  const symbol = `${text.toUpperCase()}_`;
+  return codesOf(tickers).find((code) => code.startsWith(symbol)) ?? nearestCode(text, tickers);
+}
+
+/** People write the name of a country or an asset, or another kind of code, as often as a wrong code. */
+function nearestCode(text: string, listed: readonly Listed[]): string | undefined {
+  const codeByText = new Map(
+    listed.flatMap(({ code, name }) => [[name ?? code, code] as const, [code, code] as const]),
+  );
+  return codeByText.get(nearest(text, codeByText.keys()) ?? '');
+}
+
+function codesOf(listed: readonly Listed[]): string[] {
+  return listed.map(({ code }) => code);
+}
+
+/** Besides the topics, the globs of their categories: for `Inflation`, rather `Inflation-*` than `Elections`. */
+function nearestTopic(text: string, topicNames: readonly string[]): string | undefined {
+  const categories = topicNames.filter((name) => name.includes('-')).map((name) => `${name.split('-')[0]}-*`);
+  return nearest(text, [...topicNames, ...categories]);
+}
+
+/**
+ * Every combination of the further parameters that a job asks for, the feed's own where it names none, each as
+ * `name=value&name=value` in the order of the names. Another body is another question, so its hash is one of them.
+ */
+export function variantsOf(feed: Feed, { parameters, body }: Pick<JobFile, 'parameters' | 'body'>): string[] {
+  const asked: Record<string, readonly string[]> = { ...feed.variants, ...parameters };
+  if (body !== undefined) asked.body = [hashOf(body)];
+  let variants: [string, string][][] = [[]];
+  for (const name of Object.keys(asked).sort()) {
+    variants = variants.flatMap((variant) =>
+      [...new Set(asked[name])].map((value): [string, string][] => [...variant, [name, value]]),
+    );
+  }
+  return variants.map((variant) => new URLSearchParams(variant).toString());
+}
+
+/**
+ * For a person: `several` are the parameters of which more than one value is asked for, as `2 of sentiment_type`;
+ * `single` are the others, as `event_type=Combined`.
+ */
+export function describeVariants(variants: readonly string[]): { several: string[]; single: string[] } {
+  const asked = new Map<string, Set<string>>();
+  for (const [name, value] of variants.flatMap((variant) => [...new URLSearchParams(variant)])) {
+    asked.set(name, (asked.get(name) ?? new Set()).add(value));
+  }
+  const entries = [...asked];
+  return {
+    several: entries.filter(([, values]) => values.size > 1).map(([name, { size }]) => `${size} of ${name}`),
+    single: entries.filter(([, values]) => values.size === 1).map(([name, [value]]) => `${name}=${value}`),
+  };
+}
+
+/** The same for bodies that differ only in the order of their keys. */
+function hashOf(body: unknown): string {
+  const sorted = JSON.stringify(body, (_, value) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+  return createHash('sha256').update(sorted).digest('hex').slice(0, 12);
+}

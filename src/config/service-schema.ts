@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { timeLimit, wholeNumber } from './field-types.ts';
+import type { ServiceSettings } from './job.ts';
+
+const requestRate = 'requests a second, more than 0, or unlimited';
+
+const parameterName = (usual: string) =>
+  z
+    .string({ error: `the name of a query parameter, such as ${usual}` })
+    .min(1, { error: `the name of a query parameter, such as ${usual}` })
+    .exactOptional()
+    .describe(`The query parameter usually called ${usual}.`);
+
+/**
+ * `service:` of a job file: what is only likely about the service (service-facts.md), and so can be set.
+ * Page size: service-document 8. Rate, burst and concurrency: service-facts.md, "Limits".
+ */
+export const serviceSection = z
+  .strictObject(
+    {
+      rate: z
+        .union(
+          [
+            z.literal('unlimited').transform(() => Number.POSITIVE_INFINITY),
+            z.number().positive({ error: requestRate }),
+          ],
+          {
+            error: requestRate,
+          },
+        )
+        .prefault(25)
+        .describe('Requests a second, sustained; or unlimited.'),
+      burst: wholeNumber(1).default(50).describe('Requests that may go out at once after a pause.'),
+      concurrency: wholeNumber(1).default(8).describe('Windows drained in parallel.'),
+      page_size: wholeNumber(1, 1000).default(1000).describe('Records asked for per page.'),
+      end_date: z
+        .enum(['unknown', 'inclusive', 'exclusive'], { error: 'unknown, inclusive or exclusive' })
+        .default('unknown')
+        .describe(
+          'Whether the service returns the day named by end_date. Under unknown each window asks for a day more, so that none is lost.',
+        ),
+      match_types: z
+        .array(z.string({ error: 'a match type, as text' }), { error: 'a list of match types' })
+        .default([])
+        .describe('Values of match_type that the service takes besides the usual ones.'),
+      parameters: z
+        .strictObject(
+          {
+            topic: parameterName('topic'),
+            match_type: parameterName('match_type'),
+            start_date: parameterName('start_date'),
+            end_date: parameterName('end_date'),
+            limit: parameterName('limit'),
+            next_token: parameterName('next_token'),
+          },
+          { error: 'a map of usual name to the name that the service takes' },
+        )
+        .prefault({})
+        .describe('Query parameters that the service calls by another name.'),
+      connect_timeout: timeLimit().prefault('PT10S').describe('Longest wait for a connection.'),
+      headers_timeout: timeLimit().prefault('PT30S').describe('Longest wait for the answer to begin.'),
+      body_timeout: timeLimit().prefault('PT60S').describe('Longest silence within an answer.'),
+      max_body_bytes: wholeNumber(1024)
+        .default(16 * 1024 * 1024)
+        .describe(
+          'The largest page that is read, as received and as unpacked, in bytes. A larger one fails its window. Larger values need memory: about ten times as much.',
+        ),
+      max_record_bytes: wholeNumber(1024)
+        .default(1024 * 1024)
+        .describe(
+          'The largest record that is read, in bytes of JSON. Of a larger one rejected_records keeps the beginning and a digest.',
+        ),
+      max_attempts: wholeNumber(1).default(8).describe('Tries of one request, the first included.'),
+      max_pages_without_news: wholeNumber(1)
+        .default(10)
+        .describe(
+          'Pages in a row, empty ones too, that bring no record which the window has not met; after so many it fails instead of asking on for ever.',
+        ),
+    },
+    { error: 'a map of settings, such as { rate: 25, burst: 50 }' },
+  )
+  .prefault({})
+  .describe('What is only likely about the service. Leave out unless it turns out otherwise.');
+
+/** The settings that a job file's `service` section stands for. */
+export function serviceSettings(service: z.output<typeof serviceSection>): ServiceSettings {
+  const { topic, match_type, start_date, end_date, limit, next_token } = service.parameters;
+  return {
+    rate: service.rate,
+    burst: service.burst,
+    concurrency: service.concurrency,
+    pageSize: service.page_size,
+    endDate: service.end_date,
+    parameters: {
+      ...(topic !== undefined && { topic }),
+      ...(match_type !== undefined && { matchType: match_type }),
+      ...(start_date !== undefined && { startDate: start_date }),
+      ...(end_date !== undefined && { endDate: end_date }),
+      ...(limit !== undefined && { limit }),
+      ...(next_token !== undefined && { nextToken: next_token }),
+    },
+    connectTimeout: service.connect_timeout,
+    headersTimeout: service.headers_timeout,
+    bodyTimeout: service.body_timeout,
+    maxBodyBytes: service.max_body_bytes,
+    maxRecordBytes: service.max_record_bytes,
+    maxAttempts: service.max_attempts,
+    maxPagesWithoutNews: service.max_pages_without_news,
+  };
+}
+
+/** What holds where no job file says otherwise: for commands that take no job. */
+export const defaultServiceSettings: ServiceSettings = serviceSettings(serviceSection.parse({}));

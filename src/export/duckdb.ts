@@ -1,0 +1,126 @@
+import { availableParallelism } from 'node:os';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
+import type { ExportPlan } from './export-table.ts';
+
+/** A DuckDB in memory, for the time of one export. */
+export interface DuckDB extends Disposable {
+  readonly connection: DuckDBConnection;
+  /** Runs a statement; its rows with numbers as text. @throws AbortError where the export is stopped meanwhile */
+  run(statement: string): Promise<Record<string, string>[]>;
+}
+
+/** Only what is built in is used: nothing is looked for in the user's home, nothing is fetched. */
+const settings = {
+  autoinstall_known_extensions: 'false',
+  autoload_known_extensions: 'false',
+  // What goes beyond it is put aside on disk: a file's rows take a small part of it unless their texts are huge.
+  memory_limit: '1GB',
+  threads: String(Math.min(4, availableParallelism())),
+  // Every file is read once: what it keeps of each, some 50 kB of a small one, is of no use and fills the memory up to the limit.
+  enable_external_file_cache: 'false',
+};
+
+/** @param spill where a folder may be made for what does not fit into memory; gone when disposed */
+export async function openDuckDB(spill: string, stop: AbortSignal): Promise<DuckDB> {
+  const instance = await DuckDBInstance.create(':memory:', { ...settings, temp_directory: spill });
+  const connection = await instance.connect();
+  await connection.run(`set TimeZone = 'UTC'`);
+  const interrupt = () => connection.interrupt();
+  stop.addEventListener('abort', interrupt);
+  return {
+    connection,
+    async run(statement) {
+      stop.throwIfAborted();
+      try {
+        const reader = await connection.runAndReadAll(statement);
+        return reader.getRowObjectsJson() as Record<string, string>[];
+      } catch (error) {
+        stop.throwIfAborted();
+        throw error;
+      }
+    },
+    [Symbol.dispose]() {
+      stop.removeEventListener('abort', interrupt);
+      connection.closeSync();
+      instance.closeSync();
+    },
+  };
+}
+
+/** A text within a statement of DuckDB. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** The name of a table or column within a statement of DuckDB. */
+export function identifier(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`;
+}
+
+/**
+ * A folder such as `country=US`. DuckDB, pyarrow and Spark decode the value; whatever a shell, a glob or a file system
+ * might take for something else is encoded, and of a value of NULL, which DuckDB takes for none, the first letter.
+ */
+export function hiveFolder(column: string, value: string): string {
+  const percent = (char: string) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
+  return `${column}=${encodeURIComponent(value).replace(/[!'()*~]|^n(?=ull$)/gi, percent)}`;
+}
+
+export type ExportFormat = 'parquet' | 'csv';
+
+/** DuckDB's type for what PostgreSQL declares; JSON and whatever else somebody has added stay text. */
+const types: Readonly<Record<string, string>> = {
+  uuid: 'UUID',
+  'timestamp with time zone': 'TIMESTAMPTZ',
+  'double precision': 'DOUBLE',
+  boolean: 'BOOLEAN',
+  bigint: 'BIGINT',
+  integer: 'INTEGER',
+  date: 'DATE',
+};
+
+export function duckdbType({ type }: ExportColumn): string {
+  return types[type] ?? 'VARCHAR';
+}
+
+/** How DuckDB writes a file of each format, after `copy … to`. */
+export const writeOptions: Readonly<Record<ExportFormat, string>> = {
+  parquet: '(format parquet, compression zstd)',
+  csv: `(format csv, header, delimiter ',', quote '"', escape '"', nullstr '')`,
+};
+
+/** What DuckDB reads the files back with, nothing guessed: the columns in them, and the folders as text. */
+export function readFiles(
+  format: ExportFormat,
+  files: readonly string[],
+  { columns, folders }: Pick<ExportPlan, 'columns' | 'folders'>,
+): string {
+  const list = `[${files.map(literal).join(', ')}]`;
+  const hive = `hive_partitioning = true, hive_types = {${folders.map((folder) => `${literal(folder)}: VARCHAR`).join(', ')}}`;
+  if (format === 'parquet') return `read_parquet(${list}, ${hive})`;
+  const declared = columns
+    .map((column) => `${literal(column.name)}: ${literal(duckdbType(column))}`)
+    .join(', ');
+  // An empty text is written as "", and only what is not there as nothing at all.
+  const dialect = `auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', nullstr = '', allow_quoted_nulls = false`;
+  return `read_csv(${list}, ${dialect}, columns = {${declared}}, ${hive})`;
+}
+
+/** What spreadsheets take for the beginning of a formula, in their full width as well; a line break and a tab may precede it. */
+const formulaSigns = [...'=+-@＝＋－＠\t\r\n'];
+
+/** A table with an apostrophe before each text, and each column's name, that a spreadsheet would run as a formula. */
+export function withoutFormulas(columns: readonly ExportColumn[]): (table: string) => string {
+  const signs = formulaSigns.map((sign) => `chr(${sign.codePointAt(0)})`).join(', ');
+  const selected = columns.map((column) => {
+    const value = identifier(column.name);
+    const isText = duckdbType(column) === 'VARCHAR';
+    const defused = isText
+      ? `case when left(${value}, 1) in (${signs}) then '''' || ${value} else ${value} end`
+      : value;
+    const name = formulaSigns.includes(column.name[0]!) ? `'${column.name}` : column.name;
+    return `${defused} as ${identifier(name)}`;
+  });
+  return (table) => `(select ${selected.join(', ')} from ${table})`;
+}

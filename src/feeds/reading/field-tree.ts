@@ -1,0 +1,117 @@
+import { ConfigError } from '../../errors.ts';
+import { knownNames } from '../../nearest.ts';
+import type { ColumnType, FeedTable, FieldAliases } from '../feed.ts';
+import { holdableText } from './holdable-json.ts';
+import { readTime } from './read-time.ts';
+
+/** What is known of one wire name: the column it fills, if any, and the names within it that fill columns. */
+export interface Field {
+  readonly name: string;
+  /** The names of the objects that it is in, outermost first. */
+  readonly parents: readonly string[];
+  target: Target | undefined;
+  readonly within: Map<string, Field>;
+}
+
+/** A column as one alias sees it; of several aliases present in a record the lowest rank fills the column. */
+export interface Target {
+  readonly column: string;
+  readonly rank: number;
+  readonly read: ValueReader;
+}
+
+/** The fields of a record by their wire names. A Map, so that no record's key is taken for one of Object.prototype. */
+export type FieldTree = ReadonlyMap<string, Field>;
+
+/** Job files can give wire names for the columns that the feed's records are read into, and for no others. */
+export class UnknownColumn extends ConfigError {
+  constructor(column: string, known: readonly string[]) {
+    super(`fields: this feed has no column "${column}" to read into`, { hint: knownNames(column, known) });
+  }
+}
+
+/** One wire name was given for two columns; one of them would stay empty without a word. */
+export class AliasGivenTwice extends ConfigError {
+  constructor(alias: string, columns: readonly [string, string]) {
+    super(`fields: "${alias}" is given for both ${columns[0]} and ${columns[1]}`, {
+      hint: 'Give each name of a field to one column only.',
+    });
+  }
+}
+
+/**
+ * Arranges the aliases of all columns by wire name. A name that the overrides give to a column is taken from
+ * whichever column had it by default. Throws `UnknownColumn` or `AliasGivenTwice` for overrides that make no sense.
+ */
+export function buildFieldTree(
+  columns: FeedTable['columns'],
+  defaults: FieldAliases,
+  overrides: FieldAliases,
+): FieldTree {
+  const tree = new Map<string, Field>();
+  for (const [column, aliases] of Object.entries(overrides)) {
+    if (!Object.hasOwn(defaults, column)) throw new UnknownColumn(column, Object.keys(defaults));
+    for (const [rank, alias] of aliases.entries()) {
+      const field = fieldAt(tree, alias);
+      if (field.target !== undefined) throw new AliasGivenTwice(alias, [field.target.column, column]);
+      field.target = { column, rank, read: readerFor(columns, column) };
+    }
+  }
+  for (const [column, aliases] of Object.entries(defaults)) {
+    const overridden = overrides[column]?.length ?? 0;
+    for (const [index, alias] of aliases.entries()) {
+      fieldAt(tree, alias).target ??= { column, rank: overridden + index, read: readerFor(columns, column) };
+    }
+  }
+  return tree;
+}
+
+function fieldAt(tree: Map<string, Field>, alias: string): Field {
+  const path = alias.split('.');
+  let level = tree;
+  let field: Field | undefined;
+  for (const [index, name] of path.entries()) {
+    field = level.get(name) ?? { name, parents: path.slice(0, index), target: undefined, within: new Map() };
+    level.set(name, field);
+    level = field.within;
+  }
+  return field!;
+}
+
+function readerFor(columns: FeedTable['columns'], column: string): ValueReader {
+  return valueReaders[columns[column] as FieldType];
+}
+
+/** The types of columns that one field of a record can fill. */
+export type FieldType = Exclude<ColumnType, 'jsonb'>;
+
+/** What a column takes from a field, or `undefined` where the field's value is not of the column's type. */
+export type ValueReader = (value: unknown) => string | number | undefined;
+
+/** How a field's value is read for each type of column; null, missing and "" have been sorted out before. */
+export const valueReaders: Readonly<Record<FieldType, ValueReader>> = {
+  text: readText,
+  'double precision': readNumber,
+  timestamptz: readTime,
+  uuid: readId,
+};
+
+// Number() alone would also take "0x10", " " and "Infinity". No character can be taken by two parts of it: with
+// `\d+\.?\d*`, a million digits that are no number after all would take hours.
+const decimal = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
+
+function readNumber(value: unknown): number | undefined {
+  const number = typeof value === 'string' && decimal.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+}
+
+function readText(value: unknown): string | undefined {
+  if (typeof value === 'string') return holdableText(value);
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
+}
+
+/** An identifier as the service wrote it; what UUID it becomes is settled in identity.ts. */
+function readId(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined;
+}

@@ -1,0 +1,111 @@
+import type { FeedTable, FieldAliases, ReadResult, RecordReader, Row } from '../feed.ts';
+import { buildFieldTree } from './field-tree.ts';
+import { holdableJson, holdableText } from './holdable-json.ts';
+import { identityOfContent, identityOfEntry, identityOfId, identityOfText, isUuid } from './identity.ts';
+import { isJsonObject, keepAsSent, type Reading, readFields } from './read-fields.ts';
+import { type Difference, fillDifferences, refillRow } from './refill-row.ts';
+
+/** How the records of a feed are read, as data. */
+export interface RecordShape {
+  /** The columns to fill; each but `extra`, which takes what no column does, has aliases in `fields`. */
+  readonly columns: FeedTable['columns'];
+  readonly fields: FieldAliases;
+  readonly identity: RecordIdentity | EntryIdentity;
+  readonly differences: readonly Difference[];
+  /** A record that fills none of `anyOf` is rejected for `reason`. */
+  readonly required: readonly { readonly anyOf: readonly string[]; readonly reason: string }[];
+}
+
+/**
+ * The columns that a record is known by: its id, else its time, text and qualifiers, else its time and all its
+ * content. `time` has to be `required`.
+ */
+export interface RecordIdentity {
+  readonly id: string;
+  readonly time: string;
+  readonly text: string;
+  readonly qualifiers: readonly string[];
+}
+
+/** For aggregates, which have no id: `column` is filled from the columns `of` that say which one it is. */
+export interface EntryIdentity {
+  readonly column: string;
+  readonly of: readonly string[];
+}
+
+/**
+ * Makes a reader for one load of one feed. Each column takes the first of its aliases (`overrides` first) that has
+ * a readable value; null and "" are no values. Everything else is kept in `extra` as it was sent: fields without a
+ * column, values that a column could not take, aliases that lost, an id that is no UUID, and of an object that
+ * columns were read from the rest of its fields.
+ */
+export function createRecordReader(shape: RecordShape, overrides: FieldAliases = {}): RecordReader {
+  const tree = buildFieldTree(shape.columns, shape.fields, overrides);
+  const emptyRow: Row = Object.fromEntries(Object.keys(shape.columns).map((column) => [column, null]));
+  const fieldsSeen = new Map<string, 'column' | 'extra'>();
+
+  function read(record: unknown): ReadResult {
+    if (!isJsonObject(record)) return { rejected: 'not a JSON object' };
+    const reading = readFields(record, tree, emptyRow);
+    noteFields(reading, fieldsSeen);
+
+    for (const { anyOf, reason } of shape.required) {
+      if (anyOf.every((column) => reading.row[column] === null)) return { rejected: reason };
+    }
+    fillDifferences(shape.differences, reading.row);
+    if ('of' in shape.identity) fillEntryIdentity(shape.identity, reading.row);
+    else fillIdentity(shape.identity, reading);
+    reading.row.extra = reading.extra === undefined ? null : holdableJson(reading.extra);
+    return { row: reading.row };
+  }
+
+  const refill = (row: Row) => refillRow(shape, tree, emptyRow, row);
+  return { read, refill, knownFields: [...tree.keys()], fieldsSeen };
+}
+
+function fillEntryIdentity({ column, of }: EntryIdentity, row: Row): void {
+  row[column] = identityOfEntry(of.map((part) => row[part] ?? null));
+}
+
+function fillIdentity(identity: RecordIdentity, reading: Reading): void {
+  const { row, record, filledBy } = reading;
+  const id = row[identity.id];
+  const time = row[identity.time] as string;
+  const text = row[identity.text];
+  if (typeof id === 'string') {
+    if (!isUuid(id)) keepAsSent(reading, filledBy[identity.id]!);
+    row[identity.id] = identityOfId(id);
+  } else if (typeof text === 'string') {
+    row[identity.id] = identityOfText(
+      time,
+      text,
+      identity.qualifiers.map((column) => row[column] ?? null),
+    );
+  } else {
+    const field = filledBy[identity.time]!;
+    row[identity.id] = identityOfContent(time, record, field.parents.length === 0 ? field.name : undefined);
+  }
+}
+
+/** Names of fields that a load notes, far more than any feed has: a service that makes up names must not fill a table. */
+export const mostFieldsNoted = 1000;
+
+function canBeNoted(name: string, { size }: { readonly size: number }): boolean {
+  return size < mostFieldsNoted && name.length <= 200 && holdableText(name) === name;
+}
+
+function noteFields(
+  { record, filledBy, isNested, extra }: Reading,
+  fieldsSeen: Map<string, 'column' | 'extra'>,
+): void {
+  for (const name of Object.keys(record)) {
+    const seen = fieldsSeen.get(name);
+    if (seen === 'column' || (seen === undefined && !canBeNoted(name, fieldsSeen))) continue;
+    fieldsSeen.set(name, extra !== undefined && name in extra ? 'extra' : 'column');
+  }
+  // Of an object that columns were read from, the rest is in `extra`.
+  if (!isNested) return;
+  for (const { parents } of Object.values(filledBy)) {
+    if (parents[0] !== undefined) fieldsSeen.set(parents[0], 'column');
+  }
+}

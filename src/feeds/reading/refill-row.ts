@@ -1,0 +1,99 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { RefillResult, Row } from '../feed.ts';
+import type { FieldTree } from './field-tree.ts';
+import { holdableJson } from './holdable-json.ts';
+import { identityOfId, identityOfText, isMade } from './identity.ts';
+import { isJsonObject, keepAsSent, readFields } from './read-fields.ts';
+import type { RecordIdentity, RecordShape } from './read-record.ts';
+import { readTime } from './read-time.ts';
+
+/**
+ * Fills a row's empty columns from its `extra`, as if its record were read now, and computes what becomes computable.
+ * A column that has a value keeps it, computed ones aside: under which name it was sent is not known any more. Where
+ * the record would now be known by something else, because it is by its text and has just got one, say, the row is
+ * left alone: filled, it would stand beside the same record loaded again under another identity.
+ * @param row as it stands in the table, times in UTC
+ */
+export function refillRow(shape: RecordShape, tree: FieldTree, emptyRow: Row, row: Row): RefillResult {
+  const sent: unknown = typeof row.extra === 'string' ? JSON.parse(row.extra) : null;
+  if (!isJsonObject(sent)) return { outcome: 'unchanged' };
+  const before = withTimesAsRead(shape, row);
+  const after = { ...before };
+  emptyDifferences(shape.differences, after);
+
+  const reading = readFields(sent, tree, emptyRow);
+  for (const [column, field] of Object.entries(reading.filledBy)) {
+    if (after[column] === null) after[column] = reading.row[column]!;
+    else keepAsSent(reading, field);
+  }
+  fillDifferences(shape.differences, after);
+  after.extra = reading.extra === undefined ? null : holdableJson(reading.extra);
+
+  const filled = Object.keys(shape.columns).filter(
+    (column) => column !== 'extra' && after[column] !== before[column],
+  );
+  const keepsIdentity =
+    'of' in shape.identity
+      ? !shape.identity.of.some((column) => filled.includes(column))
+      : staysTheSame(shape.identity, before, after, reading.row[shape.identity.id] ?? null);
+  if (!keepsIdentity) return { outcome: 'another identity' };
+  const left: unknown = after.extra === null ? null : JSON.parse(after.extra);
+  const isSame = filled.length === 0 && isDeepStrictEqual(left, sent);
+  return isSame ? { outcome: 'unchanged' } : { outcome: 'refilled', row: after, filled };
+}
+
+/** Times in the form that the reader gives them, which identities are made of. */
+function withTimesAsRead({ columns }: RecordShape, row: Row): Row {
+  const times = Object.keys(columns).filter((column) => columns[column] === 'timestamptz');
+  return { ...row, ...Object.fromEntries(times.map((column) => [column, readTime(row[column]) ?? null])) };
+}
+
+/** Whether the reader would know the record by what it is known by. @param idInExtra an id found in `extra` */
+function staysTheSame(
+  identity: RecordIdentity,
+  before: Row,
+  after: Row,
+  idInExtra: string | number | null,
+): boolean {
+  const id = before[identity.id] as string;
+  if (textIdentity(identity, before) === id)
+    return idInExtra === null && textIdentity(identity, after) === id;
+  const isByItsOwnId =
+    before[identity.text] !== null ||
+    !isMade(id) ||
+    (typeof idInExtra === 'string' && identityOfId(idInExtra) === id);
+  // Else it is known by all its content, which new aliases leave as it is unless they find an id or a text.
+  return isByItsOwnId || (idInExtra === null && after[identity.text] === null);
+}
+
+function textIdentity({ time, text, qualifiers }: RecordIdentity, row: Row): string | undefined {
+  const found = row[text];
+  if (typeof found !== 'string') return undefined;
+  return identityOfText(
+    row[time] as string,
+    found,
+    qualifiers.map((column) => row[column] ?? null),
+  );
+}
+
+/** A column that is the difference of two others, first minus second, where a record does not have it. */
+export interface Difference {
+  readonly column: string;
+  readonly of: readonly [string, string];
+}
+
+/** Fills those that are empty and can be computed. */
+export function fillDifferences(differences: readonly Difference[], row: Row): void {
+  for (const { column, of } of differences) row[column] ??= differenceIn(row, of);
+}
+
+/** Empties those that are what they would be computed as. */
+export function emptyDifferences(differences: readonly Difference[], row: Row): void {
+  for (const { column, of } of differences) if (row[column] === differenceIn(row, of)) row[column] = null;
+}
+
+function differenceIn(row: Row, [from, take]: readonly [string, string]): number | null {
+  const minuend = row[from];
+  const subtrahend = row[take];
+  return typeof minuend === 'number' && typeof subtrahend === 'number' ? minuend - subtrahend : null;
+}

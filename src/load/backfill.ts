@@ -1,0 +1,49 @@
+import { type PlanOptions, planWindows } from '../plan/plan-windows.ts';
+import { countByState, countOpen } from '../warehouse/tables/windows.ts';
+import { endByClocks } from './clocks.ts';
+import { drainAll, type LoadEnd } from './drain-all.ts';
+import { openLoad, type RunContext, type RunResult } from './load.ts';
+import { resolveRun, runWithLearnedReading } from './resolve-run.ts';
+import { withWarehouseRetries } from './retries.ts';
+
+export interface BackfillContext extends RunContext {
+  readonly plan: PlanOptions;
+}
+
+/**
+ * Drains every day of the job's period that is not covered yet, resuming half-drained windows first. Whatever ends it
+ * early, what is committed stays, and a rerun goes on from there.
+ * @throws what makes it impossible to begin: a job that cannot be resolved, a key that is refused
+ */
+export async function backfill(given: BackfillContext): Promise<RunResult> {
+  const context = await runWithLearnedReading(given);
+  const { job, warehouse } = context;
+  const run = await resolveRun(context);
+  const { scope, historyLimit, totals, seconds } = run;
+  if (!scope) return run.nothingToDo();
+
+  await planWindows(warehouse, job, scope, context.plan);
+  const nobody = { loadId: 0, leaseSeconds: context.leaseSeconds };
+  const open = await withWarehouseRetries(() => countOpen(warehouse, scope, nobody));
+  const all = open.free + open.held;
+  if (all === 0) {
+    const windows = await withWarehouseRetries(() => countByState(warehouse, scope));
+    const nothing = run.nothingToDo();
+    return { ...nothing, ...(windows.refused > 0 ? { outcome: 'incomplete' } : {}), windows, scope };
+  }
+
+  const opened = await openLoad(context, { command: 'backfill', ...run, scope, unsettledFrom: null });
+  // Another run may drain some of them, and a window that restarts is still one.
+  const done = () => Math.min(all, totals.windows_drained + totals.windows_failed);
+  context.onStart?.(() => ({ totals, done: done(), all }));
+
+  let end: LoadEnd = { outcome: 'failed', error: undefined };
+  try {
+    end = await drainAll(opened.load, context.leaseSeconds, opened.end);
+  } finally {
+    end = endByClocks(end, run.clocks);
+    await opened.close(end);
+  }
+  const windows = await withWarehouseRetries(() => countByState(warehouse, scope));
+  return { ...end, loadId: opened.load.loadId, totals, windows, scope, historyLimit, seconds: seconds() };
+}

@@ -1,0 +1,164 @@
+import { GmsiError } from '../errors.ts';
+import type { Feed, Series } from '../feeds/feed.ts';
+import type { Log } from '../log.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import type { Day } from '../warehouse/database.ts';
+import { notePoll } from '../warehouse/tables/cadence.ts';
+import {
+  addCoverage,
+  advanceCheckpoint,
+  type Checkpoint,
+  isCommitted,
+  type PageCounts,
+} from '../warehouse/tables/checkpoint.ts';
+import { takeBackRefusals } from '../warehouse/tables/refusals.ts';
+import { keepRejected } from '../warehouse/tables/rejected-records.ts';
+import { noteLiveSightings, noteSightings, retractUnseen } from '../warehouse/tables/retract.ts';
+import {
+  ensurePartitions,
+  type KnownPartitions,
+  type Upserted,
+  upsertRows,
+} from '../warehouse/tables/rows.ts';
+import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
+import type { ReadPage } from './read-page.ts';
+import { withWriteRetries } from './retries.ts';
+
+/** Another run holds the window now, because this one was silent for longer than its lease. The page is given up. */
+export class ClaimLost extends GmsiError {
+  override readonly kind = 'skippable';
+}
+
+export interface PageToCommit extends ReadPage {
+  readonly feed: Feed;
+  readonly series: Series;
+  /** Whether rows of a day (UTC) are loaded after the fact. */
+  readonly isBackfilled: (day: Day) => boolean;
+  /** How many records the page had, readable or not. */
+  readonly records: number;
+  /** First day that does not count as covered, if that is earlier than was thought when the drain began. */
+  readonly settledBefore: Day | undefined;
+  /** Distinct rows that the drain has met on each day of its window, this page's included; `null` where they are not counted. */
+  readonly rowsMet: readonly number[] | null;
+  /** Where the window must stand for the page to be its next one. */
+  readonly at: Checkpoint;
+  /** True where its window compares what it meets with what is here. */
+  readonly isCompared: boolean;
+  /** Cursor of the page after this one; `null` where this is the last. */
+  readonly nextToken: string | null;
+  /** The time of the pipeline's clock. */
+  readonly now: Date;
+  /** True where it tells something of how often its series has news. */
+  readonly tellsOfNews: boolean;
+  /** True where its window reaches the day itself. */
+  readonly reachesToday: boolean;
+}
+
+/**
+ * Commits a page in one transaction: its rows, the revisions of changed ones, rejected records, the window's
+ * checkpoint and counters and, with the last page, the coverage and what the service no longer returns.
+ * @throws ClaimLost where the window is no longer this load's; WarehouseUnavailable where it stays away for minutes;
+ * WriteGivenUp where it is this page that breaks the connection, or is too slow, again and again
+ */
+export async function commitPage(
+  warehouse: Warehouse,
+  page: PageToCommit,
+  known: KnownPartitions,
+  log?: Log,
+): Promise<PageCounts> {
+  const { feed, series, at, nextToken, rejected } = page;
+  const commit = async (attempt: number) => {
+    await ensurePartitions(warehouse, feed.table, page.rows, known);
+    return writeTransaction(warehouse, async (trx) => {
+      const upserted = await upsertByDay(trx, page);
+      await keepRejected(trx, rejected, {
+        feed: feed.name,
+        series,
+        windowId: at.windowId,
+        loadId: at.loadId,
+      });
+      const retracted = page.isCompared ? await compare(trx, page) : 0;
+      const counts = { ...upserted, retracted, records: page.records, rejected: rejected.length };
+      if (at.pages === 0) await takeBackRefusals(trx, at.windowId);
+      const { rowsMet, settledBefore } = page;
+      if (!(await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, settledBefore }))) {
+        // The reply to an earlier commit may have been lost on the way: then all of this is in already.
+        if (attempt > 1 && (await isCommitted(trx, at, nextToken))) return counts;
+        throw new ClaimLost(`Window ${at.windowId} is no longer this run's.`);
+      }
+      if (nextToken === null) await addCoverage(trx, at.windowId);
+      if (page.tellsOfNews) {
+        const isPoll = nextToken === null && page.reachesToday;
+        const { loadId } = at;
+        await notePoll(trx, { feed: feed.name, series, loadId, at: page.now, isPoll, ...upserted });
+      }
+      return counts;
+    });
+  };
+  return withWriteRetries(commit, log);
+}
+
+/**
+ * A window can reach a day further than was meant (`end_date: unknown`), into days that are watched as they happen: the
+ * rows of either kind are written apart, older ones first, which is the order of the key.
+ */
+async function upsertByDay(trx: WriteTransaction, page: PageToCommit): Promise<Upserted> {
+  const { feed, series, at, rows } = page;
+  const [time] = feed.table.key;
+  const total = { inserted: 0, changed: 0 };
+  for (const isBackfilled of [true, false]) {
+    const ofKind = rows.filter(
+      (row) => page.isBackfilled((row[time!] as string).slice(0, 10)) === isBackfilled,
+    );
+    const provenance = { series, loadId: at.loadId, windowId: at.windowId, isBackfilled };
+    const { inserted, changed } = await upsertRows(trx, feed.table, ofKind, provenance);
+    total.inserted += inserted;
+    total.changed += changed;
+  }
+  return total;
+}
+
+/** Notes what a page of a compared window has met and, with the last page, retracts what none of them has. */
+async function compare(trx: WriteTransaction, page: PageToCommit): Promise<number> {
+  const { feed, series, rows, at } = page;
+  const { windowId, loadId, pages } = at;
+  await noteSightings(trx, feed.table, rows, { windowId, page: pages });
+  if (page.nextToken !== null) return 0;
+  return retractUnseen(trx, feed, series, {
+    windowId,
+    loadId,
+    rejected: page.rejected.length,
+    now: page.now,
+  });
+}
+
+/** A live answer: rows without a window, so that neither a checkpoint nor a coverage goes with them. */
+export interface LiveToCommit extends ReadPage {
+  readonly feed: Feed;
+  readonly series: Series;
+  readonly loadId: number;
+  readonly records: number;
+  readonly polledAt: Date;
+}
+
+/** Commits a live answer in one transaction. What it brings is seen as it appears, so it is not backfilled. */
+export async function commitLive(
+  warehouse: Warehouse,
+  live: LiveToCommit,
+  known: KnownPartitions,
+  log?: Log,
+): Promise<PageCounts> {
+  const { feed, series, loadId, rows, rejected, records, polledAt } = live;
+  const commit = async () => {
+    await ensurePartitions(warehouse, feed.table, rows, known);
+    return writeTransaction(warehouse, async (trx) => {
+      await noteLiveSightings(trx, feed, series, rows, polledAt);
+      const provenance = { series, loadId, windowId: null, isBackfilled: false };
+      const upserted = await upsertRows(trx, feed.table, rows, provenance);
+      await keepRejected(trx, rejected, { feed: feed.name, series, windowId: null, loadId });
+      await notePoll(trx, { feed: feed.name, series, loadId, at: polledAt, isPoll: false, ...upserted });
+      return { ...upserted, retracted: 0, records, rejected: rejected.length };
+    });
+  };
+  return withWriteRetries(commit, log);
+}

@@ -1,0 +1,264 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GmsiError } from '../errors.ts';
+import { cutRefusedWindows } from '../plan/plan-windows.ts';
+import { BudgetSpent, RequestRefused } from '../service/errors.ts';
+import type { LoadOutcome } from '../warehouse/database.ts';
+import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
+import { leaveRefused } from '../warehouse/tables/refusals.ts';
+import {
+  type ClaimedWindow,
+  claimWindow,
+  countByState,
+  countOpen,
+  type Leaving,
+  leaveWindow,
+  releaseWindows,
+} from '../warehouse/tables/windows.ts';
+import { ClaimLost } from './commit-page.ts';
+import { drainWindow } from './drain-window.ts';
+import type { Load, UnderWay } from './load.ts';
+import { withWarehouseRetries } from './retries.ts';
+
+/** How long to wait before looking again for windows that another run holds, in milliseconds. */
+const pollInterval = 500;
+
+/**
+ * Drains all open windows of a load's job, several at a time. Waits for windows that another run holds, and takes
+ * them over where that run falls silent: when this ends with `done`, nothing of the job is open.
+ * @param end called to make the load's `stop` signal fire and, as said of the requests under way, its `abort` signal
+ */
+export async function drainAll(
+  load: Load,
+  leaseSeconds: number,
+  end: (underWay: UnderWay) => void,
+): Promise<LoadEnd> {
+  const run = { loadId: load.loadId, leaseSeconds };
+  const { concurrency } = load.job.service;
+  const streak = failureStreak(concurrency);
+  let ended: LoadEnd | undefined;
+
+  function endEarly(outcome: LoadOutcome, error: unknown, underWay: UnderWay): void {
+    ended = graver(ended ?? { outcome, error }, { outcome, error });
+    end(underWay);
+  }
+
+  async function work(): Promise<void> {
+    while (!load.stop.aborted) {
+      const order = streak.refusals >= refusalsBeforeTurning ? 'newest-first' : load.job.order;
+      const window = await withWarehouseRetries(() =>
+        claimWindow(load.warehouse, load.scope, { ...run, order }),
+      );
+      if (!window) {
+        if (await moreToCome()) continue;
+        return;
+      }
+      const left = await drainClaimed(load, window);
+      if (left.is === 'given back' && left.ends)
+        endEarly(left.ends.outcome, left.ends.error, left.ends.atOnce ? 'abort' : 'finish');
+      if (streak.count(left) && 'error' in left) endEarly('incomplete', left.error, 'abort soon');
+    }
+  }
+
+  let saidWaiting = false;
+  async function moreToCome(): Promise<boolean> {
+    const { free, held } = await withWarehouseRetries(() => countOpen(load.warehouse, load.scope, run));
+    if (free + held === 0) return false;
+    if (free === 0 && !saidWaiting) {
+      saidWaiting = true;
+      load.log.info(
+        { windows: held },
+        `another run holds ${held} windows of this job; waiting for it, or for its lease of ${leaseSeconds} s to run out`,
+      );
+    }
+    await sleep(free > 0 ? pollInterval / 10 : pollInterval, undefined, { signal: load.stop }).catch(
+      () => {},
+    );
+    return true;
+  }
+
+  const unlessBroken = (part: Promise<void>) =>
+    part.catch((error: unknown) => endEarly('incomplete', error, 'abort'));
+
+  let goesOn = false;
+  for (let round = 0; round === 0 || (goesOn && !load.stop.aborted); round++) {
+    goesOn = false;
+    await Promise.all(Array.from({ length: concurrency }, () => unlessBroken(work())));
+    if (load.stop.aborted) break;
+    // A claim whose reply was lost on the way is a window that this load holds and nobody drains.
+    await unlessBroken(
+      withWarehouseRetries(() => releaseWindows(load.warehouse, load.loadId)).then((released) => {
+        goesOn ||= released > 0;
+      }),
+    );
+    await unlessBroken(
+      cutRefusedWindows(load.warehouse, load.scope, round).then((hasMore) => {
+        goesOn ||= hasMore;
+      }),
+    );
+  }
+
+  if (ended) return ended;
+  if (load.stop.aborted) return { outcome: 'interrupted', error: undefined };
+  // Also what another run failed at meanwhile: it is not loaded.
+  const { failed, refused } = await withWarehouseRetries(() => countByState(load.warehouse, load.scope));
+  return { outcome: failed + refused > 0 ? 'incomplete' : 'done', error: undefined };
+}
+
+/** How a load ended, and the error that ended it early, if one did. */
+export interface LoadEnd {
+  readonly outcome: LoadOutcome;
+  readonly error: unknown;
+}
+
+/**
+ * How much an end asks for: a refused key asks for a person, a spent budget for time, and what failed for a rerun alone. So
+ * a load that ends by its budget ends like that although windows failed before: until the budget is free, no rerun helps.
+ */
+const gravity: Record<LoadOutcome, number> = { done: 0, incomplete: 1, interrupted: 2, budget: 3, failed: 4 };
+
+/** Of two ends of one load, the one that counts, whichever came first; of equal ones, the first that says why. */
+export function graver(first: LoadEnd, second: LoadEnd): LoadEnd {
+  const difference = gravity[second.outcome] - gravity[first.outcome];
+  return difference > 0 || (difference === 0 && first.error === undefined) ? second : first;
+}
+
+/**
+ * What became of a window that was claimed. It has been left accordingly:
+ * - `given back`: at its checkpoint; with an end where its error concerns the whole load, which must end like that
+ * - `taken over`: another load has it now
+ * - `failed` or `refused`: with what the service or the warehouse said
+ */
+export type WindowEnd =
+  | { readonly is: 'drained' | 'taken over' }
+  | {
+      readonly is: 'failed' | 'refused';
+      readonly error: unknown;
+      /** True if it says nothing against the windows that follow: the service refuses old days, and answers others. */
+      readonly isOfItsSeries: boolean;
+    }
+  | { readonly is: 'given back'; readonly ends?: LoadEnd & { readonly atOnce: boolean } };
+
+/** Drains a claimed window, counts it, decides what an error means for it and for its load, and leaves it so. */
+export async function drainClaimed(load: Load, window: ClaimedWindow): Promise<WindowEnd> {
+  try {
+    if ((await drainWindow(load, window)) === 'stopped') return giveBack(load, window);
+    load.totals.windows_drained++;
+    return { is: 'drained' };
+  } catch (error) {
+    if (load.abort.aborted) return giveBack(load, window);
+    if (error instanceof ClaimLost) {
+      load.log.warn({ window: window.window_id }, 'another run has taken this window over');
+      return { is: 'taken over' };
+    }
+    const ends = endedBy(error);
+    if (ends) return giveBack(load, window, ends);
+    return error instanceof RequestRefused ? refuse(load, window, error) : fail(load, window, error);
+  }
+}
+
+/** How an error ends a load; `undefined` where it concerns one window or series only. */
+export function endedBy(error: unknown): (LoadEnd & { readonly atOnce: boolean }) | undefined {
+  if (error instanceof WarehouseUnavailable || error instanceof WarehouseFull)
+    return { outcome: 'incomplete', error, atOnce: true };
+  if (error instanceof BudgetSpent) return { outcome: 'budget', error, atOnce: false };
+  if (error instanceof GmsiError && error.kind === 'fatal') return { outcome: 'failed', error, atOnce: true };
+  return undefined;
+}
+
+async function giveBack(
+  load: Load,
+  window: ClaimedWindow,
+  ends?: LoadEnd & { readonly atOnce: boolean },
+): Promise<WindowEnd> {
+  await leave(load, window, { event: 'release' });
+  return ends ? { is: 'given back', ends } : { is: 'given back' };
+}
+
+async function fail(load: Load, window: ClaimedWindow, error: unknown): Promise<WindowEnd> {
+  load.totals.windows_failed++;
+  const message = error instanceof Error ? error.message : String(error);
+  await leave(load, window, { event: 'fail', error: message });
+  const about = describeWindow(window);
+  load.log.warn({ ...about, why: message }, 'a window failed');
+  if (!(error instanceof GmsiError)) load.log.debug({ ...about, err: error }, 'this was not expected');
+  return { is: 'failed', error, isOfItsSeries: false };
+}
+
+/** Leaves a window that was refused; what that tells of its series, the warehouse decides. */
+async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused): Promise<WindowEnd> {
+  const { warehouse, loadId, totals, log } = load;
+  const at = { windowId: window.window_id, loadId };
+  const refusal = { status: error.status, error: error.message };
+  const left = await withWarehouseRetries(() =>
+    warehouse.transaction().execute((trx) => leaveRefused(trx, at, refusal)),
+  );
+  if (!left) {
+    log.warn({ window: window.window_id }, 'another run has taken this window over');
+    return { is: 'taken over' };
+  }
+  totals.windows_failed += left.counted;
+  const about = { ...describeWindow(window), why: error.message };
+  log.warn(about, left.state === 'failed' ? 'a window failed' : 'a window was refused');
+  if (left.skipped > 0)
+    log.warn(
+      { ...about, windows: left.skipped },
+      'two windows in a row of this series were refused alike; its older ones are not asked for in this run',
+    );
+  return {
+    is: left.state,
+    error,
+    isOfItsSeries: left.isOlderThanAnswered || totals.windows_drained > 0,
+  };
+}
+
+async function leave(load: Load, window: ClaimedWindow, leaving: Leaving): Promise<void> {
+  const at = { windowId: window.window_id, loadId: load.loadId };
+  const leaveIt = () => leaveWindow(load.warehouse, at, leaving);
+  try {
+    // A window that has just brought the server down must be marked once that is back, or this run would drain it again.
+    await (leaving.event === 'release' ? leaveIt() : withWarehouseRetries(leaveIt));
+  } catch (error) {
+    // Then the lease ends it.
+    load.log.warn(
+      { window: window.window_id, err: error },
+      'the window could not be given back; its lease will run out',
+    );
+  }
+}
+
+/** A window for the log; what its feed is not partitioned by is left out. */
+function describeWindow({ window_id, country, topic, ticker, variant, first_day, last_day }: ClaimedWindow) {
+  const series = Object.entries({ country, topic, ticker, variant }).filter(([, value]) => value !== '');
+  return { window: window_id, ...Object.fromEntries(series), first_day, last_day };
+}
+
+/** Counts windows that fail one after the other, with none drained in between. */
+export interface FailureStreak {
+  /** @returns true if so many have failed in a row that the rest is not worth its requests */
+  count(end: WindowEnd): boolean;
+  /** Windows that the service has refused. */
+  readonly refusals: number;
+}
+
+/** Windows that may fail in a row; not counting as many as are under way at once, which may all be too old to be answered. */
+export const failuresInARow = 10;
+
+/** After so many refusals, the newest windows go first: the old ones of each series would be asked for in vain. */
+export const refusalsBeforeTurning = 2;
+
+export function failureStreak(atOnce: number): FailureStreak {
+  let inARow = 0;
+  let refusals = 0;
+  return {
+    count(end) {
+      if (end.is === 'drained') inARow = 0;
+      if (end.is !== 'failed' && end.is !== 'refused') return false;
+      if (end.error instanceof RequestRefused) refusals++;
+      if (end.isOfItsSeries) return false;
+      return ++inARow >= failuresInARow + atOnce;
+    },
+    get refusals() {
+      return refusals;
+    },
+  };
+}

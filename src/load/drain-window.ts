@@ -1,0 +1,281 @@
+import type { Attributes, Span } from '@opentelemetry/api';
+import type { Series } from '../feeds/feed.ts';
+import { requestRange } from '../plan/cut-windows.ts';
+import { dayRange, settledAt } from '../plan/days.ts';
+import { CursorWithoutEnd, cursorGuard } from '../service/cursor.ts';
+import { RequestRefused } from '../service/errors.ts';
+import type { Day } from '../warehouse/database.ts';
+import type { Checkpoint } from '../warehouse/tables/checkpoint.ts';
+import { metSoFar } from '../warehouse/tables/retract.ts';
+import { beginDrain, type ClaimedWindow, forgetCursor } from '../warehouse/tables/windows.ts';
+import { writeTransaction } from '../warehouse/write-transaction.ts';
+import { ClaimLost, commitPage, type PageToCommit } from './commit-page.ts';
+import { fetchPage, type WindowRequest } from './fetch-page.ts';
+import { countPage, type Load } from './load.ts';
+import { type MetRows, remembered, rememberRows } from './met-rows.ts';
+import { type ReadPage, readPage } from './read-page.ts';
+import { withWarehouseRetries, withWriteRetries } from './retries.ts';
+import { atStage, endFailed, inSpan, seriesAttributes, startSpan, within } from './spans.ts';
+
+/** How often a window may begin again at its first page because the service no longer takes its token. */
+const restartsAllowed = 2;
+
+/**
+ * Drains a claimed window to its end, or until the load is to stop: page by page, each asked for with the token of the
+ * page before, each committed with its checkpoint; the next page is fetched while the last one is being committed.
+ * @returns `drained`, or `stopped` where the load stops and the window stays at its checkpoint
+ * @throws whatever a page could not be had or committed for; what is committed stays
+ */
+export async function drainWindow(load: Load, claimed: ClaimedWindow): Promise<'drained' | 'stopped'> {
+  const { window_id, first_day, last_day } = claimed;
+  const about = { ...idsOf(load, window_id), 'gmsi.first_day': first_day, 'gmsi.last_day': last_day };
+  const span = startSpan('window', { ...about, ...seriesAttributes(seriesOf(claimed)) }, load.span);
+  return inSpan(span, () => drain(load, claimed));
+}
+
+async function drain(load: Load, claimed: ClaimedWindow): Promise<'drained' | 'stopped'> {
+  let window = canResume(load, claimed) ? claimed : { ...claimed, next_token: null, pages: 0 };
+  for (let restarts = 0; ; restarts++) {
+    const request =
+      window.next_token === null ? await begin(load, window, restarts > 0) : resume(load, window);
+    try {
+      return await drainFrom(load, window, request);
+    } catch (error) {
+      if (error instanceof CursorWithoutEnd) await beginAnewNextTime(load, window);
+      if (!(error instanceof TokenRefused)) throw error;
+      if (restarts === restartsAllowed) throw error.cause;
+      load.log.warn(
+        { window: window.window_id, status: error.cause.status, words: error.cause.words },
+        'the service refused the cursor; the window begins again at its first page',
+      );
+      window = { ...window, next_token: null, pages: 0 };
+    }
+  }
+}
+
+/**
+ * A window goes on at its checkpoint, with the page size that its cursor is bound to; where the job now asks for smaller
+ * pages, those may be what makes it drainable at all, so it begins again. Without a token it begins at its first page,
+ * whatever an earlier drain had counted.
+ */
+function canResume({ job }: Load, { next_token, page_size }: ClaimedWindow): boolean {
+  return next_token !== null && page_size! <= job.service.pageSize;
+}
+
+/**
+ * A cursor without end is not gone on with: nobody knows which of its tokens was the first to lead astray, so pages behind
+ * its checkpoint may never have been sent.
+ */
+async function beginAnewNextTime(load: Load, { window_id: windowId }: ClaimedWindow): Promise<void> {
+  const at = { windowId, loadId: load.loadId };
+  await withWarehouseRetries(() => forgetCursor(load.warehouse, at), load.abort);
+}
+
+/** The service refused a request that carried a token: it may have expired, so the window can begin again. */
+class TokenRefused extends Error {
+  override readonly cause: RequestRefused;
+
+  constructor(cause: RequestRefused) {
+    super(cause.message);
+    this.cause = cause;
+  }
+}
+
+/** A drain under way: what its pages are asked for with. */
+interface Drain extends WindowRequest {
+  /** True where it compares what it meets with what is here. */
+  readonly isCompared: boolean;
+  /** When its first page was asked for, by this machine's clock; `undefined` if another run did that. */
+  readonly begunAt: Date | undefined;
+}
+
+/** A page that waits to be committed. */
+interface PageInHand extends ReadPage {
+  /** How many records the page had, readable or not. */
+  readonly records: number;
+  readonly nextToken: string | null;
+  /** Ends with its commit, or with its window where it is given up. */
+  readonly span: Span;
+  /** Called at the same moment: a large page is no longer in memory then. */
+  readonly release: () => void;
+}
+
+async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Promise<'drained' | 'stopped'> {
+  const guard = cursorGuard(window.next_token);
+  const met = await memoryOf(load, window, request);
+  const { window_id: windowId, pages, next_token: nextToken } = window;
+  let settledBefore: Day | undefined;
+  let at: Checkpoint = { windowId, loadId: load.loadId, pages, nextToken };
+  let pending = ask(load, request, at);
+  try {
+    for (;;) {
+      const page = await pending;
+      await load.origin.check(load.client.servedBy);
+      if (page.nextToken !== null) guard.accept(page.nextToken);
+      met.take(page);
+      if (at.pages === pages) settledBefore = await settledByClocks(load, window, request);
+      const rowsMet = met.perDay;
+      const next = { ...at, pages: at.pages + 1, nextToken: page.nextToken };
+      const goesOn = page.nextToken !== null && !load.stop.aborted;
+      if (goesOn) {
+        pending = ask(load, request, next);
+        // Awaited in the next round; if this page's commit fails before that, its failure is of no interest.
+        pending.catch(() => {});
+      }
+      const ready = { ...page, rowsMet, settledBefore };
+      await inSpan(page.span, () => commit(load, window, request, at, ready)).finally(page.release);
+      if (page.nextToken === null) return 'drained';
+      if (!goesOn) return 'stopped';
+      at = next;
+    }
+  } catch (error) {
+    pending.then(
+      ({ span, release }) => {
+        if (span.isRecording()) span.end();
+        release();
+      },
+      () => {},
+    );
+    throw error;
+  }
+}
+
+/**
+ * Which days count as covered once a drain ends, by all clocks: that of the service is known with its first page, before
+ * any window can be covered. None does if the clocks are too far apart to tell.
+ */
+async function settledByClocks(
+  { clocks, job }: Load,
+  { first_day }: ClaimedWindow,
+  { begunAt }: Drain,
+): Promise<Day | undefined> {
+  await clocks.compare();
+  if (clocks.apart) return first_day;
+  return begunAt && settledAt(clocks.earliest(begunAt), job.lookbackDays);
+}
+
+/** What the drain remembers of its pages; one that goes on, also of those that were met before. */
+async function memoryOf(load: Load, window: ClaimedWindow, { feed, series }: Drain): Promise<MetRows> {
+  const { maxPagesWithoutNews } = load.job.service;
+  if (window.next_token === null) return rememberRows(feed.table, window, maxPagesWithoutNews);
+  const of = { table: feed.table, series };
+  const rows = await withWarehouseRetries(() => metSoFar(load.warehouse, of, window, remembered), load.abort);
+  return rememberRows(feed.table, window, maxPagesWithoutNews, { rows, perDay: window.rows_met });
+}
+
+async function ask(load: Load, request: Drain, at: Checkpoint): Promise<PageInHand> {
+  const { windowId, nextToken: token } = at;
+  if (!(await load.lease.holds(windowId, load.abort))) {
+    throw new ClaimLost(`Window ${windowId} is no longer this run's.`);
+  }
+  const span = startSpan('page', { ...idsOf(load, windowId), 'gmsi.page': at.pages + 1 });
+  try {
+    return await within(span, async () => {
+      const page = await atStage(load, 'fetch', () => fetchPage(load.client, request, token, load.abort));
+      const { records, nextToken, release = () => {} } = page;
+      span.setAttribute('gmsi.records', records.length);
+      try {
+        // Read at once: rows are a fraction of what the service sent, and pages in hand decide how much memory a load needs.
+        const read = await atStage(load, 'map', () => readPage(records, load.reader));
+        return { ...read, records: records.length, nextToken, span, release };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    });
+  } catch (error) {
+    endFailed(span, error);
+    if (token !== null && error instanceof RequestRefused) throw new TokenRefused(error);
+    throw error;
+  }
+}
+
+async function commit(
+  load: Load,
+  window: ClaimedWindow,
+  { feed, series, isCompared }: Drain,
+  at: Checkpoint,
+  page: PageInHand & Pick<PageToCommit, 'rowsMet' | 'settledBefore'>,
+): Promise<void> {
+  const now = load.clock();
+  const isBackfilled = backfilledBy(load, now);
+  const reachesToday = window.last_day >= now.toISOString().slice(0, 10);
+  const tellsOfNews = load.command === 'sync' || reachesToday;
+  const about = { feed, series, isBackfilled, at, now, tellsOfNews, reachesToday, isCompared };
+  const counts = await atStage(load, 'commit', () =>
+    commitPage(load.warehouse, { ...about, ...page }, load.partitions, load.log),
+  );
+  countPage(load, counts);
+}
+
+/** Which days are loaded after the fact: not those that were thought to be settled by a clock that is ahead. */
+function backfilledBy({ unsettledFrom, job }: Load, now: Date): PageToCommit['isBackfilled'] {
+  if (unsettledFrom === null) return () => true;
+  const [from] = [unsettledFrom, settledAt(now, job.lookbackDays)].sort();
+  return (day) => day < from!;
+}
+
+/** Fixes what is asked for, and which of the days count as covered at the end, by the day on which the drain begins. */
+async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Promise<Drain> {
+  const { job, feed } = load;
+  const { startDate, endDate } = requestRange(
+    dayRange(window.first_day, window.last_day),
+    job.service.endDate,
+  );
+  await load.clocks.compare();
+  const begunAt = load.clocks.machine();
+  const range = { start: startDate.toString(), end: endDate.toString() };
+  const fixed = {
+    ...range,
+    pageSize: job.service.pageSize,
+    settledBefore: settledAt(load.clocks.earliest(begunAt), job.lookbackDays),
+    isRestart,
+  };
+  const at = { windowId: window.window_id, loadId: load.loadId };
+  const series = seriesOf(window);
+  const begun = await withWriteRetries(
+    // It looks for rows, so it waits for whoever has locked them, too.
+    () =>
+      writeTransaction(load.warehouse, (trx) => beginDrain(trx, at, { table: feed.table, series }, fixed)),
+    load.log,
+    load.abort,
+  );
+  if (!begun) {
+    throw new ClaimLost(`Window ${window.window_id} is no longer this run's.`);
+  }
+  const { pageSize } = fixed;
+  return {
+    feed,
+    series,
+    isCompared: begun.isCompared,
+    begunAt,
+    startDate: range.start,
+    endDate: range.end,
+    pageSize,
+    parameters: job.service.parameters,
+    body: job.body,
+  };
+}
+
+function resume({ feed, job }: Load, window: ClaimedWindow): Drain {
+  return {
+    feed,
+    series: seriesOf(window),
+    isCompared: window.is_compared,
+    begunAt: undefined,
+    startDate: window.request_start!,
+    endDate: window.request_end!,
+    pageSize: window.page_size!,
+    parameters: job.service.parameters,
+    body: job.body,
+  };
+}
+
+function seriesOf({ country, topic, ticker, match_type, variant }: ClaimedWindow): Series {
+  return { country, topic, ticker, matchType: match_type, variant };
+}
+
+/** What leads from a span to the rows and back. */
+function idsOf({ loadId, feed }: Load, windowId: number): Attributes {
+  return { 'gmsi.feed': feed.name, 'gmsi.load_id': loadId, 'gmsi.window_id': windowId };
+}

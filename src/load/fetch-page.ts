@@ -1,0 +1,81 @@
+import type { Feed, ParameterNames, Series } from '../feeds/feed.ts';
+import type { Client } from '../service/client.ts';
+import type { Page } from '../service/page.ts';
+
+/** What stays the same from a window's first page to its last; a cursor is bound to it. */
+export interface WindowRequest {
+  readonly feed: Feed;
+  readonly series: Series;
+  /** `YYYY-MM-DD`, as sent. */
+  readonly startDate: string;
+  readonly endDate: string;
+  readonly pageSize: number;
+  /** Names of query parameters that the job overrides. */
+  readonly parameters: Partial<ParameterNames>;
+  /** What a `POST` feed sends besides its parameters. */
+  readonly body: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Asks for one page of a window: the first, or the one that `token` leads to. */
+export function fetchPage(
+  client: Client,
+  request: WindowRequest,
+  token: string | null,
+  signal: AbortSignal,
+): Promise<Page> {
+  const { feed, series, body } = request;
+  const path = feed.path(series);
+  const parameters = parametersOf(request, token);
+  const envelope = { limit: request.pageSize };
+  if (feed.method === 'GET') return client.getPage({ path, query: parameters }, signal, envelope);
+  // The page size is a number there, as it would be in any JSON.
+  const limit = { [request.parameters.limit ?? feed.parameters.limit]: request.pageSize };
+  return client.getPage({ path, query: {}, body: { ...body, ...parameters, ...limit } }, signal, envelope);
+}
+
+/** Asks the live feed for the newest records of a series. */
+export function fetchLive(
+  client: Client,
+  feed: Feed,
+  series: Series,
+  renamed: Partial<ParameterNames>,
+  signal: AbortSignal,
+): Promise<Page> {
+  const live = feed.live!;
+  const query = {
+    ...variantOf(series),
+    ...named(feed, renamed, { topic: series.topic, matchType: series.matchType, limit: String(live.limit) }),
+  };
+  const envelope = { bareArray: true, limit: live.limit };
+  return client.getPage({ path: live.path(series), query, isLive: true }, signal, envelope);
+}
+
+function parametersOf(
+  { feed, series, parameters, ...request }: WindowRequest,
+  token: string | null,
+): Record<string, string> {
+  const values = {
+    ...{ topic: series.topic, matchType: series.matchType, limit: String(request.pageSize) },
+    ...{ startDate: request.startDate, endDate: request.endDate },
+    ...(token === null ? {} : { nextToken: token }),
+  };
+  return { ...(feed.method === 'GET' ? variantOf(series) : {}), ...named(feed, parameters, values) };
+}
+
+/** Values under the names that the feed's parameters have; one that the feed does not take is left out. */
+function named(
+  feed: Feed,
+  renamed: Partial<ParameterNames>,
+  values: Partial<Record<keyof ParameterNames, string>>,
+): Record<string, string> {
+  const parameters: Record<string, string> = {};
+  for (const [key, name] of Object.entries(feed.parameters) as [keyof ParameterNames, string][]) {
+    const value = values[key];
+    if (value !== undefined) parameters[renamed[key] ?? name] = value;
+  }
+  return parameters;
+}
+
+function variantOf({ variant }: Series): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(variant));
+}

@@ -1,0 +1,66 @@
+import type { Log } from '../log.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { beat, type LoadTotals } from '../warehouse/tables/checkpoint.ts';
+import { holdsWindow } from '../warehouse/tables/windows.ts';
+import { withWarehouseRetries } from './retries.ts';
+
+/** A load's claim on its windows, kept up by a heartbeat. */
+export interface Lease {
+  /**
+   * True where the window is still this load's, so that its cursor may be read on. Costs nothing while the heart
+   * beats; after a silence as long as the lease (a stopped process, a warehouse out of reach) the warehouse is asked.
+   */
+  holds(windowId: number, signal: AbortSignal): Promise<boolean>;
+  /** Ends the heartbeat. */
+  stop(): void;
+}
+
+/** Starts the heartbeat of a load: a sixth of the lease apart, so that a few may be missed. */
+export function keepLease(
+  warehouse: Warehouse,
+  loadId: number,
+  leaseSeconds: number,
+  totals: LoadTotals,
+  log: Log,
+): Lease {
+  let lastBeat = now();
+  let beating = false;
+
+  async function beatOnce(): Promise<void> {
+    const sentAt = now();
+    await beat(warehouse, loadId, totals);
+    lastBeat = sentAt;
+  }
+
+  const heart = setInterval(
+    () => {
+      if (beating) return;
+      beating = true;
+      beatOnce()
+        .catch((error) => log.warn({ err: error }, 'the heartbeat did not reach the warehouse'))
+        .finally(() => {
+          beating = false;
+        });
+    },
+    (leaseSeconds * 1000) / 6,
+  );
+
+  return {
+    async holds(windowId, signal) {
+      if (since(lastBeat) < (leaseSeconds * 1000) / 2) return true;
+      await withWarehouseRetries(beatOnce, signal);
+      return withWarehouseRetries(() => holdsWindow(warehouse, windowId, loadId), signal);
+    },
+    stop: () => clearInterval(heart),
+  };
+}
+
+/** By two clocks: the monotonic one stands still while a machine sleeps, the other can be set back. */
+function now() {
+  return { monotonic: performance.now(), wall: Date.now() };
+}
+
+function since(then: ReturnType<typeof now>): number {
+  const { monotonic, wall } = now();
+  return Math.max(monotonic - then.monotonic, wall - then.wall);
+}

@@ -1,0 +1,263 @@
+import { setMaxListeners } from 'node:events';
+import type { Span } from '@opentelemetry/api';
+import type { Job } from '../config/job.ts';
+import type { Feed, RecordReader } from '../feeds/feed.ts';
+import type { Log } from '../log.ts';
+import type { ShortenedPeriod } from '../plan/days.ts';
+import type { Ledger } from '../rate/budget.ts';
+import type { Client } from '../service/client.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import type { Day, LoadOutcome } from '../warehouse/database.ts';
+import { databaseTime } from '../warehouse/health.ts';
+import { finishLoad, type LoadTotals, type PageCounts, startLoad } from '../warehouse/tables/checkpoint.ts';
+import { rememberFields } from '../warehouse/tables/learned.ts';
+import type { KnownPartitions } from '../warehouse/tables/rows.ts';
+import type { WindowScope } from '../warehouse/tables/scope.ts';
+import type { WindowsByState } from '../warehouse/tables/windows.ts';
+import { type Clocks, watchClocks } from './clocks.ts';
+import type { LoadEnd } from './drain-all.ts';
+import { keepLease, type Lease } from './lease.ts';
+import type { Origin } from './resolve-run.ts';
+import { withWarehouseRetries } from './retries.ts';
+import { endFailed, startSpan } from './spans.ts';
+
+/** The stages of a page's way; fetching includes waiting for the rate limit and between tries. */
+export const stages = ['fetch', 'map', 'commit'] as const;
+export type Stage = (typeof stages)[number];
+
+/** What happens in a load, as it happens; for metrics. */
+export type LoadEvent =
+  /** A stage of a page's way is over, well or not. */
+  | { readonly type: 'stage'; readonly feed: string; readonly stage: Stage; readonly seconds: number }
+  /** A page, or a live answer, is committed. */
+  | { readonly type: 'page'; readonly feed: string; readonly counts: PageCounts };
+
+/** One run of one job: what all of its windows have in common. */
+export interface Load {
+  readonly loadId: number;
+  readonly command: 'backfill' | 'sync';
+  readonly job: Job;
+  readonly feed: Feed;
+  readonly scope: WindowScope;
+  /** First day (UTC) that is loaded as it happens; the first sight of rows before it says nothing. `null`: all of a backfill. */
+  readonly unsettledFrom: Day | null;
+  readonly client: Client;
+  readonly warehouse: Warehouse;
+  readonly reader: RecordReader;
+  readonly lease: Lease;
+  readonly origin: Origin;
+  readonly partitions: KnownPartitions;
+  readonly log: Log;
+  /** What time it is by the earliest of its clocks. */
+  readonly clock: () => Date;
+  readonly clocks: Clocks;
+  /** Counted up as pages are committed. */
+  readonly totals: LoadTotals;
+  readonly onEvent: (event: LoadEvent) => void;
+  /** Within which the spans of its windows are. */
+  readonly span: Span;
+  /** Set when no further page may be asked for; the pages in hand are committed first. */
+  readonly stop: AbortSignal;
+  /** Set when requests under way must end, too. */
+  readonly abort: AbortSignal;
+}
+
+/** Adds a committed page, or live answer, to a load's totals. */
+export function countPage({ totals, feed, onEvent }: Load, counts: PageCounts): void {
+  totals.pages++;
+  totals.records += counts.records;
+  totals.rows_inserted += counts.inserted;
+  totals.rows_changed += counts.changed;
+  totals.rows_retracted += counts.retracted;
+  totals.records_rejected += counts.rejected;
+  onEvent({ type: 'page', feed: feed.name, counts });
+}
+
+/** What a run of a job is given. */
+export interface RunContext {
+  readonly job: Job;
+  readonly warehouse: Warehouse;
+  readonly client: Client;
+  readonly ledger: Ledger;
+  readonly log: Log;
+  readonly clock: () => Date;
+  /** What time it is by the database's clock, if that is not to be asked for. */
+  readonly databaseClock?: () => Promise<Date>;
+  readonly leaseSeconds: number;
+  /** Host, process and version, for `loads`. */
+  readonly runBy: string;
+  /** Fires when the run is to stop in order: pages in hand are committed. */
+  readonly stop: AbortSignal;
+  /** Called once there is something to watch. */
+  readonly onStart?: (progress: () => RunProgress) => void;
+  readonly onEvent?: (event: LoadEvent) => void;
+}
+
+export interface RunProgress {
+  readonly totals: Readonly<LoadTotals>;
+  /** Windows, and live answers of a sync, that the run has done with and that it began with. */
+  readonly done: number;
+  readonly all: number;
+}
+
+/** What a run of a job did. */
+export interface RunResult {
+  readonly outcome: LoadOutcome;
+  /** Why the run ended early, where it did. */
+  readonly error: unknown;
+  /** `undefined` where there was nothing to load. */
+  readonly loadId: number | undefined;
+  readonly totals: Readonly<LoadTotals>;
+  /** The job's windows as the run leaves them. */
+  readonly windows: WindowsByState;
+  readonly scope: WindowScope | undefined;
+  /** How a history limit shortened the job's period, if it did. */
+  readonly historyLimit: ShortenedPeriod | undefined;
+  /** Wall time of the run in seconds. */
+  readonly seconds: number;
+}
+
+/**
+ * What becomes of requests under way once a load ends. `finish` lets them come to their end, however slow the service is:
+ * they are paid for, and would be paid for again.
+ */
+export type UnderWay = 'abort' | 'abort soon' | 'finish';
+
+/** A load that has begun: its heart beats until it is closed. */
+export interface OpenLoad {
+  readonly load: Load;
+  /** Makes the load's `stop` signal fire and, as said of the requests under way, its `abort` signal. */
+  readonly end: (underWay: UnderWay) => void;
+  /** Writes down how the load ended, and gives back what it holds. */
+  close(end: LoadEnd): Promise<void>;
+}
+
+/** How long requests under way may still take where they are aborted soon, as when the run is told to stop; in milliseconds. */
+const grace = 10_000;
+
+/** The clocks that decide which days of a run are over, compared as far as they are known before its first request. */
+export async function clocksOf(context: RunContext): Promise<Clocks> {
+  const { warehouse, client, clock: machine, log } = context;
+  const database = context.databaseClock ?? (() => withWarehouseRetries(() => databaseTime(warehouse)));
+  const clocks = watchClocks({ machine, database, service: () => client.serviceTime, log });
+  await clocks.compare();
+  return clocks;
+}
+
+/** Begins a load of a job: its row in `loads`, its heartbeat, its signals. */
+export async function openLoad(
+  context: RunContext,
+  about: {
+    readonly command: Load['command'];
+    readonly feed: Feed;
+    readonly scope: WindowScope;
+    readonly reader: RecordReader;
+    readonly origin: Origin;
+    readonly clocks: Clocks;
+    readonly totals: LoadTotals;
+    readonly unsettledFrom: Load['unsettledFrom'];
+  },
+): Promise<OpenLoad> {
+  const { job, warehouse, client } = context;
+  const { command, feed, totals, ...rest } = about;
+  const row = { command, job: job.name, feed: feed.name, run_by: context.runBy };
+  const loadId = await withWarehouseRetries(() => startLoad(warehouse, row));
+  const log = context.log.child({ load: loadId, job: job.name });
+  const lease = keepLease(warehouse, loadId, context.leaseSeconds, totals, log);
+  const { stop, abort, end, dispose } = endings(context.stop);
+  const span = startSpan('load', {
+    ...{ 'gmsi.feed': feed.name, 'gmsi.load_id': loadId },
+    ...{ 'gmsi.job': job.name, 'gmsi.command': command },
+  });
+  const load: Load = {
+    ...{ loadId, command, job, feed, client, warehouse, lease, log, totals, stop, abort, ...rest },
+    ...{ clock: rest.clocks.now, partitions: new Set(), span, onEvent: context.onEvent ?? (() => {}) },
+  };
+  return {
+    load,
+    end,
+    async close(loadEnd) {
+      lease.stop();
+      dispose();
+      await close(load, loadEnd, context.ledger);
+      span.setAttributes({ 'gmsi.outcome': loadEnd.outcome, 'gmsi.records': totals.records });
+      if (loadEnd.error === undefined) span.end();
+      else endFailed(span, loadEnd.error);
+    },
+  };
+}
+
+/** Writes down how the load ended. What cannot be written is logged: the lease and the block of requests cover for it. */
+async function close(load: Load, end: LoadEnd, ledger: Ledger): Promise<void> {
+  const { warehouse, loadId, log, totals, feed, reader } = load;
+  const error = end.error instanceof Error ? end.error.message : null;
+  const writes = [
+    ledger.settle(),
+    finishLoad(warehouse, loadId, end.outcome, totals, error),
+    rememberFields(warehouse, feed.name, loadId, reader.fieldsSeen).then(({ appeared, vanished }) => {
+      if (appeared.length > 0)
+        log.warn({ fields: someOf(appeared) }, 'records carry fields that no load has met before');
+      if (vanished.length > 0) log.warn({ fields: someOf(vanished) }, 'records no longer carry these fields');
+    }),
+  ];
+  for (const write of await Promise.allSettled(writes)) {
+    if (write.status === 'rejected')
+      log.warn({ err: write.reason }, 'the end of the load could not be written down');
+  }
+}
+
+/** Names for a line of the log. */
+function someOf(names: readonly string[]): readonly string[] {
+  const shown = 20;
+  return names.length > shown ? [...names.slice(0, shown), `and ${names.length - shown} more`] : names;
+}
+
+/** The two signals of a load, fired from outside (`stop`) or from within. */
+function endings(outside: AbortSignal) {
+  const stop = new AbortController();
+  const abort = new AbortController();
+  // Every request under way listens to them.
+  setMaxListeners(0, stop.signal, abort.signal);
+  let soon: NodeJS.Timeout | undefined;
+  const end = (underWay: UnderWay) => {
+    stop.abort();
+    if (underWay === 'abort') abort.abort();
+    if (underWay === 'abort soon') soon ??= setTimeout(() => abort.abort(), grace);
+  };
+  const onOutside = () => end('abort soon');
+  if (outside.aborted) onOutside();
+  else outside.addEventListener('abort', onOutside, { once: true });
+  const dispose = () => {
+    clearTimeout(soon);
+    outside.removeEventListener('abort', onOutside);
+  };
+  return { stop: stop.signal, abort: abort.signal, end, dispose };
+}
+
+/** What a run did that had nothing to do. */
+export function nothingDone(totals: LoadTotals, seconds: number): RunResult {
+  const windows = { pending: 0, draining: 0, drained: 0, failed: 0, refused: 0 };
+  return {
+    ...{ outcome: 'done', error: undefined, loadId: undefined, totals, windows, seconds },
+    ...{ scope: undefined, historyLimit: undefined },
+  };
+}
+
+/** Totals at nought; requests are those of the client. */
+export function countingTotals(client: Client): LoadTotals {
+  return {
+    get requests() {
+      return client.stats().requests;
+    },
+    ...{
+      windows_drained: 0,
+      windows_failed: 0,
+      pages: 0,
+      records: 0,
+      rows_inserted: 0,
+      rows_changed: 0,
+      rows_retracted: 0,
+      records_rejected: 0,
+    },
+  } as LoadTotals;
+}

@@ -1,0 +1,93 @@
+import { hash } from 'node:crypto';
+import type { FeedTable, Row } from '../feeds/feed.ts';
+import { dayRange, daysIn } from '../plan/days.ts';
+import { newsGuard } from '../service/cursor.ts';
+import type { MetRow } from '../warehouse/tables/retract.ts';
+import type { ClaimedWindow } from '../warehouse/tables/windows.ts';
+import type { ReadPage } from './read-page.ts';
+
+/** Rows that a drain remembers: far more than a window usually has, in some 5 MB. */
+export const remembered = 100_000;
+
+const hint =
+  'Run it again: the window begins at its first page. If it stays, tell the vendor; if the service really sends so many, raise service.max_pages_without_news in the job file.';
+
+/** What a drain remembers of the pages that it has met. */
+export interface MetRows {
+  /**
+   * Takes a page in, before the next one is asked for.
+   * @throws CursorWithoutEnd if the cursor goes on, and too many pages in a row brought nothing unmet
+   */
+  take(page: ReadPage & { readonly nextToken: string | null }): void;
+  /**
+   * Distinct rows met so far on each of the window's days (UTC), the first day first, as the service sent them: whatever
+   * keeps rows out of the table does not keep them out of this count. `null` if the drain began without counting.
+   */
+  readonly perDay: readonly number[] | null;
+}
+
+/**
+ * The memory of a window's drain. Rows beyond those that it can remember are not counted, so that one met twice is never
+ * counted twice: the count is then a lower bound.
+ * @param before what a drain that goes on at its checkpoint met before: its rows, which count already in `perDay`
+ */
+export function rememberRows(
+  table: FeedTable,
+  window: Pick<ClaimedWindow, 'first_day' | 'last_day'>,
+  maxPagesWithoutNews: number,
+  before?: { readonly rows: readonly MetRow[]; readonly perDay: readonly number[] | null },
+): MetRows {
+  const [time, id] = table.key as [string, string];
+  const days = dayRange(window.first_day, window.last_day);
+  const indexOf = new Map(
+    Array.from({ length: daysIn(days) }, (_, index) => [days.from.add({ days: index }).toString(), index]),
+  );
+  const perDay = before ? before.perDay && [...before.perDay] : new Array<number>(indexOf.size).fill(0);
+  const news = newsGuard(maxPagesWithoutNews, hint);
+  // The first ones, because a service that ignores the cursor sends them again; and the latest, because a cursor can also
+  // begin to go round in a circle late.
+  const first = new Set<number>();
+  const latest = new Set<number>();
+
+  for (const row of before?.rows ?? []) first.add(digestOf(row.time, row.id));
+
+  /** @returns whether it was unmet, and is one of those that are remembered for good */
+  function note(digest: number): { readonly isNew: boolean; readonly counts: boolean } {
+    if (first.has(digest) || latest.has(digest)) return { isNew: false, counts: false };
+    const counts = first.size < remembered;
+    if (!counts && latest.size >= remembered) latest.clear();
+    (counts ? first : latest).add(digest);
+    return { isNew: true, counts };
+  }
+
+  function noteRow(row: Row): boolean {
+    const at = row[time] as string;
+    const { isNew, counts } = note(digestOf(at, row[id] as string));
+    const day = indexOf.get(at.slice(0, 10));
+    if (counts && day !== undefined && perDay) perDay[day]!++;
+    return isNew;
+  }
+
+  return {
+    take({ rows, rejected, nextToken }) {
+      let hasNews = false;
+      for (const row of rows) if (noteRow(row)) hasNews = true;
+      for (const { record_hash } of rejected)
+        if (note(digestOf('rejected', record_hash)).isNew) hasNews = true;
+      news.accept(hasNews || nextToken === null);
+    },
+    get perDay() {
+      return perDay && [...perDay];
+    },
+  };
+}
+
+/**
+ * 48 bits that stand for a row: a set of such numbers takes a tenth of what one of texts takes. Two of 100,000 rows share
+ * theirs in one of 50,000 windows; one row less is counted then.
+ */
+function digestOf(time: string, id: string): number {
+  // As the warehouse writes times, with their microseconds.
+  const at = time.length === 20 ? `${time.slice(0, 19)}.000000Z` : time;
+  return Number.parseInt(hash('md5', `${at} ${id}`, 'hex').slice(0, 12), 16);
+}

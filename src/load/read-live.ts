@@ -1,0 +1,93 @@
+import type { Series } from '../feeds/feed.ts';
+import { BudgetSpent } from '../service/errors.ts';
+import type { SeriesKey } from '../warehouse/tables/scope.ts';
+import { commitLive } from './commit-page.ts';
+import { endedBy, failuresInARow, graver, type LoadEnd } from './drain-all.ts';
+import { fetchLive } from './fetch-page.ts';
+import { countPage, type Load } from './load.ts';
+import { readPage } from './read-page.ts';
+import { atStage, inSpan, seriesAttributes, startSpan } from './spans.ts';
+
+export interface LiveRead {
+  /** Series whose live answer is in. */
+  readonly series: number;
+  readonly records: number;
+  /** Series that gave none; the historical feed brings their headlines later. */
+  readonly failed: number;
+  /** Series whose answer was as long as it may be: what else there was is not in it. */
+  readonly cutOff: readonly SeriesKey[];
+  readonly end: LoadEnd;
+}
+
+/**
+ * Reads the live feed once for each series, several at a time, and commits what it brings.
+ * @param onDone called with each series that is done with, whether its answer could be had or not
+ */
+export async function readLive(
+  load: Load,
+  all: readonly SeriesKey[],
+  onDone: (series: SeriesKey) => void,
+): Promise<LiveRead> {
+  const counts = { series: 0, records: 0, failed: 0 };
+  const cutOff: SeriesKey[] = [];
+  let end: LoadEnd = { outcome: 'done', error: undefined };
+  const waiting = all.values();
+  let inARow = 0;
+
+  async function work(): Promise<void> {
+    for (const key of waiting) {
+      if (load.stop.aborted || endsRun(end)) return;
+      try {
+        const { records, isCutOff } = await readOne(load, { ...key, matchType: load.scope.matchType });
+        counts.series++;
+        counts.records += records;
+        inARow = 0;
+        if (isCutOff) cutOff.push(key);
+      } catch (error) {
+        if (load.abort.aborted) return;
+        const isHopeless = ++inARow >= failuresInARow + load.job.service.concurrency;
+        const whole = endedBy(error) ?? {
+          outcome: 'incomplete' as const,
+          error: isHopeless ? error : undefined,
+        };
+        end = graver(end, whole);
+        if (!(error instanceof BudgetSpent)) counts.failed++;
+        load.log.warn({ ...key, why: (error as Error).message }, 'a live answer could not be had');
+      }
+      onDone(key);
+    }
+  }
+
+  await Promise.all(Array.from({ length: load.job.service.concurrency }, work));
+  if (load.stop.aborted && !endsRun(end)) end = { outcome: 'interrupted', error: undefined };
+  return { ...counts, cutOff, end };
+}
+
+async function readOne(load: Load, series: Series): Promise<{ records: number; isCutOff: boolean }> {
+  const { loadId, feed, warehouse, reader } = load;
+  const about = { 'gmsi.feed': feed.name, 'gmsi.load_id': loadId, ...seriesAttributes(series) };
+  const span = startSpan('live', about, load.span);
+  return inSpan(span, async () => {
+    const page = await atStage(load, 'fetch', () =>
+      fetchLive(load.client, feed, series, load.job.service.parameters, load.abort),
+    );
+    try {
+      await load.origin.check(load.client.servedBy);
+      const records = page.records.length;
+      span.setAttribute('gmsi.records', records);
+      const read = await atStage(load, 'map', () => readPage(page.records, reader));
+      const live = { feed, series, loadId, records, polledAt: load.clock(), ...read };
+      countPage(
+        load,
+        await atStage(load, 'commit', () => commitLive(warehouse, live, load.partitions, load.log)),
+      );
+      return { records, isCutOff: page.isCutOff || page.nextToken !== null };
+    } finally {
+      page.release?.();
+    }
+  });
+}
+
+function endsRun({ outcome, error }: LoadEnd): boolean {
+  return outcome !== 'done' && error !== undefined;
+}

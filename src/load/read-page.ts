@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+import type { ReadResult, RecordReader, Row } from '../feeds/feed.ts';
+import { holdableJson } from '../feeds/reading/holdable-json.ts';
+import type { Records } from '../service/page.ts';
+import { RecordTooLarge } from '../service/parse-page.ts';
+import type { RejectedRecord } from '../warehouse/tables/rejected-records.ts';
+
+export interface ReadPage {
+  readonly rows: readonly Row[];
+  readonly rejected: readonly RejectedRecord[];
+}
+
+/**
+ * Turns a page's records into rows; a record that cannot be read is set aside with its reason and the page goes on. Of
+ * one that is too large only what tells it from others is kept.
+ */
+export function readPage(records: Records, reader: RecordReader): ReadPage {
+  const rows: Row[] = [];
+  const rejected = new Map<string, RejectedRecord>();
+  for (const record of records) {
+    const { row, rejected: reason } =
+      record instanceof RecordTooLarge ? tooLarge(record) : reader.read(record);
+    if (row) {
+      rows.push(row);
+    } else {
+      const json = holdableJson(record);
+      const record_hash = createHash('md5').update(json).digest('hex');
+      rejected.set(record_hash, { record_hash, reason, record: json });
+    }
+  }
+  return { rows, rejected: [...rejected.values()] };
+}
+
+function tooLarge({ bytes, values }: RecordTooLarge): ReadResult {
+  return {
+    rejected: `larger than a record may be (service.max_record_bytes): ${bytes} bytes of JSON with ${values} values`,
+  };
+}

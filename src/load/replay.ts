@@ -1,0 +1,276 @@
+import type { Feed, FieldAliases, RecordReader, Row, Series } from '../feeds/feed.ts';
+import type { Log } from '../log.ts';
+import { standsForLarger } from '../service/parse-page.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import type { LoadOutcome } from '../warehouse/database.ts';
+import { beat, finishLoad, type LoadTotals, startLoad } from '../warehouse/tables/checkpoint.ts';
+import {
+  findSuperseded,
+  type Rejected,
+  rejectedAfter,
+  renewReasons,
+  rowsToRefill,
+  type StoredRow,
+  takeRejected,
+  writeRefilled,
+} from '../warehouse/tables/rejected-records.ts';
+import { ensurePartitions, upsertRows } from '../warehouse/tables/rows.ts';
+import type { WindowScope } from '../warehouse/tables/scope.ts';
+import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
+import { withWarehouseRetries, withWriteRetries } from './retries.ts';
+
+export interface ReplayContext {
+  readonly warehouse: Warehouse;
+  readonly feed: Feed;
+  /** A job's own wire names, tried before the feed's. */
+  readonly fields: FieldAliases;
+  /** The job's series; `undefined` for all of the feed. */
+  readonly scope: WindowScope | undefined;
+  /** Name of the job, empty without one. */
+  readonly job: string;
+  /** Counts what would change, and changes nothing. */
+  readonly dryRun: boolean;
+  /** Host, process and version, for `loads`. */
+  readonly runBy: string;
+  /** Fires when the replay is to stop in order: the batch in hand is committed. */
+  readonly stop: AbortSignal;
+  /** Records, or rows, of one transaction. */
+  readonly batchSize?: number;
+  readonly log?: Log;
+  /** Called after each batch. */
+  readonly onBatch?: (counts: ReplayCounts) => void;
+}
+
+/** What a replay has done so far; in a dry run, what it would do. */
+export interface ReplayCounts {
+  /** Rejected records that were read again. */
+  records: number;
+  /** Those of them that are rows now. */
+  rows: number;
+  /** Those that can be read, but came before the version that their row has by now; they are let go. */
+  superseded: number;
+  /** Those that still cannot be read, by reason. */
+  readonly stillRejected: Record<string, number>;
+  /** Rows that were read again from `extra` and replaced. */
+  rowsFilled: number;
+  /** How many of them got a value in a column, by column. */
+  readonly columnsFilled: Record<string, number>;
+  /** Rows left alone, because they would be known by something else; see `refillRow`. */
+  rowsOfAnotherIdentity: number;
+}
+
+export interface ReplayResult extends ReplayCounts {
+  readonly feed: string;
+  readonly outcome: LoadOutcome;
+}
+
+/** A replay under way. */
+export interface Replay extends ReplayContext {
+  readonly reader: RecordReader;
+  readonly batchSize: number;
+  readonly counts: ReplayCounts;
+  /** Counted up as batches are committed. */
+  readonly totals: LoadTotals;
+  /** The number of its load, which begins with the first change. */
+  readonly loadId: () => Promise<number>;
+}
+
+const nothingDone: LoadTotals = {
+  ...{ requests: 0, windows_drained: 0, windows_failed: 0, pages: 0 },
+  ...{ records: 0, rows_inserted: 0, rows_changed: 0, rows_retracted: 0, records_rejected: 0 },
+};
+
+/**
+ * Reads again, with the reader as it is now, what an earlier one could not: a feed's rejected records become rows, and
+ * the empty columns of its rows are filled from `extra`. Asks the service nothing. Each batch is one transaction, so
+ * that a kill at any instant loses nothing, and a rerun goes on with what is left.
+ */
+export async function replay(context: ReplayContext): Promise<ReplayResult> {
+  const { warehouse, feed, job, stop } = context;
+  const about = { command: 'replay', job, feed: feed.name, run_by: context.runBy };
+  let load: Promise<number> | undefined;
+  const run: Replay = {
+    batchSize: 1000,
+    ...context,
+    reader: feed.reader(context.fields),
+    totals: { ...nothingDone },
+    counts: {
+      ...{ records: 0, rows: 0, superseded: 0, stillRejected: {} },
+      ...{ rowsFilled: 0, columnsFilled: {}, rowsOfAnotherIdentity: 0 },
+    },
+    loadId: () => {
+      load ??= withWarehouseRetries(() => startLoad(warehouse, about));
+      return load;
+    },
+  };
+
+  const finish = async (outcome: LoadOutcome, error: string | null) => {
+    if (load) await finishLoad(warehouse, await load, outcome, run.totals, error);
+  };
+  try {
+    await replayRejected(run);
+    await refillRows(run);
+  } catch (error) {
+    // What could not be written down shows as a load that was killed; why is in the error.
+    await finish('failed', (error as Error).message).catch(() => {});
+    throw error;
+  }
+  const outcome = stop.aborted ? 'interrupted' : 'done';
+  await withWarehouseRetries(() => finish(outcome, null));
+  return { feed: feed.name, outcome, ...run.counts };
+}
+
+type Readable = Rejected & { readonly row: Row };
+
+const nothing = { taken: 0, superseded: 0, inserted: 0, changed: 0 };
+
+/** Reads rejected records again, the oldest first, so that of two versions of a headline the newer one stays. */
+export async function replayRejected(run: Replay): Promise<void> {
+  const { warehouse, feed, scope, stop, batchSize } = run;
+  let last: Rejected | undefined;
+  while (!stop.aborted) {
+    const batch = await withWarehouseRetries(() =>
+      rejectedAfter(warehouse, feed.name, scope, last, batchSize),
+    );
+    if (batch.length === 0) return;
+    last = batch.at(-1);
+    await replayBatch(run, batch);
+    run.onBatch?.(run.counts);
+  }
+}
+
+async function replayBatch(run: Replay, batch: readonly Rejected[]): Promise<void> {
+  const { counts, totals, dryRun } = run;
+  const readable: Readable[] = [];
+  const renewed: Rejected[] = [];
+  for (const record of batch) {
+    const { row, rejected } = standsForLarger(record.record)
+      ? { rejected: record.reason }
+      : run.reader.read(record.record);
+    if (row) readable.push({ ...record, row });
+    else {
+      counts.stillRejected[rejected] = (counts.stillRejected[rejected] ?? 0) + 1;
+      if (rejected !== record.reason) renewed.push({ ...record, reason: rejected });
+    }
+  }
+  const done = dryRun ? await foresee(run, readable) : await write(run, readable, renewed);
+  counts.records += batch.length;
+  counts.rows += done.taken - done.superseded;
+  counts.superseded += done.superseded;
+  totals.records += done.taken;
+  totals.rows_inserted += done.inserted;
+  totals.rows_changed += done.changed;
+}
+
+async function foresee({ warehouse, feed }: Replay, readable: readonly Readable[]) {
+  const done = { ...nothing, taken: readable.length };
+  for (const records of bySeries(readable)) {
+    done.superseded += (await findSuperseded(warehouse, feed.table, seriesOf(records), records)).size;
+  }
+  return done;
+}
+
+/** Moves records from the rejected ones to the feed's table in one transaction. */
+async function write(run: Replay, readable: readonly Readable[], renewed: readonly Rejected[]) {
+  const { warehouse, feed, totals, log } = run;
+  if (readable.length + renewed.length === 0) return nothing;
+  const loadId = await run.loadId();
+  const rows = readable.map(({ row }) => row);
+  const move = async (trx: WriteTransaction) => {
+    const taken = await takeRejected(trx, feed.name, readable);
+    const done = { ...nothing, taken: taken.length };
+    for (const records of bySeries(taken)) {
+      const series = seriesOf(records);
+      const superseded = await findSuperseded(trx, feed.table, series, records);
+      const current = records.filter((_, index) => !superseded.has(index)).map(({ row }) => row);
+      // What a replay brings in is known after the fact, as what a backfill brings in is.
+      const upserted = await upsertRows(trx, feed.table, current, {
+        ...{ series, loadId, windowId: null, isBackfilled: true },
+      });
+      done.superseded += superseded.size;
+      done.inserted += upserted.inserted;
+      done.changed += upserted.changed;
+    }
+    await renewReasons(trx, feed.name, renewed);
+    await beat(trx, loadId, {
+      ...totals,
+      records: totals.records + done.taken,
+      rows_inserted: totals.rows_inserted + done.inserted,
+      rows_changed: totals.rows_changed + done.changed,
+    });
+    return done;
+  };
+  const commit = async () => {
+    await ensurePartitions(warehouse, feed.table, rows, new Set());
+    // Repeatable read: a newer version that a load commits after it was looked for ends this attempt, and is not lost.
+    return writeTransaction(warehouse, move, 'repeatable read');
+  };
+  return withWriteRetries(commit, log);
+}
+
+/** Records in groups of one series, each in the order given; the groups in the same order everywhere. */
+function bySeries(records: readonly Readable[]): [Readable, ...Readable[]][] {
+  const groups = new Map<string, [Readable, ...Readable[]]>();
+  for (const record of records) {
+    const key = JSON.stringify(Object.values(seriesOf([record])));
+    const group = groups.get(key);
+    if (group) group.push(record);
+    else groups.set(key, [record]);
+  }
+  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
+}
+
+function seriesOf([{ country, topic, ticker, matchType, variant }]: readonly [
+  Readable,
+  ...Readable[],
+]): Series {
+  return { country, topic, ticker, matchType, variant };
+}
+
+/** Fills empty columns of a feed's rows from what their `extra` holds. */
+export async function refillRows(run: Replay): Promise<void> {
+  const { warehouse, feed, scope, reader, stop, batchSize } = run;
+  const selection = { fields: reader.knownFields, scope };
+  let last: StoredRow | undefined;
+  while (!stop.aborted) {
+    const batch = await withWarehouseRetries(() =>
+      rowsToRefill(warehouse, feed.table, selection, last, batchSize),
+    );
+    if (batch.length === 0) return;
+    last = batch.at(-1);
+    await refillBatch(run, batch);
+    run.onBatch?.(run.counts);
+  }
+}
+
+async function refillBatch(run: Replay, batch: readonly StoredRow[]): Promise<void> {
+  const { counts, totals, reader, dryRun } = run;
+  const refilled: StoredRow[] = [];
+  for (const row of batch) {
+    const result = reader.refill(row);
+    if (result.outcome === 'another identity') counts.rowsOfAnotherIdentity++;
+    if (result.outcome !== 'refilled') continue;
+    refilled.push(result.row);
+    for (const column of result.filled) {
+      counts.columnsFilled[column] = (counts.columnsFilled[column] ?? 0) + 1;
+    }
+  }
+  if (refilled.length === 0) return;
+  const written = dryRun ? refilled.length : await writeRefills(run, refilled);
+  counts.rowsFilled += written;
+  totals.rows_changed += written;
+}
+
+async function writeRefills(
+  { warehouse, feed, totals, loadId: beginLoad, log }: Replay,
+  rows: readonly StoredRow[],
+): Promise<number> {
+  const loadId = await beginLoad();
+  const commit = () =>
+    writeTransaction(warehouse, async (trx) => {
+      const written = await writeRefilled(trx, feed.table, rows, loadId);
+      await beat(trx, loadId, { ...totals, rows_changed: totals.rows_changed + written });
+      return written;
+    });
+  return withWriteRetries(commit, log);
+}

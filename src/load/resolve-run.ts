@@ -1,0 +1,224 @@
+import { Temporal } from 'temporal-polyfill';
+import type { EndDateReading, HistoryLimit, Job } from '../config/job.ts';
+import { resolveSeries } from '../config/resolve-series.ts';
+import { ConfigError } from '../errors.ts';
+import { feedNamed } from '../feeds/catalog.ts';
+import type { Feed, RecordReader } from '../feeds/feed.ts';
+import { type DayRange, plannedDays, type ShortenedPeriod } from '../plan/days.ts';
+import type { Client } from '../service/client.ts';
+import { fetchCodes, fetchCountries, fetchTopics } from '../service/lookups.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import type { LoadTotals } from '../warehouse/tables/checkpoint.ts';
+import { claimOrigin, readLearnedFacts, type ServedBy } from '../warehouse/tables/learned.ts';
+import {
+  type ListName,
+  readLookups,
+  type StoredLookups,
+  saveCodes,
+  saveCountries,
+  saveTopics,
+} from '../warehouse/tables/lookups.ts';
+import type { WindowScope } from '../warehouse/tables/scope.ts';
+import { type Clocks, endByClocks } from './clocks.ts';
+import { clocksOf, countingTotals, nothingDone, type RunContext, type RunResult } from './load.ts';
+import { withWarehouseRetries } from './retries.ts';
+
+/** Lookups older than this are fetched again before a load. */
+const freshFor = 7 * 24 * 3600 * 1000;
+
+/** Which list settles what a job selects along each dimension. */
+const listOf = { country: 'countries', topic: 'topics', ticker: 'tickers' } as const;
+
+/** The lists that the jobs of a feed are resolved against. */
+export function listsFor(feed: Feed): ListName[] {
+  return feed.dimensions.map((dimension) => listOf[dimension]);
+}
+
+/** Fetches a list (one request, more where the service pages it) and stores it. */
+export async function refreshList(
+  warehouse: Warehouse,
+  client: Client,
+  origin: Origin,
+  list: ListName,
+  signal: AbortSignal,
+): Promise<void> {
+  switch (list) {
+    case 'countries': {
+      const countries = await fetchCountries(client, signal);
+      await origin.check(client.servedBy);
+      return saveCountries(warehouse, countries);
+    }
+    case 'topics': {
+      const topics = await fetchTopics(client, signal);
+      await origin.check(client.servedBy);
+      return saveTopics(warehouse, topics);
+    }
+    default: {
+      const codes = await fetchCodes(client, list, signal);
+      await origin.check(client.servedBy);
+      return saveCodes(warehouse, list, codes);
+    }
+  }
+}
+
+/** The stored lookups; those of `lists` that are missing or older than a week are fetched anew first. */
+export async function freshLookups(
+  warehouse: Warehouse,
+  client: Client,
+  origin: Origin,
+  { lists, clock, signal }: { lists: readonly ListName[]; clock: () => Date; signal: AbortSignal },
+): Promise<StoredLookups> {
+  const stored = await readLookups(warehouse);
+  const stale = lists.filter((list) => {
+    const at = stored.refreshedAt[list];
+    return at === null || clock().getTime() - at.getTime() >= freshFor;
+  });
+  for (const list of stale) await refreshList(warehouse, client, origin, list, signal);
+  return stale.length === 0 ? stored : readLookups(warehouse);
+}
+
+/**
+ * What a job asks for, in terms of the warehouse.
+ * @throws JobFileError where it names a country, topic or ticker that the service does not list
+ */
+export function scopeOf(job: Job, days: DayRange, lookups: StoredLookups): WindowScope {
+  const series = resolveSeries(job, lookups);
+  return {
+    feed: job.feed,
+    countries: [...new Set(series.map(({ country }) => country))],
+    topics: [...new Set(series.map(({ topic }) => topic))],
+    tickers: [...new Set(series.map(({ ticker }) => ticker))],
+    matchType: job.matchType,
+    variants: job.variants,
+    from: days.from.toString(),
+    to: days.to.toString(),
+  };
+}
+
+/** A job made out in terms of the service and the warehouse, before anything of it is loaded. */
+export interface ResolvedRun {
+  readonly feed: Feed;
+  readonly reader: RecordReader;
+  readonly origin: Origin;
+  readonly clocks: Clocks;
+  readonly totals: LoadTotals;
+  /** The day that it is, in UTC, by the earliest of the clocks. */
+  readonly today: Temporal.PlainDate;
+  /** `undefined` if there is no day to ask for: the job's period has not begun, or is older than the history limit. */
+  readonly scope: WindowScope | undefined;
+  /** How a history limit shortens the period, if it does. */
+  readonly historyLimit: ShortenedPeriod | undefined;
+  /** Seconds since the run began. */
+  readonly seconds: () => number;
+  readonly nothingToDo: () => RunResult;
+}
+
+/** Settles what a job asks for, by the lookups, which are fetched where they are missing or old. */
+export async function resolveRun(context: RunContext): Promise<ResolvedRun> {
+  const { job, warehouse, client, clock, stop } = context;
+  const startedAt = performance.now();
+  const seconds = () => (performance.now() - startedAt) / 1000;
+  const feed = feedNamed(job.feed);
+  const reader = feed.reader(job.fields);
+  const origin = originOf(warehouse);
+  const lists = listsFor(feed);
+  const lookups = await freshLookups(warehouse, client, origin, { lists, clock, signal: stop });
+  const clocks = await clocksOf(context);
+  const today = Temporal.PlainDate.from(clocks.now().toISOString().slice(0, 10));
+  const { days, historyLimit } = plannedDays(job, today);
+  const scope = days && scopeOf(job, days, lookups);
+  const totals = countingTotals(client);
+  const nothingToDo = () => {
+    const nothing = nothingDone(totals, seconds());
+    return { ...nothing, ...endByClocks(nothing, clocks), historyLimit };
+  };
+  return { feed, reader, origin, clocks, totals, today, scope, historyLimit, seconds, nothingToDo };
+}
+
+/** How a job's windows read `end_date`, and who says so. */
+export interface ReadingInForce {
+  readonly reading: EndDateReading;
+  readonly by: 'job' | 'probe' | 'nobody';
+  /** What a probe has learned, where the job says otherwise. */
+  readonly contradicted: EndDateReading | null;
+}
+
+/**
+ * A job with what is in force: its own reading of `end_date` and history limit, else those that `gmsi doctor --probe` has learned
+ * for its feed. The one place where what is not known becomes something better, so that plans and runs cut the same windows.
+ */
+export async function withLearnedReading(
+  warehouse: Warehouse,
+  asked: Job,
+): Promise<{ readonly job: Job; readonly endDate: ReadingInForce }> {
+  const facts = await withWarehouseRetries(() => readLearnedFacts(warehouse, asked.feed));
+  const learnedAs = (name: string) => facts.find(({ fact }) => fact === name)?.value;
+  const job = { ...asked, historyLimit: asked.historyLimit ?? learnedLimit(learnedAs('history_limit')) };
+  const value = learnedAs('end_date');
+  const learned = value === 'inclusive' || value === 'exclusive' ? value : null;
+  const own = job.service.endDate;
+  if (own !== 'unknown') {
+    const contradicted = learned !== null && learned !== own ? learned : null;
+    return { job, endDate: { reading: own, by: 'job', contradicted } };
+  }
+  if (learned === null) return { job, endDate: { reading: own, by: 'nobody', contradicted: null } };
+  return {
+    job: { ...job, service: { ...job.service, endDate: learned } },
+    endDate: { reading: learned, by: 'probe', contradicted: null },
+  };
+}
+
+/**
+ * The day after the youngest one that a probe saw refused. Whether the limit moves on with the calendar, a probe cannot
+ * tell, and a day that stays loses nothing: at the worst, days are asked for that have become too old.
+ */
+function learnedLimit(value: unknown): HistoryLimit | undefined {
+  const { refused, answered } = (value ?? {}) as { refused?: unknown; answered?: unknown };
+  if (typeof refused !== 'string' || typeof answered !== 'string' || refused >= answered) return undefined;
+  return { reach: Temporal.PlainDate.from(refused).add({ days: 1 }), by: 'probe' };
+}
+
+/** The same for a run, which warns where its job contradicts what was learned. */
+export async function runWithLearnedReading<Context extends RunContext>(context: Context): Promise<Context> {
+  const { job, endDate } = await withLearnedReading(context.warehouse, context.job);
+  if (endDate.contradicted !== null) context.log.warn({ job: job.name }, contradiction(endDate));
+  return { ...context, job };
+}
+
+export function contradiction({ reading, contradicted }: ReadingInForce): string {
+  const loss = reading === 'inclusive' ? "each window's last day would be lost" : 'a day is loaded twice';
+  return `service.end_date is ${reading} in the job, but a probe has found it ${contradicted}; if the probe is right, ${loss}`;
+}
+
+/** Keeps made-up headlines and bought ones out of each other's warehouse. */
+export interface Origin {
+  /** @throws ConfigError where the warehouse was filled by the other one of service and sandbox */
+  check(servedBy: ServedBy | undefined): Promise<void>;
+}
+
+/** Days that a sandbox has covered would never be bought, so a warehouse belongs to whoever filled it first. */
+export function originOf(warehouse: Warehouse): Origin {
+  let checked: Promise<void> | undefined;
+  return {
+    check(servedBy) {
+      if (servedBy === undefined) return Promise.resolve();
+      checked ??= withWarehouseRetries(() => claimOrigin(warehouse, servedBy)).then((origin) => {
+        if (origin !== servedBy) throw mixedUp(origin);
+      });
+      return checked;
+    },
+  };
+}
+
+function mixedUp(origin: ServedBy): ConfigError {
+  return origin === 'sandbox'
+    ? new ConfigError(
+        'This warehouse holds headlines that a sandbox made up; bought ones must not be mixed in.',
+        {
+          hint: 'Set DATABASE_URL to an empty database, or GMSI_HOME to an empty folder.',
+        },
+      )
+    : new ConfigError('This warehouse holds bought headlines; a sandbox must not mix made-up ones in.', {
+        hint: 'Give the sandbox a warehouse of its own: another DATABASE_URL, or another GMSI_HOME.',
+      });
+}

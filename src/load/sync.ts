@@ -1,0 +1,116 @@
+import type { Job } from '../config/job.ts';
+import { planCutOff, planDueSync, type SyncPlan } from '../plan/plan-sync.ts';
+import { claimSync } from '../warehouse/tables/jobs.ts';
+import { isSyncedByWorkers } from '../warehouse/tables/runs.ts';
+import { countByState, countOpen } from '../warehouse/tables/windows.ts';
+import { endByClocks } from './clocks.ts';
+import { drainAll, graver, type LoadEnd } from './drain-all.ts';
+import {
+  countingTotals,
+  nothingDone,
+  type OpenLoad,
+  openLoad,
+  type RunContext,
+  type RunResult,
+} from './load.ts';
+import { type LiveRead, readLive } from './read-live.ts';
+import { resolveRun, runWithLearnedReading } from './resolve-run.ts';
+import { withWarehouseRetries } from './retries.ts';
+
+export interface SyncResult extends RunResult {
+  /** True where another sync of the job is under way, and this one left it to that. */
+  readonly isElsewhere: boolean;
+  readonly live: Omit<LiveRead, 'cutOff' | 'end'> & { readonly cutOff: number };
+  /** What the job's cadence left out. */
+  readonly cadence: Pick<SyncPlan, 'leftOut' | 'requestsSaved'> & {
+    /** Days before today that it drained again of every series. */
+    readonly recheckDays: number;
+  };
+}
+
+const noLive = { series: 0, records: 0, failed: 0, cutOff: 0 };
+
+/**
+ * Brings a job's series up to date: drains the lookback days again and every day since the coverage's end from the
+ * historical feed, then reads the live feed. A live answer that may be cut off has its days drained once more. Two
+ * syncs of one job are harmless: the second says so and leaves it to the first.
+ * @throws what makes it impossible to begin: a job that cannot be resolved, a key that is refused
+ */
+export async function sync(given: RunContext): Promise<SyncResult> {
+  const context = await runWithLearnedReading(given);
+  const { job, warehouse } = context;
+  await using claim = await claimSync(warehouse, nameOfSync(job));
+  const isElsewhere = !claim.isOurs || (await isSyncedByWorkers(warehouse, job.name, context.leaseSeconds));
+  if (isElsewhere)
+    return {
+      ...nothingDone(countingTotals(context.client), 0),
+      isElsewhere: true,
+      live: noLive,
+      cadence: allPolled(job),
+    };
+  const run = await resolveRun(context);
+  const nothing = () => ({
+    ...run.nothingToDo(),
+    isElsewhere: false,
+    live: noLive,
+    cadence: allPolled(job),
+  });
+  if (!run.scope) return nothing();
+
+  const { totals } = run;
+  const plan = await planDueSync(context, run, run.scope);
+  if (!plan) return nothing();
+
+  const { scope, live } = plan;
+  const nobody = { loadId: 0, leaseSeconds: context.leaseSeconds };
+  const open = await withWarehouseRetries(() => countOpen(warehouse, scope, nobody));
+  const opened = await openLoad(context, {
+    command: 'sync',
+    ...run,
+    scope,
+    unsettledFrom: plan.unsettledFrom,
+  });
+  const all = open.free + open.held + live.length;
+  let answered = 0;
+  const done = () => Math.min(all, totals.windows_drained + totals.windows_failed + answered);
+  context.onStart?.(() => ({ totals, done: done(), all }));
+
+  let end: LoadEnd = { outcome: 'failed', error: undefined };
+  let read: LiveRead | undefined;
+  try {
+    end = await drainAll(opened.load, context.leaseSeconds, opened.end);
+    if (live.length > 0 && mayGoOn(end, opened)) {
+      read = await readLive(opened.load, live, () => answered++);
+      end = graver(end, read.end);
+      if (read.cutOff.length > 0 && mayGoOn(end, opened)) {
+        await planCutOff(opened.load, read.cutOff);
+        end = graver(end, await drainAll(opened.load, context.leaseSeconds, opened.end));
+      }
+    }
+  } finally {
+    end = endByClocks(end, run.clocks);
+    await opened.close(end);
+  }
+  const windows = await withWarehouseRetries(() => countByState(warehouse, scope));
+  const { cutOff = [], end: _, ...counts } = read ?? { ...noLive, cutOff: [], end };
+  return {
+    ...{ ...end, loadId: opened.load.loadId, totals, windows, scope, seconds: run.seconds() },
+    historyLimit: run.historyLimit,
+    ...{ isElsewhere: false, live: { ...counts, cutOff: cutOff.length } },
+    cadence: { leftOut: plan.leftOut, requestsSaved: plan.requestsSaved, recheckDays: plan.recheckDays },
+  };
+}
+
+/** The same for the same job only: two files of one name may ask for different things. */
+export function nameOfSync({ feed, name, selections, matchType, variants, startDate }: Job): string {
+  return JSON.stringify([feed, name, selections, matchType, variants, startDate.toString()]);
+}
+
+function allPolled({ lookbackDays }: Job): SyncResult['cadence'] {
+  return { leftOut: 0, requestsSaved: 0, recheckDays: lookbackDays };
+}
+
+/** Some windows may have failed; what stops the whole load is another matter. */
+function mayGoOn({ outcome }: LoadEnd, { load }: OpenLoad): boolean {
+  return (outcome === 'done' || outcome === 'incomplete') && !load.stop.aborted;
+}

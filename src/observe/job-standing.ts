@@ -1,0 +1,130 @@
+import { Temporal } from 'temporal-polyfill';
+import type { Job } from '../config/job.ts';
+import { JobFileError } from '../config/problems.ts';
+import { feedNamed } from '../feeds/catalog.ts';
+import { listsFor, scopeOf, withLearnedReading } from '../load/resolve-run.ts';
+import { type DayRange, settledBefore, wantedDays } from '../plan/days.ts';
+import { requestsOfSyncs, scheduledRequests } from '../plan/forecast-schedule.ts';
+import { keyFingerprint, monthOf, startOfNextMonth } from '../rate/budget.ts';
+import type { Secret } from '../secret.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
+import { usedRequests } from '../warehouse/tables/requests.ts';
+import type { WindowScope } from '../warehouse/tables/scope.ts';
+import { newestCoveredDay } from '../warehouse/tables/status.ts';
+
+/** How a job stands, as far as the warehouse knows. */
+export interface JobStanding {
+  readonly job: Job;
+  /** `undefined` where its series are not known: before anything was loaded, or where it names what there is not. */
+  readonly scope: WindowScope | undefined;
+  readonly newestCovered: string | null;
+  readonly lagSeconds: number;
+  /** `undefined` without a key. */
+  readonly budget: BudgetOutlook | undefined;
+}
+
+/** Reads how jobs stand; all of them have the same key. */
+export type ReadStandings = (jobs: readonly Job[]) => Promise<JobStanding[]>;
+
+/** What a schedule costs is reckoned anew after this many milliseconds; it takes a while, and hardly changes. */
+const costKeepsFor = 3_600_000;
+
+export function standingsReader(
+  warehouse: Warehouse,
+  { apiKey, clock }: { apiKey: Secret | undefined; clock: () => Date },
+): ReadStandings {
+  const costs = new Map<string, { readonly at: number; readonly perDay: number }>();
+
+  async function requestsPerDay(job: Job, scope: WindowScope | undefined, today: Temporal.PlainDate) {
+    const now = clock();
+    const kept = costs.get(job.name);
+    if (kept && Math.abs(now.getTime() - kept.at) < costKeepsFor) return kept.perDay;
+    if (!scope) return 0;
+    const { job: asRead } = await withLearnedReading(warehouse, job);
+    const unsettledFrom = settledBefore(today, job.lookbackDays).toString();
+    const cost = await scheduledRequests(warehouse, asRead, scope, { now, unsettledFrom });
+    const perDay = cost ? (requestsOfSyncs(job, cost) + cost.backfillRequests) / cost.days : 0;
+    costs.set(job.name, { at: now.getTime(), perDay });
+    return perDay;
+  }
+
+  return async (jobs) => {
+    const now = clock();
+    const today = Temporal.PlainDate.from(now.toISOString().slice(0, 10));
+    const lookups = await readLookups(warehouse);
+    const used = apiKey && (await usedRequests(warehouse, keyFingerprint(apiKey), monthOf(now)));
+    let perDay = 0;
+    const coverages: Omit<JobStanding, 'budget'>[] = [];
+    for (const job of jobs) {
+      // Job files with a start in the future are refused, so a period always has a day.
+      const period = wantedDays(job, today)!;
+      const scope = knownScope(job, period, lookups);
+      const newestCovered = scope ? await newestCoveredDay(warehouse, scope) : null;
+      perDay += await requestsPerDay(job, scope, today);
+      coverages.push({ job, scope, newestCovered, lagSeconds: lagSeconds(newestCovered, period, now) });
+    }
+    return coverages.map((coverage) => {
+      const limit = coverage.job.budget.requestsPerMonth;
+      return {
+        ...coverage,
+        budget: used === undefined ? undefined : budgetOutlook(used, limit, perDay, now),
+      };
+    });
+  };
+}
+
+function knownScope(job: Job, period: DayRange, lookups: StoredLookups): WindowScope | undefined {
+  if (listsFor(feedNamed(job.feed)).some((list) => lookups.refreshedAt[list] === null)) return undefined;
+  try {
+    return scopeOf(job, period, lookups);
+  } catch (error) {
+    // Its runs say so; the other jobs are watched all the same.
+    if (error instanceof JobFileError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * How long ago, in seconds, the newest covered day ended, of the series that is furthest behind. Where nothing is
+ * covered it counts from the job's first day; where the job's last day is over, up to its end, so that a job that has
+ * loaded all of its period is never late.
+ * @param newestCovered the day (UTC), within the period, up to which each series is covered; `null` where one has none
+ */
+export function lagSeconds(newestCovered: string | null, period: DayRange, now: Date): number {
+  const covered = newestCovered === null ? startOf(period.from.toString()) : endOf(newestCovered);
+  const until = Math.min(now.getTime(), endOf(period.to.toString()));
+  return Math.max(0, until - covered) / 1000;
+}
+
+function startOf(day: string): number {
+  return Date.parse(`${day}T00:00:00Z`);
+}
+
+function endOf(day: string): number {
+  return startOf(day) + 24 * 3600 * 1000;
+}
+
+/** What will become of a job's budget by the end of the calendar month (UTC). */
+export interface BudgetOutlook {
+  /** Requests booked this month with the key, by everybody. */
+  readonly used: number;
+  /** Requests that the month's total may come to, as the job says. */
+  readonly limit: number;
+  /** What the total comes to by the end of the month: what is used, and what the schedules still take at the least. */
+  readonly projected: number;
+  /** When the limit is reached; `null` where the month ends before. */
+  readonly spentBy: Date | null;
+}
+
+const day = 24 * 3600 * 1000;
+
+/** @param perDay requests that the schedules of all jobs with the key take a day, at the least */
+export function budgetOutlook(used: number, limit: number, perDay: number, now: Date): BudgetOutlook {
+  const daysLeft = (startOfNextMonth(now).getTime() - now.getTime()) / day;
+  const projected = Math.round(used + perDay * daysLeft);
+  const left = Math.max(0, limit - used);
+  const isSpent = left === 0 || projected > limit;
+  const spentBy = isSpent ? new Date(now.getTime() + (left === 0 ? 0 : (left / perDay) * day)) : null;
+  return { used, limit, projected, spentBy };
+}

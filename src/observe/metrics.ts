@@ -1,0 +1,113 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { catalog } from '../feeds/catalog.ts';
+import { type LoadEvent, stages } from '../load/load.ts';
+import { version } from '../package.ts';
+import type { ClientEvent } from '../service/client.ts';
+import { requestOutcomes } from '../service/errors.ts';
+import type { WorkerEvent } from '../worker/context.ts';
+
+/** Counts what happens in this process. */
+export interface ProcessMetrics {
+  readonly registry: Registry;
+  onClientEvent(event: ClientEvent): void;
+  onLoadEvent(event: LoadEvent): void;
+  /** For the events of `gmsi work`, those of its loads among them. */
+  onWorkerEvent(event: WorkerEvent): void;
+}
+
+const recordOutcomes = ['inserted', 'changed', 'unchanged', 'retracted', 'rejected'] as const;
+
+/** From a page that is mapped in a millisecond to a fetch that waits its turn for minutes; in seconds. */
+const buckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
+
+/** A registry of its own, with what this process does; each count begins at nought, so that rates see its first rise. */
+export function createMetrics(): ProcessMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+
+  const requests = new Counter({
+    name: 'gmsi_requests_total',
+    help: 'Requests sent to the service by this process, each try of one counted, by what came of them. ok: a good answer; malformed: a good status with a body that is not what was asked for; network: no answer; aborted: given up on shutting down.',
+    labelNames: ['feed', 'outcome'] as const,
+    registers,
+  });
+  const records = new Counter({
+    name: 'gmsi_records_total',
+    help: 'Records committed by this process, by what became of them: inserted (a new row), changed (a new version of one), unchanged (in already), rejected (unreadable, kept aside); and retracted: rows that the service no longer returns.',
+    labelNames: ['feed', 'outcome'] as const,
+    registers,
+  });
+  const stageSeconds = new Histogram({
+    name: 'gmsi_stage_duration_seconds',
+    help: 'Time that a page, or live answer, takes at each stage: fetch (waiting for the rate limit and between tries included), map (records to rows), commit (its transaction).',
+    labelNames: ['stage'] as const,
+    buckets,
+    registers,
+  });
+  const tasks = new Counter({
+    name: 'gmsi_tasks_total',
+    help: 'Tasks of gmsi work that this process has done: finished, failed (and tried again later), given up (tried too often).',
+    labelNames: ['task', 'outcome'] as const,
+    registers,
+  });
+  const build = new Gauge({
+    name: 'gmsi_build_info',
+    help: 'Always 1; the label says which version of the program this is.',
+    labelNames: ['version'] as const,
+    registers,
+  });
+
+  build.set({ version }, 1);
+  for (const feed of catalog.keys()) for (const outcome of recordOutcomes) records.inc({ feed, outcome }, 0);
+  for (const feed of [...catalog.keys(), lookups])
+    for (const outcome of requestOutcomes) requests.inc({ feed, outcome }, 0);
+  for (const stage of stages) stageSeconds.zero({ stage });
+
+  function onLoadEvent(event: LoadEvent): void {
+    if (event.type === 'stage') {
+      stageSeconds.observe({ stage: event.stage }, event.seconds);
+      return;
+    }
+    const { inserted, changed, retracted, rejected, records: all } = event.counts;
+    // A record that a page holds twice is rejected, or written, once.
+    const unchanged = Math.max(0, all - inserted - changed - rejected);
+    for (const [outcome, many] of Object.entries({ inserted, changed, unchanged, retracted, rejected }))
+      records.inc({ feed: event.feed, outcome }, many);
+  }
+
+  return {
+    registry,
+    onClientEvent(event) {
+      if (event.type !== 'request') return;
+      requests.inc({ feed: feedOfPath(event.path), outcome: event.outcome });
+    },
+    onLoadEvent,
+    onWorkerEvent(event) {
+      const { type } = event;
+      if (type === 'load event') onLoadEvent(event.event);
+      else if (type === 'task finished') tasks.inc({ task: event.task, outcome: 'finished' });
+      else if (type === 'task failed')
+        tasks.inc({ task: event.task, outcome: event.isLast ? 'given up' : 'failed' });
+    },
+  };
+}
+
+const anySeries = { country: '*', topic: '', ticker: '*', matchType: '', variant: '' };
+
+/** Where each feed and its live twin begin; what a path is asked for by stands at its end. */
+const beginnings = [...catalog.values()].flatMap((feed) =>
+  [feed, feed.live].flatMap((one) => (one ? [[one.path(anySeries).replace(/\*$/, ''), feed.name]] : [])),
+) as [beginning: string, feed: string][];
+
+/** What `feed` is of a request that belongs to none: countries, topics, tickers and other lists. */
+export const lookups = 'lookups';
+
+/**
+ * The feed that a request is for.
+ * @param path as sent, without its query
+ */
+export function feedOfPath(path: string): string {
+  const below = path.replace(/^.*?\/v1(?=\/)/, '');
+  return beginnings.find(([beginning]) => below.startsWith(beginning))?.[1] ?? lookups;
+}

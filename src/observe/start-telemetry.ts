@@ -1,0 +1,91 @@
+import type { Config } from '../config/environment.ts';
+import type { Job } from '../config/job.ts';
+import type { Log } from '../log.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { checkAlerts, watchKey } from './alerts.ts';
+import { standingsReader } from './job-standing.ts';
+import { createMetrics, type ProcessMetrics } from './metrics.ts';
+import { readinessReader, serveTelemetry } from './server.ts';
+import { createWarehouseGauges } from './warehouse-gauges.ts';
+
+export interface TelemetryOptions {
+  readonly config: Pick<Config, 'apiKey' | 'alertWebhook' | 'metrics' | 'leaseSeconds'>;
+  readonly warehouse: Warehouse;
+  readonly log: Log;
+  readonly clock: () => Date;
+  /** The jobs that are run here or by other workers, as of now. */
+  readonly jobs: () => Promise<readonly Job[]>;
+  /** Aborted once the program shuts down: from then on it is not ready. */
+  readonly stop: AbortSignal;
+  /** Milliseconds between two looks for what is to be told. */
+  readonly checkEvery?: number;
+}
+
+/** Lets a process that runs for long be watched. */
+export interface Telemetry extends AsyncDisposable, Omit<ProcessMetrics, 'registry'> {
+  /** Below it are `/metrics`, `/healthz` and `/readyz`. */
+  readonly url: string;
+  /** Looks for what is to be told now, instead of within the minute. */
+  checkAlerts(): Promise<void>;
+}
+
+/**
+ * Serves metrics and health, and posts alerts, until disposed of. Close it after the work and before the warehouse.
+ * @throws ConfigError where the port is taken
+ */
+export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
+  const { config, warehouse, log, jobs, stop, checkEvery = 60_000 } = options;
+  const { registry, ...observers } = createMetrics();
+  const key = watchKey();
+  const readStandings = standingsReader(warehouse, { apiKey: config.apiKey, clock: options.clock });
+  const { leaseSeconds } = config;
+  const gauges = createWarehouseGauges(registry, { warehouse, readStandings, jobs, leaseSeconds, log });
+  const server = await serveTelemetry(config.metrics, {
+    contentType: registry.contentType,
+    async metrics() {
+      await gauges.refresh();
+      return registry.metrics();
+    },
+    readiness: readinessReader(warehouse, stop),
+  });
+  log.info({ url: server.url }, 'serving /metrics, /healthz and /readyz');
+
+  const closing = new AbortController();
+  let checking: Promise<void> | undefined;
+  async function check(): Promise<void> {
+    const { alertWebhook: webhook } = config;
+    const { standing } = key;
+    await checkAlerts(await jobs(), {
+      ...{ warehouse, readStandings, webhook, key: standing, log, signal: closing.signal },
+    });
+  }
+  const checkOnce = () => {
+    checking ??= check()
+      .catch((error: Error) => log.warn({ why: error.message }, 'alerts could not be looked for'))
+      .finally(() => {
+        checking = undefined;
+      });
+    return checking;
+  };
+  const timer = setInterval(checkOnce, checkEvery);
+
+  return {
+    url: server.url,
+    ...observers,
+    onClientEvent(event) {
+      key.onClientEvent(event);
+      observers.onClientEvent(event);
+    },
+    checkAlerts: checkOnce,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      if (key.standing?.refusedWith) {
+        // This ends the process: nobody else may ever tell of it. A check that began before knows nothing of it.
+        await checking;
+        await checkOnce();
+      }
+      closing.abort();
+      await Promise.all([checking, server[Symbol.asyncDispose]()]);
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { context, DiagLogLevel, diag, trace } from '@opentelemetry/api';
+import type { Log } from '../log.ts';
+import { version } from '../package.ts';
+
+/** How long the last spans may take on their way, in milliseconds: a collector that is gone must not hold the end up. */
+const farewell = 5_000;
+
+/**
+ * Exports spans by OTLP over HTTP, as the OTEL_* variables say, which the SDK reads itself; until disposed of, which
+ * sends what is left. The SDK is loaded only where `isOn`, since that takes longer than a command such as status.
+ */
+export async function startTracing({ isOn, log }: { isOn: boolean; log: Log }): Promise<AsyncDisposable> {
+  if (!isOn) return { [Symbol.asyncDispose]: async () => {} };
+  const [{ BatchSpanProcessor, NodeTracerProvider }, { OTLPTraceExporter }, resources] = await Promise.all([
+    import('@opentelemetry/sdk-trace-node'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/resources'),
+  ]);
+  tellTroubles(log);
+  const ours = resources.resourceFromAttributes({ 'service.name': 'gmsi', 'service.version': version });
+  const named = resources.detectResources({ detectors: [resources.envDetector] });
+  const provider = new NodeTracerProvider({
+    resource: ours.merge(named),
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+  });
+  provider.register();
+  return {
+    async [Symbol.asyncDispose]() {
+      await inTime(provider.shutdown(), farewell).catch((error: Error) => diag.warn(error.message));
+      trace.disable();
+      context.disable();
+      diag.disable();
+    },
+  };
+}
+
+/** The SDK says with each batch that a collector is away; once is enough. */
+function tellTroubles(log: Log): void {
+  let isTold = false;
+  const tell = (message: string, ...more: unknown[]) => {
+    log[isTold ? 'debug' : 'warn']({ why: [message, ...more].join(' ') }, 'traces cannot be exported');
+    isTold = true;
+  };
+  const ignore = () => {};
+  const logger = { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore };
+  diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+}
+
+/** What `work` comes to; an error where that takes too long for whoever waits for it. The work itself goes on. */
+export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds);
+  });
+  try {
+    return await Promise.race([work, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

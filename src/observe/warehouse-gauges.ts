@@ -1,0 +1,126 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { Job } from '../config/job.ts';
+import type { Log } from '../log.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { unlessQueueIsMissing } from '../warehouse/tables/queue.ts';
+import { queueDepth, windowCounts, workersAlive } from '../warehouse/tables/status.ts';
+import type { ReadStandings } from './job-standing.ts';
+import { inTime } from './tracing.ts';
+
+/** What all processes of a warehouse have in common, read from it when it is asked for. */
+export interface WarehouseGauges {
+  /** Brings the gauges up to date; where the warehouse is away, only `gmsi_warehouse_up` is left, at 0. */
+  refresh(): Promise<void>;
+}
+
+/** Scrapes within this many milliseconds share one reading. */
+const keepsFor = 10_000;
+
+/** Prometheus waits 10 seconds, unless told otherwise; in milliseconds. */
+const patience = 8_000;
+
+export function createWarehouseGauges(
+  registry: Registry,
+  {
+    warehouse,
+    readStandings,
+    jobs,
+    leaseSeconds,
+    log,
+  }: {
+    readonly warehouse: Warehouse;
+    readonly readStandings: ReadStandings;
+    readonly jobs: () => Promise<readonly Job[]>;
+    readonly leaseSeconds: number;
+    readonly log: Log;
+  },
+): WarehouseGauges {
+  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Gauge<Label>({ name, help, labelNames, registers: [registry] });
+
+  const up = gauge(
+    'gmsi_warehouse_up',
+    '1 where the warehouse answers; else 0, and what it knows is left out.',
+  );
+  const windows = gauge('gmsi_windows', 'Windows in the warehouse.', 'feed', 'state');
+  // The label is not `job`, which is Prometheus' own for what it scrapes.
+  const lag = gauge(
+    'gmsi_job_lag_seconds',
+    "Now less the end (24:00 UTC) of the newest covered day, of the series of the job that is furthest behind. From the job's start_date where a series has no covered day; up to its end_date at the most. Days within lookback are never covered: a job that is up to date lags by lookback to lookback + 1 days and the time of its next run.",
+    'job_name',
+  );
+  const maxLag = gauge(
+    'gmsi_job_max_lag_seconds',
+    'alerts.max_lag of the job file, where it has one.',
+    'job_name',
+  );
+  const budgetLeft = gauge(
+    'gmsi_job_budget_left_requests',
+    'budget.requests_per_month of the job less all requests booked with the key this calendar month (UTC).',
+    'job_name',
+  );
+  const budgetProjected = gauge(
+    'gmsi_job_budget_projected_left_requests',
+    'The same, less what the schedules of all jobs still take this month at the least. Below 0, the budget will not last.',
+    'job_name',
+  );
+  const queue = gauge(
+    'gmsi_queue_tasks',
+    'Tasks in the queue of gmsi work: ready, scheduled (for later), running, given up (tried too often).',
+    'task',
+    'state',
+  );
+  const workers = gauge('gmsi_workers', 'Processes of gmsi work with a sign of life within the lease.');
+
+  function forget(): void {
+    for (const one of [windows, lag, maxLag, budgetLeft, budgetProjected, queue]) one.reset();
+    workers.remove();
+  }
+
+  async function read() {
+    return {
+      windows: await windowCounts(warehouse),
+      standings: await readStandings(await jobs()),
+      queue: (await unlessQueueIsMissing(() => queueDepth(warehouse))) ?? [],
+      workers: await workersAlive(warehouse, leaseSeconds),
+    };
+  }
+
+  function set(found: Awaited<ReturnType<typeof read>>): void {
+    forget();
+    for (const { feed, state, windows: many } of found.windows) windows.set({ feed, state }, many);
+    for (const { job, lagSeconds, budget } of found.standings) {
+      const label = { job_name: job.name };
+      const { maxLagDays } = job.alerts;
+      lag.set(label, lagSeconds);
+      if (maxLagDays !== undefined) maxLag.set(label, maxLagDays * 24 * 3600);
+      if (!budget) continue;
+      budgetLeft.set(label, budget.limit - budget.used);
+      budgetProjected.set(label, budget.limit - budget.projected);
+    }
+    for (const { task, state, tasks } of found.queue) queue.set({ task, state }, tasks);
+    workers.set(found.workers);
+  }
+
+  let readAt = Number.NEGATIVE_INFINITY;
+  let reading: ReturnType<typeof read> | undefined;
+
+  return {
+    async refresh() {
+      if (performance.now() - readAt < keepsFor) return;
+      // One that takes longer than a scrape waits is shared with the next, so that they do not pile up.
+      reading ??= read().finally(() => {
+        reading = undefined;
+      });
+      try {
+        set(await inTime(reading, patience));
+        up.set(1);
+        readAt = performance.now();
+      } catch (error) {
+        log.warn({ why: (error as Error).message }, 'the warehouse could not be read for metrics');
+        forget();
+        up.set(0);
+      }
+    },
+  };
+}

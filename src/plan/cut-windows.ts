@@ -1,0 +1,82 @@
+import { Temporal } from 'temporal-polyfill';
+import type { EndDateReading, Job } from '../config/job.ts';
+import { type DayRange, daysIn } from './days.ts';
+
+/** The longest range that the service takes, in days (service-document 4.1, rule 3). */
+export const longestRequestDays = 90;
+
+/** A range as sent to the service; what `endDate` means depends on the service's reading of it. */
+export interface RequestRange {
+  readonly startDate: Temporal.PlainDate;
+  readonly endDate: Temporal.PlainDate;
+}
+
+/**
+ * The dates to send so that the service returns every day of the window.
+ * Under `unknown` the day after the window is named too: were the window's own last day named, and `end_date`
+ * exclusive, that day would be lost. At worst (`end_date` inclusive) one day's records come twice and are upserted.
+ */
+export function requestRange(window: DayRange, reading: EndDateReading): RequestRange {
+  const endDate = reading === 'inclusive' ? window.to : window.to.add({ days: 1 });
+  return { startDate: window.from, endDate };
+}
+
+/**
+ * The most days that one window may cover, so that its request is within `longestRequestDays` whichever way the
+ * service counts: under `unknown` the extra day that `requestRange` names takes one of them.
+ */
+export function longestWindowDays(stepDays: number, reading: EndDateReading): number {
+  const longest = reading === 'unknown' ? longestRequestDays - 1 : longestRequestDays;
+  return Math.min(stepDays, longest);
+}
+
+export interface WindowShape {
+  /** The longest window that the job wants, in days; a whole number of at least 1. */
+  readonly stepDays: number;
+  readonly endDate: EndDateReading;
+  readonly order: Job['order'];
+}
+
+/**
+ * Cuts missing days into as few windows as there can be, in the order in which they are to be drained.
+ * `missing` are ranges that neither overlap nor touch, in any order, as a Postgres multirange holds them. The windows
+ * cover exactly these days, each day once: a gap between two ranges is covered already and is never asked for.
+ * Each range is cut from the end that is drained first, so that the short window is the last of its range.
+ */
+export function cutWindows(
+  missing: readonly DayRange[],
+  { stepDays, endDate, order }: WindowShape,
+): DayRange[] {
+  const longest = longestWindowDays(stepDays, endDate);
+  const oldestFirst = missing.toSorted((a, b) => Temporal.PlainDate.compare(a.from, b.from));
+  return order === 'oldest-first'
+    ? oldestFirst.flatMap((range) => cutFromStart(range, longest))
+    : oldestFirst.reverse().flatMap((range) => cutFromEnd(range, longest));
+}
+
+function cutFromStart(range: DayRange, longest: number): DayRange[] {
+  return offsets(range, longest).map((offset) => {
+    const from = range.from.add({ days: offset });
+    return { from, to: earlier(from.add({ days: longest - 1 }), range.to) };
+  });
+}
+
+function cutFromEnd(range: DayRange, longest: number): DayRange[] {
+  return offsets(range, longest).map((offset) => {
+    const to = range.to.subtract({ days: offset });
+    return { from: later(to.subtract({ days: longest - 1 }), range.from), to };
+  });
+}
+
+/** How far from the range's first end each window begins, in days. */
+function offsets(range: DayRange, longest: number): number[] {
+  return Array.from({ length: Math.ceil(daysIn(range) / longest) }, (_, index) => index * longest);
+}
+
+function earlier(a: Temporal.PlainDate, b: Temporal.PlainDate): Temporal.PlainDate {
+  return Temporal.PlainDate.compare(a, b) <= 0 ? a : b;
+}
+
+function later(a: Temporal.PlainDate, b: Temporal.PlainDate): Temporal.PlainDate {
+  return Temporal.PlainDate.compare(a, b) >= 0 ? a : b;
+}

@@ -1,0 +1,84 @@
+import { Temporal } from 'temporal-polyfill';
+import type { HistoryLimit, Job } from '../config/job.ts';
+
+/** Days in a row, in UTC, `from` and `to` both included; `from` is never after `to`. */
+export interface DayRange {
+  readonly from: Temporal.PlainDate;
+  readonly to: Temporal.PlainDate;
+}
+
+/** How many days a range holds; at least one. */
+export function daysIn({ from, to }: DayRange): number {
+  return from.until(to, { largestUnit: 'day' }).days + 1;
+}
+
+/** The range from one `YYYY-MM-DD` to another, as the warehouse writes days. */
+export function dayRange(from: string, to: string): DayRange {
+  return { from: Temporal.PlainDate.from(from), to: Temporal.PlainDate.from(to) };
+}
+
+/**
+ * The days that a job asks for as of `today` (UTC), today itself included where the job reaches so far.
+ * Days to come are left out; `undefined` where the job's first day is still to come.
+ */
+export function wantedDays(
+  job: Pick<Job, 'startDate' | 'endDate'>,
+  today: Temporal.PlainDate,
+): DayRange | undefined {
+  const { startDate: from, endDate } = job;
+  const to = endDate === 'today' || isBefore(today, endDate) ? today : endDate;
+  return isBefore(to, from) ? undefined : { from, to };
+}
+
+/** How a history limit shortens the period of a job. */
+export interface ShortenedPeriod {
+  /** The first day that is asked for, as `2020-01-01`. */
+  readonly firstDay: string;
+  readonly by: HistoryLimit['by'];
+  /** How many days of the period lie before it. */
+  readonly days: number;
+}
+
+/**
+ * The days that a job asks the service for as of `today` (UTC): those that it wants, from its history limit on.
+ * @returns no days if there are none to ask for; no history limit if it shortens nothing
+ */
+export function plannedDays(
+  job: Pick<Job, 'startDate' | 'endDate' | 'historyLimit'>,
+  today: Temporal.PlainDate,
+): { readonly days: DayRange | undefined; readonly historyLimit: ShortenedPeriod | undefined } {
+  const wanted = wantedDays(job, today);
+  if (!wanted || !job.historyLimit) return { days: wanted, historyLimit: undefined };
+  const { reach, by } = job.historyLimit;
+  const from = firstDayOf(reach, today);
+  if (!isBefore(wanted.from, from)) return { days: wanted, historyLimit: undefined };
+  const isOver = isBefore(wanted.to, from);
+  const before = isOver ? wanted.to : from.subtract({ days: 1 });
+  return {
+    days: isOver ? undefined : { from, to: wanted.to },
+    historyLimit: { firstDay: from.toString(), by, days: daysIn({ from: wanted.from, to: before }) },
+  };
+}
+
+/** The first day within a history limit. */
+function firstDayOf(reach: HistoryLimit['reach'], today: Temporal.PlainDate): Temporal.PlainDate {
+  return reach instanceof Temporal.PlainDate ? reach : today.subtract(reach);
+}
+
+/**
+ * The first day that does not count as covered once it has been drained; every day before it does.
+ * Today is not over, and the `lookbackDays` days before it may still change, so they are fetched again next time.
+ */
+export function settledBefore(today: Temporal.PlainDate, lookbackDays: number): Temporal.PlainDate {
+  return today.subtract({ days: lookbackDays });
+}
+
+/** The same day, `YYYY-MM-DD`, at an instant. */
+export function settledAt(instant: Date, lookbackDays: number): string {
+  const today = Temporal.PlainDate.from(instant.toISOString().slice(0, 10));
+  return settledBefore(today, lookbackDays).toString();
+}
+
+function isBefore(a: Temporal.PlainDate, b: Temporal.PlainDate): boolean {
+  return Temporal.PlainDate.compare(a, b) < 0;
+}

@@ -1,0 +1,145 @@
+import type { Job } from '../config/job.ts';
+import { feedNamed } from '../feeds/catalog.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { readHabits, type SeriesHabit } from '../warehouse/tables/cadence.ts';
+import { seriesIn, type WindowScope } from '../warehouse/tables/scope.ts';
+import { pollInterval } from './cadence.ts';
+import { costOfSchedule, pollCost, type Scheduled } from './schedule-cost.ts';
+
+/** What a job's schedule costs in 30 days, in requests at the least. */
+export interface ScheduledRequests {
+  readonly days: number;
+  readonly syncs: number;
+  readonly backfills: number;
+  /** With every series polled at every sync. */
+  readonly syncRequests: number;
+  readonly backfillRequests: number;
+  /** What the syncs cost with an adaptive cadence, by how quiet the series are now; `null` before any poll. */
+  readonly adaptiveSyncRequests: number | null;
+}
+
+export interface ScheduleForecast extends ScheduledRequests {
+  /** What would cost less, the dearest first. */
+  readonly choices: readonly Choice[];
+}
+
+/** A change of a job, and what its schedule costs then. */
+export interface Choice {
+  readonly change: string;
+  readonly requests: number;
+  readonly saves: number;
+}
+
+const days = 30;
+
+/** A moment as planning sees it; days before `unsettledFrom` no longer change. */
+interface Moment {
+  readonly now: Date;
+  readonly unsettledFrom: string;
+}
+
+/**
+ * What a job's schedule costs, once all that is settled is covered; `undefined` where it has none, or no days to come.
+ * Stepping through 30 days of a cron expression takes tens of milliseconds.
+ */
+export async function scheduledRequests(
+  warehouse: Warehouse,
+  job: Job,
+  scope: WindowScope,
+  { now, unsettledFrom }: Moment,
+): Promise<ScheduledRequests | undefined> {
+  const { schedule } = job;
+  if (!schedule || job.endDate !== 'today') return undefined;
+  const scheduled = { ...job, schedule };
+  const hasLive = feedNamed(job.feed).live !== undefined;
+  const series = seriesIn(scope);
+  const { syncs, backfills, ...cost } = costOfSchedule(scheduled, { series, hasLive }, { from: now, days });
+  const habits = await readHabits(warehouse, scope, unsettledFrom);
+  const asPolled = { syncs: syncs.all, all: cost.syncRequests, hasLive };
+  const adaptiveSyncRequests = adaptiveRequests(scheduled, habits, asPolled);
+  return { days, syncs: syncs.all, backfills: backfills.all, ...cost, adaptiveSyncRequests };
+}
+
+/** The requests that a job's syncs take: all that its schedule would, or what its cadence leaves of them. */
+export function requestsOfSyncs(
+  { cadence }: Pick<Job, 'cadence'>,
+  { syncRequests, adaptiveSyncRequests }: ScheduledRequests,
+): number {
+  return cadence.adaptive && adaptiveSyncRequests !== null ? adaptiveSyncRequests : syncRequests;
+}
+
+/** Forecasts a job's schedule, once all that is settled is covered; `undefined` where it has none, or no days to come. */
+export async function forecastSchedule(
+  warehouse: Warehouse,
+  job: Job,
+  scope: WindowScope,
+  moment: Moment,
+): Promise<ScheduleForecast | undefined> {
+  const cost = await scheduledRequests(warehouse, job, scope, moment);
+  const { schedule } = job;
+  if (!cost || !schedule) return undefined;
+  const asIs = { ...job, schedule };
+  const series = seriesIn(scope);
+  const hasLive = feedNamed(job.feed).live !== undefined;
+  const costOf = (changed: Partial<Scheduled>, ofSeries: number) =>
+    costOfSchedule({ ...asIs, ...changed }, { series: ofSeries, hasLive }, { from: moment.now, days });
+  const { adaptiveSyncRequests: adaptive } = cost;
+  const syncRequests = requestsOfSyncs(job, cost);
+  const total = syncRequests + cost.backfillRequests;
+
+  // With an adaptive cadence, what a change saves is in proportion.
+  const scale = cost.syncRequests === 0 ? 1 : syncRequests / cost.syncRequests;
+  const requestsOf = (changed: Partial<Scheduled>, ofSeries = series) => {
+    const other = costOf(changed, ofSeries);
+    return Math.round(other.syncRequests * scale) + other.backfillRequests;
+  };
+  const syncAt = (sync: string) => requestsOf({ schedule: { ...schedule, sync } });
+  const without = (list: readonly string[]) => (series / list.length) * (list.length - 1);
+  const choices: [string, number][] = [];
+  if (!job.cadence.adaptive && adaptive !== null)
+    choices.push([
+      'cadence: { adaptive: true }, as quiet as series are now',
+      adaptive + cost.backfillRequests,
+    ]);
+  if (schedule.sync !== undefined) {
+    choices.push(['sync every 4 hours', syncAt('0 */4 * * *')], ['sync once a day', syncAt('0 1 * * *')]);
+  }
+  if (schedule.backfill !== undefined)
+    choices.push(['backfill once a week', requestsOf({ schedule: { ...schedule, backfill: '0 1 * * 0' } })]);
+  if (job.lookbackDays > 1) choices.push(['lookback: P1D', requestsOf({ lookbackDays: 1 })]);
+  choices.push(['step: P90D', requestsOf({ stepDays: 90 })]);
+  for (const [what, list] of Object.entries({
+    country: scope.countries,
+    topic: scope.topics,
+    ticker: scope.tickers,
+  })) {
+    if (list.length > 1) choices.push([`a ${what} fewer`, requestsOf({}, without(list))]);
+  }
+  return {
+    ...cost,
+    choices: choices
+      .map(([change, requests]) => ({ change, requests, saves: total - requests }))
+      .filter(({ saves }) => saves > 0)
+      .sort((a, b) => b.saves - a.saves),
+  };
+}
+
+/** What the syncs of the span cost if each series stays as quiet as it is; one that was never polled counts in full. */
+function adaptiveRequests(
+  job: Job & Scheduled,
+  habits: readonly SeriesHabit[],
+  { syncs, all, hasLive }: { syncs: number; all: number; hasLive: boolean },
+): number | null {
+  if (habits.every(({ polled_at }) => polled_at === null)) return null;
+  const atEverySync = all / habits.length;
+  let requests = 0;
+  for (const { polled_at, news_at, quiet_polls } of habits) {
+    const polls = polled_at && { polledAt: polled_at, newsAt: news_at!, quietPolls: quiet_polls! };
+    const interval = polls ? pollInterval(polls, job.cadence.longestDays) / (24 * 3600 * 1000) : 0;
+    requests +=
+      interval === 0
+        ? atEverySync
+        : Math.min(atEverySync, Math.min(syncs, days / interval) * pollCost(job, interval, hasLive));
+  }
+  return Math.round(requests);
+}

@@ -1,0 +1,64 @@
+import type { Job } from '../config/job.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { findGaps } from '../warehouse/tables/planning.ts';
+import type { WindowScope } from '../warehouse/tables/scope.ts';
+import { coverageOf, recordsPerDay } from '../warehouse/tables/status.ts';
+import { countByLength, countByState, type WindowsByState } from '../warehouse/tables/windows.ts';
+import { dayRange, daysIn } from './days.ts';
+import { cutGaps, type PlanOptions } from './plan-windows.ts';
+
+/** What a backfill of a job would do. */
+export interface Forecast {
+  readonly coveredDays: number;
+  readonly wantedDays: number;
+  /** Windows that would be added, and those that earlier runs left behind. */
+  readonly newWindows: number;
+  readonly openWindows: WindowsByState;
+  /** One request a window: what it costs if no window has a second page. */
+  readonly leastRequests: number;
+  /** By the records a day that this job's series have had so far; `null` before anything is drained. */
+  readonly expectedRequests: number | null;
+}
+
+/** Plans a job without writing anything or asking the service. */
+export async function forecast(
+  warehouse: Warehouse,
+  job: Job,
+  scope: WindowScope,
+  options: PlanOptions,
+): Promise<Forecast> {
+  const gaps = await findGaps(warehouse, scope, { ignoreCoverage: options.fullRefresh });
+  const added = [...cutGaps(gaps, job)].map((window) => ({
+    days: daysIn(dayRange(window.first_day, window.last_day)),
+    windows: 1,
+  }));
+  const left = await countByLength(warehouse, scope, options.retryRefused ? 'all' : 'a few');
+  const perDay = await recordsPerDay(warehouse, scope);
+  const { covered, wanted } = await coverageOf(warehouse, scope);
+  const all = [...added, ...left];
+  return {
+    coveredDays: covered,
+    wantedDays: wanted,
+    newWindows: added.length,
+    openWindows: await countByState(warehouse, scope),
+    leastRequests: all.reduce((total, { windows }) => total + windows, 0),
+    expectedRequests: perDay === null ? null : expectedRequests(all, perDay, job.service.pageSize),
+  };
+}
+
+/**
+ * About how many requests draining windows takes, one a page. The least possible is one a window, whatever it returns,
+ * so a window expected to be empty counts as one too.
+ * @param windows how many windows there are of each length in days
+ */
+export function expectedRequests(
+  windows: Iterable<{ readonly days: number; readonly windows: number }>,
+  recordsPerDay: number,
+  pageSize: number,
+): number {
+  let requests = 0;
+  for (const { days, windows: many } of windows) {
+    requests += many * Math.max(1, Math.ceil((days * recordsPerDay) / pageSize));
+  }
+  return requests;
+}

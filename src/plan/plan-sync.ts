@@ -1,0 +1,218 @@
+import { Temporal } from 'temporal-polyfill';
+import type { Job } from '../config/job.ts';
+import type { Feed } from '../feeds/feed.ts';
+import type { Load } from '../load/load.ts';
+import type { ResolvedRun } from '../load/resolve-run.ts';
+import { withWarehouseRetries } from '../load/retries.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import type { Day } from '../warehouse/database.ts';
+import {
+  measureChangeAges,
+  noteConcern,
+  noteSavings,
+  readHabits,
+  type Saving,
+  type SeriesHabit,
+  storedChangeAges,
+} from '../warehouse/tables/cadence.ts';
+import {
+  dropLongWindows,
+  findSyncBegin,
+  findSyncGaps,
+  type Gap,
+  insertWindows,
+  lockPlanning,
+} from '../warehouse/tables/planning.ts';
+import { askAgain } from '../warehouse/tables/refusals.ts';
+import { type SeriesKey, seriesOf, type WindowScope } from '../warehouse/tables/scope.ts';
+import { nextPollDue, pollFrom, recheckDays } from './cadence.ts';
+import { longestWindowDays } from './cut-windows.ts';
+import { dayRange, daysIn, settledBefore } from './days.ts';
+import { batches, cutGaps } from './plan-windows.ts';
+import { windowsIn } from './schedule-cost.ts';
+
+/** What a sync is to do. */
+export interface SyncPlan {
+  readonly scope: WindowScope;
+  /** The series that it polls. */
+  readonly series: readonly SeriesKey[];
+  /** How many it leaves out, since they have had no news for long. */
+  readonly leftOut: number;
+  /** Requests that this saves at the least, less what polls after a pause spend more. */
+  readonly requestsSaved: number;
+}
+
+/** The same for the moment at which it begins. */
+export interface DueSync extends SyncPlan {
+  /** First day that may still change: from there on, days are loaded as they happen. */
+  readonly unsettledFrom: Day;
+  /** Days before today that it drains again of every series. */
+  readonly recheckDays: number;
+  /** Series whose live answers it reads. */
+  readonly live: readonly SeriesKey[];
+}
+
+/** Plans a sync of a job that begins now; `undefined` where the job's period is over. */
+export async function planDueSync(
+  { job, warehouse }: { job: Job; warehouse: Warehouse },
+  { feed, today, clocks }: ResolvedRun,
+  scope: WindowScope,
+): Promise<DueSync | undefined> {
+  const now = clocks.now();
+  const unsettledFrom = settledBefore(today, job.lookbackDays).toString();
+  const recheckDays = await daysToRecheck(warehouse, job, feed, now);
+  const hasLive = feed.live !== undefined && scope.to === today.toString();
+  const moment = { now, today, unsettledFrom, recheckDays, hasLive };
+  const plan = await planSync(warehouse, job, scope, moment);
+  return plan && { ...plan, unsettledFrom, recheckDays, live: hasLive ? plan.series : [] };
+}
+
+/**
+ * Plans the days that a sync drains: of each series those since its coverage's end, and the unsettled days again. Where the
+ * job's cadence is adaptive, series that are not due are left out.
+ * @returns what the sync has to drain, with what earlier runs left there; `undefined` where the job's period is over
+ */
+async function planSync(
+  warehouse: Warehouse,
+  job: Job,
+  scope: WindowScope,
+  moment: SyncMoment & { readonly hasLive: boolean },
+): Promise<SyncPlan | undefined> {
+  const { unsettledFrom, now, hasLive } = moment;
+  return withWarehouseRetries(() =>
+    warehouse.transaction().execute(async (trx) => {
+      await lockPlanning(trx, scope.feed);
+      await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
+      const from = await findSyncBegin(trx, scope, unsettledFrom);
+      if (from === null) return undefined;
+      await askAgain(trx, { ...scope, from });
+      const gaps = await findSyncGaps(trx, scope, unsettledFrom);
+      const habits = job.cadence.adaptive ? await readHabits(trx, scope, unsettledFrom) : undefined;
+      const spaced = habits && spacePolls(job, scope, { habits, gaps, hasLive }, moment);
+      const wanted = cutGaps(spaced?.gaps ?? gaps, job);
+      for (const batch of batches(wanted)) await insertWindows(trx, scope, batch);
+      await noteConcern(trx, scope, unsettledFrom);
+      const savings = spaced?.savings ?? [];
+      await noteSavings(trx, scope, savings, now);
+      return {
+        scope: { ...scope, from },
+        series: spaced?.series ?? seriesOf(scope),
+        leftOut: savings.filter(({ isLeftOut }) => isLeftOut).length,
+        requestsSaved: savings.reduce((sum, { requests }) => sum + requests, 0),
+      };
+    }),
+  );
+}
+
+/** What a full live answer may have left out is in the historical feed, for the days that the live feed reaches over. */
+export async function planCutOff(load: Load, series: readonly SeriesKey[]): Promise<void> {
+  const { warehouse, job, scope, feed, log } = load;
+  const days = Math.ceil(feed.live!.hours / 24);
+  log.warn(
+    { series: series.length },
+    `live answers are as long as their limit and may be cut off; asking the historical feed for the last ${days + 1} days of these series`,
+  );
+  const { to } = dayRange(scope.from, scope.to);
+  const from = to.subtract({ days: Math.min(days, daysIn(dayRange(scope.from, scope.to)) - 1) });
+  const gaps = series.map((key) => ({ ...key, from: from.toString(), to: to.toString() }));
+  await withWarehouseRetries(() =>
+    warehouse.transaction().execute(async (trx) => {
+      await lockPlanning(trx, scope.feed);
+      for (const batch of batches(cutGaps(gaps, job))) await insertWindows(trx, scope, batch);
+    }),
+  );
+}
+
+/** A sync's plan, spaced out by the habits of its series. */
+export interface SpacedPolls {
+  /** The series that it polls, with what it drains of each. */
+  readonly series: readonly SeriesKey[];
+  readonly gaps: readonly Gap[];
+  readonly savings: readonly Saving[];
+}
+
+export interface SyncMoment {
+  readonly now: Date;
+  readonly today: Temporal.PlainDate;
+  /** First day that may still change, by the job's lookback. */
+  readonly unsettledFrom: Day;
+  /** Days that every poll drains again, by how old changes are; see `daysToRecheck`. */
+  readonly recheckDays: number;
+}
+
+/** How many days back polls of a job look for changes; measured once a day where the job's cadence is adaptive. */
+export async function daysToRecheck(warehouse: Warehouse, job: Job, feed: Feed, now: Date): Promise<number> {
+  if (!job.cadence.adaptive) return job.lookbackDays;
+  const seen = await withWarehouseRetries(
+    async () =>
+      (await storedChangeAges(warehouse, feed.name, now)) ?? (await measureChangeAges(warehouse, feed, now)),
+  );
+  return recheckDays(seen, job.lookbackDays);
+}
+
+/** Leaves out the series that are not due yet, and of those that are the days in which changes are too rare to look. */
+export function spacePolls(
+  job: Job,
+  scope: WindowScope,
+  { habits, gaps, hasLive }: { habits: readonly SeriesHabit[]; gaps: readonly Gap[]; hasLive: boolean },
+  moment: SyncMoment,
+): SpacedPolls {
+  const gapsOf = groupByKey(gaps);
+  const usual = dayRange(later(scope.from, moment.unsettledFrom), scope.to);
+  const usualWindows = windowsIn(daysIn(usual), job);
+  const series: SeriesKey[] = [];
+  const wanted: Gap[] = [];
+  const savings: Saving[] = [];
+  for (const habit of habits) {
+    const { country, topic, ticker, variant } = habit;
+    const key = { country, topic, ticker, variant };
+    const from = beginOf(habit, job, moment);
+    if (from === null) {
+      savings.push({ ...key, requests: usualWindows + (hasLive ? 1 : 0), isLeftOut: true });
+      continue;
+    }
+    series.push(key);
+    const own = (gapsOf.get(keyOf(habit)) ?? []).filter(({ to }) => to >= from);
+    wanted.push(...own.map((gap) => ({ ...gap, from: later(gap.from, from) })));
+    if (habit.is_paused) {
+      // After a long pause, there may be too many days for one window.
+      const windows = own.reduce((sum, gap) => sum + windowsIn(daysIn(dayRange(gap.from, gap.to)), job), 0);
+      savings.push({ ...key, requests: Math.min(0, usualWindows - windows), isLeftOut: false });
+    }
+  }
+  return { series, gaps: wanted, savings };
+}
+
+/** The first day to drain of a series; `null` where it is not due. */
+function beginOf(habit: SeriesHabit, job: Job, moment: SyncMoment): Day | null {
+  const { first_uncovered, polled_at, news_at, quiet_polls } = habit;
+  if (polled_at === null) return first_uncovered;
+  const firstUncovered = Temporal.PlainDate.from(first_uncovered);
+  const history = { polledAt: polled_at, newsAt: news_at ?? polled_at, quietPolls: quiet_polls ?? 0 };
+  if (nextPollDue(history, firstUncovered, job.cadence) > moment.now) return null;
+  const days = {
+    ...moment,
+    ...{ firstUncovered, unsettledFrom: Temporal.PlainDate.from(moment.unsettledFrom) },
+    polledOn: Temporal.PlainDate.from(polled_at.toISOString().slice(0, 10)),
+  };
+  return pollFrom(days, job.cadence).toString();
+}
+
+function groupByKey(gaps: readonly Gap[]): Map<string, Gap[]> {
+  const groups = new Map<string, Gap[]>();
+  for (const gap of gaps) {
+    const key = keyOf(gap);
+    const group = groups.get(key);
+    if (group) group.push(gap);
+    else groups.set(key, [gap]);
+  }
+  return groups;
+}
+
+function keyOf({ country, topic, ticker, variant }: SeriesKey): string {
+  return JSON.stringify([country, topic, ticker, variant]);
+}
+
+function later(a: Day, b: Day): Day {
+  return a > b ? a : b;
+}

@@ -1,0 +1,102 @@
+import type { Job } from '../config/job.ts';
+import { withWarehouseRetries } from '../load/retries.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import {
+  dropLongWindows,
+  findGaps,
+  forgetRefused,
+  type Gap,
+  insertWindows,
+  lockPlanning,
+  type PlannedWindow,
+} from '../warehouse/tables/planning.ts';
+import { askAgain, cutAtBeginning, cutRefused } from '../warehouse/tables/refusals.ts';
+import type { WindowScope } from '../warehouse/tables/scope.ts';
+import { cutWindows, longestWindowDays } from './cut-windows.ts';
+import { dayRange } from './days.ts';
+
+export interface PlanOptions {
+  /** Plan days that are covered already, too. */
+  readonly fullRefresh: boolean;
+  /** Ask again for all windows that were refused, not only for a few. */
+  readonly retryRefused: boolean;
+}
+
+/** Windows of a job's missing days are written in batches of this many, so that no job is too large for the memory. */
+const batchSize = 5_000;
+
+/**
+ * Plans what a job is missing: wanted days less covered days less days that a window stands for, cut into windows.
+ * @returns how many windows were added
+ */
+export async function planWindows(
+  warehouse: Warehouse,
+  job: Job,
+  scope: WindowScope,
+  options: PlanOptions,
+): Promise<number> {
+  return withWarehouseRetries(() =>
+    warehouse.transaction().execute(async (trx) => {
+      await lockPlanning(trx, scope.feed);
+      if (options.retryRefused) await forgetRefused(trx, scope);
+      else await askAgain(trx, scope);
+      await cutAtBeginning(trx, scope);
+      await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
+      const gaps = await findGaps(trx, scope, { ignoreCoverage: options.fullRefresh });
+      let planned = 0;
+      for (const batch of batches(cutGaps(gaps, job))) {
+        await insertWindows(trx, scope, batch);
+        planned += batch.length;
+      }
+      return planned;
+    }),
+  );
+}
+
+/**
+ * Plans a part of what was refused together with older days, once nothing else of a job is open.
+ * @param round how often that was done in this run: as long as no series' first day is known, twice as many series each time
+ * @returns true if there is something to drain again
+ */
+export async function cutRefusedWindows(
+  warehouse: Warehouse,
+  scope: WindowScope,
+  round: number,
+): Promise<boolean> {
+  const cut = await withWarehouseRetries(() =>
+    warehouse.transaction().execute(async (trx) => {
+      await lockPlanning(trx, scope.feed);
+      return cutRefused(trx, scope, 2 ** Math.min(round, 30));
+    }),
+  );
+  return cut > 0;
+}
+
+/** Cuts the gaps of all series into windows. Most series miss the same days, so each set of gaps is cut once. */
+export function* cutGaps(gaps: readonly Gap[], job: Job): Iterable<PlannedWindow> {
+  const shape = { stepDays: job.stepDays, endDate: job.service.endDate, order: job.order };
+  const cut = new Map<string, { first_day: string; last_day: string }[]>();
+  for (const { from, to, ...series } of gaps) {
+    const key = `${from}/${to}`;
+    let windows = cut.get(key);
+    if (!windows) {
+      windows = cutWindows([dayRange(from, to)], shape).map((days) => ({
+        first_day: days.from.toString(),
+        last_day: days.to.toString(),
+      }));
+      cut.set(key, windows);
+    }
+    for (const window of windows) yield { ...series, ...window };
+  }
+}
+
+/** In lists short enough to send. */
+export function* batches<T>(items: Iterable<T>): Iterable<T[]> {
+  let batch: T[] = [];
+  for (const item of items) {
+    if (batch.push(item) < batchSize) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

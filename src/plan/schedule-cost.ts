@@ -1,0 +1,80 @@
+import { Cron } from 'croner';
+import type { Job } from '../config/job.ts';
+import { longestWindowDays } from './cut-windows.ts';
+
+/** As much of a job as decides what its schedule costs. */
+export type Scheduled = Pick<Job, 'lookbackDays' | 'stepDays'> & {
+  readonly schedule: NonNullable<Job['schedule']>;
+  readonly service: Pick<Job['service'], 'endDate'>;
+};
+
+/** Runs of a schedule in some days: how many, and how many of them are the first of their day (UTC). */
+export interface Runs {
+  readonly all: number;
+  readonly firstOfDay: number;
+}
+
+/** Requests at the least: one page a window, and one live answer a series where the feed has a live twin. */
+export interface ScheduleCost {
+  readonly syncs: Runs;
+  readonly backfills: Runs;
+  readonly syncRequests: number;
+  readonly backfillRequests: number;
+}
+
+const none: Runs = { all: 0, firstOfDay: 0 };
+
+/** How many windows some days in a row are cut into. */
+export function windowsIn(
+  days: number,
+  { stepDays, service }: Pick<Job, 'stepDays'> & { readonly service: Pick<Job['service'], 'endDate'> },
+): number {
+  return Math.ceil(days / longestWindowDays(stepDays, service.endDate));
+}
+
+/** Requests that a poll takes at the least, so many days after the one before it. */
+export function pollCost(job: Omit<Scheduled, 'schedule'>, daysSince: number, hasLive: boolean): number {
+  return windowsIn(job.lookbackDays + 1 + Math.floor(daysSince), job) + (hasLive ? 1 : 0);
+}
+
+/** The runs of a cron expression in so many days from an instant on. */
+export function runsOf(
+  expression: string | undefined,
+  timezone: string,
+  { from, days }: { from: Date; days: number },
+): Runs {
+  if (expression === undefined) return none;
+  const cron = new Cron(expression, { timezone, mode: '5-part' });
+  // A run at the very end belongs to the next month.
+  const end = from.getTime() + days * 24 * 3600 * 1000;
+  let all = 0;
+  const daysOfRuns = new Set<string>();
+  for (let run = cron.nextRun(from); run && run.getTime() <= end; run = cron.nextRun(run)) {
+    all++;
+    daysOfRuns.add(run.toISOString().slice(0, 10));
+  }
+  return { all, firstOfDay: daysOfRuns.size };
+}
+
+/**
+ * What a job's schedule costs in so many days, once all that is settled is covered. Every run drains the lookback days
+ * and the day itself again; the first of a day one day more, which has settled.
+ */
+export function costOfSchedule(
+  job: Scheduled,
+  { series, hasLive }: { series: number; hasLive: boolean },
+  span: { from: Date; days: number },
+): ScheduleCost {
+  const { schedule, lookbackDays } = job;
+  const syncs = runsOf(schedule.sync, schedule.timezone, span);
+  const backfills = runsOf(schedule.backfill, schedule.timezone, span);
+  const usual = windowsIn(lookbackDays + 1, job);
+  const first = windowsIn(lookbackDays + 2, job);
+  const windows = (runs: Runs) => (runs.all - runs.firstOfDay) * usual + runs.firstOfDay * first;
+  return {
+    syncs,
+    backfills,
+    syncRequests: series * (windows(syncs) + (hasLive ? syncs.all : 0)),
+    backfillRequests: series * windows(backfills),
+  };
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import type { Budget } from '../config/job.ts';
+import { withWarehouseRetries } from '../load/retries.ts';
+import type { Secret } from '../secret.ts';
+import { BudgetSpent } from '../service/errors.ts';
+import type { RequestBudget } from '../service/page.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import type { Day } from '../warehouse/database.ts';
+import { bookRequests, returnRequests, usedRequests } from '../warehouse/tables/requests.ts';
+
+/** Requests booked at a time: about a second's worth, so that booking costs one short transaction a second. */
+const block = 25;
+
+export interface Ledger extends RequestBudget {
+  /** Requests booked this month by everybody who shares the ledger, those not sent yet included. */
+  used(): Promise<number>;
+  readonly limit: number;
+  /** Gives back what was booked and not sent; to be called once nothing is sent any more. */
+  settle(): Promise<void>;
+}
+
+/** What a command may bring the key's requests of a month to: a backfill leaves the job's reserve to others. */
+export function requestLimit(command: 'backfill' | 'sync', { requestsPerMonth, reserve }: Budget): number {
+  return command === 'backfill' ? requestsPerMonth - reserve : requestsPerMonth;
+}
+
+/** What stands for a key in the ledger; the key cannot be computed from it. */
+export function keyFingerprint(apiKey: Secret): string {
+  return createHash('sha256').update(`gmsi:${apiKey.reveal()}`).digest('hex').slice(0, 12);
+}
+
+/**
+ * The key's request budget of the calendar month (UTC), kept in the warehouse and shared by every process there.
+ * Requests are booked in blocks before they are sent, so that a crash can only leave the count too high.
+ * @param limit requests that the month's total may come to
+ */
+export function openLedger(warehouse: Warehouse, apiKey: Secret, limit: number, clock: () => Date): Ledger {
+  const key = keyFingerprint(apiKey);
+  let held = { month: '', unsent: 0 };
+  let refill: Promise<void> | undefined;
+
+  async function settle(): Promise<void> {
+    const { month, unsent } = held;
+    held = { month: '', unsent: 0 };
+    if (unsent > 0) await returnRequests(warehouse, key, month, unsent);
+  }
+
+  async function bookBlock(month: Day, signal: AbortSignal): Promise<void> {
+    // A block of a month that has ended was that month's; what is left of it is not carried over.
+    await settle();
+    const { granted, used } = await withWarehouseRetries(
+      () => bookRequests(warehouse, key, month, { wanted: block, limit }),
+      signal,
+    );
+    if (granted === 0) throw new BudgetSpent({ used, limit, resumesAt: startOfNextMonth(clock()) });
+    held = { month, unsent: granted };
+  }
+
+  return {
+    limit,
+    used: () => usedRequests(warehouse, key, monthOf(clock())),
+    settle,
+    async book(signal) {
+      for (;;) {
+        signal.throwIfAborted();
+        const month = monthOf(clock());
+        if (held.month === month && held.unsent > 0) {
+          held.unsent--;
+          return;
+        }
+        refill ??= bookBlock(month, signal).finally(() => {
+          refill = undefined;
+        });
+        await refill;
+      }
+    },
+  };
+}
+
+/** The first day of the month of an instant, in UTC. */
+export function monthOf(instant: Date): Day {
+  return `${instant.toISOString().slice(0, 7)}-01`;
+}
+
+/** The instant at which the month's budget is free again. */
+export function startOfNextMonth(instant: Date): Date {
+  return new Date(Date.UTC(instant.getUTCFullYear(), instant.getUTCMonth() + 1, 1));
+}

@@ -1,0 +1,147 @@
+import Bottleneck from 'bottleneck';
+import type { Clock } from '../service/clock.ts';
+import { RateLimited } from '../service/errors.ts';
+import type { Patience } from '../service/retry.ts';
+import type { RateLimiter } from './shared-rate.ts';
+
+export interface PaceOptions {
+  /** Closed with the pace. */
+  readonly limiter: RateLimiter;
+  /** Most requests under way at a time; fewer after a 429. */
+  readonly concurrency: number;
+  readonly patience: Patience;
+  readonly clock: Clock;
+  /** A number from 0 to below 1. */
+  readonly random: () => number;
+  /** A 429 paused the whole client. */
+  readonly onSlowed: (pauseMs: number, concurrency: number) => void;
+}
+
+/** Decides when each request may go out; shared by all requests of a client. */
+export interface Pace {
+  /**
+   * Runs `send` as soon as rate, concurrency and pauses allow. A `RateLimited` out of it pauses every request, not
+   * just this one, and halves the concurrency.
+   * @param prepare is run once before the rate is waited for: what may take time must not stand between the limiter's
+   * leave and the sending, or many a leave is used at the same time
+   * @throws whatever `send` throws; the signal's reason if it is aborted while waiting; RateLimited without sending
+   * where the service asked for a longer pause than `longestWaitMs`
+   */
+  run<T>(send: () => Promise<T>, signal: AbortSignal, prepare?: () => Promise<void>): Promise<T>;
+  /** Requests that may be under way at a time just now. */
+  readonly concurrency: number;
+  /** Requests that still wait fail. */
+  close(): Promise<void>;
+}
+
+export function createPace(options: PaceOptions): Pace {
+  const { limiter, patience, clock, random, onSlowed } = options;
+  const slots = new Bottleneck({ maxConcurrent: options.concurrency });
+  let concurrency = options.concurrency;
+  let pausedUntil = 0;
+  let successes = 0;
+  /** Counts the lowerings, so that requests that were under way together lower the concurrency once, not once each. */
+  let era = 0;
+  let closing: Promise<void> | undefined;
+
+  async function run<T>(
+    send: () => Promise<T>,
+    signal: AbortSignal,
+    prepare: () => Promise<void> = async () => {},
+  ): Promise<T> {
+    let preparing: Promise<void> | undefined;
+    for (;;) {
+      await pauseOver(signal);
+      const sent = await inSlot(async () => {
+        // A pause can begin while a request waits for its slot or for the rate; it then gives the slot back and waits again.
+        if (isPaused()) return undefined;
+        preparing ??= prepare();
+        await preparing;
+        await limiter.pass(signal);
+        if (isPaused()) return undefined;
+        return { answer: await watched(send) };
+      }, signal);
+      if (sent) return sent.answer;
+    }
+  }
+
+  const isPaused = () => clock.now() < pausedUntil;
+
+  async function pauseOver(signal: AbortSignal): Promise<void> {
+    while (isPaused()) {
+      const ms = pausedUntil - clock.now();
+      if (ms > patience.longestWaitMs) {
+        const until = new Date(pausedUntil).toISOString();
+        throw new RateLimited(`The service wants no request before ${until}.`, {
+          retryAfterMs: ms,
+          hint: 'The quota of the key may be spent. Run it again then; it goes on from here.',
+        });
+      }
+      await clock.sleep(ms, signal);
+    }
+  }
+
+  function inSlot<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    return new Promise((resolve, reject) => {
+      // Bottleneck cannot take a job out of its queue, so an aborted one is left behind there and does nothing.
+      const leave = () => reject(signal.reason);
+      const start = () => {
+        signal.removeEventListener('abort', leave);
+        signal.throwIfAborted();
+        return job();
+      };
+      signal.throwIfAborted();
+      signal.addEventListener('abort', leave, { once: true });
+      slots.schedule(async () => start()).then(resolve, reject);
+    });
+  }
+
+  async function watched<T>(send: () => Promise<T>): Promise<T> {
+    const sentIn = era;
+    try {
+      const answer = await send();
+      await speedUp();
+      return answer;
+    } catch (error) {
+      if (error instanceof RateLimited) await slowDown(error.retryAfterMs, sentIn);
+      throw error;
+    }
+  }
+
+  async function slowDown(askedMs: number | undefined, sentIn: number): Promise<void> {
+    const [least, most] = patience.rateLimitPauseMs;
+    const pauseMs = askedMs ?? least + random() * (most - least);
+    pausedUntil = Math.max(pausedUntil, clock.now() + pauseMs);
+    successes = 0;
+    const lower = sentIn === era;
+    if (lower) {
+      era += 1;
+      concurrency = Math.max(1, Math.floor(concurrency / 2));
+    }
+    onSlowed(pauseMs, concurrency);
+    if (lower) await slots.updateSettings({ maxConcurrent: concurrency });
+  }
+
+  async function speedUp(): Promise<void> {
+    successes += 1;
+    if (concurrency === options.concurrency || successes < patience.raiseAfter) return;
+    successes = 0;
+    concurrency += 1;
+    await slots.updateSettings({ maxConcurrent: concurrency });
+  }
+
+  async function stop(): Promise<void> {
+    await Promise.all([slots.stop({ dropWaitingJobs: true }), limiter.close()]);
+  }
+
+  return {
+    run,
+    get concurrency() {
+      return concurrency;
+    },
+    close() {
+      closing ??= stop();
+      return closing;
+    },
+  };
+}

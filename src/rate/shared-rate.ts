@@ -1,0 +1,178 @@
+import { withWarehouseRetries } from '../load/retries.ts';
+import type { Secret } from '../secret.ts';
+import { type Clock, monotonicClock } from '../service/clock.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { takeRequests } from '../warehouse/tables/requests.ts';
+import { keyFingerprint } from './budget.ts';
+
+/** Decides when a request may go out. */
+export interface RateLimiter {
+  /**
+   * Resolves as soon as one more request may be sent, which is then to be sent at once.
+   * @throws the signal's reason once it is aborted; an error if the limiter is closed
+   */
+  pass(signal: AbortSignal): Promise<void>;
+  /** Whoever still waits fails. */
+  close(): Promise<void>;
+}
+
+/** What a limiter keeps to: in any t seconds at most `burst + rate * t` requests. */
+export interface RateLimit {
+  /** Requests a second, sustained; `Infinity` for no limit. */
+  readonly rate: number;
+  /** Requests that may go out at once after a pause. */
+  readonly burst: number;
+}
+
+/** For a rate of `Infinity`. */
+export const unlimited: RateLimiter = { pass: async () => {}, close: async () => {} };
+
+/** Leave to send one request, between two moments of the clock. */
+export interface Permit {
+  readonly from: number;
+  /** Used later than this, it would come on top of what others have been given since. */
+  readonly until: number;
+}
+
+export interface BlockLimiterOptions {
+  /**
+   * Takes permits for as many as wait, or for some of them, from whatever the processes of the key share; the soonest
+   * first, at least one.
+   */
+  readonly take: (waiting: number, signal: AbortSignal) => Promise<readonly Permit[]>;
+  readonly clock: Clock;
+}
+
+/** No timer waits longer, in milliseconds. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/**
+ * A limiter that takes its permits in blocks, one block at a time and only for requests that wait: so nothing is taken
+ * that is not used, and a process that asks little leaves the rate to the others.
+ */
+export function createBlockLimiter({ take, clock }: BlockLimiterOptions): RateLimiter {
+  const waiting = new Set<Waiter>();
+  const closing = new AbortController();
+  let isServing = false;
+
+  async function serve(): Promise<void> {
+    isServing = true;
+    try {
+      let wasLate = false;
+      while (waiting.size > 0) {
+        for (const { from, until } of await take(waiting.size, closing.signal)) {
+          await reach(from);
+          const isLate = clock.now() > until;
+          // What a process that stood still finds in its hands is void. Where every answer is late, something is slow
+          // all the time, and giving up all of them would be to wait for ever.
+          const isVoid = isLate && !wasLate;
+          wasLate = isLate;
+          if (isVoid) break;
+          const [next] = waiting;
+          next?.go();
+        }
+      }
+    } catch (error) {
+      for (const waiter of [...waiting]) waiter.fail(error);
+    } finally {
+      isServing = false;
+    }
+  }
+
+  async function reach(moment: number): Promise<void> {
+    for (let ms = moment - clock.now(); ms > 0; ms = moment - clock.now()) {
+      await clock.sleep(Math.min(Math.ceil(ms), longestTimerMs), closing.signal);
+    }
+  }
+
+  return {
+    pass(signal) {
+      return new Promise((resolve, reject) => {
+        closing.signal.throwIfAborted();
+        signal.throwIfAborted();
+        const leave = () => waiter.fail(signal.reason);
+        const end = () => {
+          waiting.delete(waiter);
+          signal.removeEventListener('abort', leave);
+        };
+        const waiter: Waiter = {
+          go() {
+            end();
+            resolve();
+          },
+          fail(error) {
+            end();
+            reject(error);
+          },
+        };
+        signal.addEventListener('abort', leave, { once: true });
+        waiting.add(waiter);
+        if (!isServing) void serve();
+      });
+    },
+    async close() {
+      closing.abort(new Error('This limiter has been stopped.'));
+      for (const waiter of [...waiting]) waiter.fail(closing.signal.reason);
+    },
+  };
+}
+
+interface Waiter {
+  go(): void;
+  fail(error: unknown): void;
+}
+
+/** How late a permit may be used, in milliseconds; the burst leaves room for as many as fall due in that time. */
+const latestMs = 500;
+
+/** A fifth of a second's worth of requests is taken at a time, so that a busy process writes five times a second. */
+const blocksPerSecond = 5;
+
+/**
+ * A limiter for one client, which closes it. All limiters of a key that use the same warehouse share the key's rate: in
+ * any t seconds they let through at most `burst + rate * t` requests, whatever their number, on whatever hosts, and
+ * across restarts. Of jobs with different limits each is held to its own, and all of them to the highest.
+ */
+export function sharedLimiter(
+  warehouse: Warehouse,
+  apiKey: Secret,
+  limit: RateLimit,
+  clock: Clock = monotonicClock,
+): RateLimiter {
+  if (!Number.isFinite(limit.rate)) return unlimited;
+  const key = keyFingerprint(apiKey);
+  return createBlockLimiter({
+    take: (waiting, signal) => takePermits(warehouse, key, limit, waiting, clock, signal),
+    clock,
+  });
+}
+
+/** The burst less the room for permits that are used late; a burst that has no such room is one request. */
+export function promptBurst({ rate, burst }: RateLimit): number {
+  return Math.max(1, burst - (rate * latestMs) / 1000);
+}
+
+/** Takes permits out of the bucket that all processes of a key share in the warehouse. */
+export async function takePermits(
+  warehouse: Warehouse,
+  keyFingerprint: string,
+  limit: RateLimit,
+  waiting: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<readonly Permit[]> {
+  const count = Math.min(waiting, Math.max(1, Math.floor(limit.rate / blocksPerSecond)));
+  // One clock here and one in the database: between asking and the answer the database read its own. So no permit
+  // begins before the answer, and none lasts longer than counted from the asking.
+  let askedAt = 0;
+  const inBucket = await withWarehouseRetries(() => {
+    askedAt = clock.now();
+    return takeRequests(warehouse, keyFingerprint, { count, rate: limit.rate });
+  }, signal);
+  const answeredAt = clock.now();
+  return Array.from({ length: count }, (_, index) => {
+    const position = inBucket - count + index + 1;
+    const waitMs = Math.max(0, ((position - promptBurst(limit)) / limit.rate) * 1000);
+    return { from: answeredAt + waitMs, until: askedAt + waitMs + latestMs };
+  });
+}

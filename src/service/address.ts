@@ -1,0 +1,90 @@
+import { errors } from 'undici';
+import type { AddressFault } from './errors.ts';
+import type { ServiceRequest } from './page.ts';
+
+/** Where the service is: its origin, and the path that every request begins with, `/v1` at its end. */
+export interface ServiceAddress {
+  readonly origin: string;
+  readonly prefix: string;
+}
+
+/**
+ * Whether what is sent to an address can be read on the way: plain `http` to anything but this machine. `URL` has by then
+ * turned every spelling of an IPv4 address, such as `127.1` or `0x7f000001`, into its usual one.
+ */
+export function isReadableOnTheWay(baseUrl: string): boolean {
+  const { protocol, hostname } = new URL(baseUrl);
+  return protocol === 'http:' && !loopback.test(hostname);
+}
+
+const loopback = /^(?:(?:.+\.)?localhost\.?|127(?:\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
+
+/** @param baseUrl with or without `/v1`, with or without a trailing slash; may hold a path before `/v1` */
+export function serviceAddress(baseUrl: string): ServiceAddress {
+  const { origin, pathname } = new URL(baseUrl);
+  return { origin, prefix: `${pathname.replace(/\/+$/, '').replace(/(\/v1)+$/i, '')}/v1` };
+}
+
+/**
+ * The path and query to send. Spaces become `%20`, never `+`, and `+ / = &` are encoded, because a server that reads
+ * `+` as a space would otherwise see another token or topic than was meant.
+ */
+export function requestTarget(address: ServiceAddress, request: ServiceRequest): string {
+  const query = Object.entries(request.query).map(([name, value]) => `${encode(name)}=${encode(value)}`);
+  const path = `${address.prefix}/${request.path.replace(/^\/+/, '')}`;
+  return query.length === 0 ? path : `${path}?${query.join('&')}`;
+}
+
+/** A token or a topic is the service's own text; a lone surrogate in it must not throw a URIError. */
+function encode(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}
+
+/** What OpenSSL and Node say of a certificate that they do not accept. */
+const certificate =
+  /^(CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|ERR_TLS_CERT_)/;
+
+/**
+ * What an attempt to speak to an origin says about its address. `undefined` for what may well pass: a name server that
+ * does not answer (EAI_AGAIN), a refused port, a network that cannot be reached, a time limit.
+ */
+export function connectFault(error: unknown, origin: string): AddressFault | undefined {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const { protocol, hostname, host } = new URL(origin);
+  const isTls = protocol === 'https:';
+  if (code === 'ENOTFOUND') {
+    const hint = 'Check the name of the host: the name servers of this machine do not know it.';
+    return { what: `there is no host ${hostname} (${code})`, hint };
+  }
+  if (certificate.test(code)) return certificateFault(code);
+  if (code.startsWith('ERR_SSL_') && code.includes('ALERT')) {
+    const hint =
+      'Check host and port; the server may want another version of TLS, or a certificate of yours.';
+    return { what: `it refuses the TLS handshake (${code})`, hint };
+  }
+  const other = isTls
+    ? `If the service speaks no TLS there, use http://${host}; else check the port.`
+    : `If it speaks TLS, use https://${host}; else check the port.`;
+  if (code.startsWith('ERR_SSL_') || code === 'EPROTO')
+    return { what: `what listens there does not speak TLS (${code})`, hint: other };
+  if (error instanceof errors.HTTPParserError)
+    return { what: `what listens there does not speak HTTP (${code})`, hint: other };
+  if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE')
+    return { what: `it closes the connection without an answer (${code})`, hint: other };
+  return undefined;
+}
+
+function certificateFault(code: string): AddressFault {
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    const hint =
+      'Use the name of the host that the certificate is made out for, not another name or its IP address.';
+    return { what: `its certificate is for another host (${code})`, hint };
+  }
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
+    const hint = "If this machine's clock is right, whoever runs the service must renew the certificate.";
+    return { what: `its certificate is not valid at this time (${code})`, hint };
+  }
+  const hint =
+    'If the address is right and the certificate your own, set NODE_EXTRA_CA_CERTS to the .pem file of its authority, in the environment (not in .env).';
+  return { what: `this machine does not trust its certificate (${code})`, hint };
+}

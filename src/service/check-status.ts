@@ -1,0 +1,70 @@
+import { KeyRefused, RateLimited, RedirectRefused, RequestRefused, ServiceUnavailable } from './errors.ts';
+import type { Headers, HttpAnswer } from './http.ts';
+import { serviceWords } from './service-words.ts';
+
+/** What an error may say about the request that it came from. */
+export interface RequestFacts {
+  /** The path sent, without its query. */
+  readonly path: string;
+  /** Takes the key out of a text that the service sent: it could echo what it was sent. */
+  readonly redact: (text: string) => string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Lets a 2xx through and turns every other answer into the error that it means. */
+export function checkStatus(answer: HttpAnswer, { path, redact, now }: RequestFacts): void {
+  const { status, headers } = answer;
+  if (status >= 200 && status < 300) return;
+  if (status < 400) throw new RedirectRefused(path, status, redirectTarget(headers.location, redact));
+
+  const words = serviceWords(answer.text, redact);
+  if (status === 401 || status === 403) throw new KeyRefused(status, words);
+  if (status === 429) {
+    throw new RateLimited(`The service limits the rate (429): ${words}`, {
+      retryAfterMs: retryAfterMs(headers, now),
+    });
+  }
+  if (status >= 500 || status === 408 || status === 425) {
+    throw new ServiceUnavailable(`The service answered ${path} with ${status}: ${words}`, {
+      retryAfterMs: retryAfterMs(headers, now),
+    });
+  }
+  throw new RequestRefused(path, status, words, looksForeign(answer));
+}
+
+/** Statuses for what is not there, whatever it is. */
+const notThere = new Set([404, 405, 410, 421, 426]);
+
+/** True for a refusal that is no JSON, or that a web server gives to any path that it does not have. */
+function looksForeign({ status, text }: HttpAnswer): boolean {
+  return notThere.has(status) || !/^\s*[{[]/.test(text);
+}
+
+/** Address and path only: a query could hold anything, and is of no use in the hint. */
+function redirectTarget(
+  location: string | string[] | undefined,
+  redact: (text: string) => string,
+): string | undefined {
+  if (typeof location !== 'string') return undefined;
+  return serviceWords(redact(location).replace(/[?#].*$/s, ''), redact);
+}
+
+/**
+ * The wait that an answer asks for, in milliseconds: `Retry-After` in seconds or as a date. `undefined` where the
+ * header is missing, unreadable or already over. A date counts from the answer's own `Date`, so that a wrong
+ * clock on this machine changes nothing.
+ */
+export function retryAfterMs(headers: Headers, now: number): number | undefined {
+  const value = headers['retry-after'];
+  if (typeof value !== 'string') return undefined;
+  const ms = /^\s*\d+(\.\d+)?\s*$/.test(value)
+    ? Number(value) * 1000
+    : Date.parse(value) - dateOf(headers, now);
+  return ms > 0 ? Math.ceil(ms) : undefined;
+}
+
+function dateOf(headers: Headers, now: number): number {
+  const sent = typeof headers.date === 'string' ? Date.parse(headers.date) : Number.NaN;
+  return Number.isNaN(sent) ? now : sent;
+}

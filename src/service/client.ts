@@ -1,0 +1,293 @@
+import type { ServiceSettings } from '../config/job.ts';
+import { sayIfSlow } from '../log.ts';
+import { createPace } from '../rate/pace.ts';
+import type { RateLimiter } from '../rate/shared-rate.ts';
+import type { Secret } from '../secret.ts';
+import { requestTarget, type ServiceAddress, serviceAddress } from './address.ts';
+import { checkStatus } from './check-status.ts';
+import { type Clock, keepServiceTime, type ServiceTime, systemClock } from './clock.ts';
+import { type AddressFault, MalformedPage, outcomeOf, type RequestOutcome } from './errors.ts';
+import { type AnsweredAddresses, firstContact } from './first-contact.ts';
+import { type Http, type HttpAnswer, openHttp } from './http.ts';
+import {
+  type EnvelopeOptions,
+  type Page,
+  type RequestBudget,
+  readPage,
+  type ServiceRequest,
+} from './page.ts';
+import { NotJson } from './parse-body.ts';
+import { parseAnything, parsePage } from './parse-page.ts';
+import { isIn, redactorOf, withoutKey } from './redact.ts';
+import { defaultPatience, type Patience, withRetries } from './retry.ts';
+import { serviceWords } from './service-words.ts';
+
+/** What happens in the client, as it happens; for logs and metrics. */
+export type ClientEvent =
+  /** A request was sent and is over; `ms` from sending to the last byte, or to the failure. */
+  | {
+      readonly type: 'request';
+      readonly path: string;
+      readonly outcome: RequestOutcome;
+      /** `undefined` where no answer was read. */
+      readonly status: number | undefined;
+      readonly ms: number;
+      /** Of the body, as received. */
+      readonly bytes: number;
+    }
+  /** The service has sent the key back among its data, for the first time; it is taken out. */
+  | { readonly type: 'key echoed' }
+  /** A try failed and another one follows after `delayMs`. */
+  | {
+      readonly type: 'retry';
+      readonly path: string;
+      readonly attempt: number;
+      readonly delayMs: number;
+      readonly reason: Error;
+    }
+  /** A request has waited three seconds for the first good answer of an address; `reason` is its last failure. */
+  | { readonly type: 'waiting'; readonly address: string; readonly reason: Error | undefined }
+  /** A 429 paused all requests for `pauseMs`; at most `concurrency` run at a time from now on. */
+  | { readonly type: 'slowed'; readonly pauseMs: number; readonly concurrency: number };
+
+/** Counted since the client was created. */
+export interface ClientStats {
+  /** Requests sent, retries included. */
+  readonly requests: number;
+  readonly retries: number;
+  /** Answers with status 429. */
+  readonly rateLimited: number;
+  /** Bytes of all bodies, as received. */
+  readonly bytes: number;
+  /** Requests that may be under way at a time just now. */
+  readonly concurrency: number;
+}
+
+export interface ClientOptions {
+  /** With or without `/v1`, with or without a trailing slash. */
+  readonly baseUrl: string;
+  /** Where live feeds are, if not at `baseUrl`. */
+  readonly liveBaseUrl?: string | undefined;
+  readonly apiKey: Secret;
+  readonly settings: ServiceSettings;
+  /** Booked once for every request that is sent, retries included, before it is sent. */
+  readonly budget: RequestBudget;
+  /** Closed with the client. */
+  readonly limiter: RateLimiter;
+  readonly userAgent: string;
+  /** Which addresses have answered in this process, so that a wrong one is told from a service that is ill. */
+  readonly answered?: AnsweredAddresses;
+  readonly patience?: Partial<Patience>;
+  readonly onEvent?: (event: ClientEvent) => void;
+  readonly clock?: Clock;
+  /** A number from 0 to below 1. */
+  readonly random?: () => number;
+}
+
+/**
+ * Turns a request into a page or a named error (`errors.ts`). Retries what can be retried, keeps to the rate, books
+ * each request before it is sent. One client serves all requests with a key.
+ */
+export interface Client extends AsyncDisposable {
+  getPage(request: ServiceRequest, signal: AbortSignal, options?: EnvelopeOptions): Promise<Page>;
+  /** For lookups, whose shape is not documented: any JSON. */
+  getJson(request: ServiceRequest, signal: AbortSignal): Promise<unknown>;
+  stats(): ClientStats;
+  /** Whether the sandbox answers; `undefined` until the first good answer. */
+  readonly servedBy: 'sandbox' | 'service' | undefined;
+  /** What time it is at the service; `undefined` until a good answer has said it. */
+  readonly serviceTime: ServiceTime | undefined;
+  /** Closes the connections; requests that wait or are under way fail, so abort their signals first. */
+  close(): Promise<void>;
+}
+
+export function createClient(options: ClientOptions): Client {
+  const { settings, budget, clock = systemClock, random = Math.random, onEvent = () => {} } = options;
+  const patience = { ...defaultPatience, ...options.patience };
+  const address = serviceAddress(options.baseUrl);
+  const liveAddress = serviceAddress(options.liveBaseUrl ?? options.baseUrl);
+  const redactor = redactorOf(options.apiKey);
+  const redact = redactor.text;
+  const connect = (origin: string) =>
+    openHttp(origin, {
+      ...settings,
+      connections: settings.concurrency,
+      headers: { 'x-api-key': options.apiKey.reveal(), 'user-agent': options.userAgent },
+    });
+  const http = connect(address.origin);
+  const liveHttp = liveAddress.origin === address.origin ? http : connect(liveAddress.origin);
+  const pace = createPace({
+    limiter: options.limiter,
+    concurrency: settings.concurrency,
+    patience,
+    clock,
+    random,
+    onSlowed: (pauseMs, concurrency) => onEvent({ type: 'slowed', pauseMs, concurrency }),
+  });
+  let saidWaiting = false;
+  let saidEcho = false;
+  const closing = new AbortController();
+  const counts = { requests: 0, retries: 0, rateLimited: 0, bytes: 0 };
+  let servedBy: Client['servedBy'];
+  const serviceTime = keepServiceTime();
+
+  const lookup = {
+    path: '/countries',
+    ask: () => getJson({ path: '/countries', query: {} }, closing.signal),
+  };
+  const { answered } = options;
+  const meet = (setting: string, { origin, prefix }: ServiceAddress, known: typeof lookup | undefined) =>
+    firstContact({
+      ...{ answered, address: `${origin}${prefix}`, setting, lookup: known },
+      maxAttempts: settings.maxAttempts,
+    });
+  const contact = meet('GMSI_BASE_URL', address, lookup);
+  // Which lookups another address has, nobody says.
+  const liveContact = options.liveBaseUrl ? meet('GMSI_LIVE_BASE_URL', liveAddress, undefined) : contact;
+
+  /** `read` belongs to the attempt, because a good status with an unreadable body is tried again. */
+  function get<T>(request: ServiceRequest, read: (answer: HttpAnswer) => T, signal: AbortSignal): Promise<T> {
+    const target = requestTarget(request.isLive ? liveAddress : address, request);
+    const json = request.body && JSON.stringify(request.body);
+    const path = target.replace(/\?.*$/s, '');
+    const met = request.isLive ? liveContact : contact;
+    let reason: Error | undefined;
+
+    const understand = (answer: HttpAnswer) => {
+      try {
+        checkStatus(answer, { path, redact, now: clock.now() });
+        const result = read(answer);
+        servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
+        met.succeeded();
+        return result;
+      } catch (error) {
+        answer.release?.();
+        throw error;
+      }
+    };
+
+    const book = () => budget.book(signal);
+    const sending = () => send(request.isLive ? liveHttp : http, { target, json, path }, understand, signal);
+
+    const attempt = async (number: number) => {
+      try {
+        return await pace.run(sending, signal, book);
+      } catch (error) {
+        throw await met.judge(error, request.path, number);
+      }
+    };
+
+    const onRetry = (error: Error, attempt: number, delayMs: number) => {
+      reason = error;
+      counts.retries += 1;
+      onEvent({ type: 'retry', path, attempt, delayMs, reason: error });
+    };
+
+    const sayWaiting = () => {
+      if (met.isOver || saidWaiting) return;
+      saidWaiting = true;
+      onEvent({ type: 'waiting', address: met.address, reason });
+    };
+
+    const { maxAttempts } = settings;
+    const retrying = { maxAttempts, patience, clock, random, leastDelayMs: met.leastDelayMs, onRetry };
+    return sayIfSlow(sayWaiting, () => withRetries(attempt, retrying, signal));
+  }
+
+  /** Sends a request, and tells what came of it: an answer that cannot be understood is not a good one. */
+  async function send<T>(
+    to: Http,
+    { target, json, path }: { target: string; json: string | undefined; path: string },
+    understand: (answer: HttpAnswer) => T,
+    signal: AbortSignal,
+  ): Promise<T> {
+    signal.throwIfAborted();
+    counts.requests += 1;
+    const sentAt = clock.now();
+    let answer: HttpAnswer | undefined;
+    let ms: number | undefined;
+
+    const tell = (failure?: unknown) => {
+      const outcome = outcomeOf(answer?.status, failure, signal);
+      const { status, bytes = 0 } = answer ?? {};
+      onEvent({ type: 'request', path, outcome, status, ms: ms ?? clock.now() - sentAt, bytes });
+    };
+
+    try {
+      answer = await to.send(target, json, signal);
+      ms = clock.now() - sentAt;
+      counts.bytes += answer.bytes;
+      if (answer.status === 429) counts.rateLimited += 1;
+      const result = understand(answer);
+      serviceTime.note(answer.headers, ms);
+      tell();
+      return result;
+    } catch (caught) {
+      // The last net: whatever is said from here on was said by the service, if by anybody.
+      const error = redactor.error(caught);
+      tell(error);
+      throw error;
+    }
+  }
+
+  function parsed(answer: HttpAnswer, parse: (text: string) => unknown): unknown {
+    try {
+      return parse(answer.text);
+    } catch (error) {
+      if (!(error instanceof NotJson)) throw error;
+      const words = serviceWords(answer.text, redact);
+      // Not kept as the cause: a parser's message quotes the body, and the body could echo the key.
+      throw new MalformedPage(`The service answered ${answer.status} with what is not JSON: ${words}`, {
+        addressFault: notTheService(answer.status, words),
+      });
+    }
+  }
+
+  function pageOf(answer: HttpAnswer, envelope: EnvelopeOptions | undefined): Page {
+    const body = parsed(answer, (text) => parsePage(text, settings.maxRecordBytes));
+    const page = readPage(body, answer.bytes, envelope);
+    const whole = answer.release ? { ...page, release: answer.release } : page;
+    return echoesKey(answer) ? withoutKey(whole, redactor) : whole;
+  }
+
+  function jsonOf(answer: HttpAnswer): unknown {
+    const body = parsed(answer, parseAnything);
+    const shown = echoesKey(answer) ? redactor.value(body) : body;
+    answer.release?.();
+    return shown;
+  }
+
+  function echoesKey({ text }: HttpAnswer): boolean {
+    if (!isIn(redactor, text)) return false;
+    if (!saidEcho) onEvent({ type: 'key echoed' });
+    saidEcho = true;
+    return true;
+  }
+
+  const getJson: Client['getJson'] = (request, signal) => get(request, jsonOf, signal);
+
+  async function close(): Promise<void> {
+    closing.abort();
+    await Promise.all([pace.close(), http.close(), liveHttp.close()]);
+  }
+
+  return {
+    getPage: (request, signal, envelope) => get(request, (answer) => pageOf(answer, envelope), signal),
+    getJson,
+    stats: () => ({ ...counts, concurrency: pace.concurrency }),
+    get servedBy() {
+      return servedBy;
+    },
+    get serviceTime() {
+      return serviceTime.now();
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function notTheService(status: number, words: string): AddressFault {
+  const hint =
+    "Is it the address of the API, not of a web site? A network's login page or a proxy may also stand in between.";
+  return { what: `it answers ${status} with what is not JSON: ${words}`, hint };
+}

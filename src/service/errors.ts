@@ -1,0 +1,180 @@
+import { type ErrorDetails, GmsiError } from '../errors.ts';
+
+/** What speaks for a wrong address, if nothing good ever came from it; and what to do about it. */
+export interface AddressFault {
+  /** Begins in lower case, ends without a full stop. */
+  readonly what: string;
+  readonly hint: string;
+}
+
+export interface RetryableDetails extends ErrorDetails {
+  readonly retryAfterMs?: number | undefined;
+  readonly addressFault?: AddressFault | undefined;
+}
+
+/** A request that may succeed when it is sent again; retried in place, see `withRetries`. */
+export abstract class RetryableError extends GmsiError {
+  override readonly kind = 'retryable';
+  /** The least wait before the next try, in milliseconds; `undefined` where the service named none. */
+  readonly retryAfterMs: number | undefined;
+  readonly addressFault: AddressFault | undefined;
+  #tries = 1;
+
+  constructor(message: string, details: RetryableDetails = {}) {
+    super(message, details);
+    this.retryAfterMs = details.retryAfterMs;
+    this.addressFault = details.addressFault;
+  }
+
+  /** How often the request was tried before this error was let through. */
+  get tries(): number {
+    return this.#tries;
+  }
+
+  /** Writes the number of tries into the message; called once, where no further try is made. */
+  givenUpAfter(tries: number): void {
+    this.#tries = tries;
+    this.message = `${this.message.replace(/\.$/, '')} (given up after ${tries} ${tries === 1 ? 'try' : 'tries'})`;
+  }
+}
+
+/** 429: too many requests for the key. */
+export class RateLimited extends RetryableError {}
+
+/** No answer (network, time limits), or one that says that the service is not well (5xx, 408, 425). */
+export class ServiceUnavailable extends RetryableError {}
+
+/** A 200 whose body is not what was asked for: not JSON, not the envelope or cut short. */
+export class MalformedPage extends RetryableError {}
+
+/** A 200 that is more than may be held in memory. It would be as large the next time, so it is not tried again. */
+export class PageTooLarge extends GmsiError {
+  override readonly kind = 'skippable';
+
+  constructor(message: string) {
+    super(message, {
+      hint: 'Set a smaller service.page_size in the job file, or a larger service.max_body_bytes if memory allows.',
+    });
+  }
+}
+
+/** 401 or 403: no request with this key can succeed, so the run ends instead of failing every window. */
+export class KeyRefused extends GmsiError {
+  override readonly kind = 'fatal';
+  readonly status: number;
+
+  constructor(status: number, words: string) {
+    super(`The service refused the API key with ${status}: ${words}`, {
+      hint: 'Check GMSI_API_KEY (or the file that GMSI_API_KEY_FILE names), and that the key may read this feed.',
+    });
+    this.status = status;
+  }
+}
+
+/** A 4xx that the same request would meet again: what was asked for cannot be had. */
+export class RequestRefused extends GmsiError {
+  override readonly kind = 'skippable';
+  readonly status: number;
+  /** What the service said, cut and cleaned; see `serviceWords`. */
+  readonly words: string;
+  /** True for what a web server that is not the service says to any path. The service may say it of a window, too. */
+  readonly isForeign: boolean;
+
+  constructor(path: string, status: number, words: string, isForeign = false) {
+    super(`The service refused ${path} with ${status}: ${words}`);
+    this.isForeign = isForeign;
+    this.status = status;
+    this.words = words;
+  }
+}
+
+/** A 3xx. It is never followed, because the key would travel to another address; no other request would fare better. */
+export class RedirectRefused extends GmsiError {
+  override readonly kind = 'fatal';
+  readonly status: number;
+
+  constructor(path: string, status: number, target: string | undefined) {
+    super(
+      `The service redirects ${path} (${status}) to ${target ?? 'nowhere'}, and redirects are not followed.`,
+      {
+        hint: 'Set GMSI_BASE_URL to the address that answers by itself (https://, no trailing path but /v1).',
+      },
+    );
+    this.status = status;
+  }
+}
+
+/** Nothing good ever came from the service's address, and what came instead does not pass by waiting. */
+export class WrongAddress extends GmsiError {
+  override readonly kind = 'fatal';
+
+  /** @param setting the variable that holds the address */
+  constructor(setting: string, address: string, { what, hint }: AddressFault, cause: unknown) {
+    super(`No service answers at ${setting} (${address}): ${what}.`, { hint, cause });
+  }
+}
+
+/** A cursor that leads nowhere or in a circle: the rest of the window cannot be had by it. */
+export class CursorBroken extends GmsiError {
+  override readonly kind = 'skippable';
+}
+
+/** A page without a cursor that may not be all: what else there is cannot be asked for. */
+export class CutOff extends GmsiError {
+  override readonly kind = 'skippable';
+
+  constructor(records: number) {
+    super(
+      `The service answered with a bare array of ${records} records, as many as were asked for: it may be cut off, and no next_token leads to the rest.`,
+      {
+        hint: 'Ask for fewer records at once: a shorter step in the job file, or a larger service.page_size.',
+      },
+    );
+  }
+}
+
+/** A lookup (countries, topics) in a shape that is not known; nothing can be resolved without it. */
+export class LookupUnreadable extends GmsiError {
+  override readonly kind = 'fatal';
+}
+
+/** The month's requests are used up. Ends a run in order (exit 75); raised by implementations of `RequestBudget`. */
+export class BudgetSpent extends GmsiError {
+  override readonly kind = 'fatal';
+  readonly used: number;
+  readonly limit: number;
+  /** When requests are free again: the first instant of the next month, UTC. */
+  readonly resumesAt: Date;
+
+  constructor(budget: { readonly used: number; readonly limit: number; readonly resumesAt: Date }) {
+    super(`The request budget is spent: ${budget.used} of ${budget.limit} requests this month.`, {
+      hint: `Run it again after ${budget.resumesAt.toISOString()}, or raise the job's budget; it goes on from here.`,
+    });
+    this.used = budget.used;
+    this.limit = budget.limit;
+    this.resumesAt = budget.resumesAt;
+  }
+}
+
+/** What can come of a request that was sent, as metrics count it; `malformed` is a good status with an unreadable body. */
+export const requestOutcomes = ['ok', '3xx', '429', '4xx', '5xx', 'malformed', 'network', 'aborted'] as const;
+export type RequestOutcome = (typeof requestOutcomes)[number];
+
+/**
+ * What came of a request that was sent.
+ * @param status of the answer; `undefined` where none was read
+ * @param failure what the request failed with; `undefined` where it did not
+ */
+export function outcomeOf(
+  status: number | undefined,
+  failure: unknown,
+  { aborted }: Pick<AbortSignal, 'aborted'>,
+): RequestOutcome {
+  if (status === 429) return '429';
+  if (status !== undefined && status >= 500) return '5xx';
+  if (status !== undefined && status >= 400) return '4xx';
+  if (status !== undefined && status >= 300) return '3xx';
+  if (failure instanceof MalformedPage || failure instanceof PageTooLarge) return 'malformed';
+  if (status !== undefined) return 'ok';
+  return aborted ? 'aborted' : 'network';
+}

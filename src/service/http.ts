@@ -1,0 +1,173 @@
+import { type Dispatcher, errors, Pool } from 'undici';
+import { connectFault } from './address.ts';
+import { MalformedPage, PageTooLarge, ServiceUnavailable } from './errors.ts';
+import { type Body, readBody, readRefusal } from './read-body.ts';
+
+export type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** An answer of any status, its body read to the end; of a refusal's body only the beginning. */
+export interface HttpAnswer extends Body {
+  readonly status: number;
+  readonly headers: Headers;
+}
+
+export interface HttpOptions {
+  /** Most connections open at a time. */
+  readonly connections: number;
+  /**
+   * Until the connection stands, TLS included; until the headers are there; until the whole body is. Milliseconds,
+   * of which undici keeps the first two to about a second.
+   */
+  readonly connectTimeout: number;
+  readonly headersTimeout: number;
+  readonly bodyTimeout: number;
+  /** The largest body, as received and as unpacked, in bytes. */
+  readonly maxBodyBytes: number;
+  /** Sent with every request. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Requests to one origin over kept-alive connections. */
+export interface Http {
+  /**
+   * Sends one request. Redirects are not followed: the headers hold the key.
+   * @param target path and query, encoded
+   * @param json the body of a POST; without one it is a GET
+   * @throws ServiceUnavailable without an answer in time; MalformedPage where a 200's body is cut short or cannot be
+   * unpacked; PageTooLarge where it is over the cap; the signal's reason once it is aborted
+   */
+  send(target: string, json: string | undefined, signal: AbortSignal): Promise<HttpAnswer>;
+  /** Closes the connections; requests under way fail. */
+  close(): Promise<void>;
+}
+
+export function openHttp(origin: string, options: HttpOptions): Http {
+  const pool = new Pool(origin, {
+    connections: options.connections,
+    connectTimeout: options.connectTimeout,
+    headersTimeout: options.headersTimeout,
+    bodyTimeout: 0, // undici's limits each pause, so that a byte now and then would hold a window for ever; see below
+  });
+  const headers = { accept: 'application/json', 'accept-encoding': 'gzip', ...options.headers };
+
+  async function send(target: string, json: string | undefined, signal: AbortSignal): Promise<HttpAnswer> {
+    signal.throwIfAborted();
+    const stop = new AbortController();
+    const onAbort = () => stop.abort(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    const bodyTime = timeLimit(options.bodyTimeout, () => stop.abort(new errors.BodyTimeoutError()));
+    try {
+      const response = await pool.request({ ...bodyOf(json), path: target, signal: stop.signal });
+      bodyTime.run();
+      return await readAnswer(response, bodyTime, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw asNamedError(error, origin, options);
+    } finally {
+      bodyTime.pause();
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async function readAnswer(
+    { statusCode: status, headers, body }: Dispatcher.ResponseData,
+    bodyTime: TimeLimit,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> {
+    const encoding = headers['content-encoding'];
+    try {
+      if (status >= 300) {
+        const refusal = await readRefusal(body, encoding);
+        signal.throwIfAborted();
+        return { status, headers, ...refusal };
+      }
+      const { maxBodyBytes } = options;
+      return {
+        status,
+        headers,
+        ...(await readBody(body, encoding, { maxBodyBytes, aside: bodyTime.aside, signal })),
+      };
+    } catch (error) {
+      // Of a body whose encoding is not known nothing has been read: the connection must not wait for that.
+      body.on('error', () => {}).destroy();
+      signal.throwIfAborted();
+      throw isNamed(error) || error instanceof errors.BodyTimeoutError ? error : brokenBody(error);
+    }
+  }
+
+  function bodyOf(json: string | undefined) {
+    if (json === undefined) return { method: 'GET' as const, headers };
+    return {
+      method: 'POST' as const,
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: json,
+    };
+  }
+
+  return { send, close: () => pool.destroy() };
+}
+
+interface TimeLimit {
+  /** Lets the time run, or run on. */
+  run(): void;
+  pause(): void;
+  /** Waits for something meanwhile, without the time running. */
+  aside<T>(wait: Promise<T>): Promise<T>;
+}
+
+/** @param ms for which it may run in all until `onOver` is called */
+function timeLimit(ms: number, onOver: () => void): TimeLimit {
+  let left = ms;
+  let since = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const run = () => {
+    since = performance.now();
+    timer = setTimeout(onOver, left);
+  };
+  const pause = () => {
+    clearTimeout(timer);
+    left -= performance.now() - since;
+  };
+  return {
+    run,
+    pause,
+    async aside(wait) {
+      pause();
+      const result = await wait;
+      run();
+      return result;
+    },
+  };
+}
+
+function isNamed(error: unknown): boolean {
+  return error instanceof MalformedPage || error instanceof PageTooLarge;
+}
+
+function brokenBody(error: unknown): MalformedPage {
+  return new MalformedPage(`The body broke off: ${codeOf(error)}.`, { cause: error });
+}
+
+function asNamedError(error: unknown, origin: string, options: HttpOptions): unknown {
+  if (isNamed(error) || error instanceof errors.InvalidArgumentError) return error;
+  // A parser error carries what was received, in which the service could have echoed the key.
+  const cause = error instanceof errors.HTTPParserError ? undefined : error;
+  const addressFault = connectFault(error, origin);
+  const what = addressFault ? `No answer from the service: ${addressFault.what}.` : describe(error, options);
+  const hint = 'Check the network and GMSI_BASE_URL.';
+  return new ServiceUnavailable(what, { cause, hint, addressFault });
+}
+
+function describe(error: unknown, options: HttpOptions): string {
+  if (error instanceof errors.ConnectTimeoutError)
+    return `No connection within ${options.connectTimeout} ms.`;
+  if (error instanceof errors.HeadersTimeoutError) return `No answer within ${options.headersTimeout} ms.`;
+  if (error instanceof errors.BodyTimeoutError)
+    return `The body was not complete within ${options.bodyTimeout} ms.`;
+  return `No answer from the service: ${codeOf(error)}.`;
+}
+
+function codeOf(error: unknown): string {
+  const { code, name } = error as NodeJS.ErrnoException;
+  return code ?? name;
+}

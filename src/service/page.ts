@@ -1,0 +1,105 @@
+import { CursorBroken, CutOff, MalformedPage } from './errors.ts';
+import { RecordsAsText, tooManyRecords } from './parse-page.ts';
+
+/** One request to the service: a GET, or with a body a POST. */
+export interface ServiceRequest {
+  /** The path below `/v1`, with or without a leading slash, each segment URL-encoded. */
+  readonly path: string;
+  /** Names and values, not yet encoded. */
+  readonly query: Readonly<Record<string, string>>;
+  /** Goes to the address of the live feeds, where that is another one (service-document 4.2). */
+  readonly isLive?: boolean;
+  /** Sent as JSON. */
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+/** Most records of a page, whatever was asked for: ten times what the service sends at most (service-document 8). */
+export const mostRecords = 10_000;
+
+/** Records as they were sent, a `RecordTooLarge` in the place of one that is too large; of a large page parsed as they are asked for. */
+export type Records = Iterable<unknown> & { readonly length: number };
+
+/** One page of a feed, already checked: the envelope of service-document 2.1, or a bare array. */
+export interface Page {
+  readonly records: Records;
+  /** The cursor of the next page; `null` where this page was the last. */
+  readonly nextToken: string | null;
+  /** More records may exist, and no token leads to them; only where one answer is all that a feed gives. */
+  readonly isCutOff: boolean;
+  /** Size of the body as received (compressed, where it was), in bytes. */
+  readonly bytes: number;
+  /** Only of a large page: whoever has it calls this once its records are committed or given up, for others wait for that. */
+  readonly release?: () => void;
+}
+
+/**
+ * Where each request is written down before it is sent, so that no crash can make a request unbooked.
+ * Implemented over the warehouse's `api_usage`; `api` itself never imports the warehouse.
+ */
+export interface RequestBudget {
+  /** Books one request; throws `BudgetSpent` where the month's budget is used up. */
+  book(signal: AbortSignal): Promise<void>;
+}
+
+/** What was asked for, as far as it decides whether an answer is whole. */
+export interface EnvelopeOptions {
+  /** The page size that was asked for: a bare array as long as this may be cut off. */
+  readonly limit?: number;
+  /**
+   * One answer is all there is, likely a bare array (service-facts.md, "Live"): one that may be cut off is read all
+   * the same, and says so in `isCutOff`.
+   */
+  readonly bareArray?: boolean;
+}
+
+/**
+ * Checks a body against the page envelope of service-document 2.1: an array `data`, a boolean `has_more`, and a
+ * `next_token` that is a string, null or absent. `has_more: false` ends the feed, whatever `next_token` says;
+ * `data: null` is a page without records. A bare array is read as well, whatever the feed is expected to send: shorter than `limit`, it is the last page.
+ * @throws MalformedPage where it is another shape, or a bare array to a request without a `limit`; CursorBroken for
+ *   `has_more: true` without a token; CutOff for a bare array that may not be all, and has no token either
+ */
+export function readPage(body: unknown, bytes: number, options: EnvelopeOptions = {}): Page {
+  if (isRecords(body)) return readBareArray(body, bytes, options);
+  if (typeof body !== 'object' || body === null) {
+    throw new MalformedPage(`The service answered with ${nameOf(body)} where a page envelope was expected.`);
+  }
+  const { data: sent, has_more: hasMore, next_token: token = null } = body as Record<string, unknown>;
+  const data = sent === null ? [] : sent;
+  if (!isRecords(data)) {
+    throw new MalformedPage(`The page's data is ${nameOf(data)}, not an array.`);
+  }
+  if (typeof hasMore !== 'boolean') {
+    throw new MalformedPage(`The page's has_more is ${nameOf(hasMore)}, not a boolean.`);
+  }
+  if (token !== null && typeof token !== 'string') {
+    throw new MalformedPage(`The page's next_token is ${nameOf(token)}, not a string.`);
+  }
+  if (!hasMore) return { records: data, nextToken: null, isCutOff: false, bytes };
+  if (token) return { records: data, nextToken: token, isCutOff: false, bytes };
+  if (options.bareArray) return { records: data, nextToken: null, isCutOff: true, bytes };
+  throw new CursorBroken('The service says has_more, but sends no next_token: the rest cannot be asked for.');
+}
+
+/** @throws PageTooLarge for more records than any page should hold */
+function isRecords(value: unknown): value is Records {
+  if (!Array.isArray(value) && !(value instanceof RecordsAsText)) return false;
+  if (value.length > mostRecords) throw tooManyRecords();
+  return true;
+}
+
+function readBareArray(records: Records, bytes: number, options: EnvelopeOptions): Page {
+  const { limit, bareArray = false } = options;
+  if (limit === undefined && !bareArray) {
+    throw new MalformedPage('The service answered with a bare array where a page envelope was expected.');
+  }
+  const isCutOff = limit !== undefined && records.length >= limit;
+  if (isCutOff && !bareArray) throw new CutOff(records.length);
+  return { records, nextToken: null, isCutOff, bytes };
+}
+
+function nameOf(value: unknown): string {
+  if (value === undefined) return 'missing';
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : `of type ${typeof value}`;
+}

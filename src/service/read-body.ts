@@ -1,0 +1,215 @@
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
+import { MalformedPage, PageTooLarge } from './errors.ts';
+
+/** A body, read to its end and unpacked. */
+export interface Body {
+  readonly text: string;
+  /** Size as received, in bytes. */
+  readonly bytes: number;
+  /** Only of a large body: others wait until this is called. */
+  readonly release?: () => void;
+}
+
+export interface BodyLimits {
+  /** Most bytes, as received and as unpacked. */
+  readonly maxBodyBytes: number;
+  /** Called around every wait that is not the service's fault, so that it does not count against a time limit. */
+  readonly aside: <T>(wait: Promise<T>) => Promise<T>;
+  readonly signal: AbortSignal;
+}
+
+type Encoding = string | readonly string[] | undefined;
+
+/** What a refusal has to say stands at its beginning, in bytes. */
+const refusalBytes = 64 * 1024;
+
+const decoder = new TextDecoder();
+
+/**
+ * Reads a body and unpacks it.
+ * @throws PageTooLarge over the cap; MalformedPage where its encoding is not known or it cannot be unpacked
+ */
+export async function readBody(body: Readable, encoding: Encoding, limits: BodyLimits): Promise<Body> {
+  const { maxBodyBytes, aside, signal } = limits;
+  const applied = codingsOf(encoding);
+  let release: (() => void) | undefined;
+  const enter = async () => {
+    release ??= await aside(enterLarge(signal));
+  };
+  try {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bytes += chunk.byteLength;
+      if (bytes > maxBodyBytes) throw new PageTooLarge(`The body is larger than ${maxBodyBytes} bytes.`);
+      // The rest stays on the wire meanwhile.
+      if (bytes > largeFrom) await enter();
+      chunks.push(chunk);
+    }
+    const packed = Buffer.concat(chunks.splice(0), bytes);
+    const whole = await unpackWithin(packed, applied, maxBodyBytes, enter, release !== undefined);
+    const text = decoder.decode(whole);
+    return release ? { text, bytes, release } : { text, bytes };
+  } catch (error) {
+    release?.();
+    throw error;
+  }
+}
+
+/** Unpacks as if the body were not a large one; once it turns out to be, waits for its turn and begins again. */
+async function unpackWithin(
+  packed: Uint8Array,
+  applied: readonly Coding[],
+  maxBodyBytes: number,
+  enter: () => Promise<void>,
+  hasEntered: boolean,
+): Promise<Uint8Array> {
+  if (applied.length === 0) return packed;
+  const small = Math.min(largeFrom, maxBodyBytes);
+  try {
+    return await unpack(packed, applied, hasEntered ? maxBodyBytes : small);
+  } catch (error) {
+    if (!isTooLarge(error)) throw cannotBeUnpacked(error);
+  }
+  if (!hasEntered && small < maxBodyBytes) {
+    await enter();
+    return unpackWithin(packed, applied, maxBodyBytes, enter, true);
+  }
+  throw new PageTooLarge(`The body unpacks to more than ${maxBodyBytes} bytes.`);
+}
+
+function isTooLarge(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+}
+
+function cannotBeUnpacked(error: unknown): MalformedPage {
+  return new MalformedPage(`The body cannot be unpacked: ${(error as NodeJS.ErrnoException).code}.`, {
+    cause: error,
+  });
+}
+
+/** Reads the beginning of a refusal's body, and leaves the rest; empty where it cannot be read. */
+export async function readRefusal(body: Readable, encoding: Encoding): Promise<Body> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.byteLength;
+      if (bytes >= refusalBytes) break;
+    }
+    const beginning = Buffer.concat(chunks).subarray(0, refusalBytes);
+    const whole = await unpack(beginning, codingsOf(encoding), largeFrom);
+    return { text: decoder.decode(whole.subarray(0, refusalBytes)), bytes };
+  } catch {
+    // What a refusal means stands in its status: a broken body must not turn a 401 into something to retry.
+    return { text: '', bytes };
+  }
+}
+
+/**
+ * Bytes of a body, as received or unpacked, beyond which it is a large one. Of these a process has only one at a time
+ * in memory, from here until its records are committed: eight windows that are all sent the largest page at once would
+ * take more memory than a small machine has.
+ */
+export const largeFrom = 2 * 1024 * 1024;
+
+let last: Promise<void> = Promise.resolve();
+
+/**
+ * Waits until no other large body is in memory.
+ * @returns what the caller must call once its own is gone; calling it again does nothing
+ */
+export async function enterLarge(signal: AbortSignal): Promise<() => void> {
+  signal.throwIfAborted();
+  const before = last;
+  let leave!: () => void;
+  const mine = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  last = before.then(() => mine);
+  await new Promise<void>((resolve, reject) => {
+    const onAbort = () => {
+      leave();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    before.then(() => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    });
+  });
+  return leave;
+}
+
+const unpackers = {
+  gzip: promisify(gunzip),
+  deflate: promisify(inflate),
+  rawDeflate: promisify(inflateRaw),
+  br: promisify(brotliDecompress),
+};
+
+/** How a body can be packed. */
+export type Coding = Exclude<keyof typeof unpackers, 'rawDeflate'>;
+
+const codings: Readonly<Record<string, Coding>> = {
+  gzip: 'gzip',
+  'x-gzip': 'gzip',
+  deflate: 'deflate',
+  br: 'br',
+};
+
+/** Others that have been registered (IANA, HTTP Content Coding Registry). */
+const registered = ['aes128gcm', 'compress', 'dcb', 'dcz', 'exi', 'pack200-gzip', 'x-compress', 'zstd'];
+
+/** Nobody packs a body more often than twice; each time costs a copy. */
+const mostCodings = 3;
+
+/**
+ * Reads a `Content-Encoding` header: what was applied to the body, in that order (RFC 9110, 8.4).
+ * @throws MalformedPage for an encoding that is not known, or too many of them
+ */
+export function codingsOf(header: string | readonly string[] | undefined): Coding[] {
+  const names = [header ?? ''].flat().join(',').toLowerCase().split(',');
+  const applied: Coding[] = [];
+  for (const name of names.map((name) => name.trim())) {
+    if (name === '' || name === 'identity') continue;
+    const coding = Object.hasOwn(codings, name) ? codings[name] : undefined;
+    if (coding === undefined) {
+      // Not the name itself, unless it is one of those that exist: a header can hold whatever the service likes.
+      const known = registered.includes(name) ? name : 'an unknown way';
+      throw new MalformedPage(`The body is packed by ${known}, which is none of gzip, deflate and br.`);
+    }
+    applied.push(coding);
+  }
+  if (applied.length > mostCodings) throw new MalformedPage(`The body is packed ${applied.length} times.`);
+  return applied;
+}
+
+/**
+ * Unpacks a body, the last coding first.
+ * @param most bytes that any step may unpack to; one more is an error with the code `ERR_BUFFER_TOO_LARGE`
+ */
+export async function unpack(
+  packed: Uint8Array,
+  applied: readonly Coding[],
+  most: number,
+): Promise<Uint8Array> {
+  let bytes = packed;
+  for (const coding of applied.toReversed()) {
+    if (bytes.byteLength === 0) return bytes;
+    const by = coding === 'deflate' && !hasZlibHeader(bytes) ? 'rawDeflate' : coding;
+    bytes = await unpackers[by](bytes, { maxOutputLength: most, chunkSize });
+  }
+  return bytes;
+}
+
+/** Bytes that are unpacked at a time: a usual page in a few steps. */
+const chunkSize = 128 * 1024;
+
+/** `deflate` means data with a header (RFC 9110, 8.4.1.2); some servers send it without. */
+function hasZlibHeader([first = 0, second = 0]: Uint8Array): boolean {
+  return (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
+}

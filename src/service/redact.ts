@@ -1,0 +1,139 @@
+import { inspect } from 'node:util';
+import type { Secret } from '../secret.ts';
+import { CursorBroken, MalformedPage } from './errors.ts';
+import { keyFinder, TooManyEscapes } from './find-key.ts';
+import type { Page, Records } from './page.ts';
+import { RecordsAsText, RecordTooLarge } from './parse-page.ts';
+
+/**
+ * Takes the API key out of what the service sends: it could echo what it was sent, in whatever form. Everything that a
+ * service has said passes here before it reaches a message, a log, a row or another request.
+ */
+export interface Redactor {
+  /** @throws TooManyEscapes where that cannot be told */
+  isIn(text: string): boolean;
+  /** `text` with `[key]` wherever the key stands in it; see `keyFinder` for the forms that are found. */
+  text(text: string): string;
+  /** The same for every text, name and number within a parsed JSON value. */
+  value(value: unknown): unknown;
+  /** The same for an error, its stack and its hint; what caused it is let go where that shows the key. */
+  error(error: unknown): unknown;
+}
+
+/** A shorter key cannot be told from ordinary words: to take "a" out of every message would hide nothing. */
+export const shortestHidden = 8;
+
+const nothing: Redactor = {
+  isIn: () => false,
+  text: (text) => text,
+  value: (value) => value,
+  error: (error) => error,
+};
+
+/** Deeper than any record that is read; what is nested deeper is taken out as a whole. */
+const deepest = 1000;
+
+/** Whether a key is long enough to be taken out of what the service says. */
+export function isHidden(key: Secret): boolean {
+  return key.reveal().length >= shortestHidden;
+}
+
+/** @returns what takes nothing out where the key is shorter than `shortestHidden` */
+export function redactorOf(secret: Secret): Redactor {
+  const key = secret.reveal();
+  if (!isHidden(secret)) return nothing;
+  const find = keyFinder(key);
+
+  function text(from: string): string {
+    let shown = '';
+    let copied = 0;
+    for (const [start, end] of spansOf(from)) {
+      shown += `${from.slice(copied, start)}[key]`;
+      copied = end;
+    }
+    return copied === 0 ? from : shown + from.slice(copied);
+  }
+
+  /** Where it cannot be told whether the key is in a text, the whole of it may be the key. */
+  function spansOf(from: string) {
+    try {
+      return find(from);
+    } catch (error) {
+      if (!(error instanceof TooManyEscapes)) throw error;
+      return [[0, from.length]] as const;
+    }
+  }
+
+  function value(from: unknown, depth = 0): unknown {
+    if (typeof from === 'string') return text(from);
+    if (typeof from === 'number') return find(String(from)).length > 0 ? '[key]' : from;
+    if (typeof from !== 'object' || from === null) return from;
+    if (depth > deepest) return '[key]';
+    if (Array.isArray(from)) return from.map((item) => value(item, depth + 1));
+    return Object.fromEntries(
+      Object.entries(from).map(([name, item]) => [text(name), value(item, depth + 1)]),
+    );
+  }
+
+  const isIn = (from: string) => find(from).length > 0;
+
+  const shows = (from: unknown) =>
+    spansOf(inspect(from, { breakLength: Number.POSITIVE_INFINITY })).length > 0;
+
+  function error(from: unknown): unknown {
+    if (!(from instanceof Error) || !isIn(inspect(from, { breakLength: Number.POSITIVE_INFINITY })))
+      return from;
+    for (const name of ['message', 'stack', 'hint', 'words'] as const) {
+      const said = (from as unknown as Record<string, unknown>)[name];
+      if (typeof said === 'string') Object.defineProperty(from, name, { value: text(said) });
+    }
+    if (shows(from.cause)) Object.defineProperty(from, 'cause', { value: undefined });
+    return from;
+  }
+
+  return { isIn, text, value: (from) => value(from), error };
+}
+
+/** Whether a body holds the key. @throws MalformedPage where that would take too long to tell */
+export function isIn(redactor: Redactor, body: string): boolean {
+  try {
+    return redactor.isIn(body);
+  } catch (error) {
+    if (!(error instanceof TooManyEscapes)) throw error;
+    throw new MalformedPage(
+      'The answer has more escapes within escapes than can be searched for the API key, which it must not hold.',
+    );
+  }
+}
+
+/**
+ * A page that echoes the key, without it: `[key]` stands in its place, for what is stored is read by others.
+ * @throws CursorBroken where its cursor holds the key: it would be stored and sent in an address, and without the key it is
+ *   no cursor
+ */
+export function withoutKey(page: Page, redactor: Redactor): Page {
+  if (page.nextToken !== null && redactor.text(page.nextToken) !== page.nextToken) {
+    throw new CursorBroken('The next_token that the service sent holds the API key, and is not followed.', {
+      hint: 'Tell the vendor: a cursor must not hold a key. A smaller step in the job file may make one unnecessary.',
+    });
+  }
+  return { ...page, records: new RecordsWithoutKey(page.records, redactor) };
+}
+
+class RecordsWithoutKey implements Records {
+  readonly length: number;
+  readonly #records: Records;
+  readonly #redactor: Redactor;
+
+  constructor(records: Records, redactor: Redactor) {
+    this.length = records.length;
+    this.#records = records;
+    this.#redactor = redactor;
+  }
+
+  *[Symbol.iterator](): Iterator<unknown> {
+    const { text, value } = this.#redactor;
+    const records = this.#records instanceof RecordsAsText ? this.#records.redacted(text) : this.#records;
+    for (const record of records) yield record instanceof RecordTooLarge ? record : value(record);
+  }
+}

@@ -1,0 +1,90 @@
+import pRetry from 'p-retry';
+import { GmsiError } from '../errors.ts';
+import type { Clock } from './clock.ts';
+import { RetryableError } from './errors.ts';
+
+export interface RetryOptions {
+  /** Tries of one request, the first included. */
+  readonly maxAttempts: number;
+  readonly patience: Patience;
+  readonly clock: Clock;
+  /** A number from 0 to below 1. */
+  readonly random: () => number;
+  /** The least wait before any further try just now, in milliseconds; none if left out. */
+  readonly leastDelayMs?: () => number;
+  readonly onRetry: (error: Error, attempt: number, delayMs: number) => void;
+}
+
+/**
+ * Tries until an attempt succeeds, fails for good or is the last one. Waits a full-jitter exponential delay between
+ * tries, and at least as long as the service asked for.
+ * @param attempt gets the number of the try, from 1
+ * @throws the last attempt's error, with the number of tries in its message; the signal's reason once it is aborted
+ */
+export async function withRetries<T>(
+  attempt: (attempt: number) => Promise<T>,
+  options: RetryOptions,
+  signal: AbortSignal,
+): Promise<T> {
+  const { maxAttempts, patience, clock, random, leastDelayMs = () => 0, onRetry } = options;
+  let tries = 0;
+
+  const mayRetry = (error: Error) =>
+    !signal.aborted && isRetryable(error) && leastWait(error) <= patience.longestWaitMs;
+
+  try {
+    return await pRetry(
+      (attemptNumber) => {
+        tries = attemptNumber;
+        return attempt(attemptNumber);
+      },
+      {
+        retries: maxAttempts - 1,
+        // p-retry's own delays take neither a random source nor a floor, so it is told to wait nothing itself. Nor does
+        // it get the signal: it would throw away an answer that arrived, and was paid for, in the instant of an abort.
+        minTimeout: 0,
+        shouldRetry: ({ error }) => mayRetry(error),
+        async onFailedAttempt({ error, attemptNumber, retriesLeft }) {
+          if (retriesLeft === 0 || !mayRetry(error)) return;
+          const ceiling = Math.min(patience.maxDelayMs, patience.firstDelayMs * 2 ** (attemptNumber - 1));
+          const delayMs = Math.max(leastWait(error), leastDelayMs(), random() * ceiling);
+          onRetry(error, attemptNumber, delayMs);
+          await clock.sleep(delayMs, signal);
+        },
+      },
+    );
+  } catch (error) {
+    if (error instanceof RetryableError) error.givenUpAfter(tries);
+    throw error;
+  }
+}
+
+function isRetryable(error: Error): boolean {
+  return error instanceof GmsiError && error.kind === 'retryable';
+}
+
+function leastWait(error: Error): number {
+  return error instanceof RetryableError ? (error.retryAfterMs ?? 0) : 0;
+}
+
+/** How the client waits. None of it comes from the service's document; see service-facts for what is likely. */
+export interface Patience {
+  /** The first retry waits up to this long, each further one up to twice as long, in milliseconds. */
+  readonly firstDelayMs: number;
+  /** No retry waits longer by itself, in milliseconds. */
+  readonly maxDelayMs: number;
+  /** Bounds of the pause after a 429 that names none, in milliseconds; the vendor suggests 1 to 2 seconds. */
+  readonly rateLimitPauseMs: readonly [least: number, most: number];
+  /** A longer Retry-After (a spent quota, say) fails requests at once instead of waiting it out, in milliseconds. */
+  readonly longestWaitMs: number;
+  /** Good answers, since the last change, after which one more request may run at a time. */
+  readonly raiseAfter: number;
+}
+
+export const defaultPatience: Patience = {
+  firstDelayMs: 500,
+  maxDelayMs: 30_000,
+  rateLimitPauseMs: [1000, 2000],
+  longestWaitMs: 300_000,
+  raiseAfter: 50,
+};

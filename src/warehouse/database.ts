@@ -1,0 +1,214 @@
+import type { ColumnType, Generated } from 'kysely';
+import type { WindowState } from '../plan/window-state.ts';
+
+/** `YYYY-MM-DD`, as a `date` column is read and written here: a calendar day has no time zone. */
+export type Day = string;
+
+type Timestamp = ColumnType<Date, Date | string, Date | string>;
+type GeneratedTimestamp = ColumnType<Date, Date | string | undefined, Date | string>;
+type Json = ColumnType<unknown, string | null, string | null>;
+
+export type LoadOutcome = 'done' | 'incomplete' | 'budget' | 'interrupted' | 'failed';
+
+export interface SeriesColumns {
+  feed: string;
+  country: string;
+  topic: string;
+  ticker: string;
+  match_type: string;
+  variant: string;
+}
+
+export interface WindowsTable extends SeriesColumns {
+  window_id: Generated<number>;
+  first_day: Day;
+  last_day: Day;
+  state: Generated<WindowState>;
+  load_id: number | null;
+  request_start: Day | null;
+  request_end: Day | null;
+  page_size: number | null;
+  next_token: string | null;
+  drain_started_at: Timestamp | null;
+  settled_before: Day | null;
+  is_compared: Generated<boolean>;
+  rows_met: number[] | null;
+  pages: Generated<number>;
+  records: Generated<number>;
+  rows_inserted: Generated<number>;
+  rows_changed: Generated<number>;
+  rows_retracted: Generated<number>;
+  records_rejected: Generated<number>;
+  attempts: Generated<number>;
+  restarts: Generated<number>;
+  last_error: string | null;
+  refused_with: number | null;
+  planned_at: GeneratedTimestamp;
+  finished_at: Timestamp | null;
+}
+
+export interface LoadsTable {
+  load_id: Generated<number>;
+  command: string;
+  job: string;
+  feed: string;
+  started_at: GeneratedTimestamp;
+  heartbeat_at: GeneratedTimestamp;
+  finished_at: Timestamp | null;
+  outcome: LoadOutcome | null;
+  requests: Generated<number>;
+  windows_drained: Generated<number>;
+  windows_failed: Generated<number>;
+  pages: Generated<number>;
+  records: Generated<number>;
+  rows_inserted: Generated<number>;
+  rows_changed: Generated<number>;
+  rows_retracted: Generated<number>;
+  records_rejected: Generated<number>;
+  error: string | null;
+  run_by: string;
+}
+
+export interface CoverageTable extends SeriesColumns {
+  days: string;
+  updated_at: GeneratedTimestamp;
+}
+
+export interface ApiUsageTable {
+  key_fingerprint: string;
+  month: Day;
+  requests: Generated<number>;
+  updated_at: GeneratedTimestamp;
+}
+
+export interface RequestRateTable {
+  key_fingerprint: string;
+  in_bucket: number;
+  counted_at: Timestamp;
+}
+
+export interface RejectedRecordsTable extends SeriesColumns {
+  record_hash: string;
+  reason: string;
+  record: Json;
+  window_id: number | null;
+  load_id: number;
+  rejected_at: GeneratedTimestamp;
+}
+
+export interface CountriesTable {
+  country: string;
+  name: string | null;
+  extra: Json;
+  listed: Generated<boolean>;
+  refreshed_at: GeneratedTimestamp;
+}
+
+export interface TopicsTable {
+  topic: string;
+  category: string | null;
+  classification_rule: Json;
+  extra: Json;
+  listed: Generated<boolean>;
+  refreshed_at: GeneratedTimestamp;
+}
+
+export interface LookupsTable {
+  lookup: string;
+  code: string;
+  name: string | null;
+  extra: Json;
+  listed: Generated<boolean>;
+  refreshed_at: GeneratedTimestamp;
+}
+
+export interface WireFieldsTable {
+  feed: string;
+  field: string;
+  kept_in: 'column' | 'extra';
+  first_load_id: number;
+  last_load_id: number;
+}
+
+export interface LearnedFactsTable {
+  feed: string;
+  fact: string;
+  value: Json;
+  evidence: string;
+  learned_at: GeneratedTimestamp;
+  confirmed_at: GeneratedTimestamp;
+}
+
+export interface OriginTable {
+  only_row: Generated<boolean>;
+  served_by: 'service' | 'sandbox';
+  since: GeneratedTimestamp;
+}
+
+export type JobCommand = 'backfill' | 'sync';
+
+export interface JobsTable {
+  job: string;
+  definition: Json;
+  registered_at: Timestamp;
+  registered_by: string;
+}
+
+export interface SchedulesTable {
+  job: string;
+  command: JobCommand;
+  cron: string | null;
+  timezone: Generated<string>;
+  fired_at: Timestamp;
+  resumes_at: Timestamp | null;
+  paused_because: 'budget' | 'failures' | null;
+  pause_error: string | null;
+  pauses: Generated<number>;
+}
+
+export interface RunsTable {
+  run_id: Generated<number>;
+  job: string;
+  command: JobCommand;
+  scope: Json;
+  unsettled_from: Day | null;
+  live_series: Json;
+  live_begun_at: Timestamp | null;
+  live_failed: Generated<number>;
+  newest_first: boolean;
+  started_at: GeneratedTimestamp;
+  finished_at: Timestamp | null;
+  outcome: Exclude<LoadOutcome, 'interrupted'> | null;
+  error: string | null;
+}
+
+export interface WorkersTable {
+  worker_id: string;
+  run_by: string;
+  version: string;
+  key_fingerprint: string;
+  concurrency: number;
+  started_at: GeneratedTimestamp;
+  heartbeat_at: GeneratedTimestamp;
+  stopped_at: Timestamp | null;
+}
+
+/** The tables that queries name; a feed's own tables are written through its description (`feeds/feed.ts`). */
+export interface Database {
+  windows: WindowsTable;
+  loads: LoadsTable;
+  coverage: CoverageTable;
+  api_usage: ApiUsageTable;
+  request_rate: RequestRateTable;
+  rejected_records: RejectedRecordsTable;
+  countries: CountriesTable;
+  topics: TopicsTable;
+  lookups: LookupsTable;
+  wire_fields: WireFieldsTable;
+  learned_facts: LearnedFactsTable;
+  origin: OriginTable;
+  jobs: JobsTable;
+  schedules: SchedulesTable;
+  runs: RunsTable;
+  workers: WorkersTable;
+}

@@ -1,0 +1,93 @@
+import { type Kysely, sql } from 'kysely';
+import type { Database } from './database.ts';
+
+/** What time it is by the database's clock. */
+export async function databaseTime(db: Kysely<Database>): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
+  return rows[0]!.now;
+}
+
+/** How many seconds this machine's clock is ahead of the warehouse's, less half of the way there and back. */
+export async function clockDifference(db: Kysely<Database>): Promise<number> {
+  const sentAt = Date.now();
+  const now = await databaseTime(db);
+  return ((sentAt + Date.now()) / 2 - now.getTime()) / 1000;
+}
+
+/** What a loading user needs and does not have; none before the schema is there, where creating it is what is needed. */
+export async function missingPrivileges(db: Kysely<Database>): Promise<string[]> {
+  const { rows } = await sql<{ missing: string }>`
+    select 'CREATE on the database' as missing
+    where to_regnamespace('gmsi') is null and not has_database_privilege(current_database(), 'CREATE')
+    union all
+    select 'USAGE on schema gmsi'
+    from pg_namespace where nspname = 'gmsi' and not has_schema_privilege(oid, 'USAGE')
+    union all
+    select format('DELETE on gmsi.%I', relname)
+    from pg_class
+    where relnamespace = to_regnamespace('gmsi')
+      and relname in ('windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'workers',
+                      'sentiment_hourly', 'sentiment_daily')
+      and not has_table_privilege(oid, 'DELETE')
+    union all
+    select format('EXECUTE on gmsi.%I', proname)
+    from pg_proc
+    where pronamespace = to_regnamespace('gmsi') and proname in ('ensure_month_partition', 'roll_up')
+      and not has_function_privilege(oid, 'EXECUTE')
+    union all
+    select format('%s on gmsi.%I', privilege, relname)
+    from pg_class
+    cross join unnest(array['SELECT', 'INSERT', 'UPDATE']) as privilege
+    where relnamespace = to_regnamespace('gmsi') and relkind in ('r', 'p') and not relispartition
+      and relname !~ '^kysely_' and not has_table_privilege(oid, privilege)
+    order by 1
+  `.execute(db);
+  return rows.map(({ missing }) => missing);
+}
+
+/** What the user in use is in the database, names as SQL takes them. */
+export interface Standing {
+  readonly user: string;
+  readonly database: string;
+  /** Who owns the schema; `null` if it is not there. */
+  readonly owner: string | null;
+  /** Whether the user acts as the owner, or may make the schema if it is not there. */
+  readonly mayMigrate: boolean;
+  readonly mayRead: boolean;
+  readonly isSuperuser: boolean;
+  readonly loaderRole: 'missing' | 'not granted' | 'granted';
+}
+
+export async function readStanding(db: Kysely<Database>): Promise<Standing> {
+  const { rows } = await sql<Standing>`
+    select quote_ident(current_user) as user, quote_ident(current_database()) as database,
+           quote_ident(pg_get_userbyid(schema.nspowner)) as owner,
+           case when schema.oid is null then has_database_privilege(current_database(), 'CREATE')
+                else pg_has_role(schema.nspowner, 'USAGE') end as "mayMigrate",
+           coalesce(has_schema_privilege(schema.oid, 'USAGE'), true)
+             and coalesce(has_table_privilege(migrations.oid, 'SELECT'), true) as "mayRead",
+           (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser",
+           case when loader.oid is null then 'missing'
+                when pg_has_role(loader.oid, 'USAGE') then 'granted' else 'not granted' end as "loaderRole"
+    from (values (1)) as one
+    left join pg_namespace as schema on nspname = 'gmsi'
+    left join pg_class as migrations on relnamespace = schema.oid and relname = 'kysely_migration'
+    left join pg_roles as loader on rolname = 'gmsi_loader'
+  `.execute(db);
+  return rows[0]!;
+}
+
+/** The roles of analysts and loaders, as docs/operating.md describes them. */
+const roles = ['gmsi_reader', 'gmsi_loader'];
+
+/** Those of the two roles that the server does not have: the user who migrated may not create roles. */
+export async function missingRoles(db: Kysely<Database>): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select name from unnest(${roles}::text[]) as name where to_regrole(name) is null`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
+/** Grants the roles that are there what they need. Only the owner of the schema may. */
+export async function grantRoles(db: Kysely<Database>): Promise<void> {
+  await sql`select gmsi.grant_roles()`.execute(db);
+}

@@ -1,0 +1,70 @@
+import { type Kysely, sql } from 'kysely';
+import type { Database } from '../database.ts';
+
+export type AlertKind = 'failed windows' | 'budget' | 'late' | 'key refused';
+
+/** A kind of trouble of a job: one alert at a time is open for it. */
+export interface AlertCause {
+  readonly job: string;
+  readonly kind: AlertKind;
+}
+
+/** An alert that somebody is to be told of, or of its end. */
+export interface DueAlert extends AlertCause {
+  readonly alert_id: number;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly raised_at: Date;
+  /** Set where its end is to be told. */
+  readonly resolved_at: Date | null;
+}
+
+/** Writes down that a cause is there: a new alert, or what there is to say now of the one that is open. */
+export async function raiseAlert(
+  db: Kysely<Database>,
+  { job, kind }: AlertCause,
+  { message, details }: { message: string; details: object },
+): Promise<void> {
+  await sql`
+    insert into gmsi.alerts (job, kind, message, details) values (${job}, ${kind}, ${message}, ${JSON.stringify(details)}::jsonb)
+    on conflict (job, kind) where resolved_at is null
+    do update set message = excluded.message, details = excluded.details, seen_at = now()
+  `.execute(db);
+}
+
+/** Writes down that a cause is gone, where an alert of it is open. */
+export async function resolveAlert(db: Kysely<Database>, { job, kind }: AlertCause): Promise<void> {
+  await sql`
+    update gmsi.alerts set resolved_at = now(), sending_since = null
+    where job = ${job} and kind = ${kind} and resolved_at is null
+  `.execute(db);
+}
+
+/**
+ * Claims the alerts of a job that are to be sent: no other process sends them within the next two minutes. The end of
+ * an alert is told only where its beginning was.
+ */
+export async function claimDueAlerts(db: Kysely<Database>, job: string): Promise<DueAlert[]> {
+  const { rows } = await sql<DueAlert>`
+    update gmsi.alerts set sending_since = now()
+    where alert_id in (
+      select alert_id from gmsi.alerts
+      where job = ${job} and (sending_since is null or sending_since < now() - interval '2 minutes')
+        and case when resolved_at is null then sent_at is null else sent_at is not null and resolution_sent_at is null end
+      order by alert_id for update skip locked
+    )
+    returning alert_id, job, kind, message, details, raised_at, resolved_at
+  `.execute(db);
+  return rows;
+}
+
+/** Writes down that a claimed alert, or its end, was sent. */
+export async function markSent(
+  db: Kysely<Database>,
+  { alert_id, resolved_at }: Pick<DueAlert, 'alert_id' | 'resolved_at'>,
+): Promise<void> {
+  const column = sql.ref(resolved_at === null ? 'sent_at' : 'resolution_sent_at');
+  await sql`
+    update gmsi.alerts set ${column} = now(), sending_since = null where alert_id = ${alert_id}
+  `.execute(db);
+}

@@ -1,0 +1,218 @@
+import { type Kysely, sql, type Transaction } from 'kysely';
+import type { Feed, Series } from '../../feeds/feed.ts';
+import type { Database, Day } from '../database.ts';
+import { syncSince } from './planning.ts';
+import { inSeries, type SeriesKey, type WindowScope } from './scope.ts';
+
+/** What is known of a series' polls, and how far its coverage reaches. */
+export interface SeriesHabit extends SeriesKey {
+  /** The first day that a sync of it concerns itself with. */
+  readonly first_uncovered: Day;
+  /** `null` before the first poll. */
+  readonly polled_at: Date | null;
+  readonly news_at: Date | null;
+  readonly quiet_polls: number | null;
+  /** True where syncs have left it out since its last poll. */
+  readonly is_paused: boolean;
+}
+
+/** The habits of all series of a job whose period is not over. */
+export async function readHabits(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  unsettledFrom: Day,
+): Promise<SeriesHabit[]> {
+  const { rows } = await sql<SeriesHabit>`
+    select wanted.country, wanted.topic, wanted.ticker, wanted.variant, since::text as first_uncovered,
+           k.polled_at, k.news_at, k.quiet_polls, coalesce(k.left_out_since > k.polled_at, false) as is_paused
+    from (${syncSince(scope, unsettledFrom)}) as wanted
+    left join gmsi.cadence k on k.feed = ${scope.feed} and k.match_type = ${scope.matchType}
+      and (k.country, k.topic, k.ticker, k.variant) = (wanted.country, wanted.topic, wanted.ticker, wanted.variant)
+    where since <= ${scope.to}::date
+  `.execute(db);
+  return rows;
+}
+
+/**
+ * Remembers from which day on a job's series are a sync's concern, so that later syncs go back to it until it is
+ * covered, whatever days are covered after it.
+ */
+export async function noteConcern(
+  trx: Transaction<Database>,
+  scope: WindowScope,
+  unsettledFrom: Day,
+): Promise<void> {
+  await sql`
+    insert into gmsi.cadence as kept (feed, match_type, country, topic, ticker, variant, settle_from)
+    select ${scope.feed}, ${scope.matchType}, wanted.country, wanted.topic, wanted.ticker, wanted.variant, since
+    from (${syncSince(scope, unsettledFrom)}) as wanted
+    where since <= ${scope.to}::date
+    on conflict (feed, country, topic, ticker, match_type, variant) do update set settle_from = excluded.settle_from
+    where kept.settle_from is null or excluded.settle_from < kept.settle_from
+      or (excluded.settle_from > kept.settle_from and exists (
+        select from gmsi.coverage c where (c.feed, c.country, c.topic, c.ticker, c.match_type, c.variant)
+          = (kept.feed, kept.country, kept.topic, kept.ticker, kept.match_type, kept.variant)
+          and c.days @> daterange(kept.settle_from, excluded.settle_from)))
+  `.execute(trx);
+}
+
+/** What a sync's plan saves on a series, against polling it; less than nothing where a pause makes the poll dearer. */
+export interface Saving extends SeriesKey {
+  readonly requests: number;
+  readonly isLeftOut: boolean;
+}
+
+export async function noteSavings(
+  trx: Transaction<Database>,
+  scope: WindowScope,
+  savings: readonly Saving[],
+  now: Date,
+): Promise<void> {
+  if (savings.length === 0) return;
+  const column = (name: keyof Saving) => savings.map((saving) => saving[name]);
+  await sql`
+    update gmsi.cadence k set
+      requests_saved = k.requests_saved + saving.requests,
+      left_out = k.left_out + saving.is_left_out::integer,
+      first_left_out_at = case when saving.is_left_out then coalesce(k.first_left_out_at, ${now}) else k.first_left_out_at end,
+      left_out_since = case when saving.is_left_out and (k.left_out_since > k.polled_at) is not true
+                            then ${now} else k.left_out_since end
+    from unnest(
+      ${column('country')}::text[], ${column('topic')}::text[], ${column('ticker')}::text[],
+      ${column('variant')}::text[], ${column('requests')}::integer[], ${column('isLeftOut')}::boolean[]
+    ) as saving (country, topic, ticker, variant, requests, is_left_out)
+    where k.feed = ${scope.feed} and k.match_type = ${scope.matchType}
+      and (k.country, k.topic, k.ticker, k.variant) = (saving.country, saving.topic, saving.ticker, saving.variant)
+  `.execute(trx);
+}
+
+/** What a page or a live answer says of its series' habits. */
+export interface PollNote {
+  readonly feed: string;
+  readonly series: Series;
+  readonly loadId: number;
+  readonly at: Date;
+  /** True with the last page of a window that reaches the day itself. */
+  readonly isPoll: boolean;
+  readonly inserted: number;
+  readonly changed: number;
+}
+
+/**
+ * Notes a poll, or news, in the transaction of the page that brought it. Several windows, pages and live answers of one
+ * load are one poll: none of them counts as quiet after another has brought something.
+ */
+export async function notePoll(trx: Transaction<Database>, note: PollNote): Promise<void> {
+  const { series, at, loadId, inserted } = note;
+  const hasNews = inserted + note.changed > 0;
+  if (!hasNews && !note.isPoll) return;
+  const isLate = sql`(kept.left_out_since > kept.polled_at or kept.load_id = ${loadId})`;
+  await sql`
+    insert into gmsi.cadence as kept (feed, country, topic, ticker, match_type, variant, polled_at, news_at, quiet_polls,
+                                      polls, load_id)
+    values (${note.feed}, ${series.country}, ${series.topic}, ${series.ticker}, ${series.matchType}, ${series.variant},
+            ${note.isPoll ? at : null}, ${at}, ${hasNews ? 0 : 1}, ${note.isPoll ? 1 : 0}, ${loadId})
+    on conflict (feed, country, topic, ticker, match_type, variant) do update set
+      polled_at = coalesce(excluded.polled_at, kept.polled_at),
+      news_at = case when ${hasNews}::boolean then excluded.news_at else coalesce(kept.news_at, excluded.news_at) end,
+      quiet_polls = case when ${hasNews}::boolean then 0
+                         else kept.quiet_polls + (kept.load_id is distinct from ${loadId})::integer end,
+      polls = kept.polls + excluded.polls,
+      load_id = excluded.load_id,
+      left_out_since = case when ${isLate} then kept.left_out_since end,
+      late_rows = kept.late_rows
+        + case when ${isLate} and kept.left_out_since is not null then ${inserted}::integer else 0 end,
+      late_by = case when ${isLate} and ${inserted}::integer > 0
+                     then greatest(kept.late_by, ${at}::timestamptz - kept.left_out_since) else kept.late_by end
+  `.execute(trx);
+}
+
+/** What leaving out quiet series has saved a job's series so far, and what it cost. */
+export interface CadenceReport {
+  /** Series that syncs have left out since their last poll. */
+  readonly paused: number;
+  /** First sync that left any of them out; `null` where none ever was. */
+  readonly since: Date | null;
+  readonly leftOut: number;
+  readonly requestsSaved: number;
+  /** Rows that came with polls after a pause: at most so many were seen later than with every sync … */
+  readonly lateRows: number;
+  /** … and at most so much later, in seconds; `null` where there are none. */
+  readonly lateBySeconds: number | null;
+}
+
+export async function reportCadence(db: Kysely<Database>, scope: WindowScope): Promise<CadenceReport> {
+  const { rows } = await sql<CadenceReport>`
+    select count(*) filter (where c.left_out_since > c.polled_at) as paused, min(c.first_left_out_at) as since,
+           coalesce(sum(c.left_out), 0)::float8 as "leftOut",
+           coalesce(sum(c.requests_saved), 0)::float8 as "requestsSaved",
+           coalesce(sum(c.late_rows), 0)::float8 as "lateRows",
+           extract(epoch from max(c.late_by))::float8 as "lateBySeconds"
+    from gmsi.cadence c
+    where c.feed = ${scope.feed} and c.match_type = ${scope.matchType} and ${inSeries(scope, 'c')}
+  `.execute(db);
+  return rows[0]!;
+}
+
+/** How old rows of a feed are when they change or come late. */
+export interface ChangeAges {
+  readonly changes: number;
+  /** Calendar days (UTC) within which 99% of them were seen; `null` where there were none. */
+  readonly days: number | null;
+}
+
+/** As measured in the last day; `undefined` where it is to be measured again. */
+export async function storedChangeAges(
+  db: Kysely<Database>,
+  feed: string,
+  now: Date,
+): Promise<ChangeAges | undefined> {
+  const { rows } = await sql<ChangeAges>`
+    select changes, days from gmsi.change_ages
+    where feed = ${feed} and measured_at > ${now}::timestamptz - interval '1 day' and measured_at <= ${now}
+  `.execute(db);
+  return rows[0];
+}
+
+/**
+ * Measures them over the last 90 days, and remembers it. Versions that the service replaced count, and rows that were
+ * seen a day or more after their publication; of series that were ever left out of a sync the late rows do not: those
+ * were late by our own doing. A change is as old as it was when seen, so days that are drained again seldom make it
+ * look older, never younger.
+ */
+export async function measureChangeAges(
+  db: Kysely<Database>,
+  { name, table }: Feed,
+  now: Date,
+): Promise<ChangeAges> {
+  const time = table.key.find((column) => table.columns[column] === 'timestamptz');
+  if (time === undefined) return { changes: 0, days: null };
+  const dayOf = (instant: unknown) => sql`(${instant} at time zone 'UTC')::date`;
+  const recent = sql`between ${now}::timestamptz - interval '90 days' and ${now}`;
+  const changed =
+    table.name === 'headlines'
+      ? sql`select ${dayOf(sql`known_to`)} - ${dayOf(sql`published_at`)} as days from gmsi.headline_revisions
+            where reason in ('rescored', 'text changed') and known_to ${recent}`
+      : sql`select ${dayOf(sql`known_to`)} - ${dayOf(sql`(version ->> ${time})::timestamptz`)} as days
+            from gmsi.revisions where table_name = ${table.name} and reason = 'changed' and known_to ${recent}`;
+  const ofItsSeries = Object.entries(table.series).flatMap(([column, part]) =>
+    typeof part === 'string'
+      ? [sql`${sql.ref(`k.${part === 'matchType' ? 'match_type' : part}`)} = ${sql.ref(`r.${column}`)}`]
+      : [],
+  );
+  const at = sql.ref(`r.${time}`);
+  const { rows } = await sql<ChangeAges>`
+    with late as (
+      select ${dayOf(sql`r.first_seen_at`)} - ${dayOf(at)} as days from gmsi.${sql.ref(table.name)} r
+      where ${at} ${recent} and not r.is_backfilled and r.first_seen_at > ${at} + interval '1 day'
+        and not exists (select from gmsi.cadence k where k.feed = ${name} and k.left_out > 0
+                          and ${sql.join([sql`true`, ...ofItsSeries], sql` and `)})
+    ), seen as (${changed} union all select days from late)
+    insert into gmsi.change_ages (feed, measured_at, changes, days)
+    select ${name}, ${now}, count(*), percentile_disc(0.99) within group (order by days) from seen
+    on conflict (feed) do update
+      set measured_at = excluded.measured_at, changes = excluded.changes, days = excluded.days
+    returning changes, days
+  `.execute(db);
+  return rows[0]!;
+}

@@ -1,0 +1,221 @@
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import type { Warehouse } from '../connect.ts';
+import type { Database, JobCommand, SchedulesTable, WorkersTable } from '../database.ts';
+
+/** A job file as it is kept for workers that do not have it. */
+export interface RegisteredJob {
+  readonly job: string;
+  readonly definition: Readonly<Record<string, unknown>>;
+  /** When each command is due; `undefined` leaves a schedule that the job has as it is. */
+  readonly schedule:
+    | (Readonly<Record<JobCommand, string | null>> & { readonly timezone: string })
+    | undefined;
+}
+
+/**
+ * Keeps a job's definition and schedule, the newest reading of its file. What was due before a job was known does not count.
+ * @param at by the clock that schedules are kept by
+ */
+export async function registerJob(
+  db: Kysely<Database>,
+  { job, definition, schedule }: RegisteredJob,
+  { at, by }: { at: Date; by: string },
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await sql`
+      insert into gmsi.jobs as known (job, definition, registered_at, registered_by)
+      values (${job}, ${JSON.stringify(definition)}::jsonb, ${at}, ${by})
+      on conflict (job) do update
+      set definition = excluded.definition, registered_at = excluded.registered_at, registered_by = excluded.registered_by
+      where known.definition <> excluded.definition
+    `.execute(trx);
+    for (const command of ['backfill', 'sync'] as const) {
+      await trx
+        .insertInto('schedules')
+        .values({
+          ...{ job, command, fired_at: at },
+          ...(schedule && { cron: schedule[command], timezone: schedule.timezone }),
+        })
+        .onConflict((conflict) => {
+          const known = conflict.columns(['job', 'command']);
+          if (!schedule) return known.doNothing();
+          return known.doUpdateSet((eb) => ({
+            cron: eb.ref('excluded.cron'),
+            timezone: eb.ref('excluded.timezone'),
+            // A schedule that is new is not due for what lies before it.
+            fired_at: sql<Date>`case when schedules.cron is null then excluded.fired_at else schedules.fired_at end`,
+          }));
+        })
+        .execute();
+    }
+  });
+}
+
+/** Takes a job whose file no longer has a schedule out of the schedule. */
+export async function unscheduleJob(db: Kysely<Database>, job: string): Promise<void> {
+  await db.updateTable('schedules').set({ cron: null }).where('job', '=', job).execute();
+}
+
+/** The stored definition of a job; `undefined` where it was taken out meanwhile. */
+export async function readDefinition(
+  db: Kysely<Database>,
+  job: string,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const row = await db.selectFrom('jobs').select('definition').where('job', '=', job).executeTakeFirst();
+  return row?.definition as Readonly<Record<string, unknown>> | undefined;
+}
+
+export type Schedule = Selectable<SchedulesTable>;
+
+/** Every schedule, kept from other workers until the transaction ends. */
+export async function lockSchedules(db: Kysely<Database>): Promise<Schedule[]> {
+  return db.selectFrom('schedules').selectAll().orderBy('job').orderBy('command').forUpdate().execute();
+}
+
+export async function readSchedules(db: Kysely<Database>): Promise<Schedule[]> {
+  return db.selectFrom('schedules').selectAll().orderBy('job').orderBy('command').execute();
+}
+
+/** Notes that a job was begun; it is no longer paused. */
+export async function noteFired(
+  db: Kysely<Database>,
+  { job, command }: Pick<Schedule, 'job' | 'command'>,
+  at: Date,
+): Promise<void> {
+  await db
+    .updateTable('schedules')
+    .set({ fired_at: at, resumes_at: null, paused_because: null, pause_error: null })
+    .where('job', '=', job)
+    .where('command', '=', command)
+    .execute();
+}
+
+/**
+ * Pauses a job until the instant that follows from how often in a row it has been paused for failures before.
+ * @returns that instant
+ */
+export async function pauseSchedule(
+  trx: Transaction<Database>,
+  { job, command }: Pick<Schedule, 'job' | 'command'>,
+  pause: { because: 'budget' | 'failures'; error: string; resumesAt: (pausesBefore: number) => Date },
+): Promise<Date> {
+  const schedule = await trx
+    .selectFrom('schedules')
+    .select('pauses')
+    .where('job', '=', job)
+    .where('command', '=', command)
+    .forUpdate()
+    .executeTakeFirst();
+  // None where the job was taken out of the schedule while its run was under way: the run is to end all the same.
+  const pauses = schedule?.pauses ?? 0;
+  const resumesAt = pause.resumesAt(pauses);
+  await trx
+    .updateTable('schedules')
+    .set({
+      resumes_at: resumesAt,
+      paused_because: pause.because,
+      pause_error: pause.error,
+      ...(pause.because === 'failures' ? { pauses: pauses + 1 } : {}),
+    })
+    .where('job', '=', job)
+    .where('command', '=', command)
+    .execute();
+  return resumesAt;
+}
+
+/** Once a job has run to an end it is not paused, and its next pause is a short one again. */
+export async function forgetPauses(
+  db: Kysely<Database>,
+  { job, command }: Pick<Schedule, 'job' | 'command'>,
+): Promise<void> {
+  await db
+    .updateTable('schedules')
+    .set({ pauses: 0, resumes_at: null, paused_because: null, pause_error: null })
+    .where('job', '=', job)
+    .where('command', '=', command)
+    .execute();
+}
+
+/** How long workers that are gone stay listed, in days. */
+const listedFor = 30;
+
+/** Lists a worker, and forgets those that are long gone. */
+export async function registerWorker(
+  db: Kysely<Database>,
+  worker: Pick<
+    Selectable<WorkersTable>,
+    'worker_id' | 'run_by' | 'version' | 'key_fingerprint' | 'concurrency'
+  >,
+): Promise<void> {
+  await sql`delete from gmsi.workers where heartbeat_at < now() - make_interval(days => ${listedFor})`.execute(
+    db,
+  );
+  await db.insertInto('workers').values(worker).execute();
+}
+
+/** A sign of life: keeps a worker's tasks its own. */
+export async function beatWorker(db: Kysely<Database>, workerId: string): Promise<void> {
+  await db
+    .updateTable('workers')
+    .set({ heartbeat_at: sql<Date>`now()` })
+    .where('worker_id', '=', workerId)
+    .execute();
+}
+
+export async function stopWorker(db: Kysely<Database>, workerId: string): Promise<void> {
+  await db
+    .updateTable('workers')
+    .set({ heartbeat_at: sql<Date>`now()`, stopped_at: sql<Date>`now()` })
+    .where('worker_id', '=', workerId)
+    .execute();
+}
+
+/** Workers that have shown a sign of life within the lease, the oldest first. */
+export async function livingWorkers(
+  db: Kysely<Database>,
+  leaseSeconds: number,
+): Promise<Selectable<WorkersTable>[]> {
+  return db
+    .selectFrom('workers')
+    .selectAll()
+    .where('stopped_at', 'is', null)
+    .where('heartbeat_at', '>', sql<Date>`now() - make_interval(secs => ${leaseSeconds})`)
+    .orderBy('started_at')
+    .execute();
+}
+
+/** The right to sync a job, held until it is disposed or its connection ends. */
+export interface SyncClaim extends AsyncDisposable {
+  /** False where another process is syncing it. */
+  readonly isOurs: boolean;
+}
+
+/** Tries to be the only one to sync what `name` stands for; never waits. */
+export async function claimSync(warehouse: Warehouse, name: string): Promise<SyncClaim> {
+  let release = () => {};
+  const released = new Promise<void>((done) => {
+    release = done;
+  });
+  let held: Promise<void> = Promise.resolve();
+  const isOurs = await new Promise<boolean>((answer, refuse) => {
+    // The transaction does nothing else: a lock of the session would stay behind in the connections of a pooler.
+    held = warehouse
+      .transaction()
+      .execute(async (connection) => {
+        const { rows } = await sql<{ ours: boolean }>`
+          select pg_try_advisory_xact_lock(hashtext('gmsi.sync'), hashtext(${name})) as ours`.execute(
+          connection,
+        );
+        answer(rows[0]!.ours);
+        await released;
+      })
+      .catch(refuse);
+  });
+  return {
+    isOurs,
+    async [Symbol.asyncDispose]() {
+      release();
+      await held;
+    },
+  };
+}

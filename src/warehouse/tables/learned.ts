@@ -1,0 +1,143 @@
+import { type Kysely, sql, type Transaction } from 'kysely';
+import type { Warehouse } from '../connect.ts';
+import type { Database } from '../database.ts';
+
+/** What a probe has learned about a feed. */
+export interface LearnedFact {
+  readonly fact: string;
+  /** As it was stored; what it means is the probe's affair. */
+  readonly value: unknown;
+  readonly evidence: string;
+  readonly learned_at: Date;
+}
+
+export async function readLearnedFacts(db: Kysely<Database>, feed: string): Promise<LearnedFact[]> {
+  return db
+    .selectFrom('learned_facts')
+    .select(['fact', 'value', 'evidence', 'learned_at'])
+    .where('feed', '=', feed)
+    .execute();
+}
+
+/** Stores facts, in place of what was learned before. */
+export async function saveLearnedFacts(
+  db: Kysely<Database>,
+  feed: string,
+  facts: readonly { readonly fact: string; readonly value: unknown; readonly evidence: string }[],
+): Promise<void> {
+  if (facts.length === 0) return;
+  await db
+    .insertInto('learned_facts')
+    .values(
+      facts.map(({ fact, value, evidence }) => ({ feed, fact, value: JSON.stringify(value), evidence })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(['feed', 'fact']).doUpdateSet((eb) => ({
+        value: eb.ref('excluded.value'),
+        evidence: eb.ref('excluded.evidence'),
+        learned_at: sql<Date>`now()`,
+        confirmed_at: sql<Date>`now()`,
+      })),
+    )
+    .execute();
+}
+
+/** Notes that a probe has found facts as they were learned before. */
+export async function confirmLearnedFacts(
+  db: Kysely<Database>,
+  feed: string,
+  facts: readonly string[],
+): Promise<void> {
+  if (facts.length === 0) return;
+  await db
+    .updateTable('learned_facts')
+    .set({ confirmed_at: sql<Date>`now()` })
+    .where('feed', '=', feed)
+    .where('fact', 'in', [...facts])
+    .execute();
+}
+
+export type FieldsSeen = ReadonlyMap<string, 'column' | 'extra'>;
+
+/** How a load's records differ from those of the loads before it. */
+export interface FieldChanges {
+  readonly appeared: readonly string[];
+  readonly vanished: readonly string[];
+}
+
+/** Names that are remembered of a feed. More are made up, and would fill the table. */
+const mostFields = 1000;
+
+/**
+ * Remembers the field names that a load has met, and says which are new and which of the last load are gone.
+ * A feed's first load has nothing to compare with, so nothing has appeared. No more names than `mostFields` are remembered.
+ */
+export async function rememberFields(
+  warehouse: Warehouse,
+  feed: string,
+  loadId: number,
+  seen: FieldsSeen,
+): Promise<FieldChanges> {
+  if (seen.size === 0) return { appeared: [], vanished: [] };
+  return warehouse.transaction().execute(async (trx) => {
+    const known = await trx
+      .selectFrom('wire_fields')
+      .select(['field', 'last_load_id'])
+      .where('feed', '=', feed)
+      .execute();
+    const last = Math.max(...known.map((row) => row.last_load_id));
+    const names = new Set(known.map((row) => row.field));
+    const appeared = [...seen.keys()]
+      .filter((field) => !names.has(field))
+      .slice(0, Math.max(0, mostFields - names.size));
+    const remembered = new Set([...names, ...appeared]);
+    await upsertFields(trx, feed, loadId, new Map([...seen].filter(([field]) => remembered.has(field))));
+    return {
+      appeared: known.length === 0 ? [] : appeared,
+      vanished: known
+        .filter((row) => row.last_load_id === last && !seen.has(row.field))
+        .map((row) => row.field),
+    };
+  });
+}
+
+async function upsertFields(
+  trx: Transaction<Database>,
+  feed: string,
+  loadId: number,
+  seen: FieldsSeen,
+): Promise<void> {
+  if (seen.size === 0) return;
+  await trx
+    .insertInto('wire_fields')
+    .values(
+      [...seen]
+        .sort()
+        .map(([field, kept_in]) => ({ feed, field, kept_in, first_load_id: loadId, last_load_id: loadId })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(['feed', 'field']).doUpdateSet({
+        kept_in: sql`excluded.kept_in`,
+        last_load_id: sql`greatest(wire_fields.last_load_id, excluded.last_load_id)`,
+      }),
+    )
+    .execute();
+}
+
+export type ServedBy = 'service' | 'sandbox';
+
+/** Who fills this warehouse; the first to ask decides. */
+export async function claimOrigin(db: Kysely<Database>, servedBy: ServedBy): Promise<ServedBy> {
+  await db
+    .insertInto('origin')
+    .values({ served_by: servedBy })
+    .onConflict((c) => c.doNothing())
+    .execute();
+  return (await readOrigin(db)) ?? servedBy;
+}
+
+/** Who filled this warehouse; `undefined` while it is empty. */
+export async function readOrigin(db: Kysely<Database>): Promise<ServedBy | undefined> {
+  const row = await db.selectFrom('origin').select('served_by').executeTakeFirst();
+  return row?.served_by;
+}

@@ -1,0 +1,122 @@
+import { type Kysely, sql, type Transaction } from 'kysely';
+import type { Country, ListedCode, OtherList, Topic } from '../../service/lookups.ts';
+import type { Warehouse } from '../connect.ts';
+import type { Database } from '../database.ts';
+
+/** The lists that the service keeps. */
+export type ListName = 'countries' | 'topics' | OtherList;
+
+interface Listed {
+  readonly code: string;
+  readonly name: string | null;
+}
+
+/** The lookups as of their last refresh. */
+export interface StoredLookups {
+  readonly countries: readonly Listed[];
+  readonly topics: readonly { readonly name: string; readonly category: string | null }[];
+  readonly tickers: readonly Listed[];
+  readonly sources: readonly Listed[];
+  readonly languages: readonly Listed[];
+  /** `null` for a list that was never fetched. */
+  readonly refreshedAt: Readonly<Record<ListName, Date | null>>;
+}
+
+/** What the service listed at the last refresh of each list, in alphabetical order. */
+export async function readLookups(db: Kysely<Database>): Promise<StoredLookups> {
+  const countries = await db
+    .selectFrom('countries')
+    .selectAll()
+    .where('listed', '=', true)
+    .orderBy('country')
+    .execute();
+  const topics = await db
+    .selectFrom('topics')
+    .selectAll()
+    .where('listed', '=', true)
+    .orderBy('topic')
+    .execute();
+  const others = await db
+    .selectFrom('lookups')
+    .selectAll()
+    .where('listed', '=', true)
+    .orderBy('code')
+    .execute();
+  const other = (list: OtherList) => others.filter(({ lookup }) => lookup === list);
+  return {
+    countries: countries.map((row) => ({ code: row.country, name: row.name })),
+    topics: topics.map((row) => ({ name: row.topic, category: row.category })),
+    ...{ tickers: other('tickers'), sources: other('sources'), languages: other('languages') },
+    refreshedAt: {
+      countries: oldest(countries),
+      topics: oldest(topics),
+      tickers: oldest(other('tickers')),
+      sources: oldest(other('sources')),
+      languages: oldest(other('languages')),
+    },
+  };
+}
+
+function oldest(rows: readonly { refreshed_at: Date }[]): Date | null {
+  return rows.length === 0 ? null : new Date(Math.min(...rows.map((row) => row.refreshed_at.getTime())));
+}
+
+export async function saveCountries(warehouse: Warehouse, countries: readonly Country[]): Promise<void> {
+  await refresh(warehouse, async (trx) => {
+    await trx.updateTable('countries').set({ listed: false }).execute();
+    await sql`
+      insert into gmsi.countries (country, name, extra)
+      select * from unnest(${countries.map((row) => row.code)}::text[], ${countries.map((row) => row.name)}::text[],
+                           ${countries.map((row) => json(row.extra))}::jsonb[])
+      on conflict (country) do update
+        set name = excluded.name, extra = excluded.extra, listed = true, refreshed_at = now()
+    `.execute(trx);
+  });
+}
+
+export async function saveTopics(warehouse: Warehouse, topics: readonly Topic[]): Promise<void> {
+  await refresh(warehouse, async (trx) => {
+    await trx.updateTable('topics').set({ listed: false }).execute();
+    await sql`
+      insert into gmsi.topics (topic, category, classification_rule, extra)
+      select * from unnest(${topics.map((row) => row.name)}::text[], ${topics.map((row) => row.category)}::text[],
+                           ${topics.map((row) => json(row.classificationRule))}::jsonb[], ${topics.map((row) => json(row.extra))}::jsonb[])
+      on conflict (topic) do update
+        set category = excluded.category, classification_rule = excluded.classification_rule,
+            extra = excluded.extra, listed = true, refreshed_at = now()
+    `.execute(trx);
+  });
+}
+
+export async function saveCodes(
+  warehouse: Warehouse,
+  list: OtherList,
+  codes: readonly ListedCode[],
+): Promise<void> {
+  await refresh(warehouse, async (trx) => {
+    await trx.updateTable('lookups').set({ listed: false }).where('lookup', '=', list).execute();
+    await sql`
+      insert into gmsi.lookups (lookup, code, name, extra)
+      select ${list}, sent.* from unnest(${codes.map((row) => row.code)}::text[], ${codes.map((row) => row.name)}::text[],
+                                         ${codes.map((row) => json(row.extra))}::jsonb[]) as sent
+      on conflict (lookup, code) do update
+        set name = excluded.name, extra = excluded.extra, listed = true, refreshed_at = now()
+    `.execute(trx);
+  });
+}
+
+/** What a refresh lists is current; what it no longer lists stays, marked as not listed. */
+async function refresh(
+  warehouse: Warehouse,
+  write: (trx: Transaction<Database>) => Promise<void>,
+): Promise<void> {
+  await warehouse.transaction().execute(async (trx) => {
+    // Refreshes of two runs come one after the other.
+    await sql`select pg_advisory_xact_lock(hashtext('gmsi.lookups'))`.execute(trx);
+    await write(trx);
+  });
+}
+
+function json(value: unknown): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value);
+}

@@ -1,0 +1,173 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { nextWindowState } from '../../plan/window-state.ts';
+import type { Database, Day } from '../database.ts';
+import {
+  askedSeries,
+  coverageOfAsked,
+  inScope,
+  isOpen,
+  period,
+  type SeriesKey,
+  type WindowScope,
+} from './scope.ts';
+
+export interface PlannedWindow extends SeriesKey {
+  readonly first_day: Day;
+  readonly last_day: Day;
+}
+
+/** Days that are neither covered nor in a window that is open or refused. */
+export interface Gap extends SeriesKey {
+  readonly from: Day;
+  readonly to: Day;
+}
+
+/**
+ * Serialises planning of a feed, so that two runs do not both plan the same days; held until the transaction ends. Until then,
+ * statements are planned for what they are given: one plan for any batch of windows was a hundred times slower from the sixth on.
+ */
+export async function lockPlanning(db: Kysely<Database>, feed: string): Promise<void> {
+  await sql`set local plan_cache_mode = force_custom_plan`.execute(db);
+  await sql`select pg_advisory_xact_lock(hashtext('gmsi.plan'), hashtext(${feed}))`.execute(db);
+}
+
+/** Wanted days less covered days less days that a window stands for, per series, in the order of time. */
+export async function findGaps(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  options: { ignoreCoverage: boolean },
+): Promise<Gap[]> {
+  const { rows } = await sql<Gap>`
+    with standing as (${standingWindows(scope)})
+    select asked.*, lower(gap)::text as from, (upper(gap) - 1)::text as to
+    from ${askedSeries(scope)}
+    left join standing on (standing.country, standing.topic, standing.ticker, standing.variant)
+      = (asked.country, asked.topic, asked.ticker, asked.variant)
+    left join ${coverageOfAsked(scope)}
+    cross join lateral unnest(
+      datemultirange(${period(scope)}) - coalesce(standing.days, '{}')
+        - case when ${options.ignoreCoverage}::boolean then '{}' else coalesce(c.days, '{}') end
+    ) as gap
+    order by asked.country, asked.topic, asked.ticker, asked.variant, gap
+  `.execute(db);
+  return rows;
+}
+
+/**
+ * From when on a sync concerns itself with each series: its coverage's end, at the latest `unsettledFrom`, and the first
+ * day since an earlier sync's beginning that is not covered yet, whatever is covered after it.
+ */
+export function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<unknown> {
+  const latest = sql`${unsettledFrom}::date`;
+  return sql`
+      select asked.*, coalesce(c.days, '{}') as covered, greatest(${scope.from}::date, least(coalesce(upper(c.days), ${latest}), ${latest},
+        case when asked_for.settle_from < ${latest} then
+          lower(datemultirange(daterange(asked_for.settle_from, ${latest})) - coalesce(c.days, '{}')) end)) as since
+      from ${askedSeries(scope)} left join ${coverageOfAsked(scope)}
+      left join gmsi.cadence asked_for on asked_for.feed = ${scope.feed} and asked_for.match_type = ${scope.matchType}
+        and (asked_for.country, asked_for.topic, asked_for.ticker, asked_for.variant)
+          = (asked.country, asked.topic, asked.ticker, asked.variant)`;
+}
+
+/** The earliest day that a sync of these series concerns itself with; `null` where their period ends before it. */
+export async function findSyncBegin(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  unsettledFrom: Day,
+): Promise<Day | null> {
+  const { rows } = await sql<{ since: Day | null }>`
+    select min(since) as since from (${syncSince(scope, unsettledFrom)}) as wanted where since <= ${scope.to}::date
+  `.execute(db);
+  return rows[0]!.since;
+}
+
+/** The days of a sync, less settled ones that are covered, less those that a window stands for already. */
+export async function findSyncGaps(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  unsettledFrom: Day,
+): Promise<Gap[]> {
+  const { rows } = await sql<Gap>`
+    with standing as (${standingWindows(scope)}), wanted as (${syncSince(scope, unsettledFrom)})
+    select wanted.country, wanted.topic, wanted.ticker, wanted.variant,
+           lower(gap)::text as from, (upper(gap) - 1)::text as to
+    from wanted
+    left join standing on (standing.country, standing.topic, standing.ticker, standing.variant)
+      = (wanted.country, wanted.topic, wanted.ticker, wanted.variant)
+    cross join lateral unnest(
+      datemultirange(daterange(since, ${scope.to}::date, '[]')) - coalesce(standing.days, '{}')
+        - covered * datemultirange(daterange(null, ${unsettledFrom}::date))
+    ) as gap
+    where since <= ${scope.to}::date
+    order by 1, 2, 3, 4, gap
+  `.execute(db);
+  return rows;
+}
+
+/** The days that open and refused windows of a job stand for, per series. */
+function standingWindows(scope: WindowScope): RawBuilder<unknown> {
+  return sql`
+      select w.country, w.topic, w.ticker, w.variant, range_agg(w.days) as days
+      from gmsi.windows w where ${inScope(scope)} and w.state in ('pending', 'draining', 'failed', 'refused')
+      group by 1, 2, 3, 4`;
+}
+
+/**
+ * Takes back windows that are longer than a window may now be: they are planned afresh. A refused one, too, since what was
+ * refused was the long one; never one with a cursor, whose pages would have to be paid for again.
+ */
+export async function dropLongWindows(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  maxDays: number,
+): Promise<void> {
+  await sql`
+    delete from gmsi.windows w
+    where ${inScope(scope)} and w.state in ('pending', 'failed', 'refused') and w.next_token is null
+      and w.last_day - w.first_day + 1 > ${maxDays}::int
+  `.execute(db);
+}
+
+/** Plans windows. One that stands for exactly these days, drained or open, is used again rather than doubled. */
+export async function insertWindows(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  windows: readonly PlannedWindow[],
+): Promise<void> {
+  const column = (name: keyof PlannedWindow) => windows.map((window) => window[name]);
+  const key = (alias: string) =>
+    sql`(${sql.join(
+      ['country', 'topic', 'ticker', 'variant', 'first_day', 'last_day'].map((name) =>
+        sql.ref(`${alias}.${name}`),
+      ),
+    )})`;
+  await sql`
+    with planned as (
+      select * from unnest(
+        ${column('country')}::text[], ${column('topic')}::text[], ${column('ticker')}::text[],
+        ${column('variant')}::text[], ${column('first_day')}::date[], ${column('last_day')}::date[]
+      ) as planned (country, topic, ticker, variant, first_day, last_day)
+    ), again as (
+      update gmsi.windows w set state = ${nextWindowState('drained', 'replan')}, planned_at = now(), finished_at = null
+      from planned
+      where w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and w.state = 'drained'
+        and ${key('w')} = ${key('planned')}
+    )
+    insert into gmsi.windows (feed, match_type, country, topic, ticker, variant, first_day, last_day)
+    select ${scope.feed}, ${scope.matchType}, planned.* from planned
+    -- Looked up one by one, by the index: where the statistics know of no open window yet, the planner would compare each
+    -- planned one with all that the batches before have planned.
+    left join lateral (
+      select true as stands from gmsi.windows w
+      where w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and (${isOpen} or w.state = 'drained')
+        and ${key('w')} = ${key('planned')}
+      limit 1
+    ) as same on true
+    where same.stands is null
+  `.execute(db);
+}
+
+/** Forgets the refused windows of a job, so that their days are planned afresh. */
+export async function forgetRefused(db: Kysely<Database>, scope: WindowScope): Promise<void> {
+  await sql`delete from gmsi.windows w where ${inScope(scope)} and w.state = 'refused'`.execute(db);
+}

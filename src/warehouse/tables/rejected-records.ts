@@ -1,0 +1,243 @@
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import type { FeedTable, Row, Series } from '../../feeds/feed.ts';
+import type { Warehouse } from '../connect.ts';
+import type { Database } from '../database.ts';
+import type { WriteTransaction } from '../write-transaction.ts';
+import { arrayParameter, seriesValues } from './rows.ts';
+import { inSeries, type WindowScope } from './scope.ts';
+
+/** A record that could not be read. */
+export type RejectedRecord = {
+  readonly record_hash: string;
+  readonly reason: string;
+  /** The whole record, as JSON that PostgreSQL can hold. */
+  readonly record: string;
+};
+
+/** Keeps records that could not be read, once each. */
+export async function keepRejected(
+  db: Kysely<Database>,
+  records: readonly RejectedRecord[],
+  from: { feed: string; series: Series; windowId: number | null; loadId: number },
+): Promise<void> {
+  if (records.length === 0) return;
+  const { feed, series, windowId, loadId } = from;
+  await sql`
+    insert into gmsi.rejected_records
+      (feed, country, topic, ticker, match_type, variant, window_id, load_id, record_hash, reason, record)
+    select ${feed}, ${series.country}, ${series.topic}, ${series.ticker}, ${series.matchType}, ${series.variant},
+           ${windowId}::bigint, ${loadId}::bigint,
+           unnest(${arrayParameter(records, 'record_hash', 'uuid')}::uuid[]),
+           unnest(${arrayParameter(records, 'reason', 'text')}::text[]),
+           unnest(${arrayParameter(records, 'record', 'jsonb')}::jsonb[])
+    on conflict do nothing
+  `.execute(db);
+}
+
+/** A record that could not be read when it came. */
+export interface Rejected extends Series {
+  readonly hash: string;
+  readonly record: unknown;
+  readonly reason: string;
+  /** With its microseconds, which a Date would drop. */
+  readonly rejectedAt: string;
+}
+
+const order = sql.raw('r.rejected_at, r.record_hash, r.country, r.topic, r.ticker, r.match_type, r.variant');
+
+/**
+ * The rejected records of a feed in the order in which they came.
+ * @param scope only those of a job's series
+ * @param after only those that came after this one
+ */
+export async function rejectedAfter(
+  warehouse: Warehouse,
+  feed: string,
+  scope: WindowScope | undefined,
+  after: Rejected | undefined,
+  limit: number,
+): Promise<Rejected[]> {
+  const ofJob = scope ? sql`and ${inSeries(scope, 'r')} and r.match_type = ${scope.matchType}` : sql.raw('');
+  const onwards = after
+    ? sql`and (${order}) > (${after.rejectedAt}::timestamptz, ${after.hash}::uuid, ${after.country}, ${after.topic},
+                            ${after.ticker}, ${after.matchType}, ${after.variant})`
+    : sql.raw('');
+  const { rows } = await sql<Rejected>`
+    select r.country, r.topic, r.ticker, r.match_type as "matchType", r.variant, r.record_hash as hash, r.record,
+           r.reason, r.rejected_at::text as "rejectedAt"
+    from gmsi.rejected_records r where r.feed = ${feed} ${ofJob} ${onwards}
+    order by ${order} limit ${limit}
+  `.execute(warehouse);
+  return rows;
+}
+
+/** Takes records out of the rejected ones. @returns those that were still there */
+export async function takeRejected<Taken extends Rejected>(
+  trx: Transaction<Database>,
+  feed: string,
+  records: readonly Taken[],
+): Promise<Taken[]> {
+  if (records.length === 0) return [];
+  const { rows } = await sql<{ position: number }>`
+    delete from gmsi.rejected_records r using ${sent(records)} as sent where ${isSent(feed)} returning sent.position
+  `.execute(trx);
+  const taken = new Set(rows.map(({ position }) => position));
+  return records.filter((_, index) => taken.has(index + 1));
+}
+
+/** Writes down why records cannot be read now. */
+export async function renewReasons(
+  trx: Transaction<Database>,
+  feed: string,
+  records: readonly Rejected[],
+): Promise<void> {
+  if (records.length === 0) return;
+  await sql`
+    update gmsi.rejected_records r set reason = sent.reason from ${sent(records)} as sent where ${isSent(feed)}
+  `.execute(trx);
+}
+
+/**
+ * Which rows stand in the table in a version that a load brought after their record had been rejected: the record is
+ * older, and must not replace it. Versions that replays wrote do not count, because those go by the records' age.
+ * @returns indices of `rows`
+ */
+export async function findSuperseded(
+  db: Kysely<Database>,
+  table: FeedTable,
+  series: Series,
+  rows: readonly { readonly row: Row; readonly rejectedAt: string }[],
+): Promise<Set<number>> {
+  const found = rows.map(({ row }) => row);
+  const keys = table.key.map(
+    (column) => sql`${arrayParameter(found, column, table.columns[column]!)}::${type(table, column)}[]`,
+  );
+  const values = seriesValues(table, series);
+  const ofSeries = Object.keys(table.series).map((column, i) => sql`kept.${sql.ref(column)} = ${values[i]}`);
+  const ofKey = table.key.map((column) => sql`kept.${sql.ref(column)} = sent.${sql.ref(column)}`);
+  const names = [...table.key, 'rejected_at', 'position'].map((column) => sql.ref(column));
+  const { rows: superseded } = await sql<{ position: number }>`
+    select sent.position
+    from unnest(${sql.join(keys)}, ${rows.map(({ rejectedAt }) => rejectedAt)}::timestamptz[])
+      with ordinality as sent (${sql.join(names)})
+    join ${sql.table(`gmsi.${table.name}`)} kept on ${sql.join([...ofSeries, ...ofKey], sql` and `)}
+    left join gmsi.loads l on l.load_id = kept.load_id
+    where kept.changed_at > sent.rejected_at and l.command is distinct from 'replay'
+  `.execute(db);
+  return new Set(superseded.map(({ position }) => position - 1));
+}
+
+function type(table: FeedTable, column: string): RawBuilder<unknown> {
+  return sql.raw(table.columns[column]!);
+}
+
+/** Rejected records as rows `(country, …, hash, reason, position)`, counted from 1. */
+function sent(records: readonly Rejected[]): RawBuilder<unknown> {
+  const texts = (['country', 'topic', 'ticker', 'matchType', 'variant', 'reason'] as const).map(
+    (part) => sql`${records.map((record) => record[part])}::text[]`,
+  );
+  return sql`(select * from unnest(${sql.join(texts)}, ${records.map(({ hash }) => hash)}::uuid[])
+    with ordinality as s (country, topic, ticker, match_type, variant, reason, record_hash, position))`;
+}
+
+function isSent(feed: string): RawBuilder<boolean> {
+  return sql`(r.feed = ${feed} and r.country = sent.country and r.topic = sent.topic and r.ticker = sent.ticker
+    and r.match_type = sent.match_type and r.variant = sent.variant and r.record_hash = sent.record_hash)`;
+}
+
+/** A row as it stands in a feed's table: its series, its columns, and `changed_at`; times as texts in UTC. */
+export type StoredRow = Row;
+
+/** Which rows to read again: those whose `extra` has any of these names at its top. */
+export interface RefillSelection {
+  readonly fields: readonly string[];
+  /** Only rows of a job's series. */
+  readonly scope: WindowScope | undefined;
+}
+
+/** The rows of a feed's table that may be filled from their `extra`, in the order of their keys, beyond `after`. */
+export async function rowsToRefill(
+  warehouse: Warehouse,
+  table: FeedTable,
+  { fields, scope }: RefillSelection,
+  after: StoredRow | undefined,
+  limit: number,
+): Promise<StoredRow[]> {
+  const key = keyOf(table);
+  const keyColumns = sql.join(key.map((column) => sql.ref(column)));
+  const conditions = [sql`extra ?| ${[...fields]}::text[]`];
+  if (scope) conditions.push(...inSeriesOf(table, scope));
+  if (after) {
+    const from = key.map((column) => sql`${after[column]}::${sql.raw(table.columns[column] ?? 'text')}`);
+    conditions.push(sql`(${keyColumns}) > (${sql.join(from)})`);
+  }
+  const columns = [
+    ...Object.keys(table.series).map((column) => sql.ref(column)),
+    ...Object.entries(table.columns).map(([column, type]) => asSent(column, type)),
+    asSent('changed_at', 'timestamptz'),
+  ];
+  const { rows } = await sql<StoredRow>`
+    select ${sql.join(columns)} from ${sql.table(`gmsi.${table.name}`)}
+    where ${sql.join(conditions, sql` and `)} order by ${keyColumns} limit ${limit}
+  `.execute(warehouse);
+  return rows;
+}
+
+/**
+ * Replaces rows by what they are when read again; the versions before are kept, with `read again` for their reason.
+ * A row that something else has changed since it was selected is left alone.
+ * @returns how many rows were replaced
+ */
+export async function writeRefilled(
+  trx: WriteTransaction,
+  table: FeedTable,
+  rows: readonly StoredRow[],
+  loadId: number,
+): Promise<number> {
+  const key = keyOf(table);
+  const types: Record<string, string> = { ...table.columns, changed_at: 'timestamptz' };
+  const sent = [...Object.keys(table.series), ...Object.keys(types)].map((column) => {
+    const type = (types[column] ?? 'text') as 'text';
+    return sql`unnest(${arrayParameter(rows, column, type)}::${sql.raw(type)}[]) as ${sql.ref(column)}`;
+  });
+  const values = Object.keys(table.columns).filter((column) => !key.includes(column));
+  const taken = values.map((column) => sql`${sql.ref(column)} = sent.${sql.ref(column)}`);
+  const isSame = [...key, 'changed_at'].map(
+    (column) => sql`kept.${sql.ref(column)} = sent.${sql.ref(column)}`,
+  );
+  await sql`select set_config('gmsi.reading_again', 'on', true)`.execute(trx);
+  const { numAffectedRows } = await sql`
+    update ${sql.table(`gmsi.${table.name}`)} as kept
+    set ${sql.join(taken)}, load_id = ${loadId}::bigint,
+        changed_at = greatest(now(), kept.changed_at + interval '1 microsecond')
+    from (select ${sql.join(sent)}) as sent
+    where ${sql.join(isSame, sql` and `)}
+  `.execute(trx);
+  return Number(numAffectedRows);
+}
+
+function keyOf(table: FeedTable): string[] {
+  return [...Object.keys(table.series), ...table.key];
+}
+
+/** A column in the form in which it can be sent back as it was: with its microseconds, and JSON as text. */
+function asSent(column: string, type: string): RawBuilder<unknown> {
+  const name = sql.ref(column);
+  if (type === 'jsonb') return sql`${name}::text as ${name}`;
+  if (type !== 'timestamptz') return name;
+  return sql`to_char(${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ${name}`;
+}
+
+function inSeriesOf(table: FeedTable, scope: WindowScope): RawBuilder<unknown>[] {
+  const { countries: country, topics: topic, tickers: ticker, variants: variant, matchType } = scope;
+  const lists: Record<keyof Series, readonly string[]> = {
+    ...{ country, topic, ticker, variant, matchType: [matchType] },
+  };
+  return Object.entries(table.series).map(([column, part]) => {
+    const wanted =
+      typeof part === 'string'
+        ? lists[part]
+        : variant.map((parameters) => new URLSearchParams(parameters).get(part.parameter) ?? '');
+    return sql`${sql.ref(column)} = any(${[...wanted]}::text[])`;
+  });
+}

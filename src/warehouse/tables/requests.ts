@@ -1,0 +1,103 @@
+import { type Kysely, sql } from 'kysely';
+import type { Database, Day } from '../database.ts';
+
+/** Requests booked for a key in a month (its first day), by every process that uses this warehouse. */
+export async function usedRequests(
+  db: Kysely<Database>,
+  keyFingerprint: string,
+  month: Day,
+): Promise<number> {
+  const row = await db
+    .selectFrom('api_usage')
+    .select('requests')
+    .where('key_fingerprint', '=', keyFingerprint)
+    .where('month', '=', month)
+    .executeTakeFirst();
+  return row?.requests ?? 0;
+}
+
+/** Of what is left, a process books no more than this part at once: else the last requests would lie unsent with one of many. */
+const largestPart = 1 / 8;
+
+/**
+ * Books up to `wanted` requests without passing `limit` for the month.
+ * @returns how many were granted (none at the limit), and what the month has used with them
+ */
+export async function bookRequests(
+  db: Kysely<Database>,
+  keyFingerprint: string,
+  month: Day,
+  { wanted, limit }: { wanted: number; limit: number },
+): Promise<{ granted: number; used: number }> {
+  return db.transaction().execute(async (trx) => {
+    await trx
+      .insertInto('api_usage')
+      .values({ key_fingerprint: keyFingerprint, month })
+      .onConflict((c) => c.doNothing())
+      .execute();
+    const { requests } = await trx
+      .selectFrom('api_usage')
+      .select('requests')
+      .where('key_fingerprint', '=', keyFingerprint)
+      .where('month', '=', month)
+      .forUpdate()
+      .executeTakeFirstOrThrow();
+    const granted = Math.max(0, Math.min(wanted, Math.ceil((limit - requests) * largestPart)));
+    if (granted > 0) await addRequests(trx, keyFingerprint, month, granted);
+    return { granted, used: requests + granted };
+  });
+}
+
+/** Gives back what was booked and not sent. */
+export async function returnRequests(
+  db: Kysely<Database>,
+  keyFingerprint: string,
+  month: Day,
+  unsent: number,
+): Promise<void> {
+  await addRequests(db, keyFingerprint, month, -unsent);
+}
+
+async function addRequests(
+  db: Kysely<Database>,
+  keyFingerprint: string,
+  month: Day,
+  count: number,
+): Promise<void> {
+  await db
+    .updateTable('api_usage')
+    .set((eb) => ({ requests: eb('requests', '+', count), updated_at: sql<Date>`now()` }))
+    .where('key_fingerprint', '=', keyFingerprint)
+    .where('month', '=', month)
+    .execute();
+}
+
+/** What is put into a key's bucket, and how fast the bucket leaks. */
+export interface Taking {
+  readonly count: number;
+  /** Requests a second. */
+  readonly rate: number;
+}
+
+/**
+ * Puts requests into the key's bucket, whether they may be sent at once or have to wait. The bucket leaks at the rate of
+ * whoever puts something in. The time is the database's and is read under the row's lock; a clock that is set back leaks
+ * nothing, and so can only slow down.
+ * @returns the requests in the bucket, these included
+ */
+export async function takeRequests(
+  db: Kysely<Database>,
+  keyFingerprint: string,
+  { count, rate }: Taking,
+): Promise<number> {
+  const { rows } = await sql<{ in_bucket: number }>`
+    insert into gmsi.request_rate as bucket (key_fingerprint, in_bucket, counted_at)
+    values (${keyFingerprint}, ${count}, clock_timestamp())
+    on conflict (key_fingerprint) do update
+    set in_bucket = ${count} + greatest(0, bucket.in_bucket - ${rate} *
+          greatest(0, extract(epoch from clock_timestamp() - bucket.counted_at)::double precision)),
+        counted_at = clock_timestamp()
+    returning in_bucket
+  `.execute(db);
+  return rows[0]!.in_bucket;
+}

@@ -1,0 +1,192 @@
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import type { Feed, FeedTable, Row, Series } from '../../feeds/feed.ts';
+import type { Database } from '../database.ts';
+import type { WriteTransaction } from '../write-transaction.ts';
+import { arrayParameter, seriesValues } from './rows.ts';
+import type { ClaimedWindow } from './windows.ts';
+
+/** Remembers which rows a page of a compared window has met, until the window's drain ends. */
+export async function noteSightings(
+  trx: Transaction<Database>,
+  table: FeedTable,
+  rows: readonly Row[],
+  at: { readonly windowId: number; readonly page: number },
+): Promise<void> {
+  if (rows.length === 0) return;
+  const { times, ids } = sightings(table, rows);
+  await sql`
+    insert into gmsi.drain_sightings (window_id, page, row_times, row_ids)
+    values (${at.windowId}, ${at.page}, ${times}::timestamptz[], ${ids}::uuid[]) on conflict do nothing
+  `.execute(trx);
+}
+
+/**
+ * Remembers rows that only the live feed has brought, before they are written; what is so old that the feed does not
+ * reach it any more is forgotten.
+ */
+export async function noteLiveSightings(
+  trx: Transaction<Database>,
+  feed: Feed,
+  series: Series,
+  rows: readonly Row[],
+  now: Date,
+): Promise<void> {
+  const { times, ids } = sightings(feed.table, rows);
+  await sql`
+    with forgotten as (
+      delete from gmsi.live_sightings l
+      where ${isOfSeries('l', feed, series)} and l.row_time < ${reachedFrom(feed, now)}
+    )
+    insert into gmsi.live_sightings (feed, country, topic, ticker, match_type, variant, row_time, row_id)
+    select ${feed.name}, ${series.country}, ${series.topic}, ${series.ticker}, ${series.matchType}, ${series.variant}, met.*
+    from (select unnest(${times}::timestamptz[]) as row_time, unnest(${ids}::uuid[]) as row_id) as met
+    where not exists (
+      select from ${sql.table(`gmsi.${feed.table.name}`)} as kept
+      where ${isInSeries('kept', feed.table, series)} and ${isSame('kept', feed.table, 'met')} and kept.retracted_at is null)
+    on conflict do nothing
+  `.execute(trx);
+}
+
+/**
+ * Marks retracted what stood in a window's days when its drain began and what the drain, which ends with this
+ * transaction's page, has not met. Rows that the live feed brought meanwhile, or lately and alone, are left as they are,
+ * and so are those on the edge of a day where a probe has learned that the service's days begin at another hour.
+ * @returns how many; none where records were rejected, since each may be one of those that were not met
+ */
+export async function retractUnseen(
+  trx: WriteTransaction,
+  feed: Feed,
+  series: Series,
+  at: { readonly windowId: number; readonly loadId: number; readonly rejected: number; readonly now: Date },
+): Promise<number> {
+  const { table } = feed;
+  const [time, id] = keyOf(table);
+  const name = sql.table(`gmsi.${table.name}`);
+  const { rows } = await sql<{ retracted: number }>`
+    with drained as materialized (
+      select w.drain_started_at,
+             (w.first_day::timestamp at time zone 'UTC')
+               + make_interval(mins => greatest(0, (f.value ->> 'most')::int)) as begins,
+             ((w.last_day + 1)::timestamp at time zone 'UTC')
+               + make_interval(mins => least(0, (f.value ->> 'least')::int)) as ends
+      from gmsi.windows w
+      left join gmsi.learned_facts f on f.feed = w.feed and f.fact = 'day_begin' and jsonb_typeof(f.value) = 'object'
+      where w.window_id = ${at.windowId} and w.load_id = ${at.loadId} and w.state = 'draining' and w.is_compared
+        and w.records_rejected + ${at.rejected}::int = 0
+    ), met as materialized (
+      select unnest(s.row_times) as row_time, unnest(s.row_ids) as row_id from gmsi.drain_sightings s
+      where s.window_id = ${at.windowId}
+    ), done as (
+      delete from gmsi.drain_sightings where window_id = ${at.windowId}
+    ), confirmed as (
+      delete from gmsi.live_sightings l using met
+      where ${isOfSeries('l', feed, series)} and l.row_time = met.row_time and l.row_id = met.row_id
+    ), gone as (
+      select kept.${time}, kept.${id} from ${name} as kept
+      -- Values, not a join: so that only the window's days are read. And hashed by "not in": "not exists" is a nested loop over
+      -- both while nothing is analyzed yet, and takes seconds for some thousands of rows.
+      where ${isInSeries('kept', table, series)}
+        and kept.${time} >= (select begins from drained) and kept.${time} < (select ends from drained)
+        and kept.retracted_at is null and kept.changed_at < (select drain_started_at from drained)
+        and (kept.${time}, kept.${id}) not in (select met.row_time, met.row_id from met)
+        and not exists (select from gmsi.live_sightings l where ${isOfSeries('l', feed, series)}
+          and ${isSame('kept', table, 'l')} and l.row_time >= ${reachedFrom(feed, at.now)})
+      -- In the order in which pages lock rows.
+      order by kept.${time}, kept.${id} for update of kept
+    ), retracted as (
+      update ${name} as kept
+      set retracted_at = now(), changed_at = greatest(now(), kept.changed_at + interval '1 microsecond'),
+          load_id = ${at.loadId}::bigint, window_id = ${at.windowId}::bigint
+      from gone
+      where ${isInSeries('kept', table, series)} and kept.${time} = gone.${time} and kept.${id} = gone.${id}
+      returning 1
+    )
+    select count(*) as retracted from retracted
+  `.execute(trx);
+  return rows[0]!.retracted;
+}
+
+/** The condition that the table holds rows of a window, called `w` in the query, so that its drain has something to compare with. */
+export function hasRowsOf(table: FeedTable, series: Series): RawBuilder<boolean> {
+  return sql`exists (
+    select from ${sql.table(`gmsi.${table.name}`)} as kept where ${isInDaysOfWindow(table, series)})`;
+}
+
+/** The condition that a row, called `kept` in the query, is of a series and lies in the days of the window `w`. */
+export function isInDaysOfWindow(table: FeedTable, series: Series): RawBuilder<boolean> {
+  const [time] = keyOf(table);
+  return sql`(${isInSeries('kept', table, series)}
+      and kept.${time} >= (w.first_day::timestamp at time zone 'UTC')
+      and kept.${time} < ((w.last_day + 1)::timestamp at time zone 'UTC'))`;
+}
+
+/** The column with a row's time and the one with its id: together with the series, every feed's key. */
+function keyOf({ key }: FeedTable) {
+  return key.map((column) => sql.ref(column)) as [RawBuilder<unknown>, RawBuilder<unknown>];
+}
+
+/** The publication time of the oldest rows that a feed's live twin still brings; only likely. */
+function reachedFrom({ live }: Feed, now: Date): RawBuilder<Date> {
+  return sql`${new Date(now.getTime() - (live?.hours ?? 0) * 3_600_000)}::timestamptz`;
+}
+
+function sightings({ key, columns }: FeedTable, rows: readonly Row[]) {
+  const [times, ids] = key.map((column) => arrayParameter(rows, column, columns[column]!));
+  return { times, ids };
+}
+
+function isSame(alias: string, table: FeedTable, met: string): RawBuilder<boolean> {
+  const [time, id] = table.key;
+  return sql`(${sql.ref(`${alias}.${time}`)} = ${sql.ref(`${met}.row_time`)} and ${sql.ref(`${alias}.${id}`)} = ${sql.ref(`${met}.row_id`)})`;
+}
+
+function isInSeries(alias: string, table: FeedTable, series: Series): RawBuilder<boolean> {
+  const values = seriesValues(table, series);
+  const parts = Object.keys(table.series).map(
+    (column, index) => sql`${sql.ref(`${alias}.${column}`)} = ${values[index]}`,
+  );
+  return sql`(${sql.join(parts, sql` and `)})`;
+}
+
+function isOfSeries(alias: string, feed: Feed, series: Series): RawBuilder<boolean> {
+  const { country, topic, ticker, matchType: match_type, variant } = series;
+  const parts = Object.entries({ feed: feed.name, country, topic, ticker, match_type, variant }).map(
+    ([column, value]) => sql`${sql.ref(`${alias}.${column}`)} = ${value}`,
+  );
+  return sql`(${sql.join(parts, sql` and `)})`;
+}
+
+/** A row by its time, `YYYY-MM-DDTHH:MM:SS.ffffffZ`, and its id. */
+export interface MetRow {
+  readonly time: string;
+  readonly id: string;
+}
+
+/**
+ * The rows that a half-drained window has met so far. A compared window has noted them. Of another, its days held no row
+ * when the drain began, so all that they hold now: rows that something else has brought meanwhile are among them, and
+ * are then not counted as met. That is never too many.
+ */
+export async function metSoFar(
+  db: Kysely<Database>,
+  { table, series }: { readonly table: FeedTable; readonly series: Series },
+  { window_id, is_compared }: ClaimedWindow,
+  atMost: number,
+): Promise<MetRow[]> {
+  const [time, id] = table.key.map((column) => sql.ref(`kept.${column}`)) as [
+    RawBuilder<unknown>,
+    RawBuilder<unknown>,
+  ];
+  const noted = sql`
+    select unnest(s.row_times) as time, unnest(s.row_ids) as id from gmsi.drain_sightings s
+    where s.window_id = ${window_id}`;
+  const held = sql`
+    select ${time} as time, ${id} as id
+    from gmsi.windows w join ${sql.table(`gmsi.${table.name}`)} as kept on ${isInDaysOfWindow(table, series)}
+    where w.window_id = ${window_id}`;
+  const { rows } = await sql<MetRow>`
+    select to_char(met.time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time, met.id
+    from (${is_compared ? noted : held}) as met limit ${atMost}
+  `.execute(db);
+  return rows;
+}

@@ -1,0 +1,94 @@
+import { type Kysely, sql } from 'kysely';
+import type { Warehouse } from '../connect.ts';
+import type { Database, Day, SeriesColumns } from '../database.ts';
+
+/** A series of headlines and the hours, as PostgreSQL writes them, between which it has any. */
+export interface RolledUpSeries {
+  readonly country: string;
+  readonly topic: string;
+  readonly match_type: string;
+  readonly first_hour: string;
+  readonly last_hour: string;
+}
+
+/** The series that have headlines or rollups on some days; an open end is all there is. */
+export async function seriesToRollUp(
+  warehouse: Warehouse,
+  days: { readonly from: Day | undefined; readonly to: Day | undefined },
+): Promise<RolledUpSeries[]> {
+  const { rows } = await sql<RolledUpSeries>`
+    select country, topic, match_type, first_hour::text, last_hour::text
+    from gmsi.series_to_roll_up(${days.from ?? null}::date, ${days.to ?? null}::date)
+  `.execute(warehouse);
+  return rows;
+}
+
+/** Sums up a series anew, in a transaction of its own. @returns how many rows of the rollups were not right */
+export async function rollUp(warehouse: Warehouse, series: RolledUpSeries): Promise<number> {
+  const { country, topic, match_type, first_hour, last_hour } = series;
+  const { rows } = await sql<{ mended: number }>`
+    select gmsi.roll_up(${country}, ${topic}, ${match_type}, ${first_hour}::timestamptz, ${last_hour}::timestamptz, true)
+      as mended
+  `.execute(warehouse);
+  return rows[0]!.mended;
+}
+
+/** What there is of a rollup. */
+export interface RollupExtent {
+  readonly rollup: string;
+  readonly rows: number;
+  readonly first_day: Day | null;
+  readonly last_day: Day | null;
+}
+
+export async function rollupExtents(warehouse: Warehouse): Promise<RollupExtent[]> {
+  const { rows } = await sql<RollupExtent>`
+    select 'sentiment_hourly' as rollup, count(*) as rows, (min(hour) at time zone 'UTC')::date as first_day,
+           (max(hour) at time zone 'UTC')::date as last_day
+    from gmsi.sentiment_hourly
+    union all
+    select 'sentiment_daily', count(*), min(day), max(day) from gmsi.sentiment_daily
+  `.execute(warehouse);
+  return rows;
+}
+
+export interface MonthlyScore {
+  /** `YYYY-MM` */
+  readonly month: string;
+  readonly headlines: number;
+  /** Mean scores, -1 to 1. */
+  readonly directional: number | null;
+  readonly semantic: number | null;
+}
+
+/** Mean scores of one country and topic by month, for days (UTC) from `from` to `to`, both included. */
+export async function monthlyScores(
+  warehouse: Warehouse,
+  { country, topic, from, to }: { country: string; topic: string; from: Day; to: Day },
+): Promise<MonthlyScore[]> {
+  const { rows } = await sql<MonthlyScore>`
+    select to_char(published_at at time zone 'UTC', 'YYYY-MM') as month, count(*) as headlines,
+           avg(directional_score) as directional, avg(semantic_score) as semantic
+    from gmsi.headlines
+    where country = ${country} and topic = ${topic} and match_type = 'COMBINED' and retracted_at is null
+      and published_at >= ${from}::date at time zone 'UTC' and published_at < (${to}::date + 1) at time zone 'UTC'
+    group by 1 order by 1
+  `.execute(warehouse);
+  return rows;
+}
+
+/** The series of a feed and match type that brought the most records a day so far, the busiest first. */
+export async function busiestSeries(
+  db: Kysely<Database>,
+  feed: string,
+  matchType: string,
+  atMost: number,
+): Promise<SeriesColumns[]> {
+  const { rows } = await sql<SeriesColumns>`
+    select feed, country, topic, ticker, match_type, variant from gmsi.windows
+    where feed = ${feed} and match_type = ${matchType} and state = 'drained' and records > 0
+    group by 1, 2, 3, 4, 5, 6
+    order by sum(records)::float8 / sum(last_day - first_day + 1) desc limit ${atMost}
+  `.execute(db);
+  return rows;
+}

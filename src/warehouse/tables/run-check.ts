@@ -1,0 +1,292 @@
+import { type RawBuilder, sql, type Transaction } from 'kysely';
+import type pg from 'pg';
+import { GmsiError } from '../../errors.ts';
+import type { FeedTable } from '../../feeds/feed.ts';
+import type { Warehouse } from '../connect.ts';
+import type { Database, Day } from '../database.ts';
+import { namedDatabaseError } from '../errors.ts';
+import { becomeReader, throughReader } from '../session-settings.ts';
+import { askedSeries, coverageOfAsked, type WindowScope } from './scope.ts';
+
+/** A job as its checks see it. */
+export interface CheckScope {
+  readonly window: WindowScope;
+  readonly table: FeedTable;
+  /** The first day that is not settled yet. */
+  readonly settledBefore: Day;
+}
+
+/** What there is to run of a check. */
+export interface CheckQuery {
+  /** One query, a row for each finding. */
+  readonly query: string;
+  readonly settings: readonly { readonly name: string; readonly value: number }[];
+}
+
+export interface Findings {
+  readonly findings: number;
+  /** The first of them, columns in the order of the query. */
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** PostgreSQL does not run a query that is not this program's own. */
+export class SqlRefused extends GmsiError {
+  override readonly kind = 'fatal';
+  /** Where in the query, in UTF-16 units, where PostgreSQL said so. */
+  readonly offset: number | undefined;
+
+  constructor(message: string, cause: unknown, offset: number | undefined, hint?: string) {
+    super(message, { cause, ...(hint === undefined ? {} : { hint }) });
+    this.offset = offset;
+  }
+}
+
+/** A query that is not this program's own was given up: it took too long, or somebody ended it. */
+export class CheckStopped extends GmsiError {
+  override readonly kind = 'skippable';
+}
+
+/** A transaction that sees one moment and cannot write. */
+export type Snapshot = Transaction<Database>;
+
+interface SnapshotOptions {
+  /** Seconds after which a statement is given up; 0 for never. */
+  readonly timeout: number;
+  /** Ends the statement in hand, which then throws CheckStopped. */
+  readonly stop: AbortSignal;
+}
+
+/** Reads in one transaction that sees one moment and cannot write; times are in UTC. */
+export async function inOneSnapshot<Result>(
+  warehouse: Warehouse,
+  options: SnapshotOptions,
+  read: (snapshot: Snapshot) => Promise<Result>,
+): Promise<Result> {
+  const transaction = warehouse.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
+  return transaction.execute((snapshot) => stoppable(warehouse, snapshot, options, () => read(snapshot)));
+}
+
+/** A transaction in which SQL that is not this program's own can be run. */
+export interface CheckSnapshot {
+  readonly trx: Snapshot;
+  /** Whether that SQL cannot get out of the rights of `gmsi_reader`. */
+  readonly isFenced: boolean;
+}
+
+/** The same, with the rights of `gmsi_reader`, if there is that role and the user may take it. */
+export async function inCheckSnapshot<Result>(
+  warehouse: Warehouse,
+  options: SnapshotOptions,
+  read: (snapshot: CheckSnapshot) => Promise<Result>,
+): Promise<Result> {
+  return warehouse
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => {
+      await sql`savepoint before_reader`.execute(trx);
+      const isFenced = await becomeReader(trx);
+      await sql`set transaction read only`.execute(trx);
+      const result = await stoppable(warehouse, trx, options, () => read({ trx, isFenced }));
+      // Also the function that it was read through: a pooler would keep it for others.
+      await sql`rollback to savepoint before_reader`.execute(trx);
+      return result;
+    });
+}
+
+async function stoppable<Result>(
+  warehouse: Warehouse,
+  trx: Snapshot,
+  { timeout, stop }: SnapshotOptions,
+  read: () => Promise<Result>,
+): Promise<Result> {
+  const { rows } = await sql<{ pid: number }>`
+    select pg_backend_pid() as pid, set_config('statement_timeout', ${`${timeout}s`}, true), set_config('TimeZone', 'UTC', true)
+  `.execute(trx);
+  // By another connection: this one is busy. Where even that fails, the statement ends by itself or by its time limit.
+  const cancel = () =>
+    void sql`select pg_cancel_backend(${rows[0]!.pid}::int)`.execute(warehouse).catch(() => {});
+  stop.addEventListener('abort', cancel, { once: true });
+  try {
+    return await read();
+  } finally {
+    stop.removeEventListener('abort', cancel);
+  }
+}
+
+/** Runs a check's query over a job. @throws SqlRefused, CheckStopped; the transaction can go on after the latter */
+export async function findingsOf(
+  snapshot: CheckSnapshot,
+  { query, settings }: CheckQuery,
+  scope: CheckScope,
+  atMost: number,
+): Promise<Findings> {
+  const columns = settings.map(({ name, value }) => sql`${value}::double precision as ${sql.ref(name)}`);
+  const found = await run<{ finding: Record<string, unknown>; findings: number }>(
+    snapshot,
+    sql`with ${jobSets(scope)},
+      setting as not materialized (select ${sql.join(columns)}),
+      found as (${sql.raw(query)}
+)
+      select json_build_object('finding', to_json(found), 'findings', count(*) over ()) as row
+      from found limit ${Math.max(1, atMost)}::bigint`,
+    query,
+  );
+  return { findings: found[0]?.findings ?? 0, rows: found.slice(0, atMost).map(({ finding }) => finding) };
+}
+
+/** Whether a table, or one of the job's sets of rows, holds any. @throws SqlRefused where there is no such table */
+export async function holdsRows(snapshot: CheckSnapshot, name: string, scope: CheckScope): Promise<boolean> {
+  const statement = sql`
+    with ${jobSets(scope)} select json_build_object('yes', exists (select from ${sql.raw(name)})) as row`;
+  return (await run<{ yes: boolean }>(snapshot, statement, name))[0]!.yes;
+}
+
+/** The columns that every feed's table has beside its own. */
+const ofEveryRow = ['first_seen_at', 'changed_at', 'retracted_at', 'is_backfilled', 'load_id', 'window_id'];
+
+/**
+ * What a check can read of its job. A set that its query does not name costs nothing, and filters of the query reach
+ * the tables' indexes and partitions.
+ */
+function jobSets({ window, table, settledBefore }: CheckScope): RawBuilder<unknown> {
+  const { from, to, feed, matchType } = window;
+  const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
+  // Not `kept.*`: a column that somebody has added could take the place of a name that a check gives.
+  const columns = [...Object.keys(table.series), ...Object.keys(table.columns), ...ofEveryRow];
+  const rows = sql`
+    select ${sql.join(columns.map((column) => sql.ref(`kept.${column}`)))} from ${sql.table(`gmsi.${table.name}`)} as kept
+    where ${ofSeries(table, window)} and ${time} >= ${from}::date::timestamp at time zone 'UTC'
+      and ${time} < (${to}::date + 1)::timestamp at time zone 'UTC'`;
+  return sql`
+    job_period as not materialized (
+      select ${from}::date as first_day, ${to}::date as last_day, ${settledBefore}::date as settled_before),
+    job_series as not materialized (
+      select ${feed}::text as feed, country, topic, ticker, ${matchType}::text as match_type, variant
+      from ${askedSeries(window)}),
+    job_days as not materialized (
+      select ${feed}::text as feed, asked.country, asked.topic, asked.ticker, ${matchType}::text as match_type,
+             asked.variant, day, coalesce(c.days @> day, false) as is_covered
+      from ${askedSeries(window)} left join ${coverageOfAsked(window)}
+      cross join lateral (select ${from}::date + n as day from generate_series(0, ${to}::date - ${from}::date) as n) as days),
+    job_counted_days as not materialized (${countedDays(table, window)}),
+    ${sql.ref(`job_${table.name}`)} as not materialized (${rows} and kept.retracted_at is null),
+    ${sql.ref(`job_retracted_${table.name}`)} as not materialized (${rows} and kept.retracted_at is not null)`;
+}
+
+/**
+ * The days of which a window counted what the service sent, each by the last window that drained it, with what the table
+ * still holds of it. Not among that are rows that came after the window, and those that it, or one before it, found
+ * retracted. So `rows_held` below `rows_met` are lost rows; it may be higher, by rows that were not met and are left alone.
+ */
+function countedDays(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
+  const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
+  return sql`
+    select w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant, w.window_id, w.ended_at, counted.*
+    from (
+      select w.*, case when w.state = 'drained' then w.finished_at end as ended_at
+      from job_series join gmsi.windows w using (feed, country, topic, ticker, match_type, variant)
+      where w.rows_met is not null and w.first_day <= ${window.to}::date and w.last_day >= ${window.from}::date
+    ) as w
+    cross join lateral (
+      select met.day, met.rows_met, coalesce(held.rows_held, 0) as rows_held
+      from (
+        select w.first_day + (n - 1)::int as day, rows_met from unnest(w.rows_met) with ordinality as days (rows_met, n)
+      ) as met
+      left join (
+        select (${time} at time zone 'UTC')::date as day, count(*) as rows_held
+        from ${sql.table(`gmsi.${table.name}`)} as kept
+        where ${ofWindow(table, window)}
+          and ${time} >= w.first_day::timestamp at time zone 'UTC' and ${time} < (w.last_day + 1)::timestamp at time zone 'UTC'
+          and (w.ended_at is null or (kept.first_seen_at <= w.ended_at
+            and (kept.retracted_at is null or kept.retracted_at > w.ended_at)))
+        group by 1
+      ) as held using (day)
+      where met.rows_met > 0 and met.day between ${window.from}::date and ${window.to}::date
+    ) as counted
+    where not exists (
+      select from gmsi.windows later
+      where (later.feed, later.country, later.topic, later.ticker, later.match_type, later.variant)
+          = (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
+        and later.state = 'drained' and later.finished_at > coalesce(w.ended_at, w.planned_at) and later.window_id <> w.window_id
+        and counted.day between later.first_day and later.last_day)`;
+}
+
+/** The condition that a row, called `kept`, of a feed's table is of the series of a window, called `w`. */
+function ofWindow({ series }: FeedTable, { variants }: WindowScope): RawBuilder<boolean> {
+  const columns = {
+    country: 'country',
+    topic: 'topic',
+    ticker: 'ticker',
+    matchType: 'match_type',
+    variant: 'variant',
+  };
+  const partOf = (part: FeedTable['series'][string]) => {
+    if (typeof part === 'string') return sql.ref(`w.${columns[part]}`);
+    const cases = variants.map(
+      (variant) =>
+        sql`when ${variant}::text then ${new URLSearchParams(variant).get(part.parameter) ?? ''}::text`,
+    );
+    return sql`case w.variant ${sql.join(cases, sql` `)} end`;
+  };
+  const parts = Object.entries(series).map(
+    ([column, part]) => sql`${sql.ref(`kept.${column}`)} = ${partOf(part)}`,
+  );
+  return sql`(${sql.join(parts, sql` and `)})`;
+}
+
+/** The condition that a row, called `kept`, of a feed's table is of one of a job's series. */
+function ofSeries({ series }: FeedTable, window: WindowScope): RawBuilder<boolean> {
+  const lists = { country: window.countries, topic: window.topics, ticker: window.tickers };
+  const valuesOf = (part: FeedTable['series'][string]): readonly string[] => {
+    if (part === 'matchType') return [window.matchType];
+    if (part === 'variant') return window.variants;
+    if (typeof part === 'string') return lists[part];
+    return window.variants.map((variant) => new URLSearchParams(variant).get(part.parameter) ?? '');
+  };
+  const parts = Object.entries(series).map(
+    ([column, part]) => sql`${sql.ref(`kept.${column}`)} = any(${[...valuesOf(part)]}::text[])`,
+  );
+  return sql`(${sql.join(parts, sql` and `)})`;
+}
+
+/**
+ * Runs a statement that holds a text which is not this program's own, with a row of JSON for each of its results. What it has
+ * set is taken back; if it does not end, what follows still can be run.
+ */
+async function run<Row>(
+  { trx, isFenced }: CheckSnapshot,
+  statement: RawBuilder<unknown>,
+  foreign: string,
+): Promise<Row[]> {
+  const undo = sql`rollback to savepoint before_check`;
+  await sql`savepoint before_check`.execute(trx);
+  try {
+    const { rows } = await (isFenced ? throughReader(trx, statement) : statement).execute(trx);
+    await undo.execute(trx);
+    return (rows as { row: Row }[]).map(({ row }) => row);
+  } catch (error) {
+    const named = namedDatabaseError(error);
+    const { code, position, internalPosition, message } = error as pg.DatabaseError;
+    if (code === '57014') {
+      await undo.execute(trx);
+      throw new CheckStopped(message, { cause: error });
+    }
+    const isOurs = named instanceof GmsiError && named.kind !== 'fatal';
+    if (code === undefined || isOurs) throw named;
+    const at = offsetIn(foreign, statement.compile(trx).sql, isFenced ? internalPosition : position);
+    throw new SqlRefused(message, error, at, code === '42501' ? mayRead : hintOf(named));
+  }
+}
+
+const mayRead = 'Checks run as gmsi_reader if there is that role: grant select to it on tables of your own.';
+
+function hintOf(named: unknown): string | undefined {
+  return named instanceof GmsiError ? named.hint : undefined;
+}
+
+/** Where in `part` of a statement an error is; PostgreSQL counts characters from 1. */
+function offsetIn(part: string, statement: string, position: string | undefined): number | undefined {
+  if (position === undefined) return undefined;
+  const offset = [...statement].slice(0, Number(position) - 1).join('').length - statement.indexOf(part);
+  return offset < 0 || offset > part.length ? undefined : offset;
+}

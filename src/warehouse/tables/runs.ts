@@ -1,0 +1,204 @@
+import { type Kysely, sql } from 'kysely';
+import type { Database, Day, JobCommand, RunsTable } from '../database.ts';
+import type { SeriesKey, WindowScope } from './scope.ts';
+
+/** A run of a job that workers share. */
+export interface Run {
+  readonly runId: number;
+  readonly job: string;
+  readonly command: JobCommand;
+  readonly scope: WindowScope;
+  /** First day that is loaded as it happens; `null` for a backfill. */
+  readonly unsettledFrom: Day | null;
+  readonly newestFirst: boolean;
+  readonly startedAt: Date;
+  readonly finishedAt: Date | null;
+  readonly outcome: RunsTable['outcome'];
+  readonly error: string | null;
+}
+
+/** What a run is begun with. */
+export interface PlannedRun {
+  readonly job: string;
+  readonly command: JobCommand;
+  readonly scope: WindowScope;
+  readonly unsettledFrom: Day | null;
+  readonly newestFirst: boolean;
+  readonly live: readonly SeriesKey[];
+}
+
+/** Begins a run. One of the same job and command that is under way goes on with the new scope instead. */
+export async function beginRun(db: Kysely<Database>, run: PlannedRun): Promise<number> {
+  const { run_id } = await db
+    .insertInto('runs')
+    .values({
+      job: run.job,
+      command: run.command,
+      scope: JSON.stringify(run.scope),
+      unsettled_from: run.unsettledFrom,
+      newest_first: run.newestFirst,
+      live_series: JSON.stringify(run.live),
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['job', 'command'])
+        .where('finished_at', 'is', null)
+        .doUpdateSet((eb) => ({
+          scope: eb.ref('excluded.scope'),
+          newest_first: eb.ref('excluded.newest_first'),
+          started_at: sql<Date>`now()`,
+        })),
+    )
+    .returning('run_id')
+    .executeTakeFirstOrThrow();
+  return run_id;
+}
+
+const columns = [
+  ...['run_id', 'job', 'command', 'scope', 'unsettled_from', 'newest_first'],
+  ...['started_at', 'finished_at', 'outcome', 'error'],
+] as (keyof RunsTable)[];
+
+/** A run as it stands. @param lock keeps others from tending it until the transaction ends */
+export async function readRun(db: Kysely<Database>, runId: number, lock = false): Promise<Run | undefined> {
+  const row = await db
+    .selectFrom('runs')
+    .select(columns)
+    .where('run_id', '=', runId)
+    .$if(lock, (query) => query.forUpdate())
+    .executeTakeFirst();
+  return row && asRun(row as unknown as RunRow);
+}
+
+interface RunRow {
+  readonly run_id: number;
+  readonly job: string;
+  readonly command: JobCommand;
+  readonly scope: WindowScope;
+  readonly unsettled_from: Day | null;
+  readonly newest_first: boolean;
+  readonly started_at: Date;
+  readonly finished_at: Date | null;
+  readonly outcome: RunsTable['outcome'];
+  readonly error: string | null;
+}
+
+function asRun({ run_id, unsettled_from, newest_first, started_at, finished_at, ...row }: RunRow): Run {
+  return {
+    ...row,
+    ...{ runId: run_id, unsettledFrom: unsettled_from, newestFirst: newest_first },
+    ...{ startedAt: started_at, finishedAt: finished_at },
+  };
+}
+
+/** Of these runs, the ones that are over. */
+export async function finishedAmong(db: Kysely<Database>, runIds: readonly number[]): Promise<Run[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .select(columns)
+    .where('run_id', 'in', runIds)
+    .where('finished_at', 'is not', null)
+    .execute();
+  return (rows as unknown as RunRow[]).map(asRun);
+}
+
+/** Every run that is under way. */
+export async function runsUnderWay(db: Kysely<Database>) {
+  return db
+    .selectFrom('runs')
+    .select(['run_id', 'job', 'command', 'started_at'])
+    .where('finished_at', 'is', null)
+    .orderBy('run_id')
+    .execute();
+}
+
+/** Ends a run. @returns false where it was over already */
+export async function finishRun(
+  db: Kysely<Database>,
+  runId: number,
+  outcome: NonNullable<RunsTable['outcome']>,
+  error: string | null,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('runs')
+    .set({ outcome, error, finished_at: sql<Date>`now()` })
+    .where('run_id', '=', runId)
+    .where('finished_at', 'is', null)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/**
+ * Ends the run of a job whose file asks for another kind of thing by now: its windows must not be drained with what the
+ * file says today. They stay as they are, for whoever asks for them.
+ * @returns the run that was ended
+ */
+export async function endChangedRun(
+  db: Kysely<Database>,
+  { job, command }: Pick<Run, 'job' | 'command'>,
+  { feed, matchType, variants }: Pick<WindowScope, 'feed' | 'matchType' | 'variants'>,
+): Promise<number | undefined> {
+  const { rows } = await sql<{ run_id: number }>`
+    update gmsi.runs
+    set outcome = 'failed', error = 'The job asks for another feed, match type or parameters by now.', finished_at = now()
+    where job = ${job} and command = ${command} and finished_at is null
+      and (scope ->> 'feed', scope ->> 'matchType', scope -> 'variants')
+        is distinct from (${feed}::text, ${matchType}::text, ${JSON.stringify(variants)}::jsonb)
+    returning run_id
+  `.execute(db);
+  return rows[0]?.run_id;
+}
+
+/** Hands out the series whose live answers a run still has to read; none where it has been done before. */
+export async function takeLiveSeries(db: Kysely<Database>, runId: number): Promise<SeriesKey[]> {
+  const row = await db
+    .updateTable('runs')
+    .set({ live_begun_at: sql<Date>`now()` })
+    .where('run_id', '=', runId)
+    .where('live_begun_at', 'is', null)
+    .returning('live_series')
+    .executeTakeFirst();
+  return (row?.live_series ?? []) as SeriesKey[];
+}
+
+export async function noteLiveFailures(db: Kysely<Database>, runId: number, failed: number): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set((eb) => ({ live_failed: eb('live_failed', '+', failed) }))
+    .where('run_id', '=', runId)
+    .execute();
+}
+
+export async function liveFailures(db: Kysely<Database>, runId: number): Promise<number> {
+  const row = await db
+    .selectFrom('runs')
+    .select('live_failed')
+    .where('run_id', '=', runId)
+    .executeTakeFirst();
+  return row?.live_failed ?? 0;
+}
+
+/** From now on a run drains its newest days first. @returns false where it does already */
+export async function drainNewestFirst(db: Kysely<Database>, runId: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('runs')
+    .set({ newest_first: true })
+    .where('run_id', '=', runId)
+    .where('newest_first', '=', false)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/** True where a sync of a job is under way on workers that are alive. */
+export async function isSyncedByWorkers(
+  db: Kysely<Database>,
+  job: string,
+  leaseSeconds: number,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from gmsi.runs where job = ${job} and command = 'sync' and finished_at is null
+      and exists (select from gmsi.workers where stopped_at is null
+        and heartbeat_at > now() - make_interval(secs => ${leaseSeconds}))
+  `.execute(db);
+  return rows.length > 0;
+}

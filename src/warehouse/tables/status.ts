@@ -1,0 +1,250 @@
+import { type Kysely, sql } from 'kysely';
+import type { Database, Day, JobCommand } from '../database.ts';
+import { queueSchema, taskNames } from './queue.ts';
+import {
+  askedSeries,
+  coverageOfAsked,
+  inScope,
+  inSeries,
+  isOpen,
+  period,
+  seriesIn,
+  type WindowScope,
+} from './scope.ts';
+
+/** How far a feed is loaded, over all series of a match type. */
+export interface FeedCoverage {
+  readonly feed: string;
+  readonly match_type: string;
+  readonly series: number;
+  readonly days: number;
+  readonly oldest: Day | null;
+  readonly newest: Day | null;
+}
+
+export async function coverageByFeed(db: Kysely<Database>): Promise<FeedCoverage[]> {
+  const { rows } = await sql<FeedCoverage>`
+    select feed, match_type, count(distinct (country, topic, ticker, variant)) as series, sum(upper(range) - lower(range)) as days,
+           min(lower(range)) as oldest, max(upper(range) - 1) as newest
+    from gmsi.coverage cross join lateral unnest(days) as range
+    group by 1, 2 order by 1, 2
+  `.execute(db);
+  return rows;
+}
+
+/** How much of a job's period is covered, over all of its series. */
+export async function coverageOf(
+  db: Kysely<Database>,
+  scope: WindowScope,
+): Promise<{ covered: number; wanted: number }> {
+  const { rows } = await sql<{ covered: number; wanted: number }>`
+    select coalesce(sum(upper(range) - lower(range)), 0) as covered,
+           ${seriesIn(scope)}::bigint * (${scope.to}::date - ${scope.from}::date + 1) as wanted
+    from gmsi.coverage c
+    cross join lateral unnest(c.days * datemultirange(${period(scope)})) as range
+    where c.feed = ${scope.feed} and c.match_type = ${scope.matchType}
+      and ${inSeries(scope, 'c')}
+  `.execute(db);
+  return rows[0]!;
+}
+
+/** A range of days that many series of a job miss alike. */
+export interface SharedGap {
+  readonly from: Day;
+  readonly to: Day;
+  readonly series: number;
+  /** One of the series, as an example. */
+  readonly example: string;
+}
+
+/** Ranges of days of a job that are not covered, those that most series miss first. */
+export async function gapsOf(db: Kysely<Database>, scope: WindowScope, atMost: number): Promise<SharedGap[]> {
+  const { rows } = await sql<SharedGap>`
+    select lower(gap)::text as from, (upper(gap) - 1)::text as to, count(*) as series,
+           min(concat_ws(' ', nullif(asked.country, ''), nullif(asked.topic, ''), nullif(asked.ticker, ''), nullif(asked.variant, ''))) as example
+    from ${askedSeries(scope)}
+    left join ${coverageOfAsked(scope)}
+    cross join lateral unnest(datemultirange(${period(scope)})
+      - coalesce(c.days, '{}')) as gap
+    group by gap order by count(*) desc, gap desc limit ${atMost}
+  `.execute(db);
+  return rows;
+}
+
+export interface WindowTrouble {
+  readonly window_id: number;
+  readonly feed: string;
+  readonly country: string;
+  readonly topic: string;
+  readonly ticker: string;
+  readonly match_type: string;
+  readonly variant: string;
+  readonly first_day: Day;
+  readonly last_day: Day;
+  readonly state: string;
+  readonly last_error: string | null;
+}
+
+/** Failed and refused windows, of these scopes or all, the latest first. */
+export async function troubles(
+  db: Kysely<Database>,
+  scopes: readonly WindowScope[] | undefined,
+  atMost: number,
+): Promise<WindowTrouble[]> {
+  return db
+    .selectFrom('windows as w')
+    .select(['window_id', 'feed', 'country', 'topic', 'ticker', 'match_type', 'variant'])
+    .select(['first_day', 'last_day', 'state', 'last_error'])
+    .where('state', 'in', ['failed', 'refused'])
+    .$if(scopes !== undefined, (query) => query.where(({ or }) => or(scopes!.map(inScope))))
+    .orderBy('finished_at', 'desc')
+    .limit(atMost)
+    .execute();
+}
+
+export interface WindowCount {
+  readonly feed: string;
+  readonly state: string;
+  readonly windows: number;
+  /** Of these, the ones that are drained in part. */
+  readonly half_drained: number;
+}
+
+export async function windowCounts(db: Kysely<Database>): Promise<WindowCount[]> {
+  const { rows } = await sql<WindowCount>`
+    select feed, state, count(*) as windows, count(*) filter (where next_token is not null) as half_drained
+    from gmsi.windows group by 1, 2 order by 1, 2
+  `.execute(db);
+  return rows;
+}
+
+/** The last loads, of these jobs or all. */
+export async function lastLoads(db: Kysely<Database>, jobs: readonly string[] | undefined, atMost: number) {
+  return db
+    .selectFrom('loads')
+    .selectAll()
+    .$if(jobs !== undefined, (query) => query.where('job', 'in', jobs!))
+    .orderBy('load_id', 'desc')
+    .limit(atMost)
+    .execute();
+}
+
+export async function usageByMonth(db: Kysely<Database>, atMost: number) {
+  return db
+    .selectFrom('api_usage')
+    .selectAll()
+    .orderBy('month', 'desc')
+    .orderBy('key_fingerprint')
+    .limit(atMost)
+    .execute();
+}
+
+/** Records a day and series of a job's feed, over what is drained; `null` where nothing is. */
+export async function recordsPerDay(db: Kysely<Database>, scope: WindowScope): Promise<number | null> {
+  const { rows } = await sql<{ mean: number | null }>`
+    select sum(records)::float8 / nullif(sum(last_day - first_day + 1), 0) as mean
+    from gmsi.windows w
+    where w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and w.state = 'drained'
+      and ${inSeries(scope, 'w')}
+  `.execute(db);
+  return rows[0]!.mean;
+}
+
+/** What all loads have done so far, as of their heartbeats. */
+export async function workSoFar(db: Kysely<Database>): Promise<{ requests: number; records: number }> {
+  const { rows } = await sql<{ requests: number; records: number }>`
+    select coalesce(sum(requests), 0)::bigint as requests, coalesce(sum(records), 0)::bigint as records from gmsi.loads
+  `.execute(db);
+  return rows[0]!;
+}
+
+/** A job as the workers have it: its run that is under way, or the one before, and what has paused it. */
+export interface QueuedJob {
+  readonly job: string;
+  readonly command: JobCommand;
+  readonly run_id: number;
+  readonly scope: WindowScope;
+  readonly started_at: Date;
+  readonly finished_at: Date | null;
+  readonly outcome: string | null;
+  readonly resumes_at: Date | null;
+  readonly paused_because: 'budget' | 'failures' | null;
+}
+
+/** The last run of each job and command. */
+export async function lastRuns(db: Kysely<Database>): Promise<QueuedJob[]> {
+  const { rows } = await sql<QueuedJob>`
+    select distinct on (r.job, r.command) r.job, r.command, r.run_id, r.scope, r.started_at, r.finished_at, r.outcome,
+           s.resumes_at, s.paused_because
+    from gmsi.runs r left join gmsi.schedules s on s.job = r.job and s.command = r.command
+    order by r.job, r.command, r.run_id desc
+  `.execute(db);
+  return rows;
+}
+
+/** The day up to which every series of a job is covered at least: the newest covered day of the one that is furthest behind. */
+export async function newestCoveredDay(db: Kysely<Database>, scope: WindowScope): Promise<Day | null> {
+  const { rows } = await sql<{ day: Day | null }>`
+    select case when bool_and(covered is not null) then min(covered) - 1 end as day
+    from (
+      select upper(c.days * datemultirange(${period(scope)})) as covered
+      from ${askedSeries(scope)} left join ${coverageOfAsked(scope)}
+    ) as series
+  `.execute(db);
+  return rows[0]!.day;
+}
+
+/** Windows of a job that have failed and were not drained since, and the commonest reasons. */
+export interface WindowsInTrouble {
+  readonly windows: number;
+  readonly reasons: readonly { readonly reason: string; readonly windows: number }[];
+}
+
+/** A window that is being tried again still counts, so that trying it is not taken for its end. */
+export async function windowsInTrouble(db: Kysely<Database>, scope: WindowScope): Promise<WindowsInTrouble> {
+  const { rows } = await sql<{ reason: string; windows: number; all_windows: number }>`
+    select w.last_error as reason, count(*) as windows, (sum(count(*)) over ())::int as all_windows
+    from gmsi.windows w
+    where ${inScope(scope)} and ${isOpen} and w.last_error is not null
+    group by 1 order by 2 desc, 1 limit 3
+  `.execute(db);
+  return {
+    windows: rows[0]?.all_windows ?? 0,
+    reasons: rows.map(({ reason, windows }) => ({ reason, windows })),
+  };
+}
+
+export interface QueueDepth {
+  readonly task: string;
+  readonly state: 'ready' | 'scheduled' | 'running' | 'given up';
+  readonly tasks: number;
+}
+
+/** Tasks in the queue of `gmsi work`. */
+export async function queueDepth(db: Kysely<Database>): Promise<QueueDepth[]> {
+  const { rows } = await sql<QueueDepth>`
+    select task_identifier as task, count(*) as tasks,
+           case when locked_at is not null then 'running' when attempts >= max_attempts then 'given up'
+                when run_at > now() then 'scheduled' else 'ready' end as state
+    from ${sql.table(`${queueSchema}.jobs`)}
+    where task_identifier = any(${Object.values(taskNames)}::text[]) group by 1, 3
+  `.execute(db);
+  return rows;
+}
+
+/** What the files of all jobs say that the workers know, but for their secrets. */
+export async function storedJobs(
+  db: Kysely<Database>,
+): Promise<{ readonly job: string; readonly definition: Readonly<Record<string, unknown>> }[]> {
+  const rows = await db.selectFrom('jobs').select(['job', 'definition']).orderBy('job').execute();
+  return rows.map(({ job, definition }) => ({ job, definition: definition as Record<string, unknown> }));
+}
+
+/** Processes of `gmsi work` that have shown a sign of life within the lease. */
+export async function workersAlive(db: Kysely<Database>, leaseSeconds: number): Promise<number> {
+  const { rows } = await sql<{ workers: number }>`
+    select count(*) as workers from gmsi.workers
+    where stopped_at is null and heartbeat_at > now() - make_interval(secs => ${leaseSeconds})
+  `.execute(db);
+  return rows[0]!.workers;
+}

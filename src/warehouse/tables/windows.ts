@@ -1,0 +1,238 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { FeedTable, Series } from '../../feeds/feed.ts';
+import { nextWindowState, type WindowState } from '../../plan/window-state.ts';
+import type { Database, Day } from '../database.ts';
+import { nextToAskAgain } from './refusals.ts';
+import { hasRowsOf } from './retract.ts';
+import { inScope, isOpen, type WindowScope } from './scope.ts';
+
+/** Who asks for a window. */
+export interface Claimant {
+  readonly loadId: number;
+  /** Seconds of silence after which another load's windows are free. */
+  readonly leaseSeconds: number;
+}
+
+/** A window that this load alone may drain, for as long as the load shows signs of life. */
+export interface ClaimedWindow {
+  readonly window_id: number;
+  readonly country: string;
+  readonly topic: string;
+  readonly ticker: string;
+  readonly match_type: string;
+  readonly variant: string;
+  readonly first_day: Day;
+  readonly last_day: Day;
+  readonly request_start: Day | null;
+  readonly request_end: Day | null;
+  readonly page_size: number | null;
+  readonly next_token: string | null;
+  readonly pages: number;
+  /** True where its days held rows when this drain began: at its end, those that it has not met are retracted. */
+  readonly is_compared: boolean;
+  /** Distinct rows that this drain has met so far on each day of the window; `null` where they are not counted. */
+  readonly rows_met: readonly number[] | null;
+  readonly attempts: number;
+}
+
+/**
+ * Which windows are drained first. Steps, so that each is the head of an index scan, however many windows are pending. What failed
+ * before comes last: a run that gives up after many failures would else meet the same ones again, and never the others.
+ */
+export const claimSteps: readonly RawBuilder<boolean>[] = [
+  sql`w.next_token is not null`,
+  sql`w.next_token is null and w.state <> 'failed'`,
+  sql`w.next_token is null and w.state = 'failed'`,
+];
+
+/**
+ * Claims the next window of a job: half-drained ones first, then in the order asked for, all series in turn, and what failed
+ * before last. Free are pending windows, windows that failed before this run began, and those of a run that has been silent
+ * for longer than the lease.
+ */
+export async function claimWindow(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  run: Claimant & { order: 'newest-first' | 'oldest-first' },
+): Promise<ClaimedWindow | undefined> {
+  const direction = sql.raw(run.order === 'newest-first' ? 'desc' : 'asc');
+  for (const step of claimSteps) {
+    const { rows } = await sql<ClaimedWindow>`
+      update gmsi.windows set state = 'draining', load_id = ${run.loadId}, attempts = attempts + 1, restarts = 0
+      where window_id = (
+        select w.window_id from gmsi.windows w
+        where ${inScope(scope)} and ${isOpen} and ${step} and ${isFree(run)}
+        order by w.last_day ${direction}, w.country ${direction}, w.topic ${direction}, w.ticker ${direction},
+                 w.variant ${direction}
+        limit 1 for update of w skip locked
+      )
+      returning ${asClaimed}
+    `.execute(db);
+    if (rows[0]) return rows[0];
+  }
+  return undefined;
+}
+
+/**
+ * Claims one window, also where it has failed; also where this load has it already, since the reply to its claim was lost.
+ * @returns `undefined` where it is drained or refused, or another load has it
+ */
+export async function claimOne(
+  db: Kysely<Database>,
+  windowId: number,
+  run: Claimant,
+): Promise<ClaimedWindow | undefined> {
+  const { rows } = await sql<ClaimedWindow>`
+    update gmsi.windows w set state = 'draining', load_id = ${run.loadId}, attempts = attempts + 1, restarts = 0
+    where window_id = ${windowId} and (w.state in ('pending', 'failed') or (w.state = 'draining' and w.load_id = ${run.loadId})
+      or ${isSilent(run.leaseSeconds)})
+    returning ${asClaimed}
+  `.execute(db);
+  return rows[0];
+}
+
+const asClaimed = sql.raw(`window_id, country, topic, ticker, match_type, variant, first_day, last_day,
+  request_start, request_end, page_size, next_token, pages, is_compared, rows_met, attempts`);
+
+/** Windows of a job that are still to be drained: free ones, and ones that another living run holds. */
+export async function countOpen(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  run: Claimant,
+): Promise<{ free: number; held: number }> {
+  const { rows } = await sql<{ free: number; held: number }>`
+    select count(*) filter (where ${isFree(run)}) as free,
+           count(*) filter (where w.state = 'draining' and w.load_id <> ${run.loadId} and not ${isFree(run)}) as held
+    from gmsi.windows w where ${inScope(scope)} and ${isOpen}
+  `.execute(db);
+  return rows[0]!;
+}
+
+/**
+ * Fixes what is asked of the service, at the first page of a drain; the counters begin again.
+ * @returns whether the drain compares what it meets with what is here; `undefined` where the window is no longer this load's
+ */
+export async function beginDrain(
+  db: Kysely<Database>,
+  at: { windowId: number; loadId: number },
+  rows: { table: FeedTable; series: Series },
+  request: { start: Day; end: Day; pageSize: number; settledBefore: Day; isRestart: boolean },
+): Promise<{ isCompared: boolean } | undefined> {
+  const { rows: begun } = await sql<{ is_compared: boolean }>`
+    with begun as (
+      update gmsi.windows w
+      set request_start = ${request.start}::date, request_end = ${request.end}::date, page_size = ${request.pageSize},
+          settled_before = ${request.settledBefore}::date, drain_started_at = now(), next_token = null,
+          pages = 0, records = 0, rows_inserted = 0, rows_changed = 0, rows_retracted = 0, records_rejected = 0,
+          rows_met = array_fill(0, array[last_day - first_day + 1]),
+          restarts = restarts + ${request.isRestart ? 1 : 0}, is_compared = ${hasRowsOf(rows.table, rows.series)}
+      where w.window_id = ${at.windowId} and w.state = 'draining' and w.load_id = ${at.loadId}
+      returning is_compared
+    ), forgotten as (
+      -- Only with the claim: a load that has taken the window over would retract what it met and no longer remembers.
+      delete from gmsi.drain_sightings where window_id = ${at.windowId} and exists (select from begun)
+    )
+    select is_compared from begun
+  `.execute(db);
+  return begun[0] && { isCompared: begun[0].is_compared };
+}
+
+/** Forgets the cursor of a claimed window, so that whoever claims it next begins at its first page. */
+export async function forgetCursor(
+  db: Kysely<Database>,
+  at: { windowId: number; loadId: number },
+): Promise<void> {
+  await db
+    .updateTable('windows')
+    .set({ next_token: null })
+    .where('window_id', '=', at.windowId)
+    .where('state', '=', 'draining')
+    .where('load_id', '=', at.loadId)
+    .execute();
+}
+
+/** How a window is left before its end; one that was refused, by `leaveRefused`. */
+export type Leaving = { readonly event: 'fail'; readonly error: string } | { readonly event: 'release' };
+
+/** Leaves a claimed window at its checkpoint. */
+export async function leaveWindow(
+  db: Kysely<Database>,
+  at: { windowId: number; loadId: number },
+  leaving: Leaving,
+): Promise<void> {
+  await db
+    .updateTable('windows')
+    .set({
+      state: nextWindowState('draining', leaving.event)!,
+      ...(leaving.event === 'release'
+        ? {}
+        : { last_error: leaving.error, refused_with: null, finished_at: sql<Date>`now()` }),
+    })
+    .where('window_id', '=', at.windowId)
+    .where('state', '=', 'draining')
+    .where('load_id', '=', at.loadId)
+    .execute();
+}
+
+/** Gives back every window that a load holds. @returns how many */
+export async function releaseWindows(db: Kysely<Database>, loadId: number): Promise<number> {
+  const { numUpdatedRows } = await db
+    .updateTable('windows')
+    .set({ state: nextWindowState('draining', 'release')! })
+    .where('load_id', '=', loadId)
+    .where('state', '=', 'draining')
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}
+
+/** True where a load still holds a window that it has claimed. */
+export async function holdsWindow(db: Kysely<Database>, windowId: number, loadId: number): Promise<boolean> {
+  const row = await db
+    .selectFrom('windows')
+    .select('window_id')
+    .where('window_id', '=', windowId)
+    .where('load_id', '=', loadId)
+    .where('state', '=', 'draining')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+function isFree(run: Claimant): RawBuilder<boolean> {
+  return sql`(w.state = 'pending'
+    or (w.state = 'failed' and w.load_id is distinct from ${run.loadId} and w.finished_at < coalesce(
+      (select began.started_at from gmsi.loads began where began.load_id = ${run.loadId}), 'infinity'))
+    or (w.load_id <> ${run.loadId} and ${isSilent(run.leaseSeconds)}))`;
+}
+
+/** The condition that a window `w` is claimed by a load that has shown no sign of life for longer than the lease. */
+export function isSilent(leaseSeconds: number): RawBuilder<boolean> {
+  return sql`(w.state = 'draining' and not exists (
+      select from gmsi.loads l where l.load_id = w.load_id and l.finished_at is null
+        and l.heartbeat_at > now() - make_interval(secs => ${leaseSeconds})))`;
+}
+
+export type WindowsByState = Record<WindowState, number>;
+
+/** How many windows of a job are in which state. */
+export async function countByState(db: Kysely<Database>, scope: WindowScope): Promise<WindowsByState> {
+  const { rows } = await sql<{ state: WindowState; windows: number }>`
+    select w.state, count(*) as windows from gmsi.windows w where ${inScope(scope)} group by w.state
+  `.execute(db);
+  const none = { pending: 0, draining: 0, drained: 0, failed: 0, refused: 0 };
+  return { ...none, ...Object.fromEntries(rows.map(({ state, windows }) => [state, windows])) };
+}
+
+/** Windows that a run drains, by their length in days: the open ones, and of the refused ones a few, or all. */
+export async function countByLength(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  refused: 'a few' | 'all',
+): Promise<{ days: number; windows: number }[]> {
+  const { rows } = await sql<{ days: number; windows: number }>`
+    select w.last_day - w.first_day + 1 as days, count(*) as windows from gmsi.windows w
+    where ${inScope(scope)} and (${isOpen} or (w.state = 'refused'
+      and (${refused} = 'all' or w.window_id in (select window_id from ${nextToAskAgain(scope)} as next))))
+    group by 1
+  `.execute(db);
+  return rows;
+}

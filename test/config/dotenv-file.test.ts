@@ -1,0 +1,117 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readConfig, settings } from '../../src/config/environment.ts';
+import { aFolder, gmsi } from '../cli/gmsi.ts';
+
+const secret = 'sEcReT-k3y';
+
+/** The configuration with this text as `.env`. */
+async function configOf(text: string | Buffer) {
+  await using folder = await aFolder();
+  await writeFile(join(folder.path, '.env'), text);
+  return readConfig({}, folder.path);
+}
+
+describe('a .env file', () => {
+  it.each([
+    ['plain', `GMSI_API_KEY=${secret}\n`],
+    ['with export', `export GMSI_API_KEY=${secret}\n`],
+    ['with a byte order mark', `\uFEFFGMSI_API_KEY=${secret}\n`],
+    ['with the line ends of Windows', `LOG_LEVEL=info\r\nGMSI_API_KEY=${secret}\r\n`],
+    ['in quotes, with a comment', `# the key\nGMSI_API_KEY="${secret}" # of 2026\n`],
+    ['with blanks around it', `  GMSI_API_KEY = ${secret}  # of 2026\n`],
+    ['beside a value of several lines', `CERT="-----BEGIN\nabc=\n-----END"\nGMSI_API_KEY='${secret}'\n`],
+  ])('is read: %s', async (_, text) => {
+    expect((await configOf(text)).apiKey!.reveal()).toBe(secret);
+  });
+
+  it.each([
+    ['a name without =', `LOG_LEVEL=info\nGMSI_API_KEY\n`, /line 2: GMSI_API_KEY is not followed by =/],
+    ['a blank for the =', `GMSI_API_KEY ${secret}\n`, /line 1: GMSI_API_KEY is not followed by =/],
+    ['a key on a line of its own', `GMSI_API_KEY=\n${secret}\n`, /line 2: this is not NAME=value/],
+    ["a shell's set", `set GMSI_API_KEY=${secret}\n`, /line 1: GMSI_API_KEY is not followed by =/],
+    [
+      'typographic quotes',
+      `GMSI_API_KEY=“${secret}”\n`,
+      /line 1: the value of GMSI_API_KEY stands in typographic quotes/,
+    ],
+    [
+      'a quote that is not closed',
+      `GMSI_API_KEY="${secret}\n`,
+      /line 1: .* begins with a quote that is not closed/,
+    ],
+    [
+      'a quote that swallows the next line',
+      `LOG_LEVEL="info\nGMSI_API_KEY="${secret}"\n`,
+      /line 1: the value of LOG_LEVEL has a quote that is not closed, and would swallow the next line/,
+    ],
+    [
+      "a quote of another program's that swallows ours",
+      `OTHER='x\n\nGMSI_API_KEY='${secret}'\n`,
+      /line 1: the value of a variable has a quote that is not closed, and would swallow 2 lines/,
+    ],
+    ['more after the quote', `GMSI_API_KEY="${secret}"x\n`, /goes on after its closing quote/],
+    ['a quote only at the end', `GMSI_API_KEY=${secret}"\n`, /ends with a quote that was not opened/],
+    [
+      'a # within',
+      `DATABASE_URL=postgres://u:${secret}#1@host/db\n`,
+      /the value of DATABASE_URL would end at its #/,
+    ],
+    ['another encoding', Buffer.from(`GMSI_API_KEY=${secret}\n`, 'utf16le'), /is not a text in UTF-8/],
+  ])('with %s is refused, by file and line, without what stands there', async (_, text, what) => {
+    const error = await configOf(text).catch((caught: unknown) => caught as Error);
+    expect(error).toMatchObject({ name: 'ConfigError', message: expect.stringMatching(what) });
+    expect((error as Error).message).toContain('.env');
+    const { message, hint } = error as unknown as { message: string; hint: string };
+    expect(message + hint).not.toContain(secret);
+  });
+});
+
+it('names a setting that does not exist, and the one that was likely meant', async () => {
+  await using folder = await aFolder();
+  await folder.write('.env', `GMSI_API_KEYS=${secret}\nGMSI_REDIS_URL=redis://here\n`);
+  const env = {
+    ...{ gmsi_home: 'x', GMSI_METRIC_PORT: '1', GMSI_EMPTY: '' },
+    // As Kubernetes sets them beside a service called gmsi-work.
+    ...{
+      GMSI_WORK_PORT: 'tcp://10.0.0.1:80',
+      GMSI_WORK_SERVICE_HOST: '10.0.0.1',
+      GMSI_WORK_PORT_80_TCP: 'x',
+    },
+  };
+  const { warnings } = readConfig(env, folder.path);
+  expect(warnings).toEqual([
+    'GMSI_API_KEYS is set, but there is no such setting: did you mean GMSI_API_KEY?',
+    'GMSI_REDIS_URL is set, but there is no such setting: it does nothing',
+    'gmsi_home is set, but there is no such setting: did you mean GMSI_HOME?',
+    'GMSI_METRIC_PORT is set, but there is no such setting: did you mean GMSI_METRICS_PORT?',
+  ]);
+});
+
+it('shows it to a person who runs a command', async () => {
+  await using folder = await aFolder();
+  const env = { GMSI_API_KEYS: secret, DATABASE_URL: 'postgres://u:p@127.0.0.1:1/db' };
+  const { stderr } = await gmsi(['check', '--list', '--quiet'], { cwd: folder.path, env });
+  expect(stderr).toContain('GMSI_API_KEYS is set, but there is no such setting');
+  expect(stderr).not.toContain(secret);
+});
+
+it('knows every setting that the program and its examples name', () => {
+  const root = new URL('../..', import.meta.url).pathname;
+  const sources = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.ts'),
+  );
+  const files = [
+    ...sources.map((path) => `src/${path}`),
+    '.env.example',
+    'docker-compose.yml',
+    'Dockerfile',
+    'README.md',
+  ];
+  const named = files.flatMap(
+    (path) => readFileSync(`${root}${path}`, 'utf8').match(/\bGMSI_[A-Z_]+\b/g) ?? [],
+  );
+  expect([...new Set(named)].filter((name) => !settings.includes(name))).toEqual([]);
+});

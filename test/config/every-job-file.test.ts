@@ -1,0 +1,41 @@
+import { readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { sql } from 'kysely';
+import { Temporal } from 'temporal-polyfill';
+import { expect, test } from 'vitest';
+import { readJob } from '../../src/config/read-job.ts';
+import { feedNamed } from '../../src/feeds/catalog.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { known } from './job-text.ts';
+
+const cwd = resolve(import.meta.dirname, '../..');
+const files = readdirSync(join(cwd, 'jobs')).filter((name) => name.endsWith('.yaml'));
+const clock = () => new Date('2026-11-20T12:00:00Z');
+
+test.each(files)('jobs/%s loads rows of a sandbox, as far as 150 requests go', async (file) => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+  const written = await readJob(join('jobs', file), {
+    cwd,
+    today: Temporal.PlainDate.from('2026-11-20'),
+    known,
+  });
+  const job = {
+    ...written,
+    startDate: Temporal.PlainDate.from('2026-10-01'),
+    endDate: Temporal.PlainDate.from('2026-10-03'),
+    budget: { requestsPerMonth: 150, reserve: 0 },
+    service: { ...written.service, rate: Number.POSITIVE_INFINITY },
+  };
+
+  const result = await runBackfill({ job, db: warehouse.db, sandbox, clock });
+  // Only jobs/all-history.yaml asks for more series than that.
+  expect(result.outcome).toBe(file === 'all-history.yaml' ? 'budget' : 'done');
+  expect(result.totals.records_rejected).toBe(0);
+  const table = sql.table(`gmsi.${feedNamed(job.feed).table.name}`);
+  const { rows } = await sql`select from ${table}`.execute(warehouse.db);
+  expect(rows.length).toBe(result.totals.rows_inserted);
+  expect(rows).not.toHaveLength(0);
+});

@@ -1,0 +1,101 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readJob } from '../../src/config/read-job.ts';
+import { ConfigError } from '../../src/errors.ts';
+import { catalog } from '../../src/feeds/catalog.ts';
+import { jobText, known, today } from './job-text.ts';
+
+describe('a job file is found', () => {
+  let cwd: string;
+  beforeEach(async () => {
+    cwd = await mkdtemp(join(tmpdir(), 'gmsi jobs '));
+    await mkdir(join(cwd, 'jobs'));
+    await writeFile(join(cwd, 'jobs', 'g7.yaml'), jobText());
+    await writeFile(join(cwd, 'jobs', 'other.yml'), jobText());
+    await writeFile(join(cwd, 'mine.yaml'), jobText());
+  });
+  afterEach(() => rm(cwd, { recursive: true }));
+
+  const refusal = (nameOrPath: string): Promise<unknown> =>
+    readJob(nameOrPath, { cwd, today, known }).catch((error: unknown) => error);
+
+  test.each([
+    ['g7', 'g7', 'jobs/g7.yaml'],
+    ['other', 'other', 'jobs/other.yml'],
+    ['mine.yaml', 'mine', 'mine.yaml'],
+    ['./jobs/g7.yaml', 'g7', './jobs/g7.yaml'],
+  ])('by %s', async (nameOrPath, name, path) => {
+    expect(await readJob(nameOrPath, { cwd, today, known })).toMatchObject({ name, path });
+  });
+
+  test('by the name of one that the package brings, only if there is no folder jobs', async () => {
+    expect(await refusal('g7-inflation')).toBeInstanceOf(ConfigError);
+    await rm(join(cwd, 'jobs'), { recursive: true });
+    const path = fileURLToPath(new URL('../../jobs/g7-inflation.yaml', import.meta.url));
+    expect(await readJob('g7-inflation', { cwd, today, known })).toMatchObject({
+      name: 'g7-inflation',
+      path,
+    });
+    expect(await refusal('g7-inflatoin')).toMatchObject({ hint: 'Did you mean g7-inflation?' });
+    expect(await refusal('xyz')).toMatchObject({ hint: expect.stringContaining(', g7-inflation, ') });
+    expect(await refusal('jobs/g7-inflation.yaml')).toMatchObject({
+      hint: expect.stringContaining(dirname(path)),
+    });
+  });
+
+  test('by an absolute path', async () => {
+    const path = join(cwd, 'mine.yaml');
+    expect(await readJob(path, { cwd, today, known })).toMatchObject({ name: 'mine', path });
+  });
+
+  test.each([
+    ['g6', 'There is no job file g6 (looked for jobs/g6.yaml and jobs/g6.yml).', 'Did you mean g7?'],
+    ['g7.yaml', 'There is no job file g7.yaml (looked for g7.yaml).', 'Did you mean g7?'],
+    ['nine.yaml', 'There is no job file nine.yaml (looked for nine.yaml).', 'Did you mean mine.yaml?'],
+    [
+      'nowhere/g7.yaml',
+      'There is no job file nowhere/g7.yaml (looked for nowhere/g7.yaml).',
+      'Did you mean g7?',
+    ],
+  ])('or else the nearest is named: %s', async (nameOrPath, message, hint) => {
+    const error = await refusal(nameOrPath);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(error).toMatchObject({ message, hint, kind: 'fatal' });
+  });
+
+  test('or else those that there are', async () => {
+    expect(await refusal('inflation')).toMatchObject({
+      hint: 'Job files here: jobs/g7.yaml, jobs/other.yml',
+    });
+  });
+
+  test('and a folder is not one', async () => {
+    expect(await refusal('jobs/')).toMatchObject({
+      message: 'The job file jobs/ cannot be read: it is a folder',
+    });
+  });
+});
+
+describe('the job files that come with the project', async () => {
+  const cwd = resolve(import.meta.dirname, '../..');
+  const files = (await readdir(join(cwd, 'jobs'))).filter((name) => name.endsWith('.yaml'));
+
+  test('are there', () => {
+    expect(files).toEqual(expect.arrayContaining(['demo.yaml', 'g7-inflation.yaml', 'all-history.yaml']));
+  });
+
+  test('are one at least for every feed', async () => {
+    const jobs = await Promise.all(files.map((file) => readJob(join('jobs', file), { cwd, today, known })));
+    expect(new Set(jobs.map(({ feed }) => feed))).toEqual(new Set(catalog.keys()));
+  });
+
+  test('demo is 6 countries, 4 topics and 3 years that are over', async () => {
+    const { selections, startDate, endDate } = await readJob('demo', { cwd, today, known });
+    expect(selections.country).toHaveLength(6);
+    expect(selections.topic).toHaveLength(4);
+    expect([startDate.toString(), endDate.toString()]).toEqual(['2023-01-01', '2025-12-31']);
+  });
+});

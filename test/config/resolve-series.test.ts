@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'vitest';
+import { resolveSeries } from '../../src/config/resolve-series.ts';
+import { aJob, jobFromText, refusalOf } from './job-text.ts';
+
+const lookups = {
+  countries: [
+    { code: 'DE', name: 'Germany' },
+    { code: 'GB', name: 'United Kingdom' },
+    { code: 'NO', name: 'Norway' },
+    { code: 'US', name: 'United States' },
+  ],
+  topics: [
+    { name: 'Elections' },
+    { name: 'Governance/Corruption' },
+    { name: 'Inflation-Energy' },
+    { name: 'Inflation-Food' },
+    { name: 'Labour Market-Employment' },
+    { name: 'Policy Reform & Legislation' },
+  ],
+  tickers: [
+    { code: 'BTC_CRY', name: 'Bitcoin' },
+    { code: 'ETH_CRY', name: 'Ether' },
+    { code: 'BZ_COM', name: null },
+  ],
+};
+const countriesOf = (selection: string) => [
+  ...new Set(resolveSeries(aJob({ countries: selection }), lookups).map(({ country }) => country)),
+];
+const topicsOf = (selection: string) =>
+  resolveSeries(aJob({ countries: '[US]', topics: selection }), lookups).map(({ topic }) => topic);
+const refusal = (keys: Readonly<Record<string, string>>) =>
+  refusalOf(() => resolveSeries(aJob(keys), lookups));
+
+describe('what a job selects', () => {
+  test('every country is crossed with every topic, in the order of the job', () => {
+    const job = aJob({
+      countries: '[US, DE]',
+      topics: '[Inflation-Food, Elections]',
+      match_type: 'DOMESTIC',
+    });
+    expect(resolveSeries(job, lookups)).toEqual([
+      { country: 'US', topic: 'Inflation-Food', matchType: 'DOMESTIC', ticker: '', variant: '' },
+      { country: 'US', topic: 'Elections', matchType: 'DOMESTIC', ticker: '', variant: '' },
+      { country: 'DE', topic: 'Inflation-Food', matchType: 'DOMESTIC', ticker: '', variant: '' },
+      { country: 'DE', topic: 'Elections', matchType: 'DOMESTIC', ticker: '', variant: '' },
+    ]);
+  });
+
+  test('all is what the lookup lists, in its order', () => {
+    expect(countriesOf('all')).toEqual(['DE', 'GB', 'NO', 'US']);
+    expect(topicsOf('all')).toEqual(lookups.topics.map(({ name }) => name));
+  });
+
+  test('NO is Norway', () => {
+    expect(countriesOf('[NO]')).toEqual(['NO']);
+  });
+
+  test.each([
+    ['["Inflation-*"]', ['Inflation-Energy', 'Inflation-Food']],
+    ['["*/*"]', ['Governance/Corruption']],
+    ['["* & *"]', ['Policy Reform & Legislation']],
+    ['["Inflation-Foo?"]', ['Inflation-Food']],
+    ['["Elections*"]', ['Elections']],
+    ['["*"]', lookups.topics.map(({ name }) => name)],
+  ])('the glob %s', (selection, topics) => {
+    expect(topicsOf(selection)).toEqual(topics);
+  });
+
+  test('what is selected twice comes once, where it came first', () => {
+    expect(topicsOf('[Inflation-Food, "Inflation-*", Inflation-Food]')).toEqual([
+      'Inflation-Food',
+      'Inflation-Energy',
+    ]);
+  });
+});
+
+describe('tickers', () => {
+  const job = (selection: string, more = '') =>
+    jobFromText(`feed: ticker-headlines\ntickers: ${selection}\nstart_date: 2026-09-01\n${more}`);
+  const tickersOf = (selection: string) => resolveSeries(job(selection), lookups).map(({ ticker }) => ticker);
+
+  test.each([
+    ['all', ['BTC_CRY', 'ETH_CRY', 'BZ_COM']],
+    ['["*_CRY"]', ['BTC_CRY', 'ETH_CRY']],
+    ['[BZ_COM, "B*"]', ['BZ_COM', 'BTC_CRY']],
+  ])('%s', (selection, tickers) => {
+    expect(tickersOf(selection)).toEqual(tickers);
+  });
+
+  test('are crossed with the variants, and have neither country nor topic', () => {
+    const parameters = 'parameters: { topic_preset: [ALL, Supply] }\n';
+    expect(resolveSeries(job('[BZ_COM]', parameters), lookups)).toEqual([
+      { country: '', topic: '', ticker: 'BZ_COM', matchType: 'COMBINED', variant: 'topic_preset=ALL' },
+      { country: '', topic: '', ticker: 'BZ_COM', matchType: 'COMBINED', variant: 'topic_preset=Supply' },
+    ]);
+  });
+
+  test.each([
+    ['BTC_CYR', 'BTC_CRY'],
+    ['btc_cry', 'BTC_CRY'],
+    ['Bitcoin', 'BTC_CRY'],
+    ['BZ', 'BZ_COM'],
+    ['*_COMM', 'BZ_COM'],
+  ])('%s is refused for %s', (found, meant) => {
+    expect(refusalOf(() => tickersOf(`[ETH_CRY, "${found}"]`))).toEqual([
+      `jobs/test.yaml:2:20  tickers[1]  found "${found}", expected a ticker that the service lists; did you mean "${meant}"?`,
+    ]);
+  });
+});
+
+describe('what no lookup lists', () => {
+  test.each([
+    ['UK', 'GB'],
+    ['Germany', 'DE'],
+    ['Germny', 'DE'],
+    ['de', 'DE'],
+    ['USA', 'US'],
+    ['N0', 'NO'],
+  ])('%s is refused for %s', (found, meant) => {
+    expect(refusal({ countries: `[US, ${found}]` })).toEqual([
+      `jobs/test.yaml:1:17  countries[1]  found "${found}", expected a country code that the service lists; did you mean "${meant}"?`,
+    ]);
+  });
+
+  test.each([
+    ['Inflation', 'Inflation-*'],
+    ['inflation-food', 'Inflation-Food'],
+    ['Labor Market-*', 'Labour Market-*'],
+    ['Employment', 'Labour Market-Employment'],
+    ['Policy Reform and Legislation', 'Policy Reform & Legislation'],
+  ])('%s is refused for %s', (found, meant) => {
+    expect(refusal({ topics: `["${found}"]` })).toEqual([
+      `jobs/test.yaml:2:10  topics[0]  found "${found}", expected a topic that the service lists; did you mean "${meant}"?`,
+    ]);
+  });
+
+  test('a dot in a name is a dot, and a glob has to match the whole name', () => {
+    expect(refusal({ topics: '["Election.", "nflation-*"]' })).toHaveLength(2);
+  });
+
+  test('all that is not listed is told at once, with its line', () => {
+    const keys = { countries: '\n  - US\n  - XQZW\n', topics: '[Tariffs, Elections, Wars]' };
+    expect(refusal(keys)).toEqual([
+      'jobs/test.yaml:3:5   countries[1]  found "XQZW", expected a country code that the service lists',
+      'jobs/test.yaml:5:10  topics[0]     found "Tariffs", expected a topic that the service lists',
+      'jobs/test.yaml:5:30  topics[2]     found "Wars", expected a topic that the service lists',
+    ]);
+  });
+});

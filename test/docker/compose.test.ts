@@ -1,0 +1,134 @@
+import { readFile } from 'node:fs/promises';
+import { GenericContainer, Wait } from 'testcontainers';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { accessTo, aFolder, gmsi } from '../cli/gmsi.ts';
+import { jobFor, quarter } from '../cli/jobs.ts';
+
+interface Service {
+  readonly image: string;
+  readonly build?: { readonly args: Readonly<Record<string, string>> };
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly command?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly profiles?: readonly string[];
+  readonly healthcheck?: { readonly test: readonly string[] };
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly deploy?: { readonly replicas: number };
+}
+
+type Name = 'postgres' | 'worker' | 'demo-worker' | 'sandbox';
+
+interface ComposeFile {
+  readonly services: Readonly<Record<Name, Service>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+}
+
+it('opens its ports to this machine only, and pins the images that it does not build', async () => {
+  const { services, volumes } = await composeFile({});
+  const { postgres, sandbox } = services;
+  for (const { ports } of [postgres, sandbox]) {
+    expect(ports!.every((port) => port.startsWith('127.0.0.1:'))).toBe(true);
+  }
+  expect(postgres.image).toMatch(/^postgres:18\.\d+$/);
+  expect(postgres.healthcheck!.test[0]).toMatch(/^CMD/);
+  // Below a volume that has a name, or an update of the image begins with an empty database.
+  const [volume, mount] = postgres.volumes![0]!.split(':');
+  expect(volumes).toHaveProperty(volume!);
+  expect(postgres.environment!.PGDATA!.startsWith(`${mount}/`)).toBe(true);
+});
+
+it('starts PostgreSQL alone, and by profile workers, or a demo of all of it', async () => {
+  const services = Object.entries((await composeFile({})).services);
+  const startedBy = (profile: string) =>
+    services.filter(([, { profiles }]) => profiles?.includes(profile) ?? true).map(([name]) => name);
+  expect(startedBy('none')).toEqual(['postgres']);
+  expect(startedBy('work')).toEqual(['postgres', 'worker']);
+  expect(startedBy('demo')).toEqual(['postgres', 'demo-worker', 'sandbox']);
+});
+
+it('runs two workers of the image that it builds, confined, once the database is healthy', async () => {
+  const { services } = await composeFile({ NODE_IMAGE: 'mirror/node:22' });
+  for (const worker of [services.worker, services['demo-worker']]) {
+    expect(worker).toMatchObject({ image: 'gmsi-etl', command: ['work'], deploy: { replicas: 2 } });
+    expect(worker).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
+    expect(worker.build!.args).toEqual({ BASE: 'mirror/node:22' });
+    const healthy = { condition: 'service_healthy' };
+    expect(worker.depends_on).toEqual({ postgres: healthy });
+  }
+});
+
+it('keeps the key and the database of the demo apart from those in .env', async () => {
+  const { services } = await composeFile({
+    GMSI_API_KEY: 'bought',
+    GMSI_BASE_URL: 'https://api.example.com',
+  });
+  const { worker, 'demo-worker': demo, sandbox } = services;
+  expect(worker.environment).toMatchObject({ GMSI_API_KEY: 'bought', PGDATABASE: 'gmsi' });
+  expect(demo.environment).toMatchObject({ GMSI_API_KEY: 'sandbox-key', PGDATABASE: 'postgres' });
+  const { hostname, port } = new URL(demo.environment!.GMSI_BASE_URL!);
+  expect(services).toHaveProperty(hostname);
+  expect(demo.environment).toMatchObject({ GMSI_SEND_KEY_UNENCRYPTED: 'true' });
+  expect(sandbox.ports![0]!.endsWith(`:${port}`)).toBe(true);
+});
+
+it('takes image, password and ports from .env', async () => {
+  const set = {
+    POSTGRES_IMAGE: 'mirror/postgres:17',
+    POSTGRES_PASSWORD: 'chosen',
+    POSTGRES_PORT: '15432',
+  };
+  const { postgres } = (await composeFile(set)).services;
+  expect(postgres).toMatchObject({
+    image: 'mirror/postgres:17',
+    environment: { POSTGRES_PASSWORD: 'chosen' },
+    ports: ['127.0.0.1:15432:5432'],
+  });
+});
+
+it('.env.example sets nothing but what the program or the compose file reads', async () => {
+  const example = await readFile(new URL('../../.env.example', import.meta.url), 'utf8');
+  const readers = await Promise.all(
+    ['../src/config.ts', '../docker-compose.yml'].map((path) =>
+      readFile(new URL(path, import.meta.url), 'utf8'),
+    ),
+  );
+  const names = [...example.matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name!);
+  expect(names).toContain('GMSI_API_KEY');
+  expect(names.filter((name) => !readers.some((text) => text.includes(name)))).toEqual([]);
+});
+
+it.skipIf(process.env.TEST_POSTGRES !== 'container')(
+  'becomes healthy by its own check and takes a backfill (needs an engine: npm run test:containers)',
+  async () => {
+    const { image, environment, healthcheck } = (await composeFile(process.env)).services.postgres;
+    await using folder = await aFolder();
+    await using sandbox = await startSandbox({ limits: null });
+    await using container = await new GenericContainer(image)
+      .withEnvironment(environment!)
+      .withExposedPorts(5432)
+      .withWaitStrategy(Wait.forSuccessfulCommand(healthcheck!.test.slice(1).join(' ')))
+      .start();
+    const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = environment!;
+    const url = `postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@${container.getHost()}:${container.getMappedPort(5432)}/${POSTGRES_DB}`;
+    const job = await folder.write('job.yaml', jobFor({ ...quarter, to: '2024-01-10' }));
+
+    const run = { cwd: folder.path, env: accessTo({ url }, sandbox) };
+    expect(await gmsi(['backfill', job], run)).toMatchObject({ code: 0, stderr: '' });
+    expect(await gmsi(['doctor'], run)).toMatchObject({ code: 0 });
+  },
+  120_000,
+);
+
+/** docker-compose.yml with its `${NAME:-default}` filled in, as Compose does it. */
+async function composeFile(env: Readonly<Record<string, string | undefined>>): Promise<ComposeFile> {
+  const text = await readFile(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
+  return parse(
+    text.replace(/\$\{(\w+):-([^}]*)\}/g, (_, name: string, otherwise: string) => env[name] || otherwise),
+    { merge: true },
+  );
+}

@@ -1,0 +1,187 @@
+import { setTimeout as passing } from 'node:timers/promises';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { expect, it, vi } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Page } from '../../src/service/page.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aLog } from '../support/a-log.ts';
+import { setAsOfDelay } from '../support/as-of-delay.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { countRows, windowsOf } from '../support/warehouse-state.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
+const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 12 } });
+const again = { fullRefresh: true, retryRefused: false };
+/** Writes may take half of it, and wait for a lock a quarter of it. */
+const delay = 1_600;
+
+/** Somebody who locks rows and, for as long as that takes, does nothing. */
+interface Lock {
+  readonly after: number;
+  readonly holds: number;
+  /** One row in so many. */
+  readonly share: number;
+}
+
+const aLock = fc.record({
+  after: fc.nat(1_500),
+  // Up to thrice what a write waits for, and beyond what is long enough ago.
+  holds: fc.integer({ min: 50, max: delay * 1.5 }),
+  share: fc.constantFrom(1, 3, 40),
+});
+
+async function holdLock(url: string, { after, holds, share }: Lock): Promise<void> {
+  await passing(after);
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query('begin');
+    await client.query(
+      `select from gmsi.headlines where abs(hashtext(headline_id::text)) % ${share} = 0
+       order by published_at, headline_id for update`,
+    );
+    await passing(holds);
+  } finally {
+    await client.end();
+  }
+}
+
+async function headlinesAsOf(db: Warehouse, moment: string) {
+  const { rows } = await sql`
+    select count(*) as rows, md5(string_agg(h::text, '|' order by headline_id)) as content
+    from gmsi.headlines_as_of(${moment}) h`.execute(db);
+  return rows[0];
+}
+
+/** Asks for moments that are just long enough ago, and for older ones, until told to stop; what was answered is kept. */
+async function observe(db: Warehouse, until: AbortSignal) {
+  const kept: { moment: string; answer: unknown }[] = [];
+  while (!until.aborted) {
+    const { rows } = await sql<{ moment: string }>`
+      select (clock_timestamp() - gmsi.as_of_delay() - random() ^ 3 * interval '2 s')::text as moment`.execute(
+      db,
+    );
+    const { moment } = rows[0]!;
+    kept.push({ moment, answer: await headlinesAsOf(db, moment) });
+    await passing(10);
+  }
+  return kept;
+}
+
+/** The same records with other scores in every round. */
+function rescored({ records, ...page }: Page, round: number): Page {
+  const change = (record: object) => ({ ...record, directional_positive: round / 1000 });
+  return { ...page, records: [...records].map((record) => change(record as object)) };
+}
+
+it('what was answered for a moment that is long enough ago is answered for ever, whoever holds locks meanwhile', {
+  timeout: 180_000,
+}, async () => {
+  await using warehouse = await aWarehouse({ connections: 10 });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+  const { db, url } = warehouse;
+  await runBackfill({ job, db, sandbox, clock });
+  const rows = await countRows(db, 'headlines');
+  await setAsOfDelay(db, delay);
+  let round = 0;
+
+  await fc.assert(
+    fc.asyncProperty(fc.array(aLock, { minLength: 2, maxLength: 6 }), async (locks) => {
+      const over = new AbortController();
+      const observing = observe(db, over.signal);
+      const locking = Promise.all(locks.map((lock) => holdLock(url, lock)));
+      let isLocking = true;
+      locking.finally(() => {
+        isLocking = false;
+      });
+      while (isLocking) {
+        const aroundPage = async (ask: () => Promise<Page>) => rescored(await ask(), round);
+        await runBackfill({ job, db, sandbox, clock, plan: again, aroundPage });
+        round++;
+      }
+      await locking;
+      // Until the last round's moments are long enough ago, too.
+      await passing(delay);
+      over.abort();
+      const kept = await observing;
+      expect(new Set(kept.map(({ answer }) => JSON.stringify(answer))).size).toBeGreaterThan(2);
+      for (const { moment, answer } of kept) {
+        expect({ moment, answer: await headlinesAsOf(db, moment) }).toEqual({ moment, answer });
+      }
+      expect(await countRows(db, 'headlines')).toBe(rows);
+    }),
+    { numRuns: 1, endOnFailure: true },
+  );
+});
+
+it.each([
+  ['before the first page', 1],
+  ['in the middle', 9],
+])(
+  'a table that somebody has locked %s is waited for, asking for nothing twice, and the log says for whom',
+  {
+    timeout: 90_000,
+  },
+  async (_, nth) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const { db, url } = warehouse;
+    await setAsOfDelay(db, 2_000);
+    const { log, lines } = aLog();
+    const other = new pg.Client({ connectionString: url, application_name: 'a migration' });
+    await other.connect();
+    let asked = 0;
+    const aroundPage = async (ask: () => Promise<Page>) => {
+      if (++asked === nth) await other.query('begin; lock table gmsi.headlines');
+      return ask();
+    };
+    const loading = runBackfill({ job, db, sandbox, clock, log, aroundPage });
+    await vi.waitFor(
+      () =>
+        expect(lines).toContainEqual(
+          expect.objectContaining({
+            msg: 'waiting for the warehouse, and trying again',
+            why: expect.stringMatching(/holds a lock .*\(process \d+ \(a migration\) for \d+ s\)/),
+          }),
+        ),
+      { timeout: 60_000 },
+    );
+    await other.query('commit');
+    await other.end();
+
+    expect(await loading).toMatchObject({ outcome: 'done', windows: { drained: 4, failed: 0 } });
+    expect(lines.filter(({ msg }) => msg.startsWith('waiting for the warehouse'))).toHaveLength(1);
+    expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  },
+);
+
+it('a page that is too slow though nothing is locked fails its window, naming the setting; the others are loaded', {
+  timeout: 120_000,
+}, async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+  const { db } = warehouse;
+  await setAsOfDelay(db, 2_000);
+  const first = servedBy(sandbox, { ...scope, countries: ['DE'] })[0]!;
+  await sql`
+    create function gmsi.be_slow() returns trigger language plpgsql as $$ begin perform pg_sleep(1.2); return new; end $$;
+    create trigger be_slow before insert on gmsi.headlines for each row
+      when (new.headline_id = ${sql.lit(first[3])}) execute function gmsi.be_slow()`.execute(db);
+
+  const result = await runBackfill({ job, db, sandbox, clock });
+  expect(result).toMatchObject({ outcome: 'incomplete', windows: { drained: 3, failed: 1 } });
+  const [failed] = (await windowsOf(db)).filter(({ state }) => state === 'failed');
+  expect(failed!.last_error).toMatch(
+    /8 times in a row\. Where the disk is slow, raise gmsi\.as_of_delay\(\)/,
+  );
+
+  await setAsOfDelay(db, 20_000);
+  expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+});

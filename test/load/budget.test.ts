@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import { openLedger } from '../../src/rate/budget.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { Secret } from '../../src/secret.ts';
+import { BudgetSpent } from '../../src/service/errors.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { windowsOf } from '../support/warehouse-state.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-08-01', to: '2026-10-30' };
+const service = { end_date: 'inclusive', page_size: 12, concurrency: 4 };
+const signal = new AbortController().signal;
+
+describe('the request budget', () => {
+  it.each([1, 7, 25, 26])('of %i requests is spent to the last and never passed', async (least) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const { db } = warehouse;
+    // Two requests go to the lookups.
+    const budget = { requests_per_month: least + 2 };
+    const job = aJobFor(scope, { step: 'P10D', budget, service });
+    const result = await runBackfill({ job, db, sandbox, clock });
+    expect(result.outcome).toBe('budget');
+    expect(result.error).toBeInstanceOf(BudgetSpent);
+    expect(sandbox.stats().requests).toBe(least + 2);
+    expect(await usage(db)).toEqual({ '2026-11-01': least + 2 });
+    // Every page that was paid for is in, and every window has been given back.
+    expect(result.totals.pages).toBe(least);
+    expect(result.windows).toMatchObject({ draining: 0, failed: 0, refused: 0 });
+
+    const richer = aJobFor(scope, { step: 'P10D', service });
+    expect((await runBackfill({ job: richer, db, sandbox, clock })).outcome).toBe('done');
+    expect(sandbox.stats().pagesServedTwice).toBe(0);
+    expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+
+  it('leaves its reserve to others', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const budget = { requests_per_month: 30, reserve: 21 };
+    const job = aJobFor(scope, { step: 'P10D', budget, service });
+    expect((await runBackfill({ job, db: warehouse.db, sandbox, clock })).outcome).toBe('budget');
+    expect(sandbox.stats().requests).toBe(9);
+  });
+
+  it('counts retries, and every answer that was of no use', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const { db } = warehouse;
+    sandbox.script([
+      { kind: 'server-error', times: 3 },
+      { kind: 'reset', times: 2, match: ({ token }) => token !== null },
+    ]);
+    expect((await runBackfill({ job: aJobFor(scope, { service }), db, sandbox, clock })).outcome).toBe(
+      'done',
+    );
+    expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });
+  });
+
+  it('is not touched by a run that is stopped: what was booked and not sent is given back', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const { db } = warehouse;
+    const stop = new AbortController();
+    await runBackfill({
+      ...{ job: aJobFor(scope, { service }), db, sandbox, clock, stop: stop.signal },
+      aroundPage: (ask) => {
+        stop.abort();
+        return ask();
+      },
+    });
+    expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });
+  });
+
+  it('lets requests under way come to their end when it ends, however slow the service is', {
+    timeout: 60_000,
+  }, async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const { db } = warehouse;
+    // Longer than a run that is stopped from outside waits.
+    sandbox.script([{ kind: 'latency', ms: 11_000, match: ({ path }) => path.endsWith('/DE') }]);
+    // Two requests go to the lookups, one to the slow page, two to the other series.
+    const job = aJobFor(scope, {
+      budget: { requests_per_month: 5 },
+      service: { ...service, concurrency: 2 },
+    });
+    const result = await runBackfill({ job, db, sandbox, clock });
+    expect(result).toMatchObject({ outcome: 'budget', totals: { requests: 5, pages: 3 } });
+    const germany = (await windowsOf(db)).find(({ country }) => country === 'DE');
+    expect(germany).toMatchObject({ state: 'pending', pages: 1, records: 12 });
+
+    const richer = aJobFor(scope, { service });
+    expect((await runBackfill({ job: richer, db, sandbox, clock })).outcome).toBe('done');
+    expect(sandbox.stats().pagesServedTwice).toBe(0);
+  });
+
+  it('begins anew with the month (UTC), also in the middle of a run', async () => {
+    await using warehouse = await aWarehouse();
+    let now = new Date('2026-11-30T23:59:58Z');
+    const moving = () => now;
+    await using sandbox = await startSandbox({ limits: null, clock: moving, volume: 0.3 });
+    const { db } = warehouse;
+    const before = scope.to;
+    const job = aJobFor(
+      { ...scope, to: before },
+      { step: 'P10D', budget: { requests_per_month: 12 }, service },
+    );
+    expect((await runBackfill({ job, db, sandbox, clock: moving })).outcome).toBe('budget');
+    expect(await usage(db)).toEqual({ '2026-11-01': 12 });
+
+    const larger = aJobFor(scope, { step: 'P10D', budget: { requests_per_month: 16 }, service });
+    let asked = 0;
+    const result = await runBackfill({
+      ...{ job: larger, db, sandbox, clock: moving },
+      aroundPage: (ask) => {
+        if (++asked === 3) now = new Date('2026-12-01T00:00:00Z');
+        return ask();
+      },
+    });
+    expect(result.outcome).toBe('budget');
+    expect((result.error as BudgetSpent).resumesAt).toEqual(new Date('2027-01-01T00:00:00Z'));
+    expect(await usage(db)).toEqual({ '2026-11-01': 14, '2026-12-01': 16 });
+    expect(sandbox.stats().requests).toBe(30);
+  });
+});
+
+describe('several ledgers at once on one key', () => {
+  it('grant no more than the limit between them, and all of it', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const key = new Secret('shared');
+    const ledgers = Array.from({ length: 4 }, () => openLedger(db, key, 130, clock));
+    const granted = await Promise.all(
+      ledgers.map(async (ledger) => {
+        for (let booked = 0; ; booked++) {
+          const isSpent = await ledger.book(signal).then(
+            () => false,
+            (error) => {
+              expect(error).toBeInstanceOf(BudgetSpent);
+              return true;
+            },
+          );
+          if (isSpent) return booked;
+        }
+      }),
+    );
+    expect(granted.reduce((sum, count) => sum + count)).toBe(130);
+    expect(await ledgers[0]!.used()).toBe(130);
+  });
+
+  it('return what they hold and do not send', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const [a, b] = [1, 2].map(() => openLedger(db, new Secret('shared'), 1000, clock));
+    await Promise.all(Array.from({ length: 60 }, (_, i) => (i % 2 ? a! : b!).book(signal)));
+    await Promise.all([a!.settle(), b!.settle()]);
+    expect(await usage(db)).toEqual({ '2026-11-01': 60 });
+  });
+
+  it('carry nothing of a block that was booked in one month into the next', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    let now = new Date('2026-11-30T23:59:59Z');
+    const ledger = openLedger(db, new Secret('mine'), 1000, () => now);
+    await ledger.book(signal);
+    expect((await usage(db))['2026-11-01']).toBeGreaterThan(1);
+    now = new Date('2026-12-01T00:00:00Z');
+    await ledger.book(signal);
+    // What November did not send is given back to it, and December pays for its own.
+    expect((await usage(db))['2026-11-01']).toBe(1);
+    await ledger.settle();
+    expect(await usage(db)).toEqual({ '2026-11-01': 1, '2026-12-01': 1 });
+  });
+
+  it('of different keys do not share', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await openLedger(db, new Secret('mine'), 1, clock).book(signal);
+    await openLedger(db, new Secret('yours'), 1, clock).book(signal);
+    await expect(openLedger(db, new Secret('mine'), 1, clock).book(signal)).rejects.toBeInstanceOf(
+      BudgetSpent,
+    );
+  });
+
+  it('stop two runs of one job at the limit that they share', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const { db } = warehouse;
+    const job = aJobFor(scope, { step: 'P10D', budget: { requests_per_month: 33 }, service });
+    const runs = await Promise.all([1, 2].map(() => runBackfill({ job, db, sandbox, clock })));
+    expect(runs.map(({ outcome }) => outcome)).toEqual(['budget', 'budget']);
+    expect(sandbox.stats().requests).toBeLessThanOrEqual(33);
+    expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });
+    expect((await windowsOf(db)).filter(({ state }) => state === 'draining')).toEqual([]);
+  });
+});
+
+async function usage(db: Warehouse): Promise<Record<string, number>> {
+  const rows = await db.selectFrom('api_usage').selectAll().execute();
+  return Object.fromEntries(rows.map(({ month, requests }) => [month, requests]));
+}

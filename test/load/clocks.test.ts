@@ -1,0 +1,278 @@
+import { sql } from 'kysely';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ClocksApart, watchClocks } from '../../src/load/clocks.ts';
+import { createLog } from '../../src/log.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aFolder, gmsi } from '../cli/gmsi.ts';
+import { aLog } from '../support/a-log.ts';
+import { aWorker, registered, tickNow, told } from '../support/a-worker.ts';
+import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { coverageOf } from '../support/warehouse-state.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const series = { countries: ['US'], topics: ['Inflation-Food'] };
+const scope = { ...series, from: '2026-11-01', to: '2026-11-20' };
+const settings = { end_date: 'today', lookback: 'P3D', service: { end_date: 'inclusive', page_size: 12 } };
+const job = aJobFor(scope, settings);
+
+/** True time, and clocks that are off by so much. */
+let truth = new Date('2026-11-20T12:00:00Z');
+afterEach(() => {
+  truth = new Date('2026-11-20T12:00:00Z');
+});
+const off = (ms: number) => () => new Date(truth.getTime() + ms);
+const clocks = ({ machine = 0, database = 0, service = 0 }) => ({
+  clock: off(machine),
+  databaseClock: async () => off(database)(),
+  serviceClock: off(service),
+});
+
+describe('clocks more than an hour apart', () => {
+  it.each([
+    ["the machine's 6 days ahead", { machine: 6 * day }],
+    ["the machine's 6 days behind", { machine: -6 * day }],
+    ["the database's 61 minutes ahead", { database: 61 * 60_000 }],
+    ["the database's 2 days behind", { database: -2 * day }],
+    ["the machine's and the database's 6 days ahead", { machine: 6 * day, database: 6 * day }],
+    ["the service's an hour and a minute behind", { service: -61 * 60_000 }],
+    ["the service's a year ahead", { service: 365 * day }],
+  ])('(%s) let no day count as covered, and say so', async (_, apart) => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+    const run = { job, db, sandbox, ...clocks(apart) };
+
+    for (const command of [runBackfill, runSync]) {
+      const result = await command(run);
+      expect(result.outcome).toBe('incomplete');
+      expect(result.error).toBeInstanceOf(ClocksApart);
+      expect((result.error as Error).message).toMatch(
+        /The clocks are .* apart \(UTC\): this machine's shows 20/,
+      );
+      expect(result.windows).toMatchObject({ failed: 0, refused: 0 });
+      expect(await coverageOf(db)).toEqual({});
+    }
+    expect((await heldBy(db, scope)).length).toBeGreaterThan(0);
+
+    // With good clocks, the same days are asked for once more, and then covered.
+    truth = new Date('2026-11-25T12:00:00Z');
+    const later = { ...job, endDate: job.startDate.with({ day: 20 }) };
+    expect(await runBackfill({ ...run, ...clocks({}), job: later })).toMatchObject({ outcome: 'done' });
+    expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-11-01,2026-11-21)}' });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+
+  it('are found out by the very first answer, as the service really sends it', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+    const ahead = { clock: off(6 * day), databaseClock: async () => off(6 * day)() };
+    // The lookups are fresh: before its first page, the run has no answer to go by.
+    await runBackfill({ job: aJobFor({ ...scope, countries: ['NO'] }, settings), db, sandbox, ...ahead });
+    const result = await runBackfill({ job, db, sandbox, ...ahead, serviceClock: 'as answered' });
+    expect(result).toMatchObject({ outcome: 'incomplete', error: expect.any(ClocksApart) });
+    expect(Object.keys(await coverageOf(db))).toEqual(['NO Inflation-Food COMBINED']);
+    expect(Object.keys(await coverageOf(db))).not.toContain('US Inflation-Food COMBINED');
+  });
+
+  it('leave a window that they began uncovered, also if it is ended by a run with good ones', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+    const stop = new AbortController();
+    await runBackfill({
+      ...{ job, db, sandbox, ...clocks({ machine: 6 * day, database: 6 * day }), stop: stop.signal },
+      aroundPage: async (ask) => {
+        const page = await ask();
+        stop.abort();
+        return page;
+      },
+    });
+    truth = new Date('2026-11-25T12:00:00Z');
+    const ended = { ...job, endDate: job.startDate.with({ day: 20 }) };
+    const run = { job: ended, db, sandbox, ...clocks({}) };
+    expect((await runBackfill(run)).totals.windows_drained).toBeGreaterThan(0);
+    expect(await coverageOf(db)).toEqual({});
+    await runBackfill(run);
+    expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-11-01,2026-11-21)}' });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+
+  it('are said, too, if nothing is left to ask for', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+    const old = aJobFor({ ...scope, to: '2026-11-05' }, { ...settings, end_date: '2026-11-05' });
+    const run = { job: old, db, sandbox };
+    expect(await runBackfill({ ...run, ...clocks({}) })).toMatchObject({ outcome: 'done' });
+    const again = await runBackfill({ ...run, ...clocks({ database: -30 * day }) });
+    expect(again).toMatchObject({ outcome: 'incomplete', error: expect.any(ClocksApart) });
+  });
+
+  it('mark no row of an unfinished day as loaded after the fact, and retract none that the live feed brought', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({
+      ...{ limits: null, clock: off(0), historicalDelayMinutes: 24 * 60 },
+    });
+    const run = { job, db, sandbox };
+    truth = new Date('2026-11-14T12:00:00Z');
+    expect(await runBackfill({ ...run, ...clocks({}) })).toMatchObject({ outcome: 'done' });
+
+    // The lookups are fresh: the sync is planned before the service has said what time it is.
+    truth = new Date('2026-11-20T12:00:00Z');
+    const ahead = clocks({ machine: 6 * day, database: 6 * day });
+    for (let times = 0; times < 2; times++) await runSync({ ...run, ...ahead });
+    const { rows } = await sql<Record<'historical' | 'backfilled' | 'live' | 'retracted', number>>`
+      select count(*) filter (where published_at >= '2026-11-17' and window_id is not null) as historical,
+             count(*) filter (where published_at >= '2026-11-17' and is_backfilled) as backfilled,
+             count(*) filter (where window_id is null) as live,
+             count(*) filter (where retracted_at is not null) as retracted from gmsi.headlines`.execute(db);
+    expect(rows[0]).toMatchObject({ backfilled: 0, retracted: 0 });
+    expect(rows[0]!.historical).toBeGreaterThan(0);
+    expect(rows[0]!.live).toBeGreaterThan(0);
+  });
+
+  it('end a worker whose machine is off before its first request', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+    await using worker = aWorker({ warehouse, sandbox, clock: off(6 * day), databaseClock: off(0) });
+    await expect(worker.ended).rejects.toThrow(ClocksApart);
+    expect(sandbox.stats().requests).toBe(0);
+  });
+
+  it("pause a worker's job if the service's differs, with nothing covered", async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+    await using worker = aWorker({
+      warehouse,
+      sandbox,
+      clock: off(6 * day),
+      databaseClock: off(6 * day),
+      serviceClock: off(0),
+    });
+    const definition = {
+      ...series,
+      start_date: scope.from,
+      ...settings,
+      schedule: { backfill: '* * * * *' },
+    };
+    await registered(db, 'late', definition, off(6 * day - hour)());
+    await told(worker, 'worker started');
+    await tickNow(db);
+    const [paused] = await told(worker, 'job paused');
+    expect(paused).toMatchObject({ job: 'late', because: 'failures', error: expect.any(ClocksApart) });
+    expect(await coverageOf(db)).toEqual({});
+    const { rows } = await sql`select outcome, error from gmsi.runs`.execute(db);
+    expect(rows).toEqual([
+      { outcome: 'incomplete', error: expect.stringContaining('The clocks are 6 days apart') },
+    ]);
+    await worker.stop();
+  });
+
+  it('end the command with 1, in words and as JSON', async () => {
+    await using folder = await aFolder();
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock: () => new Date(Date.now() - 6 * day) });
+    const env = { DATABASE_URL: warehouse.url, GMSI_BASE_URL: sandbox.url, GMSI_API_KEY: 'sandbox-key' };
+    const file = await folder.write('late.yaml', {
+      ...series,
+      start_date: '2026-11-01',
+      service: { rate: 'unlimited' },
+    });
+    const setting = { cwd: folder.path, env };
+    const { code, stdout, stderr } = await gmsi(['backfill', file], setting);
+    expect(code, stderr).toBe(1);
+    expect(stdout).toContain('The clocks are 6 days apart (UTC): this machine');
+    expect(stdout).toContain('loaded, but no day counts as covered');
+    expect(stdout).toContain('No day was counted as covered.');
+    expect(stderr).toContain('The clocks are 6 days apart');
+    const second = await gmsi(['sync', file, '--json'], setting);
+    expect(second.code).toBe(1);
+    const [{ outcome, error }] = JSON.parse(second.stdout).jobs;
+    expect({ outcome, error }).toEqual({
+      outcome: 'incomplete',
+      error: expect.stringContaining('The clocks are 6 days apart'),
+    });
+    expect(await coverageOf(warehouse.db)).toEqual({});
+
+    const doctor = await gmsi(['doctor'], setting);
+    expect(doctor.code).toBe(2);
+    expect(doctor.stdout).toMatch(/✗ service .*its clock is 5\d{5} s behind this machine's/);
+  });
+});
+
+describe('clocks less than an hour apart', () => {
+  it('settle days by the earliest of them', async () => {
+    // Midnight has passed by two of the three.
+    for (const late of ['machine', 'database', 'service'] as const) {
+      truth = new Date('2026-11-21T00:20:00Z');
+      await using warehouse = await aWarehouse();
+      await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+      const noLookback = aJobFor(scope, { ...settings, lookback: 'P0D' });
+      const run = { job: noLookback, db: warehouse.db, sandbox };
+      expect(await runBackfill({ ...run, ...clocks({ [late]: -30 * 60_000 }) })).toMatchObject({
+        outcome: 'done',
+      });
+      expect(await coverageOf(warehouse.db)).toEqual({
+        'US Inflation-Food COMBINED': '{[2026-11-01,2026-11-20)}',
+      });
+    }
+  });
+
+  it('are warned about once if it is over a minute, and not else', async () => {
+    for (const [seconds, warnings] of [
+      [50, 0],
+      [70, 1],
+    ] as const) {
+      const { log, lines } = aLog();
+      const watched = watchClocks({
+        ...{ machine: off(seconds * 1000), database: async () => off(0)(), log },
+        service: () => ({ date: off(0)(), mayBeLaterMs: 0 }),
+      });
+      await watched.compare();
+      await watched.compare();
+      expect(lines.filter((line) => line.msg.includes('clocks'))).toHaveLength(warnings);
+      expect(watched.apart).toBeUndefined();
+    }
+  });
+});
+
+describe('the time of the service', () => {
+  const watch = (least: number, mayBeLaterMs: number) =>
+    watchClocks({
+      ...{
+        machine: off(0),
+        database: async () => off(0)(),
+        log: createLog({ level: 'silent', readable: false }),
+      },
+      service: () => ({ date: off(least)(), mayBeLaterMs }),
+    });
+
+  it('is not taken to be behind by what its answer was under way', async () => {
+    const slow = watch(-2 * hour, 3 * hour);
+    await slow.compare();
+    expect(slow.apart).toBeUndefined();
+    expect(slow.now()).toEqual(off(0)());
+    const behind = watch(-2 * hour, 1000);
+    await behind.compare();
+    expect(behind.apart).toBeInstanceOf(ClocksApart);
+  });
+
+  it('does not count where it sends none', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+    const run = { job, db: warehouse.db, sandbox, ...clocks({}), serviceClock: 'unknown' } as const;
+    expect(await runBackfill(run)).toMatchObject({ outcome: 'done' });
+    expect(await covered(warehouse.db)).toBe('{[2026-11-01,2026-11-17)}');
+  });
+});
+
+async function covered(db: Warehouse): Promise<string | undefined> {
+  return (await coverageOf(db))['US Inflation-Food COMBINED'];
+}

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { exitCodeOfOutcome } from '../../src/exit.ts';
+import { graver, type LoadEnd } from '../../src/load/drain-all.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { BudgetSpent, KeyRefused } from '../../src/service/errors.ts';
+import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { countRows } from '../support/warehouse-state.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const scope = {
+  ...{ countries: ['US', 'DE'], topics: ['Inflation-Food'] },
+  ...{ from: '2026-03-01', to: '2026-09-30' },
+};
+const refusal = { kind: 'refuse', status: 422, detail: 'no', times: 1e6 } as const;
+
+describe('a run in which windows fail', () => {
+  const service = { concurrency: 1, page_size: 1000 };
+  const budget = { requests_per_month: 14, reserve: 0 };
+
+  it('and that then spends the budget ends as one whose budget is spent (75): until it is free, no rerun helps', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+    const { db } = warehouse;
+    const job = aJobFor(scope, { step: 'P10D', service, budget });
+    let asked = 0;
+    sandbox.script([{ ...refusal, match: ({ path }) => path.includes('/feed/') && ++asked % 2 === 0 }]);
+    const result = await runBackfill({ job, db, sandbox, clock });
+    expect(result.windows.failed).toBeGreaterThan(0);
+    expect(result.windows.drained).toBeGreaterThan(0);
+    expect(result).toMatchObject({ outcome: 'budget', error: expect.any(BudgetSpent) });
+    expect(exitCodeOfOutcome(result.outcome)).toBe(75);
+
+    sandbox.script([]);
+    const next = () => new Date('2026-12-01T00:00:00Z');
+    const rich = aJobFor(scope, { step: 'P10D', service });
+    const rerun = await runBackfill({ job: rich, db, sandbox, clock: next });
+    expect(rerun, 'takes up both').toMatchObject({ outcome: 'done', windows: { failed: 0, pending: 0 } });
+  });
+
+  it('and whose live feed then finds the budget spent ends like that as well', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const recent = { ...scope, from: '2026-11-17', to: '2026-11-20' };
+    // Two lists, the windows of two series, one live answer.
+    const few = { requests_per_month: 5, reserve: 0 };
+    const job = aJobFor(recent, { end_date: 'today', service, budget: few });
+    sandbox.script([{ ...refusal, times: 1, match: ({ path }) => path.includes('/historical/') }]);
+    const result = await runSync({ job, db: warehouse.db, sandbox, clock });
+    expect(result.windows).toMatchObject({ failed: 1, drained: 1 });
+    expect(result).toMatchObject({ outcome: 'budget', live: { series: 1, failed: 0 } });
+  });
+
+  it('and that meets a refused key on its way out ends as failed (2), whatever made it end', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    const job = aJobFor(scope, { step: 'P10D', service: { ...service, concurrency: 2, max_attempts: 1 } });
+    // One request is under way, and held, until so many others have failed that the run is hopeless.
+    let failed = 0;
+    let first = true;
+    let hopeless = () => {};
+    const whenHopeless = new Promise<void>((resolve) => {
+      hopeless = resolve;
+    });
+    sandbox.script([{ kind: 'server-error', times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
+    const result = await runBackfill({
+      ...{ job, db, sandbox, clock },
+      async aroundPage(ask) {
+        if (first) {
+          first = false;
+          await whenHopeless;
+          throw new KeyRefused(401, 'revoked');
+        }
+        try {
+          return await ask();
+        } finally {
+          // As many as may fail in a row: 10 and the concurrency.
+          if (++failed === 12) setTimeout(hopeless);
+        }
+      },
+    });
+    expect(failed).toBe(12);
+    expect(result).toMatchObject({ outcome: 'failed', error: expect.any(KeyRefused) });
+    expect(result.windows).toMatchObject({ draining: 0, failed: 12 });
+  });
+});
+
+it.each<[string, LoadEnd['outcome'], LoadEnd['outcome']]>([
+  ['a refused key counts more than a spent budget', 'failed', 'budget'],
+  ['a spent budget counts more than windows that failed', 'budget', 'incomplete'],
+  ['a spent budget counts more than being interrupted', 'budget', 'interrupted'],
+  ['being interrupted counts more than windows that failed', 'interrupted', 'incomplete'],
+  ['windows that failed count more than nothing', 'incomplete', 'done'],
+])('%s, whichever came first', (_, more, less) => {
+  const [one, other] = [
+    { outcome: more, error: new Error('one') },
+    { outcome: less, error: undefined },
+  ];
+  expect(graver(one, other)).toBe(one);
+  expect(graver(other, one)).toBe(one);
+});
+
+describe('failures of the live feed', () => {
+  const topics = [
+    ...['Inflation-Food', 'Policy Outlook', 'Independence', 'Fiscal Stance', 'Public Debt', 'Wars'],
+    ...['Tension', 'Trade Activity', 'Foreign Investment', 'Elections', 'Public Health', 'Natural Disasters'],
+  ];
+  const many = { countries: ['US', 'DE'], topics, from: '2026-11-19', to: '2026-11-20' };
+  const isLive = ({ path }: { path: string }) => path.includes('/live/');
+  const job = aJobFor(many, { end_date: 'today', service: { concurrency: 1 } });
+
+  it('that are scattered do not end a sync, however many they are', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+    let asked = 0;
+    sandbox.script([{ ...refusal, match: (request) => isLive(request) && ++asked % 2 === 0 }]);
+    const result = await runSync({ job, db: warehouse.db, sandbox, clock });
+    expect(asked).toBe(24);
+    expect(result).toMatchObject({ outcome: 'incomplete', error: undefined });
+    expect(result.live).toMatchObject({ series: 12, failed: 12 });
+  });
+
+  it('one after the other end it, long before all of its series were asked for', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+    sandbox.script([{ ...refusal, match: isLive }]);
+    const result = await runSync({ job, db: warehouse.db, sandbox, clock });
+    expect(result.live).toMatchObject({ series: 0, failed: 11 });
+    expect(String(result.error)).toContain('422');
+    expect(await countRows(warehouse.db, 'live_sightings')).toBe(0);
+  });
+});

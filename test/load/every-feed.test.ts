@@ -1,0 +1,228 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { catalog } from '../../src/feeds/catalog.ts';
+import { type FeedName, type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { expectNothingLost, lostRows } from '../support/lost-rows.ts';
+import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+
+const days = { from: '2026-09-01', to: '2026-10-15' };
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const tickers = ['BTC_CRY', 'BZ_COM'];
+
+type Days = { readonly from: string; readonly to: string };
+
+interface Case {
+  readonly feed: string;
+  readonly job: Record<string, unknown>;
+  readonly table: string;
+  readonly time: string;
+  /** What the sandbox is asked for the truth. */
+  readonly truth: readonly (readonly [FeedName, Record<string, string>])[];
+  /** Columns of the table beside the fields of a record that they were read from. */
+  readonly columns: Readonly<Record<string, string>>;
+}
+
+const ofTickers = (feed: FeedName) => tickers.map((ticker) => [feed, { ticker }] as const);
+const components = {
+  sentiment_sum: 'sentiment_sum',
+  sentiment_abs_sum: 'sentiment_abs_sum',
+  sentiment_std: 'sentiment_std',
+};
+
+const cases: readonly Case[] = [
+  {
+    feed: 'ticker-headlines',
+    job: { tickers },
+    table: 'ticker_headlines',
+    time: 'published_at',
+    truth: ofTickers('ticker-headlines'),
+    columns: {
+      ticker: 'ticker',
+      headline: 'headline',
+      topic: 'topic_name',
+      bearish_probability: 'bearish_probability',
+    },
+  },
+  {
+    feed: 'ticker-events',
+    job: { tickers },
+    table: 'ticker_events',
+    time: 'event_at',
+    truth: ofTickers('events'),
+    columns: { event_name: 'event_name', direction: 'direction', impact: 'impact', summary: 'summary' },
+  },
+  {
+    feed: 'ticker-event-headlines',
+    job: { tickers },
+    table: 'ticker_event_headlines',
+    time: 'published_at',
+    truth: ofTickers('event-headlines'),
+    columns: { headline: 'headline', event_name: 'event_name', event_id: 'event_id' },
+  },
+  {
+    feed: 'ticker-index',
+    job: { tickers },
+    table: 'ticker_index',
+    time: 'published_at',
+    truth: ofTickers('ticker-index'),
+    columns: { topic: 'topic_name', headline_count: 'headline_count', ...components },
+  },
+  {
+    feed: 'gmsi-index',
+    job: { countries: ['US', 'NO'], topics: ['Inflation-Food'] },
+    table: 'gmsi_index',
+    time: 'published_at',
+    truth: ['US', 'NO'].flatMap((country) =>
+      ['directional', 'semantic_sentiment'].map(
+        (sentiment_type) => ['gmsi-index', { country, topic: 'Inflation-Food', sentiment_type }] as const,
+      ),
+    ),
+    columns: { topic_name: 'topic_name', headline_count: 'headline_count', ...components },
+  },
+  {
+    feed: 'ticker-event-metrics',
+    job: { tickers },
+    table: 'ticker_event_metrics',
+    time: 'published_at',
+    truth: ofTickers('event-metrics'),
+    columns: { event_type: 'event_type', event_count: 'event_count', ...components },
+  },
+  {
+    feed: 'event-metrics-query',
+    job: { body: { tickers, event_types: ['Realised', 'Anticipated'] } },
+    table: 'event_query_metrics',
+    time: 'published_at',
+    truth: [['event-metrics-query', { tickers: tickers.join(','), event_types: 'Realised,Anticipated' }]],
+    columns: { ticker: 'ticker', event_type: 'event_type', event_count: 'event_count', ...components },
+  },
+];
+
+/** The rows of a feed's table for some days, in a form to compare. */
+async function heldIn(
+  db: Warehouse,
+  { table, time, columns }: Pick<Case, 'table' | 'time' | 'columns'>,
+  of: Days,
+): Promise<string[]> {
+  const names = Object.keys(columns);
+  const { rows } = await sql<Record<string, unknown>>`
+    select ${sql.ref(time)} as "at", ${sql.join(names.map((column) => sql.ref(column)))}
+    from ${sql.table(`gmsi.${table}`)}
+    where (${sql.ref(time)} at time zone 'UTC')::date between ${of.from}::date and ${of.to}::date
+      and retracted_at is null
+  `.execute(db);
+  return rows
+    .map((row) => JSON.stringify([(row.at as Date).toISOString(), ...names.map((name) => row[name])]))
+    .sort();
+}
+
+/** What the sandbox serves for the same days, in the same form. */
+function servedFor(
+  sandbox: Sandbox,
+  { truth, columns }: Pick<Case, 'truth' | 'columns'>,
+  of: Days,
+): string[] {
+  const served = truth.flatMap(([name, query]) => sandbox.truthOf(name, { ...query, ...of }));
+  return served
+    .map(({ publishedAt, wire }) =>
+      JSON.stringify([
+        new Date(publishedAt).toISOString(),
+        ...Object.values(columns).map((field) => wire[field] ?? null),
+      ]),
+    )
+    .sort();
+}
+
+const isLive = ({ feed }: Case) => catalog.get(feed)!.live !== undefined;
+
+describe.each(cases.filter(isLive))('the live twin of feed $feed', ({ feed, job: keys, ...one }) => {
+  it('is read by a sync, and what both bring is one row', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({
+      limits: null,
+      clock,
+      tickerHistoryLimitDays: null,
+      volume: 3,
+    });
+    const since = { from: '2026-11-10', to: '2026-11-20' };
+    const none = { countries: undefined, topics: undefined };
+    const job = aJob({ feed, ...none, ...keys, start_date: since.from, end_date: 'today' });
+
+    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
+    const synced = await runSync({ job, db, sandbox, clock });
+    expect(synced).toMatchObject({
+      outcome: 'done',
+      live: { series: one.truth.length, failed: 0, cutOff: 0 },
+    });
+    expect(synced.live.records).toBeGreaterThan(0);
+    expect(synced.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0 });
+    expect(await heldIn(db, one, since)).toEqual(servedFor(sandbox, one, since));
+    await expectNothingLost(db);
+  });
+});
+
+describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, columns }) => {
+  it('is loaded exactly as the service has it, once, and kept covered', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, tickerHistoryLimitDays: null });
+    const job = aJob({
+      feed,
+      countries: undefined,
+      topics: undefined,
+      ...keys,
+      start_date: days.from,
+      end_date: days.to,
+      step: 'P20D',
+    });
+
+    const result = await runBackfill({ job, db: warehouse.db, sandbox, clock });
+    expect(result).toMatchObject({ outcome: 'done', totals: { records_rejected: 0 } });
+    expect(result.totals.rows_inserted).toBeGreaterThan(0);
+
+    const held = await heldIn(warehouse.db, { table, time, columns }, days);
+    expect(held).toEqual(servedFor(sandbox, { truth, columns }, days));
+    await expectNothingLost(warehouse.db);
+
+    const before = sandbox.stats().requests;
+    expect(await runBackfill({ job, db: warehouse.db, sandbox, clock })).toMatchObject({
+      outcome: 'done',
+      loadId: undefined,
+    });
+    expect(sandbox.stats().requests).toBe(before);
+
+    // One row of the table that is deleted is noticed in every feed.
+    const { numAffectedRows } = await sql`
+      delete from ${sql.table(`gmsi.${table}`)} where ctid in (select ctid from ${sql.table(`gmsi.${table}`)}
+        where (${sql.ref(time)} at time zone 'UTC')::date = '2026-09-16' limit 1)
+        and (${sql.ref(time)} at time zone 'UTC')::date = '2026-09-16'`.execute(warehouse.db);
+    expect(numAffectedRows).toBe(1n);
+    expect(await lostRows(warehouse.db)).toMatchObject([{ first_day: '2026-09-16', last_day: '2026-09-16' }]);
+  });
+
+  it('has what the service no longer returns marked retracted, and back when it returns it again', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    let now = '2026-10-15T00:00:00Z';
+    const moving = () => new Date(now);
+    await using sandbox = await startSandbox({
+      ...{ limits: null, clock: moving, tickerHistoryLimitDays: null },
+      changes: { withdrawn: 0.3 },
+    });
+    const of = { from: '2026-10-01', to: '2026-10-10' };
+    const none = { countries: undefined, topics: undefined };
+    const job = aJob({ feed, ...none, ...keys, start_date: of.from, end_date: of.to });
+    for (const instant of ['2026-10-11T00:00:00Z', '2026-11-20T00:00:00Z', '2026-10-11T00:00:00Z']) {
+      now = instant;
+      const plan = { fullRefresh: true, retryRefused: false };
+      expect(await runBackfill({ job, db, sandbox, clock: moving, plan })).toMatchObject({ outcome: 'done' });
+      const held = await heldIn(db, { table, time, columns }, of);
+      expect(held).toEqual(servedFor(sandbox, { truth, columns }, of));
+      await expectNothingLost(db);
+    }
+    const { rows } = await sql<{ reason: string }>`
+      select distinct reason from gmsi.revisions order by 1`.execute(db);
+    expect(rows.map(({ reason }) => reason)).toEqual(expect.arrayContaining(['retracted', 'returned']));
+  });
+});

@@ -1,0 +1,76 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { forecastSchedule } from '../../src/plan/forecast-schedule.ts';
+import { aJob } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+
+const moment = { now: new Date('2026-11-20T12:00:00Z'), unsettledFrom: '2026-11-17' };
+const scope = {
+  ...{ feed: 'gmsi-headlines', matchType: 'COMBINED', tickers: [''], variants: [''] },
+  ...{ countries: ['US', 'NO'], topics: ['Inflation-Food', 'Tension'], from: '2024-01-01', to: '2026-11-20' },
+};
+const hourly = {
+  end_date: 'today',
+  schedule: { sync: '15 * * * *', backfill: '0 1 * * *' },
+};
+
+describe('the forecast of a schedule', () => {
+  it('says what it costs, and what would cost less', async () => {
+    await using warehouse = await aWarehouse();
+    expect(await forecastSchedule(warehouse.db, aJob(hourly), scope, moment)).toEqual({
+      ...{ days: 30, syncs: 720, backfills: 30 },
+      ...{ syncRequests: 4 * 720 * 2, backfillRequests: 4 * 30, adaptiveSyncRequests: null },
+      choices: [
+        { change: 'sync once a day', requests: 4 * 30 * 3, saves: 4 * 690 * 2 },
+        { change: 'sync every 4 hours', requests: 4 * (180 * 2 + 30), saves: 4 * 540 * 2 },
+        { change: 'a country fewer', requests: 2 * (720 * 2 + 30), saves: 2 * (720 * 2 + 30) },
+        { change: 'a topic fewer', requests: 2 * (720 * 2 + 30), saves: 2 * (720 * 2 + 30) },
+        { change: 'backfill once a week', requests: 4 * (720 * 2 + 5), saves: 4 * 25 },
+      ],
+    });
+  });
+
+  it('knows what a shorter lookback and longer windows would save, where they change windows', async () => {
+    await using warehouse = await aWarehouse();
+    const job = aJob({ ...hourly, lookback: 'P5D', step: 'P2D' });
+    const { choices } = (await forecastSchedule(warehouse.db, job, scope, moment))!;
+    expect(choices.map(({ change }) => change)).toEqual(
+      expect.arrayContaining(['lookback: P1D', 'step: P90D']),
+    );
+  });
+
+  it('reckons with how quiet series are, where they have been polled', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    // Silent for four days: polled once a day.
+    await sql`
+      insert into gmsi.cadence (feed, country, topic, ticker, match_type, variant, polled_at, news_at, quiet_polls)
+      select 'gmsi-headlines', 'US', topic, '', 'COMBINED', '', '2026-11-20 11:15Z', '2026-11-16 11:15Z', 90
+      from unnest(array['Inflation-Food', 'Tension']) as topic
+    `.execute(db);
+    const plain = await forecastSchedule(db, aJob(hourly), scope, moment);
+    expect(plain!.adaptiveSyncRequests).toBe(2 * 720 * 2 + 2 * 30 * 2);
+    expect(plain!.choices[0]).toMatchObject({ change: 'sync once a day' });
+    expect(plain!.choices.map(({ change }) => change)).toContain(
+      'cadence: { adaptive: true }, as quiet as series are now',
+    );
+    const spaced = await forecastSchedule(
+      db,
+      aJob({ ...hourly, cadence: { adaptive: true } }),
+      scope,
+      moment,
+    );
+    expect(spaced).toMatchObject({
+      syncRequests: 4 * 720 * 2,
+      adaptiveSyncRequests: 2 * 720 * 2 + 2 * 30 * 2,
+    });
+    expect(spaced!.choices.find(({ change }) => change.startsWith('cadence'))).toBeUndefined();
+  });
+
+  it('is none of a job without a schedule, or whose period is over', async () => {
+    await using warehouse = await aWarehouse();
+    expect(await forecastSchedule(warehouse.db, aJob({ end_date: 'today' }), scope, moment)).toBeUndefined();
+    const over = aJob({ schedule: hourly.schedule });
+    expect(await forecastSchedule(warehouse.db, over, scope, moment)).toBeUndefined();
+  });
+});

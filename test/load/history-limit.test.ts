@@ -1,0 +1,340 @@
+import { describe, expect, it } from 'vitest';
+import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
+import { askedAgain } from '../../src/warehouse/tables/refusals.ts';
+import { refusing, seriesOf, servedFrom, sorted } from '../support/refusing.ts';
+import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { windowsOf } from '../support/warehouse-state.ts';
+import { watchRequests } from '../support/watch-requests.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const historyLimitDays = 100;
+const words = 'start_date must not be before 2026-08-12';
+const period = { from: '2025-12-01', to: '2026-11-15' };
+const one = { ...period, countries: ['US'], topics: ['Inflation-Food'] };
+const several = { ...period, countries: ['US', 'DE'], topics: ['Inflation-Food', 'Policy Outlook'] };
+
+/** Requests that one series may cost beyond its pages: two refusals, and the search for its first day in a window. */
+const perSeries = (step: number) => 2 + 2 + Math.ceil(Math.log2(step));
+
+describe('a service that does not answer windows older than its history limit', () => {
+  it.each([
+    ['one series, newest first', one, 'newest-first', 4],
+    ['several series, newest first', several, 'newest-first', 8],
+    ['several series, oldest first, many at a time', several, 'oldest-first', 20],
+  ] as const)('is asked for little in vain: %s', async (_, scope, order, concurrency) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
+    const { db } = warehouse;
+    const series = scope.countries.length * scope.topics.length;
+    const job = aJobFor(scope, { step: 'P10D', order, service: { concurrency } });
+    const requests = watchRequests(sandbox);
+    const result = await runBackfill({ job, db, sandbox, clock });
+    expect(result.outcome).toBe('incomplete');
+
+    const windows = await windowsOf(db);
+    const served = windows.filter(({ state }) => state === 'drained');
+    const rest = windows.filter(({ state }) => state !== 'drained');
+    expect(served.every(({ first_day }) => first_day >= '2026-08-12')).toBe(true);
+    // Not a day that the service answers is lost with older ones.
+    expect(served.filter(({ first_day }) => first_day === '2026-08-12')).toHaveLength(series);
+    expect(rest.every(({ last_day }) => last_day < '2026-08-12')).toBe(true);
+    expect(rest.filter(({ state }) => state !== 'refused')).toEqual([]);
+    expect(rest.every(({ last_error }) => last_error!.includes(words))).toBe(true);
+    const skipped = rest.filter(({ refused_with }) => refused_with === null);
+    expect(skipped.length).toBeGreaterThan(0);
+    expect(skipped.every(({ last_error }) => last_error!.startsWith('not asked for: '))).toBe(true);
+    const inVain = requests.length - served.length;
+    expect(inVain).toBeLessThanOrEqual(series * perSeries(10) + 2 * concurrency);
+
+    const inReach = { ...scope, from: '2026-08-12' };
+    expect(await heldBy(db, inReach)).toEqual(servedBy(sandbox, inReach));
+
+    // The next runs ask for a few of them, each time others, and nothing else.
+    const asked = new Set<string>();
+    for (let run = 0; run < 3; run++) {
+      const again = watchRequests(sandbox);
+      expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'incomplete' });
+      expect(again.length).toBeGreaterThan(0);
+      expect(again.length).toBeLessThanOrEqual(Math.min(askedAgain, 2 * series));
+      for (const request of again) asked.add(`${seriesOf(request)} ${request.query.start_date}`);
+    }
+    expect(asked.size).toBe(series * (1 + 3));
+    expect((await windowsOf(db)).filter(({ state }) => state !== 'drained' && state !== 'refused')).toEqual(
+      [],
+    );
+  });
+
+  it('costs a run of many series no more than the bound, and gives each of them its turn', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.02 });
+    const { db } = warehouse;
+    const topics = ['Inflation-Food', 'Policy Outlook', 'Market Stress', 'Wars'];
+    const many = { ...period, from: '2026-01-01', countries: ['US', 'DE', 'NO', 'GB', 'FR', 'SE'], topics };
+    const job = aJobFor(many, { step: 'P30D', service: { concurrency: 8 } });
+    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({
+      windows: { failed: 0, pending: 0 },
+    });
+    const asked = new Set<string>();
+    for (let run = 0; run < 3; run++) {
+      const again = watchRequests(sandbox);
+      await runBackfill({ job, db, sandbox, clock });
+      expect(again).toHaveLength(askedAgain);
+      for (const request of again) asked.add(seriesOf(request));
+    }
+    expect(asked.size).toBe(many.countries.length * topics.length);
+  });
+
+  it('is found though all of a short job is asked for at once', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
+    const scope = { ...several, from: '2026-06-01' };
+    const job = aJobFor(scope, { step: 'P60D', service: { concurrency: 20 } });
+    const result = await runBackfill({ job, db: warehouse.db, sandbox, clock });
+    expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 0, pending: 0 } });
+    const inReach = { ...scope, from: '2026-08-12' };
+    expect(await heldBy(warehouse.db, inReach)).toEqual(servedBy(sandbox, inReach));
+  });
+
+  it('is found by the second run if only one window of each series reaches so far back', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
+    const { db } = warehouse;
+    const scope = { ...several, from: '2026-07-19' };
+    const job = aJobFor(scope, { step: 'P60D' });
+    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ windows: { failed: 4 } });
+    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({
+      windows: { failed: 0, pending: 0 },
+    });
+    const inReach = { ...scope, from: '2026-08-12' };
+    expect(await heldBy(db, inReach)).toEqual(servedBy(sandbox, inReach));
+    const requests = watchRequests(sandbox);
+    await runBackfill({ job, db, sandbox, clock });
+    expect(requests.length).toBeLessThanOrEqual(askedAgain);
+  });
+
+  it('that has come to answer them is asked for all of the rest if that is wanted', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const job = aJobFor(one, { step: 'P30D' });
+    {
+      await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
+      expect((await runBackfill({ job, db, sandbox, clock })).windows.refused).toBeGreaterThan(5);
+    }
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
+    const plan = { fullRefresh: false, retryRefused: true };
+    const result = await runBackfill({ job, db, sandbox, clock, plan });
+    expect(result).toMatchObject({ outcome: 'done', windows: { refused: 0, failed: 0 } });
+    expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+  });
+
+  it('that has come to answer them is noticed by the next runs by themselves', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const job = aJobFor(several, { step: 'P30D' });
+    {
+      await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
+      await runBackfill({ job, db, sandbox, clock });
+    }
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
+    await runBackfill({ job, db, sandbox, clock });
+    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+    expect(await heldBy(db, several)).toEqual(servedBy(sandbox, several));
+  });
+});
+
+describe('a history limit of a job', () => {
+  it('cuts windows that an earlier run has left across it, and leaves their older part as it was', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
+    const { db } = warehouse;
+    const scope = { ...one, from: '2026-01-01' };
+    // Two lists, and one page: everything else is planned only.
+    const budget = { requests_per_month: 3, reserve: 0 };
+    const planned = await runBackfill({ job: aJobFor(scope, { step: 'P60D', budget }), db, sandbox, clock });
+    expect(planned).toMatchObject({ outcome: 'budget', windows: { pending: 5, drained: 1 } });
+    expect(
+      (await windowsOf(db)).some(
+        ({ first_day, last_day }) => first_day < '2026-08-12' && last_day > '2026-08-12',
+      ),
+    ).toBe(true);
+
+    const requests = watchRequests(sandbox);
+    const limited = aJobFor(scope, { step: 'P60D', history_limit: '2026-08-12' });
+    expect(await runBackfill({ job: limited, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
+    expect(requests.map(({ query }) => query.start_date)).toEqual(['2026-08-12']);
+    const inReach = { ...scope, from: '2026-08-12' };
+    expect(await heldBy(db, inReach)).toEqual(servedBy(sandbox, inReach));
+    const rest = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
+    expect(rest.every(({ state, last_day }) => state === 'pending' && last_day < '2026-08-12')).toBe(true);
+    expect(
+      rest
+        .map(({ last_day }) => last_day)
+        .sort()
+        .at(-1),
+    ).toBe('2026-08-11');
+  });
+});
+
+describe('series that begin at different dates', () => {
+  const scope = { ...several, countries: ['US', 'DE', 'NO'], from: '2025-12-01' };
+  const begins = (series: string) =>
+    ({
+      'US Inflation-Food': '2020-01-01',
+      'US Policy Outlook': '2026-02-17',
+      'DE Inflation-Food': '2026-11-20',
+      'DE Policy Outlook': '2026-09-01',
+      'NO Inflation-Food': '2025-12-02',
+      // In its newest window: nothing younger is answered.
+      'NO Policy Outlook': '2026-11-01',
+    })[series]!;
+
+  it.each([
+    ['newest-first', 8],
+    ['oldest-first', 1],
+  ] as const)('are all loaded from their beginning on (%s, %i at a time)', async (order, concurrency) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
+    const { db } = warehouse;
+    const job = aJobFor(scope, { step: 'P30D', order, service: { concurrency } });
+    const { refused } = refusing(sandbox, (series, from) => from < begins(series));
+    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'incomplete' });
+    expect(refused.length).toBeLessThanOrEqual(6 * perSeries(30) + 2 * concurrency);
+    // The one whose only window below its beginning is its oldest takes a second refusal, by the second run.
+    await runBackfill({ job, db, sandbox, clock });
+    expect(sorted(await heldBy(db, scope))).toEqual(sorted(servedFrom(sandbox, scope, begins)));
+    expect((await windowsOf(db)).filter(({ state }) => state !== 'drained' && state !== 'refused')).toEqual(
+      [],
+    );
+  });
+
+  it('do not keep others from being loaded, though many that have nothing at all go first', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
+    const { db } = warehouse;
+    const topics = ['Inflation-Food', 'Policy Outlook', 'Market Stress', 'Wars', 'Elections', 'Tension'];
+    // Countries are drained from the last one on.
+    const many = { countries: ['AU', 'ZA', 'US', 'SE', 'NO'], topics, from: '2026-08-01', to: '2026-11-15' };
+    const job = aJobFor(many, { step: 'P30D' });
+    refusing(sandbox, (series) => !series.startsWith('AU'));
+    for (let run = 0; run < 3; run++) await runBackfill({ job, db, sandbox, clock });
+    const loaded = { ...many, countries: ['AU'] };
+    expect(await heldBy(db, loaded)).toEqual(servedBy(sandbox, loaded));
+  });
+});
+
+describe('refusals that pass', () => {
+  it.each(['newest-first', 'oldest-first'] as const)(
+    'of two series, one each, give up no other window, and the next run has the two (%s)',
+    async (order) => {
+      await using warehouse = await aWarehouse();
+      await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
+      const { db } = warehouse;
+      const job = aJobFor(several, { step: 'P30D', order });
+      const left = new Map([
+        ['US Inflation-Food', 1],
+        ['DE Policy Outlook', 1],
+      ]);
+      refusing(sandbox, (series, from) => {
+        const isDue = from < '2026-06-01' && from > '2026-01-01' && (left.get(series) ?? 0) > 0;
+        if (isDue) left.set(series, left.get(series)! - 1);
+        return isDue;
+      });
+      const first = await runBackfill({ job, db, sandbox, clock });
+      expect(first).toMatchObject({ outcome: 'incomplete', windows: { failed: 2, refused: 0, pending: 0 } });
+      const requests = watchRequests(sandbox);
+      expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+      expect(requests).toHaveLength(2);
+      expect(await heldBy(db, several)).toEqual(servedBy(sandbox, several));
+    },
+  );
+
+  it('twice in a row for one series give up nothing for good', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
+    const { db } = warehouse;
+    const job = aJobFor(several, { step: 'P30D', service: { concurrency: 1 } });
+    let left = 2;
+    const { requests } = refusing(
+      sandbox,
+      (series, from) => series === 'US Inflation-Food' && from < '2026-08-01' && left-- > 0,
+    );
+    await runBackfill({ job, db, sandbox, clock });
+    const windows = await windowsOf(db);
+    // The end of the run asks for what lies directly below answered days, and so for all that had been skipped.
+    expect(windows.filter(({ state }) => state !== 'drained').length).toBeLessThanOrEqual(1);
+    expect(requests.length).toBeLessThanOrEqual(windows.length + 2 + perSeries(30));
+    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+    expect(await heldBy(db, several)).toEqual(servedBy(sandbox, several));
+  });
+
+  it('are asked again by syncs, too', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
+    const { db } = warehouse;
+    const scope = { ...several, from: '2026-10-01', to: '2026-11-20' };
+    const job = aJobFor(scope, { end_date: 'today', step: 'P2D', lookback: 'P8D' });
+    refusing(sandbox, (series) => series === 'US Policy Outlook');
+    for (let run = 0; run < 3; run++) await runSync({ job, db, sandbox, clock });
+    expect((await windowsOf(db)).some(({ state }) => state === 'refused')).toBe(true);
+    sandbox.script([]);
+    for (let run = 0; run < 3; run++) await runSync({ job, db, sandbox, clock });
+    const recent = { ...scope, from: '2026-11-13' };
+    expect(await heldBy(db, recent)).toEqual(servedBy(sandbox, recent));
+  });
+
+  it('with another status each are no reason to skip anything', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
+    const { db } = warehouse;
+    const job = aJobFor(one, { step: 'P30D', service: { concurrency: 1 } });
+    const of = (status: number, from: string) => ({
+      ...{ kind: 'refuse' as const, status, detail: 'no', times: 1 },
+      match: ({ query }: SeenRequest) => query.start_date! < from,
+    });
+    sandbox.script([of(404, '2026-08-01'), of(400, '2026-07-10')]);
+    const first = await runBackfill({ job, db, sandbox, clock });
+    expect(first).toMatchObject({ outcome: 'incomplete', windows: { failed: 2, refused: 0, pending: 0 } });
+    const failed = (await windowsOf(db)).filter(({ state }) => state === 'failed');
+    // Neighbours, or this test would show nothing.
+    expect(failed.map(({ refused_with }) => refused_with).sort()).toEqual([400, 404]);
+    expect(failed.map(({ first_day }) => first_day).sort()).toEqual(['2026-06-19', '2026-07-19']);
+    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+    expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+  });
+});
+
+describe('a hole in a series', () => {
+  it('hides what lies below it only until it is asked for again', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
+    const { db } = warehouse;
+    const job = aJobFor(several, { step: 'P30D' });
+    const isHole = (from: string) => from >= '2026-02-01' && from < '2026-06-01';
+    refusing(sandbox, (series, from) => series === 'US Inflation-Food' && isHole(from));
+    for (let run = 0; run < 4; run++) await runBackfill({ job, db, sandbox, clock });
+    const rest = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
+    expect(rest.every(({ first_day, country }) => country === 'US' && isHole(first_day))).toBe(true);
+    const below = { ...several, to: '2026-01-15' };
+    expect(await heldBy(db, below)).toEqual(servedBy(sandbox, below));
+    // What stays refused, though older days are answered, does not cost every run a request for good.
+    await runBackfill({ job, db, sandbox, clock });
+    const requests = watchRequests(sandbox, []);
+    await runBackfill({ job, db, sandbox, clock });
+    expect(requests.length).toBeLessThanOrEqual(askedAgain);
+  });
+
+  it.each(['newest-first', 'oldest-first'])(
+    'of one window alone gives up nothing else (%s)',
+    async (order) => {
+      await using warehouse = await aWarehouse();
+      await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
+      const { db } = warehouse;
+      const job = aJobFor(several, { step: 'P30D', order });
+      refusing(sandbox, (series, from) => series === 'DE Policy Outlook' && from < '2025-12-20');
+      const result = await runBackfill({ job, db, sandbox, clock });
+      expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, refused: 0, pending: 0 } });
+    },
+  );
+});

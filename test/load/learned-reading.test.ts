@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { withLearnedReading } from '../../src/load/resolve-run.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { jumpingClock } from '../service/clocks.ts';
+import { aLog } from '../support/a-log.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { runProbe } from '../support/run-probe.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { countRows } from '../support/warehouse-state.ts';
+import { firstPages, watchRequests } from '../support/watch-requests.ts';
+
+const now = Date.UTC(2026, 10, 20, 12);
+const period = { from: '2026-01-01', to: '2026-06-30' };
+const one = { ...period, countries: ['US'], topics: ['Inflation-Food'] };
+
+describe.each(['inclusive', 'exclusive'] as const)(
+  'once a probe has learned that end_date is %s',
+  (endDate) => {
+    async function aProbedWarehouse() {
+      const warehouse = await aWarehouse();
+      const clock = jumpingClock(now);
+      const sandbox = await startSandbox({ limits: null, endDate, clock: () => new Date(clock.now()) });
+      await runProbe({ db: warehouse.db, sandbox, clock });
+      const dispose = async () => {
+        await sandbox.stop();
+        await warehouse[Symbol.asyncDispose]();
+      };
+      return { db: warehouse.db, sandbox, [Symbol.asyncDispose]: dispose };
+    }
+
+    it('a job that leaves it unknown asks without overlap, and holds the truth and nothing else', async () => {
+      await using probed = await aProbedWarehouse();
+      const { db, sandbox } = probed;
+      const requests = watchRequests(sandbox);
+      const job = aJobFor(one, { order: 'oldest-first', service: { concurrency: 1 } });
+      expect(job.service.endDate).toBe('unknown');
+      expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
+
+      const asked = firstPages(requests).map(({ query }) => [query.start_date, query.end_date]);
+      const windows =
+        endDate === 'inclusive'
+          ? [
+              ['2026-01-01', '2026-03-31'],
+              ['2026-04-01', '2026-06-29'],
+              ['2026-06-30', '2026-06-30'],
+            ]
+          : [
+              ['2026-01-01', '2026-04-01'],
+              ['2026-04-01', '2026-06-30'],
+              ['2026-06-30', '2026-07-01'],
+            ];
+      expect(asked).toEqual(windows);
+      const served = servedBy(sandbox, one);
+      expect(await heldBy(db, one)).toEqual(served);
+      expect(await countRows(db, 'headlines')).toBe(served.length);
+    });
+
+    it('a job that says otherwise is followed, and warned about', async () => {
+      await using probed = await aProbedWarehouse();
+      const { db, sandbox } = probed;
+      const own = endDate === 'inclusive' ? 'exclusive' : 'inclusive';
+      const job = aJobFor({ ...one, to: '2026-01-31' }, { service: { end_date: own } });
+      const requests = watchRequests(sandbox);
+      const { log, lines } = aLog();
+      await runBackfill({ job, db, sandbox, log });
+      expect(firstPages(requests)[0]!.query.end_date).toBe(own === 'inclusive' ? '2026-01-31' : '2026-02-01');
+      const warnings = lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
+      expect(warnings).toContainEqual(expect.stringContaining(`a probe has found it ${endDate}`));
+    });
+
+    it('a job that says the same is not warned about', async () => {
+      await using probed = await aProbedWarehouse();
+      const job = aJobFor(one, { service: { end_date: endDate } });
+      expect(await withLearnedReading(probed.db, job)).toEqual({
+        job,
+        endDate: { reading: endDate, by: 'job', contradicted: null },
+      });
+    });
+  },
+);
+
+it('what was learned of one feed says nothing of another', async () => {
+  await using warehouse = await aWarehouse();
+  const fact = { feed: 'ticker-headlines', fact: 'end_date', value: '"inclusive"', evidence: 'a test' };
+  await warehouse.db.insertInto('learned_facts').values(fact).execute();
+  const { job, endDate } = await withLearnedReading(warehouse.db, aJobFor(one));
+  expect(job.service.endDate).toBe('unknown');
+  expect(endDate).toEqual({ reading: 'unknown', by: 'nobody', contradicted: null });
+});
+
+describe('the history limit that a probe has learned', () => {
+  const learned = async (value: object) => {
+    const warehouse = await aWarehouse();
+    const fact = {
+      feed: 'gmsi-headlines',
+      fact: 'history_limit',
+      value: JSON.stringify(value),
+      evidence: 'a test',
+    };
+    await warehouse.db.insertInto('learned_facts').values(fact).execute();
+    return warehouse;
+  };
+  const limitOf = async (db: Warehouse, overrides = {}) => {
+    const { historyLimit } = (await withLearnedReading(db, aJobFor(one, overrides))).job;
+    return historyLimit && `${historyLimit.reach} ${historyLimit.by}`;
+  };
+
+  it('is the day after the last that was refused, however many were not asked for', async () => {
+    await using warehouse = await learned({
+      answered: '2025-01-01',
+      refused: '2020-02-28',
+      asked_on: '2025-06-01',
+    });
+    expect(await limitOf(warehouse.db)).toBe('2020-02-29 probe');
+  });
+
+  it.each([
+    ['nothing was refused', { answered: '2016-11-22', refused: null, asked_on: '2026-11-20' }],
+    [
+      'an older day was answered than one that was refused',
+      { answered: '2020-01-01', refused: '2021-01-01', asked_on: '2026-11-20' },
+    ],
+  ])('is none if %s', async (_, value) => {
+    await using warehouse = await learned(value);
+    expect(await limitOf(warehouse.db)).toBeUndefined();
+  });
+
+  it('counts less than what the job says, also if that is further back', async () => {
+    await using warehouse = await learned({
+      answered: '2025-01-01',
+      refused: '2024-12-31',
+      asked_on: '2025-06-01',
+    });
+    expect(await limitOf(warehouse.db, { history_limit: '2010-01-01' })).toBe('2010-01-01 job');
+  });
+});

@@ -1,0 +1,301 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { describeChange, describeProbe } from '../../src/commands/doctor-report.ts';
+import type { FactName, FactValue } from '../../src/probe/fact.ts';
+import type { ProbeReport } from '../../src/probe/probe-service.ts';
+import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { BudgetSpent } from '../../src/service/errors.ts';
+import { jumpingClock } from '../service/clocks.ts';
+import { aJob } from '../support/run-backfill.ts';
+import { foundBy, runProbe } from '../support/run-probe.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+
+const now = Date.UTC(2026, 10, 20, 12);
+
+/** A sandbox and a clock that both have, which a probe moves on by a minute. */
+async function aService(options: SandboxOptions = {}) {
+  const clock = jumpingClock(now);
+  const sandbox = await startSandbox({ limits: null, clock: () => new Date(clock.now()), ...options });
+  return { sandbox, clock, [Symbol.asyncDispose]: () => sandbox.stop() };
+}
+
+async function probed(options: SandboxOptions, warehouse: TestWarehouse, more = {}) {
+  await using service = await aService(options);
+  const report = await runProbe({ db: warehouse.db, ...service, ...more });
+  expect(service.sandbox.stats().requests).toBe(report.requests);
+  return { report, found: foundBy(report), stats: service.sandbox.stats() };
+}
+
+function evidenceFor({ lessons }: ProbeReport, fact: FactName): string {
+  return lessons.find((lesson) => lesson.fact === fact)!.evidence;
+}
+
+async function storedIn({ db }: TestWarehouse): Promise<Record<string, FactValue>> {
+  const rows = await db.selectFrom('learned_facts').select(['fact', 'value']).execute();
+  return Object.fromEntries(rows.map(({ fact, value }) => [fact, value as FactValue]));
+}
+
+describe('a probe of a service', () => {
+  const usual = {
+    end_date: 'inclusive',
+    time_zone: { least: 0, most: 0 },
+    day_begin: expect.anything(),
+    time_rounding: 'second, some on the hour',
+    record_order: 'newest-first',
+    page_size: 'honoured',
+    record_id: 'id',
+    history_limit: { answered: '2016-11-19', refused: null, asked_on: '2026-11-20' },
+    token_lifetime: 'a minute or longer',
+  };
+  const cases: [string, SandboxOptions, object][] = [
+    ['as it is likely to be', {}, {}],
+    ['whose end_date is exclusive', { endDate: 'exclusive' }, { end_date: 'exclusive' }],
+    ['that sends the oldest first', { order: 'oldest-first' }, { record_order: 'oldest-first' }],
+    [
+      'that forgets tokens in half a minute',
+      { tokenLifetimeMs: 30_000 },
+      { token_lifetime: 'less than a minute' },
+    ],
+    [
+      'that reaches 100 days back',
+      { historyLimitDays: 100 },
+      { history_limit: { answered: '2026-08-12', refused: '2026-08-11', asked_on: '2026-11-20' } },
+    ],
+    [
+      'that reaches 20 days back and refuses pages above 70',
+      { historyLimitDays: 20, pageCap: 70 },
+      {
+        history_limit: { answered: '2026-10-31', refused: '2026-10-30', asked_on: '2026-11-20' },
+        page_size: 'refused, 70 is taken',
+        ...{ time_zone: { least: 0, most: 135 }, day_begin: null },
+      },
+    ],
+    ['that refuses pages above 250', { pageCap: 250 }, { page_size: 'refused, 250 is taken' }],
+    [
+      'that cuts pages to 50',
+      { pageCap: 50, pageCapMode: 'silent' },
+      { page_size: 'cut to 50', time_zone: { least: 0, most: 120 }, day_begin: null },
+    ],
+    ['without ids', { records: { ids: false } }, { record_id: 'none' }],
+    ['whose times are whole hours', { records: { hourShare: 1 } }, { time_rounding: 'hour' }],
+    ['whose times are to the second', { records: { hourShare: 0 } }, { time_rounding: 'second' }],
+    ['whose times say their zone', { records: { times: 'utc' } }, { time_zone: 'stated' }],
+    ['in Kolkata', { timeZone: 'Asia/Kolkata' }, { time_zone: { least: 330, most: 330 } }],
+    ['in New York', { timeZone: 'America/New_York' }, { time_zone: { least: -300, most: -300 } }],
+  ];
+  it.each(cases)('%s finds out that it is so', async (_, options, expected) => {
+    await using warehouse = await aWarehouse();
+    // So many headlines that the newest is minutes old.
+    const { report, found } = await probed({ volume: 4, ...options }, warehouse);
+    expect(found).toEqual({ ...usual, ...expected });
+    expect(report.requests).toBeLessThanOrEqual(12);
+    const learned = Object.entries(found).filter(([, value]) => value !== null);
+    expect(await storedIn(warehouse)).toEqual(Object.fromEntries(learned));
+  });
+
+  const zones = {
+    UTC: [0, 0],
+    'Asia/Kolkata': [330, 330],
+    'America/New_York': [-300, -240],
+    'Asia/Tokyo': [540, 540],
+  } as const;
+  const anyService = fc.record({
+    endDate: fc.constantFrom('inclusive', 'exclusive'),
+    order: fc.constantFrom('newest-first', 'oldest-first'),
+    tokenLifetimeMs: fc.constantFrom(null, 30_000, 90_000),
+    historyLimitDays: fc.constantFrom(null, 20, 100, 1000),
+    timeZone: fc.constantFrom(...(Object.keys(zones) as (keyof typeof zones)[])),
+    pageCap: fc.constantFrom(10, 50, 1000),
+    pageCapMode: fc.constantFrom('refuse', 'silent'),
+    records: fc.record({
+      times: fc.constantFrom('naive', 'utc', 'offset'),
+      hourShare: fc.constantFrom(0, 0.6, 1),
+      ids: fc.boolean(),
+    }),
+    volume: fc.constantFrom(0.02, 0.1, 0.4, 1),
+    seed: fc.constantFrom('one', 'two', 'three'),
+  });
+
+  it('of any kind learns nothing that is wrong, in 12 requests at most, each of them booked', {
+    timeout: 120_000,
+  }, async () => {
+    let learned = 0;
+    await fc.assert(
+      fc.asyncProperty(anyService, async (options) => {
+        await using warehouse = await aWarehouse();
+        const { report, found } = await probed(options, warehouse);
+        expect(report.requests).toBeLessThanOrEqual(12);
+        const { requests } = await warehouse.db
+          .selectFrom('api_usage')
+          .select('requests')
+          .executeTakeFirstOrThrow();
+        expect(requests).toBe(report.requests);
+        if (found.end_date !== null) learned++;
+        expectRight(found, options);
+        // A small page is a few hours of news, which may not reach over the end of a day; very little news is none on most days.
+        if (options.pageCap === 1000 && options.volume >= 0.4) expect(found.end_date).toBe(options.endDate);
+      }),
+      { numRuns: 8 },
+    );
+    expect(learned).toBeGreaterThan(1);
+  });
+
+  function expectRight(
+    found: Record<FactName, FactValue | null>,
+    options: typeof anyService extends fc.Arbitrary<infer Options> ? Options : never,
+  ): void {
+    const { records, pageCap, pageCapMode, tokenLifetimeMs, historyLimitDays, timeZone } = options;
+    const [least, most] = zones[timeZone];
+    const isNaive = records.times === 'naive';
+    const words = {
+      end_date: options.endDate,
+      record_order: options.order,
+      record_id: records.ids ? 'id' : 'none',
+      token_lifetime: tokenLifetimeMs === 30_000 ? 'less than a minute' : 'a minute or longer',
+      time_rounding: ['second', 'second, some on the hour', 'hour'][[0, 0.6, 1].indexOf(records.hourShare)],
+      page_size:
+        pageCap === 1000
+          ? 'honoured'
+          : pageCapMode === 'refuse'
+            ? `refused, ${pageCap} is taken`
+            : `cut to ${pageCap}`,
+    };
+    for (const [fact, word] of Object.entries(words)) {
+      expect([word, null], fact).toContain(found[fact as FactName]);
+    }
+    if (!isNaive) expect(['stated', null]).toContain(found.time_zone);
+    else expectBounds(found.time_zone, least, most);
+    expectBounds(found.day_begin, isNaive ? 0 : -most, isNaive ? 0 : -least);
+    if (found.history_limit !== null) {
+      const { answered, refused } = found.history_limit as { answered: string; refused: string | null };
+      const oldest = (more: number) =>
+        new Date(now - ((historyLimitDays ?? 1e5) + more) * 86_400_000).toISOString().slice(0, 10);
+      expect(answered >= oldest(1)).toBe(true);
+      expect(refused === null || refused < oldest(-1)).toBe(true);
+    }
+  }
+
+  function expectBounds(value: FactValue | null, least: number, most: number): void {
+    if (value === null) return;
+    const bounds = value as { least: number; most: number };
+    expect(bounds.least).toBeLessThanOrEqual(most);
+    expect(bounds.most).toBeGreaterThanOrEqual(least);
+  }
+});
+
+describe('a probe that meets trouble', () => {
+  it('sends no more than 12 requests, tries that failed included', async () => {
+    await using warehouse = await aWarehouse();
+    const random = { 'server-error': 0.25, reset: 0.1, html: 0.1 };
+    for (const seed of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      const { report, found } = await probed({ faults: { random, seed } }, warehouse).catch((error) => {
+        // The lookups are needed, and a list that fails twice ends the probe.
+        expect(error.message).toContain('given up after 2 tries');
+        return { report: undefined, found: undefined };
+      });
+      expect(report?.requests ?? 0).toBeLessThanOrEqual(12);
+      expect(['inclusive', null]).toContain(found?.end_date ?? null);
+    }
+  });
+
+  it('says why where nothing is answered, and leaves what was learned before', async () => {
+    await using warehouse = await aWarehouse();
+    await probed({}, warehouse);
+    await using service = await aService();
+    const refuse = { kind: 'refuse', status: 400, detail: 'closed today', times: 100 } as const;
+    service.sandbox.script([refuse]);
+    const report = await runProbe({ db: warehouse.db, ...service });
+    expect(report.lessons.every(({ standing }) => standing === 'not learned')).toBe(true);
+    expect(evidenceFor(report, 'end_date')).toBe('refused with 400: closed today');
+    expect((await storedIn(warehouse)).end_date).toBe('inclusive');
+    expect(describeProbe(report)).toContain('inclusive (stays)');
+  });
+
+  it('tries a second series where the first has no news, and says so where there is none', async () => {
+    await using warehouse = await aWarehouse();
+    const { report, found } = await probed({ volume: 0 }, warehouse);
+    expect(new Set(Object.values(found))).toEqual(new Set([null]));
+    expect(evidenceFor(report, 'end_date')).toContain('no readable records');
+    expect(report.requests).toBe(4);
+    expect(await storedIn(warehouse)).toEqual({});
+  });
+
+  it('sends nothing once the budget is spent', async () => {
+    await using warehouse = await aWarehouse();
+    await using service = await aService();
+    await probed({}, warehouse);
+    await warehouse.db.updateTable('api_usage').set({ requests: 250_000 }).execute();
+    await expect(runProbe({ db: warehouse.db, ...service })).rejects.toThrow(BudgetSpent);
+    expect(service.sandbox.stats().requests).toBe(0);
+  });
+});
+
+describe('what is probed', () => {
+  it("is the job's feed, with its series and its settings", async () => {
+    await using warehouse = await aWarehouse();
+    const feed = { feed: 'ticker-headlines', countries: undefined, topics: undefined, tickers: ['BTC_CRY'] };
+    const { report, found } = await probed({ endDate: 'exclusive' }, warehouse, { job: aJob(feed) });
+    expect(report.series).toMatchObject({ ticker: 'BTC_CRY' });
+    expect(found).toMatchObject({
+      end_date: 'exclusive',
+      time_zone: 'stated',
+      history_limit: { answered: '2026-08-22', refused: '2026-08-21' },
+    });
+    const rows = await warehouse.db.selectFrom('learned_facts').select('feed').distinct().execute();
+    expect(rows).toEqual([{ feed: 'ticker-headlines' }]);
+  });
+
+  it('is the busiest series that the warehouse has loaded', async () => {
+    await using warehouse = await aWarehouse();
+    await probed({}, warehouse);
+    const series = {
+      feed: 'gmsi-headlines',
+      ticker: '',
+      match_type: 'COMBINED',
+      variant: '',
+      state: 'drained',
+    } as const;
+    const days = { first_day: '2026-10-01', last_day: '2026-10-02' };
+    await warehouse.db
+      .insertInto('windows')
+      .values([
+        { ...series, ...days, country: 'NO', topic: 'Elections', records: 50 },
+        { ...series, ...days, country: 'DE', topic: 'Market Stress', records: 70 },
+      ] as never)
+      .execute();
+    const { report } = await probed({}, warehouse);
+    expect(report.series).toMatchObject({ country: 'DE', topic: 'Market Stress' });
+  });
+});
+
+describe('a later probe', () => {
+  it('confirms what it finds again', async () => {
+    await using warehouse = await aWarehouse();
+    await probed({ historyLimitDays: 500 }, warehouse);
+    const { report } = await probed({ historyLimitDays: 500 }, warehouse);
+    const standings = new Set(report.lessons.map(({ standing }) => standing));
+    expect([...standings].filter((standing) => standing !== 'not learned')).toEqual(['confirmed']);
+  });
+
+  it('that differs says what changed, from what to what, and leaves it until that is accepted', async () => {
+    await using warehouse = await aWarehouse();
+    await probed({}, warehouse);
+    const before = await storedIn(warehouse);
+    const other: SandboxOptions = { endDate: 'exclusive', timeZone: 'Asia/Tokyo', historyLimitDays: 300 };
+    const { report, found } = await probed(other, warehouse);
+    const changed = report.lessons.filter(({ standing }) => standing === 'changed');
+    expect(changed.map(({ fact }) => fact)).toEqual(['end_date', 'time_zone', 'history_limit']);
+    expect(describeChange(changed[0]!).found).toMatch(
+      /^end_date, from "inclusive" \(learned [\d-]+\) to "exclusive"$/,
+    );
+    expect(describeChange(changed[0]!).fix).toContain('--full-refresh');
+    expect(await storedIn(warehouse)).toEqual(before);
+
+    const { report: accepted } = await probed(other, warehouse, { accept: true });
+    expect(accepted.lessons.filter(({ standing }) => standing === 'accepted')).toHaveLength(3);
+    expect(await storedIn(warehouse)).toMatchObject({
+      end_date: 'exclusive',
+      history_limit: found.history_limit,
+    });
+  });
+});

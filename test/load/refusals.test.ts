@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { KeyRefused } from '../../src/service/errors.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { countRows, windowsOf } from '../support/warehouse-state.ts';
+import { watchRequests } from '../support/watch-requests.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const scope = {
+  ...{ countries: ['US', 'DE', 'NO'], topics: ['Inflation-Food'] },
+  ...{ from: '2026-05-01', to: '2026-07-09' },
+};
+const job = aJobFor(scope, { step: 'P10D' });
+
+describe('a key that is refused', () => {
+  it.each([401, 403] as const)('with %i in the middle ends the run at once', async (status) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+    const { db } = warehouse;
+    let served = 0;
+    const requests = watchRequests(sandbox, [
+      { kind: 'auth', status, times: 1e6, match: ({ path }) => path.includes('/feed/') && ++served > 5 },
+    ]);
+    const result = await runBackfill({ job, db, sandbox, clock });
+    expect(result.outcome).toBe('failed');
+    expect(result.error).toBeInstanceOf(KeyRefused);
+    expect(requests.length).toBeLessThanOrEqual(5 + job.service.concurrency);
+    // No window is blamed for it, and none is left claimed.
+    expect(result.windows).toMatchObject({ failed: 0, refused: 0, draining: 0 });
+
+    sandbox.script([]);
+    const rerun = await runBackfill({ job, db, sandbox, clock });
+    expect((await windowsOf(db)).flatMap(({ last_error }) => last_error ?? [])).toEqual([]);
+    expect(rerun).toMatchObject({ outcome: 'done', error: undefined });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+
+  it('from the start is asked about once, and nothing is planned', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, keys: ['another'] });
+    const { db } = warehouse;
+    await expect(runBackfill({ job, db, sandbox, clock })).rejects.toBeInstanceOf(KeyRefused);
+    expect(sandbox.stats().requests).toBe(1);
+    expect(await countRows(db, 'windows')).toBe(0);
+  });
+});
+
+describe('a request that is refused', () => {
+  it.each([404, 422])('with %i fails its window alone, with the words of the service', async (status) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+    const { db } = warehouse;
+    const detail = 'this window is under repair';
+    sandbox.script([
+      {
+        ...{ kind: 'refuse', status, detail, times: 1e6 },
+        match: ({ path, query }) => path.endsWith('/DE') && query.start_date!.startsWith('2026-05-1'),
+      },
+    ]);
+    const first = await runBackfill({ job, db, sandbox, clock });
+    expect(first.outcome).toBe('incomplete');
+    const failed = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
+    expect(failed).toHaveLength(1);
+    for (const window of failed) {
+      expect(window).toMatchObject({ state: 'failed', country: 'DE', attempts: 1 });
+      expect(window.first_day).toMatch(/^2026-05/);
+      expect(window.last_error).toContain(String(status));
+      expect(window.last_error).toContain(detail);
+    }
+    for (const country of ['US', 'NO']) {
+      const other = { ...scope, countries: [country] };
+      expect(await heldBy(db, other)).toEqual(servedBy(sandbox, other));
+    }
+
+    sandbox.script([]);
+    const before = sandbox.stats().requests;
+    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+    expect(sandbox.stats().requests - before).toBe(failed.length);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+
+  it('of every series ends the run as hopeless before every window has been tried', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    const match = ({ path }: { path: string }) => path.includes('/feed/');
+    sandbox.script([{ kind: 'refuse', status: 422, detail: 'no', times: 1e6, match }]);
+    const topics = ['Inflation-Food', 'Policy Outlook', 'Market Stress', 'Wars', 'Elections', 'Tension'];
+    const many = aJobFor({ ...scope, topics }, { step: 'P10D' });
+    const result = await runBackfill({ job: many, db, sandbox, clock });
+    expect(result.outcome).toBe('incomplete');
+    expect(result.windows.pending).toBeGreaterThan(result.windows.failed);
+    expect(result.totals.requests).toBeLessThan(2 + 10 + 2 * many.service.concurrency);
+  });
+});

@@ -1,0 +1,494 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
+import type { FieldAliases } from '../../src/feeds/feed.ts';
+import { type ReplayContext, type ReplayResult, replay } from '../../src/load/replay.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { Secret } from '../../src/secret.ts';
+import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
+import type { WindowScope } from '../../src/warehouse/tables/scope.ts';
+import { aCuttingProxy } from '../support/cutting-proxy.ts';
+import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
+import { aJob, aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { countRows } from '../support/warehouse-state.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const scope = { countries: ['US', 'NO'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-10' };
+const refresh = { fullRefresh: true, retryRefused: false };
+const exactDays = { lookback: 'P0D', service: { end_date: 'inclusive', page_size: 50 } };
+const job = aJobFor(scope, exactDays);
+
+const timeRenamed = { publication_time: 'pubTime' };
+const timeAlias: FieldAliases = { published_at: ['pubTime'] };
+const scoresRenamed = {
+  topic_probability: 'tp',
+  directional_positive: 'dirPos',
+  semantic_negative: 'semNeg',
+};
+const scoreAliases: FieldAliases = {
+  topic_probability: ['tp'],
+  directional_positive: ['dirPos'],
+  semantic_negative: ['semNeg'],
+};
+
+function replayAll(db: Warehouse, fields: FieldAliases, more: Partial<ReplayContext> = {}) {
+  return replay({
+    ...{ warehouse: db, feed: feedNamed('gmsi-headlines'), fields, scope: undefined, job: 'test' },
+    ...{ dryRun: false, runBy: 'test', stop: new AbortController().signal, batchSize: 40, ...more },
+  });
+}
+
+/** All of a feed's table but when and by which load it came to be so. */
+async function contentOf(db: Warehouse, table: string): Promise<string[]> {
+  const { rows } = await sql<{ row: object }>`
+    select to_jsonb(t) - array['first_seen_at', 'changed_at', 'load_id', 'window_id'] as row from ${sql.table(`gmsi.${table}`)} t
+  `.execute(db);
+  return rows.map(({ row }) => JSON.stringify(row)).sort();
+}
+
+/** Everything that a replay could touch. */
+async function stateOf(db: Warehouse) {
+  const tables = ['headlines', 'headline_revisions', 'rejected_records', 'loads'];
+  const states = tables.map(
+    (table) => sql`select to_jsonb(t) from ${sql.table(`gmsi.${table}`)} t order by to_jsonb(t)::text`,
+  );
+  return Promise.all(states.map(async (query) => (await query.execute(db)).rows));
+}
+
+const nothing = { records: 0, rows: 0, superseded: 0, rowsFilled: 0, columnsFilled: {} };
+
+describe('records that were rejected', () => {
+  it('become the rows that the service serves once an alias is known, without a request', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
+    const { db } = warehouse;
+    const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
+    expect(totals).toMatchObject({ rows_inserted: 0, records_rejected: totals.records });
+    const { requests } = sandbox.stats();
+
+    const result = await replayAll(db, timeAlias);
+    expect(result).toMatchObject({
+      ...{ outcome: 'done', records: totals.records, rows: totals.records, stillRejected: {}, superseded: 0 },
+      ...{ rowsFilled: 0, rowsOfAnotherIdentity: 0 },
+    });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(await countRows(db, 'rejected_records')).toBe(0);
+    expect(sandbox.stats().requests).toBe(requests);
+    const load = await db.selectFrom('loads').selectAll().where('command', '=', 'replay').execute();
+    expect(load).toMatchObject([
+      { outcome: 'done', job: 'test', requests: 0, records: totals.records, rows_inserted: totals.records },
+    ]);
+    const { rows } = await sql`select distinct load_id, is_backfilled from gmsi.headlines`.execute(db);
+    expect(rows).toEqual([{ load_id: load[0]!.load_id, is_backfilled: true }]);
+
+    const before = await stateOf(db);
+    expect(await replayAll(db, timeAlias)).toMatchObject(nothing);
+    expect(await stateOf(db)).toEqual(before);
+
+    const knowing = aJobFor(scope, { ...exactDays, fields: timeAlias });
+    const again = await runBackfill({ job: knowing, db, sandbox: drifting, clock, plan: refresh });
+    expect(again.totals).toMatchObject({ records: totals.records, rows_inserted: 0, rows_changed: 0 });
+  });
+
+  it('stay with their reason of now where they still cannot be read', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await using drifting = await aRewritingProxy(sandbox, ({ data, ...page }) => ({
+      ...page,
+      data: data.map(({ publication_time: time, topic_probability: _, ...record }, index) => {
+        const scores = Object.entries(record).filter(([name]) => /^(dir|sem)/.test(name));
+        if (index % 2 === 0) for (const [name] of scores) delete record[name];
+        return { ...record, pubTime: time };
+      }),
+    }));
+    const { db } = warehouse;
+    const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
+    const result = await replayAll(db, timeAlias);
+    const without = result.stillRejected['no directional or semantic score']!;
+    expect(result).toMatchObject({ outcome: 'done', rows: totals.records - without });
+    expect(without).toBeGreaterThan(totals.records / 3);
+    const reasons = await db.selectFrom('rejected_records').select('reason').execute();
+    expect(reasons).toEqual(
+      Array.from({ length: without }, () => ({ reason: 'no directional or semantic score' })),
+    );
+  });
+
+  it('stay as they are where all that is kept of them is that they were too large', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await using swelling = await aRewritingProxy(sandbox, ({ data, ...page }) => ({
+      ...page,
+      data: data.map((record, index) => (index === 0 ? { ...record, rest: 'x'.repeat(5000) } : record)),
+    }));
+    const { db } = warehouse;
+    const small = aJobFor(scope, { ...exactDays, service: { ...exactDays.service, max_record_bytes: 4000 } });
+    const { totals } = await runBackfill({ job: small, db, sandbox: swelling, clock });
+    expect(totals.records_rejected).toBeGreaterThan(0);
+    const before = await db.selectFrom('rejected_records').selectAll().orderBy('record_hash').execute();
+    expect(before[0]).toMatchObject({
+      reason: expect.stringMatching(
+        /^larger than a record may be \(service\.max_record_bytes\): \d+ bytes of JSON with \d+ values$/,
+      ),
+      record: {
+        ...{ digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/), bytes: expect.any(Number) },
+        begins: expect.stringMatching(/^\{"/),
+      },
+    });
+    const result = await replayAll(db, {});
+    expect(result).toMatchObject({ rows: 0, stillRejected: { [before[0]!.reason]: expect.any(Number) } });
+    expect(await db.selectFrom('rejected_records').selectAll().orderBy('record_hash').execute()).toEqual(
+      before,
+    );
+  });
+
+  it('are replayed for the series of a job alone', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
+    const { db } = warehouse;
+    await runBackfill({ job, db, sandbox: drifting, clock });
+    const ofNorway: WindowScope = {
+      ...{ feed: 'gmsi-headlines', countries: ['NO'], topics: ['Inflation-Food'], tickers: [''] },
+      ...{ matchType: 'COMBINED', variants: [''], from: scope.from, to: scope.to },
+    };
+    await replayAll(db, timeAlias, { scope: ofNorway });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, { ...scope, countries: ['NO'] }));
+    const left = await db.selectFrom('rejected_records').select('country').distinct().execute();
+    expect(left).toEqual([{ country: 'US' }]);
+  });
+
+  it('never replace what a load has brought since, and are let go', async () => {
+    await using warehouse = await aWarehouse();
+    let now = new Date('2026-09-11T00:00:00Z');
+    const changing = () => now;
+    await using sandbox = await startSandbox({ limits: null, clock: changing, changes: { revised: 0.4 } });
+    await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
+    const { db } = warehouse;
+    const first = await runBackfill({ job, db, sandbox: drifting, clock: changing });
+    now = clock();
+    await runBackfill({ job, db, sandbox, clock: changing, plan: refresh });
+    const before = await contentOf(db, 'headlines');
+    expect(await replayAll(db, timeAlias, { dryRun: true })).toMatchObject({
+      rows: 0,
+      superseded: first.totals.records,
+    });
+    expect(await replayAll(db, timeAlias)).toMatchObject({ rows: 0, superseded: first.totals.records });
+    expect(await contentOf(db, 'headlines')).toEqual(before);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(await countRows(db, 'rejected_records')).toBe(0);
+  });
+
+  it('give the newer of two versions, whether the replay was interrupted between them or not', async () => {
+    await using warehouse = await aWarehouse();
+    let now = new Date('2026-09-11T00:00:00Z');
+    const changing = () => now;
+    await using sandbox = await startSandbox({ limits: null, clock: changing, changes: { revised: 0.4 } });
+    await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
+    const { db } = warehouse;
+    const first = await runBackfill({ job, db, sandbox: drifting, clock: changing });
+    now = clock();
+    await runBackfill({ job, db, sandbox: drifting, clock: changing, plan: refresh });
+    expect(await countRows(db, 'rejected_records')).toBeGreaterThan(first.totals.records + 20);
+    const stop = new AbortController();
+    const onBatch = ({ records }: { records: number }) => {
+      if (records >= first.totals.records) stop.abort();
+    };
+    expect(await replayAll(db, timeAlias, { stop: stop.signal, onBatch })).toMatchObject({
+      outcome: 'interrupted',
+    });
+    expect(await replayAll(db, timeAlias)).toMatchObject({ outcome: 'done', superseded: 0 });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+});
+
+describe('columns that stayed empty', () => {
+  it('are filled from extra as if they had been read from the start, without a request', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));
+    const { db } = warehouse;
+    const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
+    const old = await versions(db);
+    const { requests } = sandbox.stats();
+
+    const result = await replayAll(db, scoreAliases);
+    expect(result).toMatchObject({ records: 0, rowsFilled: totals.records, rowsOfAnotherIdentity: 0 });
+    expect(Object.keys(result.columnsFilled).sort()).toEqual(
+      [...Object.keys(scoreAliases), 'directional_score', 'semantic_score'].sort(),
+    );
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(sandbox.stats().requests).toBe(requests);
+
+    const filled = await versions(db);
+    expect(filled.map(({ headline_id, first_seen_at }) => [headline_id, first_seen_at])).toEqual(
+      old.map(({ headline_id, first_seen_at }) => [headline_id, first_seen_at]),
+    );
+    for (const row of filled) {
+      expect(row.extra).not.toHaveProperty('tp');
+      expect(row.directional_score).toBe(
+        row.directional_positive === null ? null : row.directional_positive - row.directional_negative!,
+      );
+    }
+
+    const before = await stateOf(db);
+    expect(await replayAll(db, scoreAliases)).toMatchObject(nothing);
+    expect(await stateOf(db)).toEqual(before);
+
+    const knowing = aJobFor(scope, { ...exactDays, fields: scoreAliases });
+    const again = await runBackfill({ job: knowing, db, sandbox: drifting, clock, plan: refresh });
+    expect(again.totals).toMatchObject({ records: totals.records, rows_inserted: 0, rows_changed: 0 });
+  });
+
+  it('were empty until now: each version before is kept, marked as read again and not as rescored', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));
+    const { db } = warehouse;
+    await runBackfill({ job, db, sandbox: drifting, clock });
+    const old = await versions(db);
+    await replayAll(db, scoreAliases);
+    const { rows: revisions } = await sql<Record<string, unknown>>`
+      select headline_id, topic_probability, directional_positive, extra, reason, load_id, known_from::text, known_to::text
+      from gmsi.headline_revisions order by country, headline_id
+    `.execute(db);
+    const filled = await versions(db);
+    expect(revisions).toEqual(
+      old.map((row, index) => ({
+        ...{ headline_id: row.headline_id, topic_probability: null, directional_positive: null },
+        ...{ extra: row.extra, reason: 'read again', load_id: row.load_id },
+        ...{ known_from: row.changed_at, known_to: filled[index]!.changed_at },
+      })),
+    );
+  });
+
+  it('are filled by the very row that the same record gives when it has neither id nor text', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, records: { ids: false, texts: false } });
+    await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));
+    const { db } = warehouse;
+    const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
+    expect(await replayAll(db, scoreAliases)).toMatchObject({ rowsFilled: totals.records });
+    const knowing = aJobFor(scope, { ...exactDays, fields: scoreAliases });
+    const again = await runBackfill({ job: knowing, db, sandbox: drifting, clock, plan: refresh });
+    expect(again.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0 });
+    expect(await countRows(db, 'headlines')).toBe(totals.rows_inserted);
+  });
+
+  it('are left alone where the alias would make the row known by something else', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, records: { ids: false } });
+    await using drifting = await aRewritingProxy(sandbox, renaming({ headline: 'caption' }));
+    const { db } = warehouse;
+    await runBackfill({ job, db, sandbox: drifting, clock });
+    const before = await stateOf(db);
+    expect(await replayAll(db, { headline: ['caption'] })).toMatchObject({
+      ...nothing,
+      rowsOfAnotherIdentity: await countRows(db, 'headlines'),
+    });
+    expect(await stateOf(db)).toEqual(before);
+  });
+
+  it('are filled for the series of a job alone, and stay as they are where a row was retracted', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));
+    const { db } = warehouse;
+    await runBackfill({ job, db, sandbox: drifting, clock });
+    await sql`update gmsi.headlines set retracted_at = now() where country = 'NO'`.execute(db);
+    const ofNorway: WindowScope = {
+      ...{ feed: 'gmsi-headlines', countries: ['NO'], topics: ['Inflation-Food'], tickers: [''] },
+      ...{ matchType: 'COMBINED', variants: [''], from: scope.from, to: scope.to },
+    };
+    await replayAll(db, scoreAliases, { scope: ofNorway });
+    const { rows } = await sql`
+      select distinct country, topic_probability is null as empty, retracted_at is null as current
+      from gmsi.headlines order by country
+    `.execute(db);
+    expect(rows).toEqual([
+      { country: 'NO', empty: false, current: false },
+      { country: 'US', empty: true, current: true },
+    ]);
+  });
+});
+
+describe('a replay', () => {
+  it('changes nothing in a dry run, and says what it would do', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
+    const { db } = warehouse;
+    await runBackfill({ job, db, sandbox: drifting, clock });
+    drifting.rewrite = renaming(scoresRenamed);
+    const more = aJobFor({ ...scope, topics: ['Elections'] }, exactDays);
+    await runBackfill({ job: more, db, sandbox: drifting, clock });
+    const fields = { ...timeAlias, ...scoreAliases };
+    const before = await stateOf(db);
+    const foreseen = await replayAll(db, fields, { dryRun: true });
+    expect(foreseen.rows).toBeGreaterThan(0);
+    expect(foreseen.rowsFilled).toBeGreaterThan(0);
+    expect(await stateOf(db)).toEqual(before);
+    expect(await replayAll(db, fields)).toEqual(foreseen);
+  });
+
+  it('goes on where it was stopped, after any batch', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
+    const { db } = warehouse;
+    const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
+    drifting.rewrite = renaming(scoresRenamed);
+    const more = { ...scope, topics: ['Elections'] };
+    const filling = await runBackfill({ job: aJobFor(more, exactDays), db, sandbox: drifting, clock });
+    const total = totals.records + filling.totals.records;
+    const fields = { ...timeAlias, ...scoreAliases };
+    const results: ReplayResult[] = [];
+    do {
+      const stop = new AbortController();
+      const onBatch = () => stop.abort();
+      results.push(await replayAll(db, fields, { stop: stop.signal, onBatch, batchSize: 100 }));
+      expect((await countRows(db, 'headlines')) + (await countRows(db, 'rejected_records'))).toBe(total);
+    } while (results.at(-1)!.outcome === 'interrupted');
+    expect(results.length).toBeGreaterThan(3);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(await heldBy(db, more)).toEqual(servedBy(sandbox, more));
+    expect(await countRows(db, 'headline_revisions')).toBe(filling.totals.records);
+  });
+
+  it.each([1, 2, 3, 4])('loses and doubles nothing where the reply to commit %i is lost', async (nth) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
+    await runBackfill({ job, db: warehouse.db, sandbox: drifting, clock });
+    await using proxy = await aCuttingProxy(warehouse.url);
+    const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 3);
+    try {
+      proxy.loseReplyTo(/commit/, nth);
+      await replayAll(db, timeAlias);
+    } finally {
+      await db.destroy();
+    }
+    expect(proxy.lost).toBe(1);
+    expect(await heldBy(warehouse.db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(await countRows(warehouse.db, 'rejected_records')).toBe(0);
+    expect(await countRows(warehouse.db, 'headline_revisions')).toBe(0);
+  });
+
+  it('may run twice at once', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
+    const { db } = warehouse;
+    const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
+    const both = await Promise.all([replayAll(db, timeAlias), replayAll(db, timeAlias)]);
+    expect(both.map(({ outcome }) => outcome)).toEqual(['done', 'done']);
+    expect(await countRows(db, 'headlines')).toBe(totals.records);
+    expect(await countRows(db, 'headline_revisions')).toBe(0);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+});
+
+describe.each([...catalog.values()])('of feed $name', (feed) => {
+  it('rejected records and empty columns end as if the names had been known from the start', async () => {
+    await using sandbox = await startSandbox({ limits: null, clock, tickerHistoryLimitDays: null });
+    await using drifting = await aRewritingProxy(sandbox, renaming({}));
+    await using warehouse = await aWarehouse();
+    await using reference = await aWarehouse();
+    const fields = driftOf[feed.name]!;
+    // Half of the days have the time under another name, the others a value.
+    const halves = [
+      { start_date: '2026-09-01', end_date: '2026-09-05', from: fields.time },
+      { start_date: '2026-09-06', end_date: '2026-09-10', from: fields.value },
+    ];
+    const aliases: FieldAliases = {
+      [timeOf(feed.table.key)]: [`x_${fields.time}`],
+      [fields.column]: [`x_${fields.value}`],
+    };
+    for (const { from, ...days } of halves) {
+      drifting.rewrite = renaming({ [from]: `x_${from}` });
+      const of = { feed: feed.name, ...selections(feed.dimensions), ...exactDays, ...days };
+      const body =
+        feed.method === 'POST' ? { body: { tickers: ['BTC_CRY'], event_types: ['Realised'] } } : {};
+      const drained = await runBackfill({
+        job: aJob({ ...of, ...body }),
+        db: warehouse.db,
+        sandbox: drifting,
+        clock,
+      });
+      expect(drained.outcome).toBe('done');
+      const knowing = aJob({ ...of, ...body, fields: aliases });
+      await runBackfill({ job: knowing, db: reference.db, sandbox: drifting, clock });
+    }
+    const { requests } = sandbox.stats();
+    const result = await replayAll(warehouse.db, aliases, { feed });
+    expect(result).toMatchObject({ stillRejected: {}, superseded: 0, rowsOfAnotherIdentity: 0 });
+    expect(result.rows).toBeGreaterThan(0);
+    expect(result.columnsFilled).toHaveProperty(fields.column);
+    expect(sandbox.stats().requests).toBe(requests);
+    expect(await contentOf(warehouse.db, feed.table.name)).toEqual(
+      await contentOf(reference.db, feed.table.name),
+    );
+    if (feed.name !== 'gmsi-headlines') {
+      const { rows } =
+        await sql`select table_name, reason, count(*) from gmsi.revisions group by 1, 2`.execute(
+          warehouse.db,
+        );
+      expect(rows).toEqual([
+        {
+          table_name: expect.stringContaining(feed.table.name),
+          reason: 'read again',
+          count: result.rowsFilled,
+        },
+      ]);
+    }
+  });
+});
+
+const driftOf: Record<string, { time: string; value: string; column: string }> = {
+  'gmsi-headlines': { time: 'publication_time', value: 'topic_probability', column: 'topic_probability' },
+  'gmsi-index': { time: 'publication_time', value: 'sentiment_std', column: 'sentiment_std' },
+  'ticker-headlines': {
+    time: 'publication_time',
+    value: 'bearish_probability',
+    column: 'bearish_probability',
+  },
+  'ticker-index': { time: 'publication_time', value: 'sentiment_std', column: 'sentiment_std' },
+  'ticker-events': { time: 'event_date', value: 'impact', column: 'impact' },
+  'ticker-event-headlines': { time: 'publication_time', value: 'event_type', column: 'event_type' },
+  'ticker-event-metrics': { time: 'publication_time', value: 'event_count', column: 'event_count' },
+  'event-metrics-query': { time: 'publication_time', value: 'event_count', column: 'event_count' },
+};
+
+function timeOf(key: readonly string[]): string {
+  return key.find((column) => column.endsWith('_at'))!;
+}
+
+function selections(dimensions: readonly string[]): Record<string, unknown> {
+  return {
+    countries: dimensions.includes('country') ? ['US'] : undefined,
+    topics: dimensions.includes('topic') ? ['Inflation-Food'] : undefined,
+    tickers: dimensions.includes('ticker') ? ['BTC_CRY'] : undefined,
+  };
+}
+
+interface Version {
+  readonly headline_id: string;
+  readonly first_seen_at: Date;
+  readonly changed_at: string;
+  readonly load_id: number;
+  readonly extra: Record<string, unknown>;
+  readonly directional_positive: number | null;
+  readonly directional_negative: number | null;
+  readonly directional_score: number | null;
+}
+
+async function versions(db: Warehouse): Promise<Version[]> {
+  const { rows } = await sql<Version>`
+    select headline_id, first_seen_at, changed_at::text, load_id, extra,
+           directional_positive, directional_negative, directional_score
+    from gmsi.headlines order by country, headline_id
+  `.execute(db);
+  return rows;
+}

@@ -1,0 +1,338 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { feedNamed } from '../../src/feeds/catalog.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Page, ServiceRequest } from '../../src/service/page.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { saveLearnedFacts } from '../../src/warehouse/tables/learned.ts';
+import { beginDrain } from '../../src/warehouse/tables/windows.ts';
+import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { countRows, windowsOf } from '../support/warehouse-state.ts';
+
+const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-20' };
+const before = '2026-09-21T00:00:00Z';
+const after = '2026-10-20T00:00:00Z';
+const refresh = { fullRefresh: true, retryRefused: false };
+const job = aJobFor(scope, { lookback: 'P0D', service: { end_date: 'inclusive', page_size: 50 } });
+
+/** A warehouse and a service that withdraws a share of its headlines some days after they appeared. */
+async function aService({ withdrawn = 0.3, connections = 6 } = {}) {
+  let now = before;
+  const clock = () => new Date(now);
+  const warehouse = await aWarehouse({ connections });
+  const sandbox = await startSandbox({ limits: null, clock, changes: { withdrawn, late: 0, revised: 0 } });
+  const { db } = warehouse;
+  return {
+    ...{ db, sandbox, clock },
+    /** A backfill of the job: of what is missing, or with `plan: refresh` of all of it. */
+    run: { job, db, sandbox, clock },
+    moveTo: (instant: string) => {
+      now = instant;
+    },
+    async [Symbol.asyncDispose]() {
+      await sandbox.stop();
+      await warehouse[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('a headline that the service no longer returns', () => {
+  it('is retracted, not deleted, once its window has been drained again to the end', async () => {
+    await using service = await aService();
+    const { db, sandbox, run } = service;
+    await runBackfill(run);
+    const total = await countRows(db, 'headlines');
+
+    service.moveTo(after);
+    const gone = total - servedBy(sandbox, scope).length;
+    expect(gone).toBeGreaterThan(20);
+    const second = await runBackfill({ ...run, plan: refresh });
+    expect(second.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0, rows_retracted: gone });
+    expect(await countRows(db, 'headlines')).toBe(total);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(await reasons(db)).toEqual([{ reason: 'retracted', count: gone }]);
+    expect(await countRows(db, 'drain_sightings')).toBe(0);
+
+    const third = await runBackfill({ ...run, plan: refresh });
+    expect(third.totals).toMatchObject({ rows_changed: 0, rows_retracted: 0 });
+  });
+
+  it('is back, with its retraction kept, once the service returns it again', async () => {
+    await using service = await aService();
+    const { db, sandbox, run } = service;
+    for (const instant of [before, after, before]) {
+      service.moveTo(instant);
+      await runBackfill({ ...run, plan: refresh });
+      expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    }
+    const [retracted, returned] = await reasons(db);
+    expect(retracted).toMatchObject({ reason: 'retracted' });
+    expect(returned).toEqual({ reason: 'returned', count: retracted!.count });
+    expect(await retractedNow(db)).toBe(0);
+  });
+
+  it('stands while a drain breaks off, and is retracted when that drain is taken up and ended', async () => {
+    await using service = await aService();
+    const { db, sandbox, run } = service;
+    await runBackfill(run);
+    service.moveTo(after);
+
+    const stop = new AbortController();
+    let pages = 0;
+    const broken = await runBackfill({
+      ...{ ...run, plan: refresh, stop: stop.signal },
+      aroundPage: (ask) => {
+        if (++pages === 3) stop.abort();
+        return ask();
+      },
+    });
+    expect(broken.outcome).toBe('interrupted');
+    expect(await retractedNow(db)).toBe(0);
+    expect(await countRows(db, 'drain_sightings')).toBeGreaterThan(0);
+
+    await runBackfill(run);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+});
+
+describe('a headline that only the live feed has brought', () => {
+  it('stands while the historical feed lags behind, and is retracted if it never comes there', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const time = { now: new Date('2026-11-20T12:00:00Z') };
+    const clock = () => time.now;
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 3, historicalDelayMinutes: 600 });
+    const week = { ...scope, from: '2026-11-14', to: '2026-11-20' };
+    const syncJob = aJobFor(week, { end_date: 'today', lookback: 'P3D' });
+    const lagging = { job: syncJob, db, sandbox, clock };
+    await runSync(lagging);
+    const live = await countRows(db, 'live_sightings');
+    expect(live).toBeGreaterThan(0);
+    expect((await runSync(lagging)).totals).toMatchObject({ rows_inserted: 0, rows_retracted: 0 });
+
+    // Confirmed by the historical feed, it is a headline like any other.
+    time.now = new Date('2026-11-20T23:00:00Z');
+    await runSync(lagging);
+    expect(await retractedNow(db)).toBe(0);
+
+    // What came last, the historical feed now never brings; the live feed does not reach it any more.
+    time.now = new Date('2026-11-22T12:00:00Z');
+    const unconfirmed = await sql<{ row_id: string }>`select row_id from gmsi.live_sightings`.execute(db);
+    const missing = new Set(unconfirmed.rows.map(({ row_id }) => row_id));
+    expect(missing.size).toBeGreaterThan(0);
+    await runSync({
+      ...lagging,
+      job: aJobFor({ ...week, to: '2026-11-22' }, { end_date: 'today', lookback: 'P3D' }, '2026-11-22'),
+      aroundPage: async (ask, { isLive }) => {
+        const page = await ask();
+        if (isLive) return page;
+        return {
+          ...page,
+          records: [...page.records].filter((record) => !missing.has((record as { id: string }).id)),
+        };
+      },
+    });
+    const { rows } = await sql<{ headline_id: string }>`
+      select headline_id from gmsi.headlines where retracted_at is not null`.execute(db);
+    expect(new Set(rows.map(({ headline_id }) => headline_id))).toEqual(missing);
+  });
+
+  it('is back where the live feed brings one that was retracted', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const clock = () => new Date('2026-11-20T12:00:00Z');
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 3 });
+    const syncJob = aJobFor({ ...scope, from: '2026-11-14', to: '2026-11-20' }, { end_date: 'today' });
+    await runSync({ job: syncJob, db, sandbox, clock });
+    const run = { job: syncJob, db, sandbox, clock };
+    // The historical feed loses everything for a moment; the live feed does not.
+    const { totals, live } = await runSync({
+      ...run,
+      aroundPage: async (ask, { isLive }) => {
+        const page = await ask();
+        return isLive ? page : { ...page, records: [], nextToken: null };
+      },
+    });
+    expect(live.records).toBeGreaterThan(0);
+    expect(totals.rows_retracted).toBeGreaterThan(live.records);
+    expect(totals.rows_changed).toBe(live.records);
+    expect(await retractedNow(db)).toBe(totals.rows_retracted - live.records);
+    await runSync(run);
+    expect(await retractedNow(db)).toBe(0);
+  });
+
+  it('is not retracted again by a historical feed that still lacks what the live feed has brought back', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const clock = () => new Date('2026-11-20T12:00:00Z');
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 3 });
+    const syncJob = aJobFor({ ...scope, from: '2026-11-14', to: '2026-11-20' }, { end_date: 'today' });
+    await runSync({ job: syncJob, db, sandbox, clock });
+    const withoutHistory = {
+      ...{ job: syncJob, db, sandbox, clock },
+      aroundPage: async (ask: () => Promise<Page>, { isLive }: ServiceRequest) => {
+        const page = await ask();
+        return isLive ? page : { ...page, records: [], nextToken: null };
+      },
+    };
+    const { live } = await runSync(withoutHistory);
+    expect(live.records).toBeGreaterThan(0);
+    const retracted = await retractedNow(db);
+    const again = await runSync(withoutHistory);
+    expect(again.totals).toMatchObject({ rows_retracted: 0, rows_changed: 0 });
+    expect(await retractedNow(db)).toBe(retracted);
+  });
+});
+
+describe('a service whose days begin at another hour', () => {
+  it('has nothing retracted at the edges of a window, once a probe has learned that', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const clock = () => new Date(after);
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const run = { job, db, sandbox, clock, plan: refresh };
+    await runBackfill(run);
+    const midday = aJobFor(
+      { ...scope, from: '2026-09-10', to: '2026-09-12' },
+      { lookback: 'P0D', service: { end_date: 'inclusive' } },
+    );
+    // As if each day began four hours late: what lies before belongs to the day before.
+    const late = {
+      ...run,
+      job: midday,
+      aroundPage: async (ask: () => Promise<Page>) => {
+        const page = await ask();
+        const isInside = (record: unknown) =>
+          (record as { publication_time: string }).publication_time >= '2026-09-10T04:00';
+        return { ...page, records: [...page.records].filter(isInside) };
+      },
+    };
+    const learned = { fact: 'day_begin', value: { least: 225, most: 255 }, evidence: 'a test' };
+    await saveLearnedFacts(db, 'gmsi-headlines', [learned]);
+    expect((await runBackfill(late)).totals.rows_retracted).toBe(0);
+    await sql`delete from gmsi.learned_facts`.execute(db);
+    expect((await runBackfill(late)).totals.rows_retracted).toBeGreaterThan(0);
+  });
+});
+
+it('a load that has lost its window does not make the one that has it now forget what it met', async () => {
+  await using service = await aService({ withdrawn: 0 });
+  const { db, run } = service;
+  await runBackfill(run);
+  const { table } = feedNamed('gmsi-headlines');
+  const series = { country: 'US', topic: 'Inflation-Food', ticker: '', matchType: 'COMBINED', variant: '' };
+  const request = { start: '2026-09-01', end: '2026-09-20', pageSize: 50, settledBefore: '2026-09-21' };
+  const [window] = await windowsOf(db);
+  let pages = 0;
+  const { totals } = await runBackfill({
+    ...{ ...run, plan: refresh },
+    async aroundPage(ask) {
+      if (++pages === 4) {
+        const silentTooLong = { windowId: window!.window_id, loadId: 999 };
+        const begun = beginDrain(db, silentTooLong, { table, series }, { ...request, isRestart: false });
+        expect(await begun).toBeUndefined();
+      }
+      return ask();
+    },
+  });
+  expect(pages).toBeGreaterThan(4);
+  expect(totals.rows_retracted).toBe(0);
+});
+
+it('identical drains write no row', async () => {
+  // One connection, so that it is the one whose statistics are flushed.
+  await using service = await aService({ withdrawn: 0, connections: 1 });
+  const { db, run } = service;
+  await runBackfill(run);
+  const first = await writes(db);
+  expect(first).toMatchObject({ inserted: await countRows(db, 'headlines'), updated: 0 });
+  for (let drain = 0; drain < 3; drain++) await runBackfill({ ...run, plan: refresh });
+  expect(await writes(db)).toEqual(first);
+});
+
+it('where a page had records that cannot be read, nothing is retracted: each may be one that was not met', async () => {
+  await using service = await aService();
+  const { db, run } = service;
+  await runBackfill(run);
+  service.moveTo(after);
+  const { totals } = await runBackfill({
+    ...{ ...run, plan: refresh },
+    aroundPage: async (ask) => {
+      const page = await ask();
+      return {
+        ...page,
+        records: [...page.records].map((record, index) => (index === 0 ? 'unreadable' : record)),
+      };
+    },
+  });
+  expect(totals.records_rejected).toBeGreaterThan(0);
+  expect(await retractedNow(db)).toBe(0);
+});
+
+it('where only the last page had a record that cannot be read, nothing is retracted either', async () => {
+  await using service = await aService();
+  const { db, run } = service;
+  await runBackfill(run);
+  service.moveTo(after);
+  let pages = 0;
+  const { totals } = await runBackfill({
+    ...{ ...run, plan: refresh },
+    aroundPage: async (ask) => {
+      const page = await ask();
+      pages++;
+      return page.nextToken === null ? { ...page, records: ['unreadable', ...page.records] } : page;
+    },
+  });
+  expect(pages).toBeGreaterThan(2);
+  expect(totals.records_rejected).toBe(1);
+  expect(await retractedNow(db)).toBe(0);
+});
+
+it('what another load writes while a drain is under way stands, though that drain does not meet it', async () => {
+  await using service = await aService();
+  const { db, run } = service;
+  await runBackfill(run);
+  service.moveTo(after);
+  let pages = 0;
+  const { totals } = await runBackfill({
+    ...{ ...run, plan: refresh },
+    async aroundPage(ask) {
+      const page = await ask();
+      if (++pages === 2) {
+        // All rows are written again, those that the service has withdrawn included.
+        await sql`update gmsi.headlines set load_id = 999, url = 'https://example.com', changed_at = clock_timestamp()`.execute(
+          db,
+        );
+      }
+      return page;
+    },
+  });
+  expect(pages).toBeGreaterThan(2);
+  expect(await heldBy(db, scope)).not.toEqual(servedBy(service.sandbox, scope));
+  expect(totals.rows_retracted).toBe(0);
+  expect(await retractedNow(db)).toBe(0);
+});
+
+async function reasons(db: Warehouse) {
+  const { rows } = await sql<{ reason: string; count: number }>`
+    select reason, count(*) from gmsi.headline_revisions group by 1 order by 1`.execute(db);
+  return rows;
+}
+
+async function retractedNow(db: Warehouse): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) from gmsi.headlines where retracted_at is not null`.execute(db);
+  return rows[0]!.count;
+}
+
+/** Rows ever written and the size of the table of headlines. */
+async function writes(db: Warehouse) {
+  await sql`select pg_stat_force_next_flush()`.execute(db);
+  const { rows } = await sql`
+    select sum(n_tup_ins)::int as inserted, sum(n_tup_upd)::int as updated,
+           sum(pg_total_relation_size(relid))::int as bytes
+    from pg_stat_user_tables where schemaname = 'gmsi' and relname ~ '^headlines'`.execute(db);
+  return rows[0];
+}

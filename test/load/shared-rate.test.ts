@@ -1,0 +1,93 @@
+import { setMaxListeners } from 'node:events';
+import { describe, expect, it, vi } from 'vitest';
+import { keyFingerprint } from '../../src/rate/budget.ts';
+import { promptBurst, sharedLimiter, takePermits } from '../../src/rate/shared-rate.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { takeRequests } from '../../src/warehouse/tables/requests.ts';
+import { jumpingClock } from '../service/clocks.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { apiKey, aSetting, stopAll } from './askers.ts';
+
+const key = keyFingerprint(apiKey);
+const never = new AbortController().signal;
+setMaxListeners(0, never);
+
+describe('the bucket in the warehouse', () => {
+  it('is one for all who take from it, however they come', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const slow = { rate: 0.001, burst: 10 };
+    const begin = Date.now();
+    const takings = await Promise.all(
+      Array.from({ length: 12 }, () => takeRequests(db, key, { count: 1, rate: slow.rate })),
+    );
+    const leaked = ((Date.now() - begin) / 1000) * slow.rate;
+    for (const [index, inBucket] of takings.toSorted((a, b) => a - b).entries()) {
+      expect(inBucket).toBeLessThanOrEqual(index + 1);
+      expect(inBucket).toBeGreaterThanOrEqual(index + 1 - leaked - 0.001);
+    }
+    expect(await takeRequests(db, 'another key', { count: 1, rate: 1 })).toBe(1);
+  });
+
+  it('lets the burst go at once, and makes each request after it wait for its turn', async () => {
+    await using warehouse = await aWarehouse();
+    const slow = { rate: 0.01, burst: 3 };
+    const waits: number[] = [];
+    for (let taken = 0; taken < 5; taken++) {
+      const clock = jumpingClock(0);
+      const [permit] = await takePermits(warehouse.db, key, slow, 8, clock, never);
+      waits.push(Math.round(permit!.from / 1000));
+    }
+    // The burst less half a second's worth: 2.995 requests.
+    expect(promptBurst(slow)).toBe(2.995);
+    expect(waits).toEqual([0, 0, 1, 101, 201].map((wait) => expect.closeTo(wait, -0.5)));
+  });
+
+  it('leaks at the rate of whoever takes, and holds the burst of each, so that nobody goes beyond the highest', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await takeRequests(db, key, { count: 40, rate: 1000 });
+    const patient = { rate: 0.1, burst: 50 };
+    const [next] = await takePermits(db, key, patient, 8, jumpingClock(0), never);
+    expect(next!.from, 'the forty-first of fifty').toBe(0);
+    const strict = { rate: 0.1, burst: 5 };
+    const [held] = await takePermits(db, key, strict, 8, jumpingClock(0), never);
+    expect(held!.from).toBeGreaterThan(((42 - 5) / 0.1) * 1000 - 5_000);
+  });
+
+  it('never leaks while the clock of the database goes back', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await takeRequests(db, key, { count: 10, rate: 1 });
+    const nextHour = new Date(Date.now() + 3_600_000);
+    await db.updateTable('request_rate').set({ counted_at: nextHour }).execute();
+    expect(await takeRequests(db, key, { count: 1, rate: 1 })).toBe(11);
+    expect(await takeRequests(db, key, { count: 1, rate: 1 })).toBeLessThan(12);
+  });
+});
+
+describe('several processes on one key', () => {
+  it('keep to the limit together, and each gets its part', async () => {
+    await using setting = await aSetting();
+    const askers = [1, 2, 3, 4].map(() => setting.asker());
+    await vi.waitFor(() => expect(setting.arrivals.length).toBeGreaterThan(150), 30_000);
+    await stopAll(askers);
+    await setting.expectWithinLimit();
+    for (const { sent } of askers) expect(sent()).toBeGreaterThan(10);
+  });
+
+  it('have one burst, also when they come one after the other', async () => {
+    await using setting = await aSetting();
+    for (let run = 0; run < 4; run++) {
+      const asker = setting.asker();
+      await vi.waitFor(() => expect(asker.sent()).toBeGreaterThan(25), 30_000);
+      await stopAll([asker]);
+    }
+    await setting.expectWithinLimit();
+  });
+
+  it('ask nothing of the warehouse if there is no limit', async () => {
+    const nowhere = undefined as unknown as Warehouse;
+    await sharedLimiter(nowhere, apiKey, { rate: Number.POSITIVE_INFINITY, burst: 1 }).pass(never);
+  });
+});

@@ -1,0 +1,162 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Page } from '../../src/service/page.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aLog } from '../support/a-log.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
+const service = { end_date: 'inclusive', page_size: 8 };
+const job = aJobFor(scope, { step: 'P5D', service });
+const covered = {
+  'US Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
+  'DE Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
+};
+
+describe('runs of one job at once', () => {
+  it('do not hand a window that fails back and forth, and neither ends as if it were loaded', async () => {
+    await using warehouse = await aWarehouse({ connections: 8 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const { db } = warehouse;
+    sandbox.script([
+      {
+        kind: 'refuse',
+        status: 422,
+        detail: 'broken',
+        times: 1e6,
+        match: ({ path, query }) => path.endsWith('/US') && query.start_date === '2026-09-11',
+      },
+    ]);
+    const results = await Promise.all([1, 2].map(() => runBackfill({ job, db, sandbox, clock })));
+    expect(results.map(({ outcome }) => outcome)).toEqual(['incomplete', 'incomplete']);
+    expect(sandbox.stats().faults.refuse).toBe(1);
+    // The next run takes it up.
+    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('incomplete');
+    expect(sandbox.stats().faults.refuse).toBe(2);
+  });
+
+  it.each([2, 3])('(%i of them) share the work, and all end when all of it is done', async (runs) => {
+    await using warehouse = await aWarehouse({ connections: 8 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const { db } = warehouse;
+    const results = await Promise.all(
+      Array.from({ length: runs }, () => runBackfill({ job, db, sandbox, clock })),
+    );
+    expect(results.map(({ outcome }) => outcome)).toEqual(Array.from({ length: runs }, () => 'done'));
+    expect(results.map(({ windows }) => windows.drained)).toEqual(Array.from({ length: runs }, () => 12));
+    expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
+    const pages = results.reduce((sum, { totals }) => sum + totals.pages, 0);
+    expect(pages).toBe(sandbox.stats().pages);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(await coverageOf(db)).toEqual(covered);
+  });
+
+  it('that overlap plan each day once between them', async () => {
+    await using warehouse = await aWarehouse({ connections: 8 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const { db } = warehouse;
+    const [early, late] = [
+      { ...scope, to: '2026-09-20' },
+      { ...scope, from: '2026-09-10' },
+    ];
+    const results = await Promise.all(
+      [early, late].map((part) =>
+        runBackfill({ job: aJobFor(part, { step: 'P5D', service }), db, sandbox, clock }),
+      ),
+    );
+    expect(results.map(({ outcome }) => outcome)).toEqual(['done', 'done']);
+    expect(sandbox.stats().pagesServedTwice).toBe(0);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    const { rows } = await sql`
+      select from gmsi.windows a join gmsi.windows b on a.window_id < b.window_id
+        and (a.country, a.topic) = (b.country, b.topic) and a.days && b.days
+    `.execute(db);
+    expect(rows).toEqual([]);
+  });
+});
+
+describe('a load that falls silent', () => {
+  const one = { ...scope, countries: ['US'] };
+  const oneJob = aJobFor(one, { service: { ...service, concurrency: 1 } });
+
+  it('loses its window to another one, and its late page is given up', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const { db } = warehouse;
+    const { log, lines } = aLog();
+    let asked = 0;
+    const silent = await runBackfill({
+      ...{ job: oneJob, db, sandbox, clock, log },
+      aroundPage: async (ask) => {
+        const page = await ask();
+        if (++asked === 3) {
+          // Its page is there, but before it is committed an hour goes by, as far as others can see.
+          await sql`update gmsi.loads set heartbeat_at = now() - interval '1 hour'`.execute(db);
+          const other = await runBackfill({ job: oneJob, db, sandbox, clock });
+          expect(other).toMatchObject({ outcome: 'done', windows: { drained: 1 } });
+        }
+        return page;
+      },
+    });
+    expect(silent).toMatchObject({ outcome: 'done', totals: { pages: 2, windows_drained: 0 } });
+    expect(lines.map(({ msg }) => msg)).toContain('another run has taken this window over');
+    // The page that the silent run had in hand, and the one that it asked for while it tried to commit that.
+    expect(sandbox.stats().pagesServedTwice).toBe(2);
+    expect((await windowsOf(db))[0]).toMatchObject({ state: 'drained', attempts: 2, load_id: 2 });
+    expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+    expect((await windowsOf(db))[0]!.records).toBe(await countRows(db, 'headlines'));
+  });
+
+  it('for as long as its lease asks the warehouse before it reads its cursor on', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const { db } = warehouse;
+    const leaseSeconds = 2;
+    const reads: string[] = [];
+    const noted = (name: string) => (ask: () => Promise<Page>) => {
+      reads.push(name);
+      return ask();
+    };
+    let other: Promise<unknown> | undefined;
+    const silent = await runBackfill({
+      ...{ job: oneJob, db, sandbox, clock, leaseSeconds },
+      aroundPage: async (ask) => {
+        const page = await noted('silent')(ask);
+        if (reads.length === 2) {
+          // Whoever holds the row of the load keeps its heart from beating.
+          await db.transaction().execute(async (trx) => {
+            await sql`select from gmsi.loads where load_id = 1 for update`.execute(trx);
+            other = runBackfill({
+              job: oneJob,
+              db,
+              sandbox,
+              clock,
+              leaseSeconds,
+              aroundPage: noted('other'),
+            });
+            await untilTakenOver(db);
+          });
+        }
+        return page;
+      },
+    });
+    await other;
+    expect(silent.outcome).toBe('done');
+    expect(reads.slice(0, 3)).toEqual(['silent', 'silent', 'other']);
+    expect(reads.slice(3)).not.toContain('silent');
+    expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
+    expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+  });
+});
+
+async function untilTakenOver(db: Warehouse): Promise<void> {
+  for (;;) {
+    const [window] = await windowsOf(db);
+    if (window!.load_id === 2) return;
+  }
+}

@@ -1,0 +1,191 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import type { Job } from '../../src/config/job.ts';
+import { type AlertsOptions, checkAlerts } from '../../src/observe/alerts.ts';
+import { standingsReader } from '../../src/observe/job-standing.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aLog } from '../support/a-log.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { aConfig, now } from './a-telemetry.ts';
+import { aWebhook, type Webhook } from './a-webhook.ts';
+
+const job = aJob({
+  ...{ countries: ['US'], start_date: '2026-09-01', end_date: '2026-09-30' },
+  service: { max_attempts: 1 },
+});
+
+/** Looks for what is to be told, as each worker does every minute. */
+async function check(
+  db: Warehouse,
+  webhook: Pick<Webhook, 'url'>,
+  { jobs = [job], ...changes }: Partial<AlertsOptions> & { jobs?: readonly Job[]; clock?: () => Date } = {},
+) {
+  const { log, lines } = aLog();
+  const { clock = () => now } = changes;
+  await checkAlerts(jobs, {
+    ...{ warehouse: db, webhook: webhook.url, log, signal: new AbortController().signal },
+    readStandings: standingsReader(db, { apiKey: aConfig.apiKey, clock }),
+    patience: { retries: 1, firstDelayMs: 1, timeoutMs: 5_000 },
+    ...changes,
+  });
+  return lines;
+}
+
+/** As time passes: another process may try to send what one could not. */
+async function twoMinutesLater(db: Warehouse) {
+  await sql`update gmsi.alerts set sending_since = sending_since - interval '2 minutes'`.execute(db);
+}
+
+describe('a webhook is told', () => {
+  it('once of windows that fail ten times, whoever looks and how often, and once when they no longer do', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    await using webhook = await aWebhook();
+    const { db } = warehouse;
+    await check(db, webhook);
+    expect(webhook.tries).toBe(0);
+
+    sandbox.script([
+      { kind: 'server-error', status: 503, times: 1_000, match: ({ path }) => path.includes('/gmsi/US') },
+    ]);
+    for (let tries = 0; tries < 10; tries++) {
+      await runBackfill({ job, db, sandbox });
+      await Promise.all([check(db, webhook), check(db, webhook), check(db, webhook)]);
+    }
+    expect(webhook.taken).toEqual([
+      {
+        text: expect.stringMatching(/^gmsi: 2 windows of job test failed: The service answered .* with 503/),
+        ...{ kind: 'failed windows', job: 'test', status: 'raised', at: expect.any(String) },
+        details: { windows: 2, reasons: [expect.objectContaining({ windows: 2 })] },
+      },
+    ]);
+
+    sandbox.script([]);
+    await runBackfill({ job, db, sandbox });
+    await Promise.all([check(db, webhook), check(db, webhook)]);
+    await check(db, webhook);
+    expect(webhook.taken.map(({ status }) => status)).toEqual(['raised', 'resolved']);
+  });
+
+  it('not that windows are well again while they are only being tried again', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    await using webhook = await aWebhook();
+    const { db } = warehouse;
+    const inUS = ({ path }: { path: string }) => path.includes('/gmsi/US');
+    sandbox.script([{ kind: 'server-error', times: 2, match: inUS }]);
+    await runBackfill({ job, db, sandbox });
+    await check(db, webhook);
+    await runBackfill({
+      ...{ job, db, sandbox },
+      aroundPage: async (ask) => {
+        await check(db, webhook);
+        return ask();
+      },
+    });
+    expect(webhook.taken.map(({ status }) => status)).toEqual(['raised']);
+  });
+
+  it('of a job that is late, and of a budget that will not last the month, once each', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock: () => now });
+    await using webhook = await aWebhook();
+    const { db } = warehouse;
+    const hourly = aJob({
+      ...{ start_date: '2026-11-01', end_date: 'today', schedule: { sync: '15 * * * *' } },
+      ...{ budget: { requests_per_month: 500 }, alerts: { max_lag: 'P5D' } },
+    });
+    await runBackfill({ job: hourly, db, sandbox });
+    const days = (many: number) => () => new Date(now.getTime() + many * 24 * 3600 * 1000);
+    await check(db, webhook, { jobs: [hourly] });
+    expect(webhook.taken.map(({ kind }) => kind)).toEqual(['budget']);
+    for (const many of [1, 1.4, 1.6, 2, 3]) await check(db, webhook, { jobs: [hourly], clock: days(many) });
+    // Of another month nothing is used, and 36 hours of it are left, for 288 requests.
+    await check(db, webhook, { jobs: [hourly], clock: () => new Date('2026-12-30T12:00:00Z') });
+    expect(webhook.taken.map(({ kind, status }) => `${kind} ${status}`)).toEqual([
+      ...['budget raised', 'late raised', 'budget resolved'],
+    ]);
+  });
+
+  it('later, where it does not answer; the loading goes on', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    await using webhook = await aWebhook();
+    const { db } = warehouse;
+    sandbox.script([{ kind: 'server-error', times: 1_000, match: ({ path }) => path.includes('/gmsi/US') }]);
+    await runBackfill({ job, db, sandbox });
+    webhook.answer = 503;
+    const lines = await check(db, webhook);
+    expect(webhook.tries).toBe(2);
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level: 40, kind: 'failed windows', why: 'it answered 503' }),
+    );
+    webhook.answer = 200;
+    await check(db, webhook);
+    expect(webhook.taken).toEqual([]);
+    await twoMinutesLater(db);
+    await check(db, webhook);
+    expect(webhook.taken).toHaveLength(1);
+  });
+
+  it.each([
+    [302, 1],
+    [404, 1],
+    [429, 2],
+  ])('again only where that may help: %i is tried %i times', async (status, tries) => {
+    await using warehouse = await aWarehouse();
+    await using webhook = await aWebhook();
+    webhook.answer = status;
+    const late = aJob({ end_date: 'today', alerts: { max_lag: 'P5D' } });
+    await check(warehouse.db, webhook, { jobs: [late] });
+    expect(webhook.tries).toBe(tries);
+  });
+
+  it('never where an alert was over before it could be sent', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null });
+    await using webhook = await aWebhook();
+    const { db } = warehouse;
+    sandbox.script([{ kind: 'server-error', times: 2, match: ({ path }) => path.includes('/gmsi/US') }]);
+    await runBackfill({ job, db, sandbox });
+    webhook.answer = 503;
+    await check(db, webhook);
+    await runBackfill({ job, db, sandbox });
+    webhook.answer = 200;
+    await twoMinutesLater(db);
+    await check(db, webhook);
+    expect(webhook.taken).toEqual([]);
+  });
+
+  it('at the address that its job names, before the one of the environment', async () => {
+    await using warehouse = await aWarehouse();
+    await using own = await aWebhook();
+    await using usual = await aWebhook();
+    const alerts = { max_lag: 'P5D', webhook_url: own.url.reveal() };
+    await check(warehouse.db, usual, { jobs: [aJob({ end_date: 'today', alerts })] });
+    expect([own.taken.length, usual.taken.length]).toEqual([1, 0]);
+  });
+});
+
+it('the address of a webhook is neither logged nor stored, and an unreachable one is told without it', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  const webhook = await aWebhook();
+  await webhook[Symbol.asyncDispose]();
+  const late = aJob({ end_date: 'today', alerts: { max_lag: 'P5D' } });
+  const lines = await check(db, webhook, { jobs: [late] });
+  expect(lines).toContainEqual(expect.objectContaining({ why: 'no answer: ECONNREFUSED' }));
+  const { rows } = await sql`select * from gmsi.alerts`.execute(db);
+  expect(rows).toHaveLength(1);
+  expect(JSON.stringify([lines, rows])).not.toContain('t0ken');
+});
+
+it('nothing is looked for where nobody would be told', async () => {
+  await using warehouse = await aWarehouse();
+  const late = aJob({ end_date: 'today', alerts: { max_lag: 'P5D' } });
+  await check(warehouse.db, { url: undefined as never }, { jobs: [late] });
+  const { rows } = await sql`select from gmsi.alerts`.execute(warehouse.db);
+  expect(rows).toEqual([]);
+});

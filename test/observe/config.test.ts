@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/config/environment.ts';
+
+const nowhere = '/nonexistent';
+const endpoint = 'http://localhost:4318';
+
+describe('the environment', () => {
+  it('says where metrics are served and alerts are posted', () => {
+    const env = {
+      ...{ GMSI_METRICS_HOST: '0.0.0.0', GMSI_METRICS_PORT: '0' },
+      GMSI_ALERT_WEBHOOK_URL: 'https://hooks.test/T0/t0ken',
+    };
+    const config = readConfig(env, nowhere);
+    expect(config.metrics).toEqual({ host: '0.0.0.0', port: 0 });
+    expect(config.alertWebhook!.reveal()).toBe('https://hooks.test/T0/t0ken');
+    expect(JSON.stringify(config)).not.toContain('t0ken');
+  });
+
+  it('leaves metrics to this machine and the usual port, and nobody to be told', () => {
+    expect(readConfig({}, nowhere)).toMatchObject({
+      ...{ metrics: { host: '127.0.0.1', port: undefined }, alertWebhook: undefined, tracing: false },
+    });
+  });
+
+  it.each([
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, true],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint }, true],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_SDK_DISABLED: 'true' }, false],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: '' }, false],
+  ])('says whether traces are sent: %j', (env, isOn) => {
+    expect(readConfig(env, nowhere).tracing).toBe(isOn);
+  });
+
+  it('is refused where the address of a webhook is none, without showing it', () => {
+    const read = () => readConfig({ GMSI_ALERT_WEBHOOK_URL: 'hooks.test/T0/t0ken' }, nowhere);
+    expect(read).toThrow('GMSI_ALERT_WEBHOOK_URL is not an address.');
+  });
+
+  it.each(['http', '65536', '-1', '1.5'])('is refused where the port of the metrics is %s', (port) => {
+    expect(() => readConfig({ GMSI_METRICS_PORT: port }, nowhere)).toThrow('GMSI_METRICS_PORT');
+  });
+});

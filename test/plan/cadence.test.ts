@@ -1,0 +1,177 @@
+import fc from 'fast-check';
+import { Temporal } from 'temporal-polyfill';
+import { describe, expect, it } from 'vitest';
+import {
+  nextPollDue,
+  type PollHistory,
+  pollFrom,
+  pollInterval,
+  recheckDays,
+} from '../../src/plan/cadence.ts';
+
+const hourMs = 3600 * 1000;
+const dayMs = 24 * hourMs;
+const begin = Date.UTC(2026, 0, 1);
+const day = (offset: number) => Temporal.PlainDate.from('2026-01-01').add({ days: offset });
+
+/** Polls at `polledAt` hours after the begin, silent for so many of them. */
+const aHistory = (polledAt: number, silence: number, quietPolls: number): PollHistory => ({
+  polledAt: new Date(begin + polledAt * hourMs),
+  newsAt: new Date(begin + (polledAt - silence) * hourMs),
+  quietPolls,
+});
+
+const histories = fc
+  .tuple(fc.nat(10_000), fc.nat(10_000), fc.nat(200))
+  .map(([polledAt, silence, quietPolls]) => aHistory(polledAt, silence, quietPolls));
+const someDays = fc.integer({ min: 1, max: 60 });
+
+describe('the interval between polls', () => {
+  it('is never longer than the bound, nor than a quarter of the silence', () => {
+    fc.assert(
+      fc.property(histories, someDays, (history, longestDays) => {
+        const interval = pollInterval(history, longestDays);
+        expect(interval).toBeGreaterThanOrEqual(0);
+        expect(interval).toBeLessThanOrEqual(longestDays * dayMs);
+        expect(interval * 4).toBeLessThanOrEqual(history.polledAt.getTime() - history.newsAt.getTime());
+      }),
+    );
+  });
+
+  it('is nought after news, however long the silence before', () => {
+    fc.assert(
+      fc.property(histories, someDays, (history, longestDays) => {
+        expect(pollInterval({ ...history, newsAt: history.polledAt, quietPolls: 0 }, longestDays)).toBe(0);
+      }),
+    );
+  });
+
+  it('never shrinks while a series stays quiet', () => {
+    fc.assert(
+      fc.property(histories, fc.nat(500), someDays, (history, hours, longestDays) => {
+        const later = {
+          ...history,
+          polledAt: new Date(history.polledAt.getTime() + hours * hourMs),
+          quietPolls: history.quietPolls + 1,
+        };
+        expect(pollInterval(later, longestDays)).toBeGreaterThanOrEqual(pollInterval(history, longestDays));
+      }),
+    );
+  });
+
+  it.each([
+    [2, 100 * 24, 0],
+    [3, 12, 3],
+    [3, 4 * 24, 24],
+    [50, 100 * 24, 7 * 24],
+  ])('after %i quiet polls and %i hours of silence is %i hours', (quietPolls, silence, hours) => {
+    expect(pollInterval(aHistory(5000, silence, quietPolls), 7)).toBe(hours * hourMs);
+  });
+});
+
+describe('the next poll', () => {
+  it('is due on the day on which the first uncovered day gets as old as it may, at the latest', () => {
+    fc.assert(
+      fc.property(
+        histories,
+        fc.nat(400),
+        someDays,
+        someDays,
+        (history, offset, longestDays, maxUncoveredDays) => {
+          const due = nextPollDue(history, day(offset), { longestDays, maxUncoveredDays });
+          expect(due.getTime()).toBeLessThanOrEqual(begin + (offset + maxUncoveredDays) * dayMs);
+          expect(due.getTime()).toBeLessThanOrEqual(history.polledAt.getTime() + longestDays * dayMs);
+        },
+      ),
+    );
+  });
+
+  it('comes before any day is older than it may get, if a sync comes by each day', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          lookback: fc.nat(10),
+          slack: fc.integer({ min: 1, max: 20 }),
+          longestDays: someDays,
+          recheck: fc.integer({ min: 1, max: 10 }),
+          news: fc.array(fc.nat(90), { maxLength: 5 }),
+        }),
+        ({ lookback, slack, longestDays, recheck, news }) => {
+          const bounds = { longestDays, maxUncoveredDays: lookback + slack };
+          let firstUncovered = 0;
+          let history = aHistory(lookback * 24, 0, 0);
+          for (let today = lookback; today < 100; today++) {
+            const now = begin + today * dayMs;
+            if (nextPollDue(history, day(firstUncovered), bounds).getTime() <= now) {
+              const from = pollFrom(
+                {
+                  today: day(today),
+                  firstUncovered: day(firstUncovered),
+                  unsettledFrom: day(today - lookback),
+                  polledOn: Temporal.PlainDate.from(history.polledAt.toISOString().slice(0, 10)),
+                  recheckDays: Math.min(recheck, lookback),
+                },
+                bounds,
+              );
+              // What a drain to today covers, without a hole before it.
+              if (from.equals(day(firstUncovered)))
+                firstUncovered = Math.max(firstUncovered, today - lookback);
+              else expect(Temporal.PlainDate.compare(from, day(today - lookback))).toBeGreaterThanOrEqual(0);
+              const isNews = news.includes(today);
+              history = {
+                polledAt: new Date(now),
+                newsAt: isNews ? new Date(now) : history.newsAt,
+                quietPolls: isNews ? 0 : history.quietPolls + 1,
+              };
+            }
+            expect(today - firstUncovered).toBeLessThanOrEqual(bounds.maxUncoveredDays);
+          }
+        },
+      ),
+    );
+  });
+});
+
+describe('where a poll begins', () => {
+  const bounds = { longestDays: 7, maxUncoveredDays: 14 };
+  const days = {
+    today: day(100),
+    firstUncovered: day(88),
+    unsettledFrom: day(90),
+    polledOn: day(100),
+    recheckDays: 2,
+  };
+
+  it('is where nearly all changes happen', () => {
+    expect(pollFrom(days, bounds)).toEqual(day(98));
+  });
+
+  it('is the day of the poll before, where that is longer ago', () => {
+    expect(pollFrom({ ...days, polledOn: day(94) }, bounds)).toEqual(day(94));
+  });
+
+  it('is the first uncovered day, where the poll would otherwise cover days behind a gap', () => {
+    expect(pollFrom({ ...days, polledOn: day(89) }, bounds)).toEqual(day(88));
+  });
+
+  it('is the first uncovered day, once that is as old as it may get', () => {
+    expect(pollFrom({ ...days, firstUncovered: day(86) }, bounds)).toEqual(day(86));
+  });
+});
+
+describe('the days that every poll drains again', () => {
+  it.each([
+    ['the whole lookback without a measurement', undefined, 10],
+    ['the whole lookback after few changes', { changes: 99, days: 1 }, 10],
+    ['the whole lookback where nothing ever changed', { changes: 0, days: null }, 10],
+    ['as many as nearly all changes take', { changes: 100, days: 4 }, 4],
+    ['one at the least', { changes: 1000, days: 0 }, 1],
+    ['the lookback at the most', { changes: 1000, days: 40 }, 10],
+  ])('are %s', (_, seen, expected) => {
+    expect(recheckDays(seen, 10)).toBe(expected);
+  });
+
+  it('are none for a job without a lookback', () => {
+    expect(recheckDays({ changes: 1000, days: 4 }, 0)).toBe(0);
+  });
+});

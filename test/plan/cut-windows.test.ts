@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import { Temporal } from 'temporal-polyfill';
+import { describe, expect, test } from 'vitest';
+import type { EndDateReading } from '../../src/config/job.ts';
+import { cutWindows, requestRange, type WindowShape } from '../../src/plan/cut-windows.ts';
+import { daysIn } from '../../src/plan/days.ts';
+import { anyMissing, daysOf, range, written } from './days.ts';
+
+const inclusive: WindowShape = { stepDays: 90, endDate: 'inclusive', order: 'oldest-first' };
+const anyReading = fc.constantFrom<EndDateReading>('unknown', 'inclusive', 'exclusive');
+const anyShape: fc.Arbitrary<WindowShape> = fc.record({
+  stepDays: fc.integer({ min: 1, max: 90 }),
+  endDate: anyReading,
+  order: fc.constantFrom('newest-first', 'oldest-first'),
+});
+
+describe('whatever is missing, in either order and under every reading of end_date', () => {
+  test('the windows cover each missing day once, and no other day', () => {
+    fc.assert(
+      fc.property(anyMissing, anyShape, (missing, shape) => {
+        expect(daysOf(cutWindows(missing, shape)).sort()).toEqual(daysOf(missing).sort());
+      }),
+    );
+  });
+
+  test('a window is never longer than the step', () => {
+    fc.assert(
+      fc.property(anyMissing, anyShape, (missing, shape) => {
+        for (const window of cutWindows(missing, shape))
+          expect(daysIn(window)).toBeLessThanOrEqual(shape.stepDays);
+      }),
+    );
+  });
+
+  test('the windows come in the order that the job asks for', () => {
+    fc.assert(
+      fc.property(anyMissing, anyShape, (missing, shape) => {
+        const windows = cutWindows(missing, shape);
+        const oldestFirst = windows.toSorted((a, b) => Temporal.PlainDate.compare(a.from, b.from));
+        const expected = shape.order === 'oldest-first' ? oldestFirst : oldestFirst.toReversed();
+        // As text: to `toEqual`, any two Temporal dates are the same.
+        expect(windows.map(written)).toEqual(expected.map(written));
+      }),
+    );
+  });
+
+  test('there are no more windows than there have to be', () => {
+    fc.assert(
+      fc.property(anyMissing, anyShape, (missing, shape) => {
+        const longest = shape.endDate === 'unknown' ? Math.min(shape.stepDays, 89) : shape.stepDays;
+        const least = missing.map((piece) => Math.ceil(daysIn(piece) / longest)).reduce((a, b) => a + b, 0);
+        expect(cutWindows(missing, shape)).toHaveLength(least);
+      }),
+    );
+  });
+});
+
+/** The days that a service returns for a request, if it reads `end_date` so. */
+const served = (
+  window: Parameters<typeof requestRange>[0],
+  asked: EndDateReading,
+  reads: 'inclusive' | 'exclusive',
+) => {
+  const { startDate, endDate } = requestRange(window, asked);
+  return { from: startDate, to: reads === 'inclusive' ? endDate : endDate.subtract({ days: 1 }) };
+};
+
+describe('what is asked of the service', () => {
+  const readings = [
+    ['unknown', 'inclusive'],
+    ['unknown', 'exclusive'],
+    ['inclusive', 'inclusive'],
+    ['exclusive', 'exclusive'],
+  ] as const;
+
+  test.each(readings)('%s loses no day and spans at most 90, where the service is %s', (endDate, reads) => {
+    fc.assert(
+      fc.property(anyMissing, anyShape, (missing, shape) => {
+        for (const window of cutWindows(missing, { ...shape, endDate })) {
+          const returned = served(window, endDate, reads);
+          expect(daysOf([returned])).toEqual(expect.arrayContaining(daysOf([window])));
+          expect(daysIn(returned)).toBeLessThanOrEqual(90);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test.each(['inclusive', 'exclusive'] as const)('%s, set rightly, asks for no day twice', (endDate) => {
+    fc.assert(
+      fc.property(anyMissing, anyShape, (missing, shape) => {
+        const windows = cutWindows(missing, { ...shape, endDate });
+        const returned = windows.map((window) => served(window, endDate, endDate));
+        expect(daysOf(returned).sort()).toEqual(daysOf(missing).sort());
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test.each([
+    ['inclusive', '2024-02-28..2024-02-28'],
+    ['exclusive', '2024-02-28..2024-02-29'],
+    ['unknown', '2024-02-28..2024-02-29'],
+  ] as const)('one day, %s, is %s', (reading, dates) => {
+    const { startDate, endDate } = requestRange(range('2024-02-28'), reading);
+    expect(`${startDate}..${endDate}`).toBe(dates);
+  });
+});
+
+describe('by example', () => {
+  test('a window ends on the leap day, and the next begins after it', () => {
+    expect(
+      cutWindows([range('2024-01-01', '2024-03-31')], { ...inclusive, stepDays: 60 }).map(written),
+    ).toEqual(['2024-01-01..2024-02-29', '2024-03-01..2024-03-31']);
+  });
+
+  test('newest first, the short window is the oldest, across the turn of the year', () => {
+    const shape: WindowShape = { ...inclusive, stepDays: 30, order: 'newest-first' };
+    expect(cutWindows([range('2025-11-30', '2026-01-31')], shape).map(written)).toEqual([
+      '2026-01-02..2026-01-31',
+      '2025-12-03..2026-01-01',
+      '2025-11-30..2025-12-02',
+    ]);
+  });
+
+  test('90 days are one window, but two where the reading of end_date is not known', () => {
+    const missing = [range('2025-01-01', '2025-03-31')];
+    expect(cutWindows(missing, inclusive).map(written)).toEqual(['2025-01-01..2025-03-31']);
+    expect(cutWindows(missing, { ...inclusive, endDate: 'unknown' }).map(written)).toEqual([
+      '2025-01-01..2025-03-30',
+      '2025-03-31..2025-03-31',
+    ]);
+  });
+
+  test('a covered day between two missing ones is not asked for', () => {
+    expect(cutWindows([range('2025-01-03'), range('2025-01-01')], inclusive).map(written)).toEqual([
+      '2025-01-01..2025-01-01',
+      '2025-01-03..2025-01-03',
+    ]);
+  });
+
+  test('where nothing is missing, there is no window', () => {
+    expect(cutWindows([], inclusive)).toEqual([]);
+  });
+});

@@ -1,0 +1,196 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createPace, type Pace, type PaceOptions } from '../../src/rate/pace.ts';
+import { type RateLimiter, unlimited } from '../../src/rate/shared-rate.ts';
+import { RateLimited, ServiceUnavailable } from '../../src/service/errors.ts';
+import { defaultPatience } from '../../src/service/retry.ts';
+import { jumpingClock, standingClock } from '../service/clocks.ts';
+
+const never = new AbortController().signal;
+
+function pace(changes: Partial<PaceOptions> = {}): Pace {
+  const created = createPace({
+    limiter: unlimited,
+    concurrency: 8,
+    patience: { ...defaultPatience, raiseAfter: 3 },
+    clock: jumpingClock(),
+    random: () => 0.5,
+    onSlowed: () => {},
+    ...changes,
+  });
+  onTestFinished(() => created.close());
+  return created;
+}
+
+const limited = (retryAfterMs?: number) => async () => {
+  throw new RateLimited('slow down', { retryAfterMs });
+};
+
+/** Requests that stay under way until each is let go. */
+function held() {
+  const under: (() => void)[] = [];
+  const send = () => new Promise<void>((resolve) => under.push(resolve));
+  return { under, send };
+}
+
+describe('createPace', () => {
+  test('lets no more requests be under way than the concurrency', async () => {
+    const { under, send } = held();
+    const { run } = pace({ concurrency: 3 });
+    const all = Array.from({ length: 7 }, () => run(send, never));
+    await vi.waitFor(() => expect(under).toHaveLength(3));
+    for (let sent = 3; sent < 7; sent += 1) {
+      under[sent - 3]!();
+      await vi.waitFor(() => expect(under).toHaveLength(sent + 1));
+    }
+    for (const answer of under) answer();
+    await Promise.all(all);
+  });
+
+  test('one 429 pauses every request until the service wants them again', async () => {
+    const clock = standingClock();
+    const { run } = pace({ clock });
+    await expect(run(limited(5000), never)).rejects.toThrow(RateLimited);
+    const send = vi.fn(async () => 'page');
+    const others = [run(send, never), run(send, never), run(send, never)];
+
+    expect(clock.sleeping).toBe(3);
+    clock.advance(4999);
+    expect(clock.sleeping).toBe(3);
+    expect(send).not.toHaveBeenCalled();
+
+    clock.advance(1);
+    await expect(Promise.all(others)).resolves.toEqual(['page', 'page', 'page']);
+  });
+
+  test('a request that waits for its slot when the pause begins does not slip through', async () => {
+    const clock = standingClock();
+    const { run } = pace({ clock, concurrency: 1 });
+    const send = vi.fn(async () => 'page');
+    const first = run(limited(5000), never);
+    const second = run(send, never);
+    await expect(first).rejects.toThrow(RateLimited);
+    await vi.waitFor(() => expect(clock.sleeping).toBe(1));
+    expect(send).not.toHaveBeenCalled();
+    clock.advance(5000);
+    await expect(second).resolves.toBe('page');
+  });
+
+  test('pauses 1 to 2 seconds after a 429 that names no time', async () => {
+    const onSlowed = vi.fn();
+    const { run } = pace({ onSlowed, random: () => 0.25 });
+    await expect(run(limited(), never)).rejects.toThrow(RateLimited);
+    expect(onSlowed.mock.calls).toEqual([[1250, 4]]);
+  });
+
+  test('refuses at once, without sending, during a pause longer than it would wait', async () => {
+    const { run } = pace({ clock: standingClock() });
+    await expect(run(limited(86_400_000), never)).rejects.toThrow(RateLimited);
+    const send = vi.fn();
+    await expect(run(send, never)).rejects.toThrow(
+      'The service wants no request before 2026-01-02T00:00:00.000Z.',
+    );
+    expect(send).not.toHaveBeenCalled();
+  });
+
+  test('halves the concurrency at each 429, down to one', async () => {
+    const onSlowed = vi.fn();
+    const created = pace({ onSlowed });
+    for (const lowered of [4, 2, 1, 1]) {
+      await expect(created.run(limited(10), never)).rejects.toThrow(RateLimited);
+      expect(created.concurrency).toBe(lowered);
+    }
+    const { under, send } = held();
+    const both = [created.run(send, never), created.run(send, never)];
+    await vi.waitFor(() => expect(under).toHaveLength(1));
+    under[0]!();
+    await vi.waitFor(() => expect(under).toHaveLength(2));
+    under[1]!();
+    await Promise.all(both);
+  });
+
+  test('429s of requests that were under way together lower the concurrency once', async () => {
+    const created = pace();
+    const { under, send } = held();
+    const all = Array.from({ length: 8 }, () => created.run(() => send().then(limited(10)), never));
+    await vi.waitFor(() => expect(under).toHaveLength(8));
+    for (const answer of under) answer();
+    await Promise.allSettled(all);
+    expect(created.concurrency).toBe(4);
+  });
+
+  test('raises the concurrency by one after enough good answers, up to what was set', async () => {
+    const created = pace({ concurrency: 4 });
+    const seen: number[] = [];
+    await expect(created.run(limited(10), never)).rejects.toThrow(RateLimited);
+    for (let answers = 0; answers < 9; answers += 1) {
+      await created.run(async () => {}, never);
+      seen.push(created.concurrency);
+    }
+    expect(seen).toEqual([2, 2, 3, 3, 3, 4, 4, 4, 4]);
+  });
+
+  test('other failures neither pause nor lower', async () => {
+    const created = pace();
+    const down = async () => {
+      throw new ServiceUnavailable('down');
+    };
+    await expect(created.run(down, never)).rejects.toThrow('down');
+    expect(created.concurrency).toBe(8);
+  });
+
+  test('a request that is aborted while it waits is never sent', async () => {
+    const stop = new AbortController();
+    const { under, send } = held();
+    const { run } = pace({ concurrency: 1 });
+    const first = run(send, never);
+    await vi.waitFor(() => expect(under).toHaveLength(1));
+    const late = vi.fn();
+    const waiting = run(late, stop.signal);
+    stop.abort(new Error('interrupted'));
+    await expect(waiting).rejects.toThrow('interrupted');
+    under[0]!();
+    await first;
+    await run(async () => {}, never); // was queued behind it
+    expect(late).not.toHaveBeenCalled();
+  });
+
+  test('nothing stands between the leave of the limiter and the sending, and nothing is prepared twice', async () => {
+    const clock = standingClock();
+    const steps: string[] = [];
+    const leave = held();
+    const limiter: RateLimiter = {
+      pass: async () => {
+        steps.push('asked');
+        await leave.send();
+      },
+      close: async () => {},
+    };
+    const { run } = pace({ clock, limiter });
+    const prepare = async () => void steps.push('prepared');
+    const sent = run(async () => void steps.push('sent'), never, prepare);
+    const other = run(limited(5000), never);
+    await vi.waitFor(() => expect(leave.under).toHaveLength(2));
+    leave.under[1]!();
+    await expect(other).rejects.toThrow(RateLimited);
+    leave.under[0]!(); // in the pause that began meanwhile, and so not used
+    await vi.waitFor(() => expect(clock.sleeping).toBe(1));
+    clock.advance(5000);
+    await vi.waitFor(() => expect(leave.under).toHaveLength(3));
+    leave.under[2]!();
+    await sent;
+    expect(steps).toEqual(['prepared', 'asked', 'asked', 'asked', 'sent']);
+  });
+
+  test('requests that still wait at its closing fail', async () => {
+    const { under, send } = held();
+    const created = pace({ concurrency: 1 });
+    const first = created.run(send, never);
+    await vi.waitFor(() => expect(under).toHaveLength(1));
+    const waiting = created.run(send, never);
+    const closing = created.close();
+    await expect(waiting).rejects.toThrow('stopped');
+    under[0]!();
+    await first;
+    await closing;
+  });
+});

@@ -1,0 +1,333 @@
+import { inspect } from 'node:util';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { ServiceSettings } from '../../src/config/job.ts';
+import { unlimited } from '../../src/rate/shared-rate.ts';
+import { Secret } from '../../src/secret.ts';
+import { type ClientEvent, type ClientOptions, createClient } from '../../src/service/client.ts';
+import { BudgetSpent, KeyRefused, RedirectRefused, RequestRefused } from '../../src/service/errors.ts';
+import { jumpingClock } from './clocks.ts';
+import { cutShort, emptyPage, inTurn, json, rawServer, reset, text } from './raw-server.ts';
+
+const never = new AbortController().signal;
+const key = 'key-that-nobody-may-see';
+const request = { path: '/headlines/feed/historical/gmsi/US', query: { topic: 'Elections' } };
+
+const settings: ServiceSettings = {
+  rate: Number.POSITIVE_INFINITY,
+  burst: 50,
+  concurrency: 4,
+  pageSize: 1000,
+  endDate: 'unknown',
+  parameters: {},
+  connectTimeout: 1000,
+  headersTimeout: 1000,
+  bodyTimeout: 1000,
+  maxBodyBytes: 100_000,
+  maxRecordBytes: 50_000,
+  maxAttempts: 4,
+  maxPagesWithoutNews: 10,
+};
+
+function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
+  const clock = jumpingClock();
+  const budget = { book: vi.fn(async () => {}) };
+  const events: ClientEvent[] = [];
+  const client = createClient({
+    baseUrl,
+    apiKey: new Secret(key),
+    settings,
+    budget,
+    limiter: unlimited,
+    userAgent: 'gmsi-etl/0.0.0',
+    onEvent: (event) => events.push(event),
+    clock,
+    random: () => 0.5,
+    ...changes,
+  });
+  onTestFinished(() => client.close());
+  return { client, clock, budget, events };
+}
+
+test('a page over the cap is not asked for again, since it would be as large', async () => {
+  const server = await rawServer(text('x'.repeat(100_001), 200));
+  const { client, events } = aClient(server.url);
+  await expect(client.getPage(request, never)).rejects.toMatchObject({
+    ...{ name: 'PageTooLarge', message: 'The body is larger than 100000 bytes.' },
+    hint: expect.stringMatching(/service\.page_size.*service\.max_body_bytes/),
+  });
+  expect(server.targets).toHaveLength(1);
+  expect(events).toMatchObject([{ type: 'request', outcome: 'malformed' }]);
+});
+
+describe('a good answer', () => {
+  test('becomes a page', async () => {
+    const page = { data: [{ a: 1 }], limit: 1000, has_more: true, next_token: 'A' };
+    const server = await rawServer(json(page));
+    await expect(aClient(server.url).client.getPage(request, never)).resolves.toEqual({
+      records: [{ a: 1 }],
+      nextToken: 'A',
+      isCutOff: false,
+      bytes: JSON.stringify(page).length,
+    });
+  });
+
+  test('was asked for with the key, the user agent and everything encoded', async () => {
+    const server = await rawServer(json(emptyPage));
+    const query = { topic: 'Governance/Corruption', next_token: 'a+b/c==' };
+    await aClient(`${server.url}/v1/`).client.getPage({ path: '/x/US', query }, never);
+    expect(server.targets).toEqual(['/v1/x/US?topic=Governance%2FCorruption&next_token=a%2Bb%2Fc%3D%3D']);
+    expect(server.headers[0]).toMatchObject({ 'x-api-key': key, 'user-agent': 'gmsi-etl/0.0.0' });
+  });
+
+  test('may be a bare array, and anything for getJson', async () => {
+    const server = await rawServer(json(['US']));
+    const { client } = aClient(server.url);
+    await expect(client.getPage(request, never, { bareArray: true })).resolves.toMatchObject({
+      records: ['US'],
+    });
+    await expect(client.getJson(request, never)).resolves.toEqual(['US']);
+  });
+
+  test.each([
+    ['gmsi-sandbox', 'sandbox'],
+    ['nginx', 'service'],
+  ])('tells by the server header %s that the %s answers', async (header, servedBy) => {
+    const server = await rawServer(
+      inTurn(json({}, 500, { server: 'proxy' }), json(emptyPage, 200, { server: header })),
+    );
+    const { client } = aClient(server.url);
+    expect(client.servedBy).toBeUndefined();
+    await client.getPage(request, never);
+    expect(client.servedBy).toBe(servedBy);
+  });
+});
+
+describe('what can be retried', () => {
+  test.each([
+    ['a reset connection', reset],
+    ['a body cut short', cutShort],
+    ['a 200 that is HTML', text('<html><title>Maintenance</title></html>', 200)],
+    ['a 200 that is not the envelope', json({ detail: 'busy' })],
+    ['a 200 that is packed in an unknown way', text('x', 200, { 'content-encoding': 'zip' })],
+    ['a 204', text('', 204)],
+    ['a 408', json({}, 408)],
+    ['a 425', json({}, 425)],
+    ['a 429', json({}, 429)],
+    ['a 500', json({}, 500)],
+    ['a 502 that is HTML', text('<html><title>502 Bad Gateway</title></html>', 502)],
+    ['a 503 with a time to wait', json({}, 503, { 'retry-after': '3' })],
+  ])('is retried, and booked once for each attempt: %s', async (_name, fault) => {
+    const server = await rawServer(inTurn(fault, fault, json(emptyPage)));
+    const { client, budget } = aClient(server.url);
+    await expect(client.getPage(request, never)).resolves.toMatchObject({ records: [], nextToken: null });
+    expect(server.targets).toHaveLength(3);
+    expect(budget.book).toHaveBeenCalledTimes(3);
+    expect(client.stats()).toMatchObject({ requests: 3, retries: 2 });
+  });
+
+  test('fails after the last attempt with what the service said and the number of tries', async () => {
+    const server = await rawServer(text('<html><title>502 Bad Gateway</title></html>', 502));
+    const { client } = aClient(server.url);
+    await expect(client.getPage(request, never)).rejects.toMatchObject({
+      name: 'ServiceUnavailable',
+      kind: 'retryable',
+      message:
+        'The service answered /v1/headlines/feed/historical/gmsi/US with 502: 502 Bad Gateway (given up after 4 tries)',
+    });
+    expect(server.targets).toHaveLength(4);
+  });
+
+  test.each([
+    ['seconds', '3', 3000],
+    ['a date', 'Thu, 01 Jan 2026 00:00:03 GMT', 3000],
+    ['a date in the past', 'Wed, 31 Dec 2025 00:00:00 GMT', 1500],
+    ['nothing', undefined, 1500],
+  ])('waits before the retry of a 429 as Retry-After says: %s', async (_name, retryAfter, expected) => {
+    const headers: Record<string, string> = { date: 'Thu, 01 Jan 2026 00:00:00 GMT' };
+    if (retryAfter !== undefined) headers['retry-after'] = retryAfter;
+    const server = await rawServer(inTurn(json({}, 429, headers), json(emptyPage)));
+    const { client, clock, events } = aClient(server.url);
+    await client.getPage(request, never);
+    expect(clock.slept.reduce((sum, ms) => sum + ms)).toBe(expected);
+    expect(events).toContainEqual({ type: 'slowed', pauseMs: expected, concurrency: 2 });
+    expect(client.stats()).toMatchObject({ rateLimited: 1, concurrency: 2 });
+  });
+});
+
+describe('what cannot be retried', () => {
+  test.each([401, 403])('a %i ends the run, with a hint about the key', async (status) => {
+    const server = await rawServer(json({ detail: 'Invalid API key' }, status));
+    const { client } = aClient(server.url);
+    const refused = client.getPage(request, never);
+    await expect(refused).rejects.toThrow(KeyRefused);
+    await expect(refused).rejects.toMatchObject({
+      kind: 'fatal',
+      hint: expect.stringContaining('GMSI_API_KEY'),
+    });
+    expect(server.targets).toHaveLength(1);
+  });
+
+  test.each([400, 404, 410, 422, 451])(
+    'a %i fails the window with the words of the service',
+    async (status) => {
+      const detail = [{ loc: ['query', 'start_date'], msg: 'too old', type: 'value_error' }];
+      const server = await rawServer(json({ detail }, status));
+      const refused = aClient(server.url).client.getPage(request, never);
+      await expect(refused).rejects.toThrow(RequestRefused);
+      await expect(refused).rejects.toMatchObject({
+        kind: 'skippable',
+        status,
+        words: 'query.start_date: too old',
+      });
+      expect(server.targets).toHaveLength(1);
+    },
+  );
+
+  test('a redirect is not followed, because the key would travel with it', async () => {
+    const elsewhere = await rawServer(json(emptyPage));
+    const server = await rawServer(text('', 302, { location: `${elsewhere.url}/v1/x?secret=1` }));
+    const refused = aClient(server.url).client.getPage(request, never);
+    await expect(refused).rejects.toThrow(RedirectRefused);
+    await expect(refused).rejects.toMatchObject({
+      kind: 'fatal',
+      message: expect.stringContaining(`(302) to ${elsewhere.url}/v1/x, and`),
+      hint: expect.stringContaining('GMSI_BASE_URL'),
+    });
+    expect(elsewhere.targets).toEqual([]);
+  });
+
+  test('a cursor that leads nowhere is not asked for again', async () => {
+    const server = await rawServer(json({ data: [], has_more: true, next_token: null }));
+    await expect(aClient(server.url).client.getPage(request, never)).rejects.toMatchObject({
+      name: 'CursorBroken',
+    });
+    expect(server.targets).toHaveLength(1);
+  });
+});
+
+describe('the request budget', () => {
+  test('sends nothing that it has not booked', async () => {
+    const server = await rawServer(json(emptyPage));
+    const spent = new BudgetSpent({ used: 200, limit: 200, resumesAt: new Date('2026-02-01T00:00:00Z') });
+    const { client } = aClient(server.url, {
+      budget: {
+        book: async () => {
+          throw spent;
+        },
+      },
+    });
+    await expect(client.getPage(request, never)).rejects.toBe(spent);
+    expect(server.targets).toEqual([]);
+    expect(client.stats().requests).toBe(0);
+  });
+
+  test('is not booked for requests that still wait for their slot', async () => {
+    const answers: (() => void)[] = [];
+    const server = await rawServer((incoming, response) => {
+      answers.push(() => json(emptyPage)(incoming, response));
+    });
+    const { client, budget } = aClient(server.url, { settings: { ...settings, concurrency: 1 } });
+    const both = [client.getPage(request, never), client.getPage(request, never)];
+    await vi.waitFor(() => expect(answers).toHaveLength(1));
+    expect(budget.book).toHaveBeenCalledTimes(1);
+    answers[0]!();
+    await vi.waitFor(() => expect(answers).toHaveLength(2));
+    answers[1]!();
+    await Promise.all(both);
+    expect(budget.book).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe('an abort', () => {
+  test('in the middle of a body ends the request with its reason and without a retry', async () => {
+    const stop = new AbortController();
+    const server = await rawServer((_request, response) => {
+      response.writeHead(200);
+      response.write('{', () => stop.abort(new Error('interrupted')));
+    });
+    const { client } = aClient(server.url);
+    await expect(client.getPage(request, stop.signal)).rejects.toThrow('interrupted');
+    expect(client.stats()).toMatchObject({ requests: 1, retries: 0 });
+  });
+});
+
+describe('the key', () => {
+  const echo = `not your key: ${key}`;
+
+  test.each([
+    ['a 401 that echoes it', text(echo, 401)],
+    ['a 422 that echoes it', json({ detail: echo }, 422)],
+    ['a 429 that echoes it', text(echo, 429)],
+    ['a 500 that echoes it across the cut', text('x'.repeat(290) + key, 500)],
+    ['a redirect that echoes it', text('', 302, { location: `/login/${key}` })],
+    ['a 200 that echoes it instead of a page', text(echo, 200)],
+    ['a 200 that breaks off after it', text(`{"data": ["${key}", }`, 200)],
+    ['a broken connection', reset],
+    ['a body cut short', cutShort],
+    [
+      'an answer that is not HTTP and echoes it',
+      (_request: unknown, response: import('node:http').ServerResponse) => {
+        response.socket?.end(`HTTP/1.1 ${key} what\r\n\r\n`);
+      },
+    ],
+  ])('is in no error, event or client: %s', async (_name, fault) => {
+    const server = await rawServer(fault);
+    const { client, events } = aClient(server.url);
+    const error = await client.getPage(request, never).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(Error);
+    const seen = inspect([error, client, client.stats(), events], {
+      depth: Infinity,
+      showHidden: true,
+      getters: true,
+    });
+    expect(seen).not.toContain(key);
+    expect(seen).not.toContain(key.slice(0, 8));
+    expect((error as Error).stack).not.toContain(key);
+  });
+});
+
+test('reports each answer and each retry', async () => {
+  const server = await rawServer(inTurn(json({}, 500), json(emptyPage)));
+  const { client, events } = aClient(server.url);
+  await client.getPage(request, never);
+  const path = '/v1/headlines/feed/historical/gmsi/US';
+  expect(events).toEqual([
+    { type: 'request', path, outcome: '5xx', status: 500, ms: 0, bytes: 2 },
+    {
+      type: 'retry',
+      path,
+      attempt: 1,
+      delayMs: 250,
+      reason: expect.objectContaining({ name: 'ServiceUnavailable' }),
+    },
+    {
+      ...{ type: 'request', path, outcome: 'ok', status: 200, ms: 0 },
+      bytes: JSON.stringify(emptyPage).length,
+    },
+  ]);
+  expect(client.stats().bytes).toBe(2 + JSON.stringify(emptyPage).length);
+});
+
+test.each([
+  ['network', reset],
+  ['malformed', cutShort],
+  ['malformed', text('<html></html>', 200)],
+  ['malformed', json({ detail: 'busy' })],
+  ['429', json({}, 429)],
+  ['4xx', json({}, 408)],
+  ['5xx', json({}, 503)],
+])('reports what came of each request: %s', async (outcome, fault) => {
+  const server = await rawServer(inTurn(fault, json(emptyPage)));
+  const { client, events } = aClient(server.url);
+  await client.getPage(request, never);
+  const outcomes = events.flatMap((event) => (event.type === 'request' ? [event.outcome] : []));
+  expect(outcomes).toEqual([outcome, 'ok']);
+});
+
+test('can be closed twice, and by leaving its scope', async () => {
+  const server = await rawServer(json(emptyPage));
+  const { client } = aClient(server.url);
+  await client.getPage(request, never);
+  await client.close();
+  await expect(client[Symbol.asyncDispose]()).resolves.toBeUndefined();
+});

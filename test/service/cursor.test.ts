@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { cursorGuard } from '../../src/service/cursor.ts';
+import { CursorBroken } from '../../src/service/errors.ts';
+
+test('a token that repeats at once breaks the cursor', () => {
+  const guard = cursorGuard(null);
+  guard.accept('A');
+  expect(() => guard.accept('A')).toThrow(CursorBroken);
+});
+
+test('tokens that go in a circle (A, B, A) break the cursor', () => {
+  const guard = cursorGuard(null);
+  guard.accept('A');
+  guard.accept('B');
+  expect(() => guard.accept('A')).toThrow(CursorBroken);
+});
+
+test('the token that a drain resumed with counts as met', () => {
+  expect(() => cursorGuard('A').accept('A')).toThrow(CursorBroken);
+});
+
+test('tokens are accepted exactly as long as none is met twice', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ maxLength: 1 })), (tokens) => {
+      const guard = cursorGuard(null);
+      const accepted = tokens.findIndex((token) => {
+        try {
+          guard.accept(token);
+          return false;
+        } catch {
+          return true;
+        }
+      });
+      const firstDouble = tokens.findIndex((token, index) => tokens.indexOf(token) < index);
+      expect(accepted).toBe(firstDouble);
+    }),
+  );
+});

@@ -1,0 +1,124 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { defaultServiceSettings } from '../../src/config/service-schema.ts';
+import { Secret } from '../../src/secret.ts';
+import { type ClientOptions, createClient } from '../../src/service/client.ts';
+import { RequestRefused, ServiceUnavailable, WrongAddress } from '../../src/service/errors.ts';
+import { hangsUp, mailServer, webServer } from '../support/other-servers.ts';
+import { jumpingClock } from './clocks.ts';
+import { emptyPage, inTurn, json, rawServer, reset, text } from './raw-server.ts';
+
+const never = new AbortController().signal;
+const window = { path: '/headlines/feed/historical/gmsi/US', query: {} };
+const html = text('<title>Log in</title>', 200);
+const redirect = text('', 302, { location: '/login' });
+const notFound = json({ detail: 'Not Found' }, 404);
+
+function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
+  const clock = jumpingClock();
+  const client = createClient({
+    ...{ baseUrl, apiKey: new Secret('k'), userAgent: 'test', clock, random: () => 0, answered: new Set() },
+    settings: { ...defaultServiceSettings, maxAttempts: 5 },
+    budget: { book: async () => {} },
+    limiter: { pass: async () => {}, close: async () => {} },
+    ...changes,
+  });
+  onTestFinished(() => client.close());
+  const ask = (isLive = false) =>
+    client.getPage({ ...window, isLive }, never).catch((error: unknown) => error);
+  return { client, clock, ask };
+}
+
+test('an address that never answered well is given up after three tries, a second apart', async () => {
+  const server = await rawServer(html);
+  const { ask, clock } = aClient(server.url);
+  expect(await ask()).toBeInstanceOf(WrongAddress);
+  expect(server.targets).toHaveLength(3);
+  expect(clock.slept).toEqual([1000, 1000]);
+});
+
+test('what passes within these tries is no more than a hiccup', async () => {
+  const server = await rawServer(inTurn(html, reset, json(emptyPage)));
+  expect(await aClient(server.url).ask()).toMatchObject({ records: [] });
+});
+
+test.each([
+  ['a web page', html, 5],
+  ['a redirect', redirect, 5],
+  ['a connection that is reset', reset, 5],
+])('%s after a good answer is tried again, and ends no load', async (_, answer, tries) => {
+  const server = await rawServer(inTurn(json(emptyPage), answer));
+  const { ask } = aClient(server.url);
+  await ask();
+  expect(await ask()).toMatchObject({ kind: 'retryable', tries });
+  expect(server.targets).toHaveLength(1 + tries);
+});
+
+test('a 404 after a good answer is the refusal of a window, and nothing else is asked for', async () => {
+  const server = await rawServer(inTurn(json(emptyPage), notFound));
+  const { ask } = aClient(server.url);
+  await ask();
+  expect(await ask()).toBeInstanceOf(RequestRefused);
+  expect(server.targets).toHaveLength(2);
+});
+
+test('a good answer to any client of the process counts', async () => {
+  const server = await rawServer(inTurn(json(emptyPage), html));
+  const answered = new Set<string>();
+  await aClient(server.url, { answered }).ask();
+  expect(await aClient(server.url, { answered }).ask()).toMatchObject({ kind: 'retryable', tries: 5 });
+});
+
+test.each([
+  ['an unknown host', undefined, 'https://nowhere.invalid'],
+  ['a mail server', mailServer, undefined],
+  ['a port that hangs up', hangsUp, undefined],
+])('%s where the service was is tried again', async (_, start, url) => {
+  await using server = await start?.();
+  const baseUrl = url ?? `http://127.0.0.1:${server!.port}`;
+  const error = await aClient(baseUrl, { answered: new Set([`${baseUrl}/v1`]) }).ask();
+  expect(error).toBeInstanceOf(ServiceUnavailable);
+  expect(error).toMatchObject({ kind: 'retryable', tries: 5 });
+});
+
+test('several windows that are refused at first ask for a lookup once', async () => {
+  const countries = json({ data: [] });
+  const server = await rawServer((request, response) =>
+    (request.url === '/v1/countries' ? countries : notFound)(request, response),
+  );
+  const { ask } = aClient(server.url);
+  for (const error of await Promise.all([ask(), ask(), ask()])) expect(error).toBeInstanceOf(RequestRefused);
+  expect(server.targets.filter((target) => target === '/v1/countries')).toHaveLength(1);
+});
+
+test('a lookup that does not come either, for another reason, leaves the refusal as it is', async () => {
+  const server = await rawServer((request, response) =>
+    (request.url === '/v1/countries' ? text('', 503) : notFound)(request, response),
+  );
+  expect(await aClient(server.url).ask()).toBeInstanceOf(RequestRefused);
+});
+
+test('a refusal that is JSON and not of the path says nothing about the address', async () => {
+  const server = await rawServer(json({ detail: 'too early' }, 422));
+  expect(await aClient(server.url).ask()).toBeInstanceOf(RequestRefused);
+  expect(server.targets).toHaveLength(1);
+});
+
+test('the address of the live feeds is judged by itself, and named', async () => {
+  const [server, live] = await Promise.all([rawServer(json(emptyPage)), rawServer(html)]);
+  const { ask } = aClient(server.url, { liveBaseUrl: live.url });
+  expect(await ask()).toMatchObject({ records: [] });
+  expect(await ask(true)).toMatchObject({
+    name: 'WrongAddress',
+    message: expect.stringContaining(`GMSI_LIVE_BASE_URL (${live.url}/v1)`),
+  });
+});
+
+test('the key is not shown, if a wrong address echoes it', async () => {
+  await using server = await webServer((request, response) =>
+    response.end(`<title>no ${request.headers['x-api-key']} here</title>`),
+  );
+  const url = `http://127.0.0.1:${server.port}`;
+  const error = await aClient(url, { apiKey: new Secret('a-key-to-keep') }).ask();
+  expect(error).toBeInstanceOf(WrongAddress);
+  expect((error as Error).message).toContain('no [key] here');
+});

@@ -1,0 +1,286 @@
+import type { ServerResponse } from 'node:http';
+import { createServer, type Socket } from 'node:net';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { MalformedPage, PageTooLarge, ServiceUnavailable } from '../../src/service/errors.ts';
+import { type Http, type HttpAnswer, type HttpOptions, openHttp } from '../../src/service/http.ts';
+import { cutShort, json, rawServer, reset, text } from './raw-server.ts';
+
+const never = new AbortController().signal;
+
+function http(origin: string, changes: Partial<HttpOptions> = {}): Http {
+  const opened = openHttp(origin, {
+    connections: 2,
+    connectTimeout: 1000,
+    headersTimeout: 1000,
+    bodyTimeout: 1000,
+    maxBodyBytes: 10_000,
+    headers: { 'x-api-key': 'k' },
+    ...changes,
+  });
+  onTestFinished(() => opened.close());
+  return opened;
+}
+
+/** A TCP server that does with each connection as told. */
+async function socketServer(onConnection: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    onConnection(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+
+describe('openHttp', () => {
+  test('sends the headers and the target as they are and reads status, headers and body', async () => {
+    const server = await rawServer(text('hello', 418, { 'x-flavour': 'mint' }));
+    const answer = await http(server.url).send('/v1/x?a=%20%2B', undefined, never);
+    expect(answer).toMatchObject({ status: 418, text: 'hello', bytes: 5, headers: { 'x-flavour': 'mint' } });
+    expect(server.targets).toEqual(['/v1/x?a=%20%2B']);
+    expect(server.headers[0]).toMatchObject({ 'x-api-key': 'k', accept: 'application/json' });
+  });
+
+  test('uses one connection for requests that follow each other', async () => {
+    const server = await rawServer(json({}));
+    const { send } = http(server.url, { connections: 1 });
+    for (let request = 0; request < 5; request += 1) await send('/', undefined, never);
+    expect(server.connections).toBe(1);
+  });
+
+  test('opens no more connections than it may', async () => {
+    const server = await rawServer(json({}));
+    const { send } = http(server.url);
+    await Promise.all(Array.from({ length: 10 }, () => send('/', undefined, never)));
+    expect(server.connections).toBe(2);
+  });
+
+  test('unpacks gzip and counts the bytes as received', async () => {
+    const packed = gzipSync('x'.repeat(5000));
+    const server = await rawServer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed);
+    });
+    const answer = await http(server.url).send('/', undefined, never);
+    expect(server.headers[0]).toMatchObject({ 'accept-encoding': 'gzip' });
+    expect(answer).toMatchObject({ text: 'x'.repeat(5000), bytes: packed.length });
+  });
+
+  const content = 'unpacked: "für" '.repeat(500);
+  const gzipped = gzipSync(content);
+
+  test.each([
+    ['GZip', gzipped],
+    ['x-gzip', gzipped],
+    [' gzip ,', gzipped],
+    ['identity, GZIP', gzipped],
+    ['Identity', Buffer.from(content)],
+    ['', Buffer.from(content)],
+    ['deflate', deflateSync(content)],
+    ['Deflate', deflateRawSync(content)],
+    ['br', brotliCompressSync(content)],
+    ['gzip, br', brotliCompressSync(gzipped)],
+    ['br, gzip', gzipSync(brotliCompressSync(content))],
+    ['gzip, deflate, x-gzip', gzipSync(deflateSync(gzipped))],
+    [['br', 'gzip'], gzipSync(brotliCompressSync(content))],
+  ])('unpacks a body whose content-encoding is %j', async (encoding, body) => {
+    const server = await rawServer((_request, response) => {
+      response.setHeader('content-encoding', encoding).end(body);
+    });
+    const answer = await http(server.url).send('/', undefined, never);
+    expect(answer).toMatchObject({ text: content, bytes: body.length });
+  });
+
+  test.each([
+    ['zstd', gzipped, 'The body is packed by zstd, which is none of gzip, deflate and br.'],
+    ['constructor', gzipped, /packed by an unknown way/],
+    ['gzip, compress', gzipped, /packed by compress/],
+    ['gzip, gzip, gzip, gzip', gzipped, 'The body is packed 4 times.'],
+    ['gzip', Buffer.from(content), 'The body cannot be unpacked: Z_DATA_ERROR.'],
+    ['br', gzipped, /^The body cannot be unpacked: /],
+  ])('refuses what cannot be unpacked: %s', async (encoding, body, message) => {
+    const server = await rawServer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': encoding }).end(body);
+    });
+    const { send } = http(server.url, { connections: 1 });
+    for (const _ of [1, 2]) {
+      const refused = send('/', undefined, never);
+      await expect(refused).rejects.toThrow(MalformedPage);
+      await expect(refused).rejects.toThrow(message);
+    }
+  });
+
+  test.each([
+    ['gzip', gzipSync(Buffer.alloc(2_000_000))],
+    ['deflate', deflateRawSync(Buffer.alloc(2_000_000))],
+    ['br', brotliCompressSync(Buffer.alloc(2_000_000))],
+    ['br, gzip', gzipSync(brotliCompressSync(Buffer.alloc(2_000_000)))],
+    // What is over the cap only in between is over it.
+    ['br, gzip', gzipSync(Buffer.alloc(2_000_000))],
+  ])('never unpacks more than the cap: %s', async (encoding, body) => {
+    const server = await rawServer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': encoding }).end(body);
+    });
+    const refused = http(server.url, { maxBodyBytes: 1_000_000 }).send('/', undefined, never);
+    await expect(refused).rejects.toThrow('The body unpacks to more than 1000000 bytes.');
+  });
+
+  test('reads of a refusal no more than its beginning', async () => {
+    const server = await rawServer((_request, response) => {
+      response.writeHead(500);
+      const write = () => {
+        while (!response.destroyed && response.write('x'.repeat(10_000)));
+      };
+      response.on('drain', write);
+      write();
+    });
+    const { status, text } = await http(server.url).send('/', undefined, never);
+    expect({ status, length: text.length }).toEqual({ status: 500, length: 65_536 });
+  });
+
+  test('has one large body in memory at a time, and does not count the wait for it as slowness', async () => {
+    const large = gzipSync(Buffer.alloc(3_000_000, 'x'));
+    const server = await rawServer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(large);
+    });
+    const { send } = http(server.url, { maxBodyBytes: 4_000_000, bodyTimeout: 300, connections: 4 });
+    const first = await send('/', undefined, never);
+    const stop = new AbortController();
+    let second: HttpAnswer | undefined;
+    const waiting = [
+      send('/', undefined, never).then((answer) => {
+        second = answer;
+      }),
+      send('/', undefined, stop.signal),
+    ] as const;
+    // Small ones pass meanwhile, and longer than the time limit of a body.
+    const passing = await rawServer(json({}));
+    const startedAt = performance.now();
+    while (performance.now() - startedAt < 400) await http(passing.url).send('/', undefined, never);
+    expect(second).toBeUndefined();
+    stop.abort(new Error('interrupted'));
+    await expect(waiting[1]).rejects.toThrow('interrupted');
+    first.release!();
+    await waiting[0];
+    expect(second).toMatchObject({ bytes: large.length });
+    second!.release!();
+  });
+
+  test('gives up a connection that does not come to stand in time', async () => {
+    const address = await socketServer(() => {}); // accepts, and never says its part of the TLS handshake
+    const answer = http(`https://${address}`, { connectTimeout: 50 }).send('/', undefined, never);
+    await expect(answer).rejects.toMatchObject({
+      name: 'ServiceUnavailable',
+      message: 'No connection within 50 ms.',
+    });
+  });
+
+  test('gives up an answer whose headers do not come in time', async () => {
+    const server = await rawServer(() => {});
+    const answer = http(server.url, { headersTimeout: 50 }).send('/', undefined, never);
+    await expect(answer).rejects.toMatchObject({
+      name: 'ServiceUnavailable',
+      message: 'No answer within 50 ms.',
+    });
+  });
+
+  test('gives up a body that is not complete in time, even if it keeps trickling', async () => {
+    const server = await rawServer((request, response) => {
+      response.writeHead(200);
+      const trickle = setInterval(() => response.write(' '), 10);
+      request.on('close', () => clearInterval(trickle));
+    });
+    const answer = http(server.url, { bodyTimeout: 100 }).send('/', undefined, never);
+    await expect(answer).rejects.toMatchObject({
+      name: 'ServiceUnavailable',
+      message: 'The body was not complete within 100 ms.',
+    });
+  });
+
+  test.each([
+    ['one that announces its length', text('x'.repeat(10_001), 200)],
+    [
+      'one that does not',
+      (_request: unknown, response: ServerResponse) => {
+        response.writeHead(200);
+        for (let chunk = 0; chunk < 20; chunk += 1) response.write('x'.repeat(1000));
+        response.end();
+      },
+    ],
+    [
+      'one that unpacks to more',
+      (_request: unknown, response: ServerResponse) => {
+        response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(10_001)));
+      },
+    ],
+  ])('refuses a body over the cap: %s', async (_name, answer) => {
+    const server = await rawServer(answer);
+    const refused = http(server.url).send('/', undefined, never);
+    await expect(refused).rejects.toThrow(PageTooLarge);
+    await expect(refused).rejects.toThrow(/^The body (is larger|unpacks to more) than 10000 bytes\.$/);
+  });
+
+  test('reads a body of exactly the cap', async () => {
+    const server = await rawServer(text('x'.repeat(10_000), 200));
+    await expect(http(server.url).send('/', undefined, never)).resolves.toMatchObject({ bytes: 10_000 });
+  });
+
+  test('refuses a body that is cut short', async () => {
+    const server = await rawServer(cutShort);
+    await expect(http(server.url).send('/', undefined, never)).rejects.toThrow(MalformedPage);
+  });
+
+  test('refuses a packed body that is cut short', async () => {
+    const packed = gzipSync('x'.repeat(5000));
+    const server = await rawServer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed.subarray(0, -10));
+    });
+    await expect(http(server.url).send('/', undefined, never)).rejects.toThrow(MalformedPage);
+  });
+
+  test('keeps the status of a refusal whose body cannot be read', async () => {
+    const server = await rawServer((_request, response) => {
+      response.writeHead(401, { 'content-length': '100' });
+      response.write('{', () => response.destroy());
+    });
+    await expect(http(server.url).send('/', undefined, never)).resolves.toMatchObject({
+      status: 401,
+      text: '',
+    });
+  });
+
+  test('names a connection that is reset, refused or not HTTP as no answer', async () => {
+    const resetting = await rawServer(reset);
+    await expect(http(resetting.url).send('/', undefined, never)).rejects.toThrow(ServiceUnavailable);
+    await expect(http('http://127.0.0.1:1').send('/', undefined, never)).rejects.toMatchObject({
+      name: 'ServiceUnavailable',
+      message: 'No answer from the service: ECONNREFUSED.',
+    });
+    const address = await socketServer((socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n'));
+    await expect(http(`http://${address}`).send('/', undefined, never)).rejects.toThrow(ServiceUnavailable);
+  });
+
+  test('sends nothing once the signal is aborted', async () => {
+    const server = await rawServer(json({}));
+    await expect(
+      http(server.url).send('/', undefined, AbortSignal.abort(new Error('interrupted'))),
+    ).rejects.toThrow('interrupted');
+    expect(server.targets).toEqual([]);
+  });
+
+  test.each([200, 500])('ends at once when aborted in the middle of a body (status %i)', async (status) => {
+    const stop = new AbortController();
+    const server = await rawServer((_request, response) => {
+      response.writeHead(status);
+      response.write('{', () => stop.abort(new Error('interrupted')));
+    });
+    await expect(http(server.url, { bodyTimeout: 60_000 }).send('/', undefined, stop.signal)).rejects.toThrow(
+      'interrupted',
+    );
+  });
+});

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import { CursorBroken, LookupUnreadable } from '../../src/service/errors.ts';
+import { fetchCountries, fetchTopics, searchCountries } from '../../src/service/lookups.ts';
+import type { ServiceRequest } from '../../src/service/page.ts';
+
+const never = new AbortController().signal;
+
+/** A client that answers with one body after the other and remembers what it was asked. */
+function answering(...bodies: unknown[]) {
+  const asked: ServiceRequest[] = [];
+  return {
+    asked,
+    async getJson(request: ServiceRequest) {
+      asked.push(request);
+      return bodies[asked.length - 1];
+    },
+  };
+}
+
+const us = { code: 'US', name: 'United States', extra: {} };
+
+describe('fetchCountries', () => {
+  test.each([
+    ['objects in a bare array', [{ code: 'US', name: 'United States' }]],
+    ['other names of the fields', [{ country_code: 'US', country_name: 'United States' }]],
+    ['a country that is the name', [{ country: 'United States', iso2: 'US' }]],
+    ['a country that is the code', [{ country: 'US', name: 'United States' }]],
+    ['the envelope', { data: [{ code: 'US', name: 'United States' }], has_more: false, next_token: null }],
+    ['an object named after the lookup', { countries: [{ code: 'US', name: 'United States' }] }],
+  ])('reads %s', async (_name, body) => {
+    await expect(fetchCountries(answering(body), never)).resolves.toEqual([us]);
+  });
+
+  test('reads bare strings as codes', async () => {
+    await expect(fetchCountries(answering(['US', 'GB']), never)).resolves.toEqual([
+      { code: 'US', name: null, extra: {} },
+      { code: 'GB', name: null, extra: {} },
+    ]);
+  });
+
+  test('keeps what it has no field for', async () => {
+    const body = [{ code: 'US', name: 'United States', region: { id: 3 } }];
+    await expect(fetchCountries(answering(body), never)).resolves.toEqual([
+      { ...us, extra: { region: { id: 3 } } },
+    ]);
+  });
+
+  test('counts a country that is listed twice once', async () => {
+    await expect(
+      fetchCountries(answering([{ code: 'US', name: 'United States' }, 'US']), never),
+    ).resolves.toEqual([us]);
+  });
+
+  test('follows the pages of an envelope', async () => {
+    const client = answering(
+      { data: ['US'], has_more: true, next_token: 'a+b' },
+      { data: ['GB'], has_more: false, next_token: null },
+    );
+    const countries = await fetchCountries(client, never);
+    expect(countries.map(({ code }) => code)).toEqual(['US', 'GB']);
+    expect(client.asked.map(({ query }) => query)).toEqual([{}, { next_token: 'a+b' }]);
+  });
+
+  test('does not follow pages in a circle, nor takes half a list for all of it', async () => {
+    const more = { data: ['US'], has_more: true, next_token: 'A' };
+    await expect(fetchCountries(answering(more, more), never)).rejects.toThrow(CursorBroken);
+    await expect(fetchCountries(answering({ data: ['US'], has_more: true }), never)).rejects.toThrow(
+      CursorBroken,
+    );
+  });
+
+  test.each([
+    ['nothing', []],
+    ['null', null],
+    ['a text', 'US'],
+    ['an object without a list', { detail: 'busy' }],
+    ['numbers', [1]],
+    ['an empty text', ['']],
+    ['an entry without a code', [{ name: 'United States' }]],
+    ['an entry that is null', [null]],
+  ])('says that it cannot read %s', async (_name, body) => {
+    await expect(fetchCountries(answering(body), never)).rejects.toThrow(LookupUnreadable);
+  });
+});
+
+describe('fetchTopics', () => {
+  test('reads names, categories and rules, and keeps the rest', async () => {
+    const rule = { directional: 'up is good', semantic_sentiment: 'tone' };
+    const body = [
+      { name: 'Elections', category: 'Politics', classification_rule: rule, id: 7 },
+      { topic_name: 'Public Debt' },
+      'Wars',
+    ];
+    await expect(fetchTopics(answering(body), never)).resolves.toEqual([
+      { name: 'Elections', category: 'Politics', classificationRule: rule, extra: { id: 7 } },
+      { name: 'Public Debt', category: null, classificationRule: null, extra: {} },
+      { name: 'Wars', category: null, classificationRule: null, extra: {} },
+    ]);
+  });
+
+  test('says which fields an entry without a name has', async () => {
+    await expect(fetchTopics(answering({ topics: [{ id: 7 }] }), never)).rejects.toThrow(
+      "GET /headlines/topics/gmsi lists an entry without a topic's name (it has id).",
+    );
+  });
+});
+
+describe('searchCountries', () => {
+  const search = (client: ReturnType<typeof answering>) =>
+    searchCountries(client, { words: 'united', parameter: 'q' }, never);
+
+  test('asks by the parameter that it is given, on every page', async () => {
+    const client = answering(
+      { data: [{ code: 'US', name: 'United States' }], has_more: true, next_token: 'a+b' },
+      { data: ['GB'], has_more: false, next_token: null },
+    );
+    expect((await search(client)).map(({ code }) => code)).toEqual(['US', 'GB']);
+    expect(client.asked).toEqual([
+      { path: '/countries/search', query: { q: 'united' } },
+      { path: '/countries/search', query: { q: 'united', next_token: 'a+b' } },
+    ]);
+  });
+
+  test('takes no matches for an answer, but not what is no list', async () => {
+    await expect(search(answering([]))).resolves.toEqual([]);
+    await expect(search(answering({ hits: [] }))).rejects.toThrow(LookupUnreadable);
+  });
+});

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { PageTooLarge } from '../../src/service/errors.ts';
+import { NotJson } from '../../src/service/parse-body.ts';
+import { parseAnything, parsePage, RecordTooLarge, standsForLarger } from '../../src/service/parse-page.ts';
+
+/** A page as it would be parsed in one go, records that are read one by one as an array. */
+function read(text: string, maxRecordBytes: number): unknown {
+  const page = parsePage(text, maxRecordBytes);
+  if (Array.isArray(page) || typeof page !== 'object' || page === null) return page;
+  if (Symbol.iterator in page) return [...(page as Iterable<unknown>)];
+  const { data, ...rest } = page as { data?: unknown };
+  if (typeof data !== 'object' || data === null || !(Symbol.iterator in data)) return page;
+  return { ...rest, data: [...(data as Iterable<unknown>)] };
+}
+
+const { has_more, next_token } = { has_more: true, next_token: 'A' };
+const small = { a: [1, { b: ']"}' }] };
+const large = { text: `"${'x'.repeat(2000)}` };
+
+describe('parsePage', () => {
+  test('puts what a record was in the place of one that is too large, and reads the others', () => {
+    const text = JSON.stringify({ has_more, data: [small, large, small], next_token });
+    expect(read(text, 1500)).toEqual({
+      has_more,
+      next_token,
+      data: [small, expect.any(RecordTooLarge), small],
+    });
+    const [, too] = (read(text, 1500) as { data: RecordTooLarge[] }).data;
+    const json = JSON.stringify(large);
+    expect(too).toEqual({
+      digest: `sha256:${createHash('sha256').update(json).digest('hex')}`,
+      ...{ bytes: json.length, values: 2, begins: json.slice(0, 300) },
+    });
+    expect(standsForLarger(JSON.parse(JSON.stringify(too)))).toBe(true);
+  });
+
+  test('measures a record in bytes, not in characters', () => {
+    const record = '€'.repeat(400);
+    expect(read(JSON.stringify([record]), 1202)).toEqual([record]);
+    expect(read(JSON.stringify([record]), 1201)).toEqual([expect.any(RecordTooLarge)]);
+  });
+
+  test('takes a record of very many values for too large, however short it is', () => {
+    const few = { list: Array.from({ length: 900 }, () => ({})) };
+    const many = { list: Array.from({ length: 1100 }, () => ({})) };
+    const deep = JSON.parse(`${'['.repeat(2000)}${']'.repeat(2000)}`);
+    expect(read(JSON.stringify({ data: [few, many, deep], has_more }), 100_000)).toEqual({
+      has_more,
+      data: [few, expect.any(RecordTooLarge), expect.any(RecordTooLarge)],
+    });
+  });
+
+  test('takes the last of several members by one name, whatever comes between, and however they are written', () => {
+    const filler = 'x'.repeat(1000);
+    const text = ` { "data" : [1], "x":{"data":[2],"y":"${filler}"}, "d\\u0061ta" :\n[ 3 , {"z":4} ] , "has_more":true }`;
+    expect(read(text, 500)).toEqual({ data: [3, { z: 4 }], ...JSON.parse(text), has_more: true });
+    const none = `{"data":[1],"data":null,"has_more":false,"x":"${filler}"}`;
+    expect(read(none, 500)).toEqual(JSON.parse(none));
+  });
+
+  test('reads any page as JSON.parse does where nothing is too large, and says of none that it is JSON where it is not', () => {
+    const record = fc.oneof(
+      fc.jsonValue(),
+      fc.string().map((text) => ({ [text]: text })),
+    );
+    const page = fc.record({ data: fc.array(record), has_more: fc.boolean(), next_token: fc.string() });
+    const spaced = fc.tuple(fc.oneof(page, fc.array(record)), fc.constantFrom(undefined, 1, '\t'));
+    fc.assert(
+      fc.property(spaced, fc.integer({ min: 1, max: 400 }), fc.nat(), ([value, indent], most, at) => {
+        const text = JSON.stringify(value, null, indent);
+        const whole = JSON.parse(text);
+        const readOne = (record: unknown, index: number, all: unknown) => {
+          const sent = Array.isArray(whole) ? whole[index] : whole.data[index];
+          if (!(record instanceof RecordTooLarge)) expect(record).toEqual(sent);
+          return all;
+        };
+        const result = read(text, most) as { data: unknown[] } | unknown[];
+        const records = Array.isArray(result) ? result : result.data;
+        expect(records).toHaveLength((Array.isArray(whole) ? whole : whole.data).length);
+        records.forEach(readOne);
+        if (!Array.isArray(result)) {
+          expect(result).toMatchObject({ has_more: whole.has_more, next_token: whole.next_token });
+        }
+        // Cut anywhere, it is no JSON any more, unless nothing but space is cut off.
+        const cut = text.slice(0, at % text.length);
+        expect(() => read(cut, most)).toThrow(NotJson);
+      }),
+    );
+  });
+
+  test.each([
+    '{"data":[1,],"x":0}',
+    '[1 2]',
+    '{"data":[1]]',
+    '{"a":1}}',
+    '{"data":[tru]}',
+    '{data:[]}',
+    '[,1]',
+    '["\\x"]',
+  ])('says that %s is not JSON', (text) => {
+    expect(() => parsePage(text + ' '.repeat(2000), 1000)).toThrow(NotJson);
+  });
+
+  test('gives up a page of more records than any should hold before they are in memory', () => {
+    expect(() => parsePage(`[${'0,'.repeat(10_001)}0]`, 1024)).toThrow(PageTooLarge);
+  });
+});
+
+test('parseAnything gives up what would be many times as large once it is parsed', () => {
+  expect(parseAnything(`[${'{},'.repeat(100_000)}{}]`)).toHaveLength(100_001);
+  expect(() => parseAnything(`[${'{},'.repeat(300_000)}{}]`)).toThrow(PageTooLarge);
+});

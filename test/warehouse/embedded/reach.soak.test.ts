@@ -1,0 +1,39 @@
+import { chmod, chown, mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { aFolder, gmsi } from '../../cli/gmsi.ts';
+import { aClone } from './clone.ts';
+
+const isRoot = process.getuid?.() === 0;
+const select = ['psql', '-c', 'select 6 * 7 as answer'];
+const answered = { code: 0, stdout: expect.stringContaining('42') };
+
+it.skipIf(!isRoot)(
+  'runs for an ordinary user from a checkout that is not theirs to write, with GMSI_HOME elsewhere (skipped: this is not root)',
+  async () => {
+    await using clone = await aClone({ mode: 0o755 });
+    await using folder = await aFolder();
+    const nobody = { uid: 65_534, gid: 65_534 };
+    await chmod(folder.path, 0o755);
+    const home = join(folder.path, 'home of nobody');
+    await mkdir(home);
+    await chown(home, nobody.uid, nobody.gid);
+    const setting = { cwd: clone.root, cli: clone.cli, env: { GMSI_HOME: home }, ...nobody };
+
+    expect(await gmsi(select, setting)).toMatchObject(answered);
+    expect((await stat(join(home, 'postgres', 'data'))).uid).toBe(nobody.uid);
+    const { code, stderr } = await gmsi(['status'], { ...setting, env: {} });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^gmsi: The embedded warehouse cannot be kept in .*\n {2}→ Set GMSI_HOME /);
+  },
+);
+
+it('runs from a path with spaces and quotes, and with a home of such a path', async () => {
+  // What a shell expands makes a copy of the server's programs necessary, for which only root has a place.
+  const shell = isRoot ? ' "$HOME" `id`' : '';
+  await using clone = await aClone({ name: `it's a clone & more${shell}`, mode: 0o755 });
+  const home = join(clone.root, `one's home (%20)${shell}`);
+  const setting = { cwd: clone.root, cli: clone.cli, env: { GMSI_HOME: home } };
+  expect(await gmsi(select, setting)).toMatchObject(answered);
+  expect((await stat(join(home, 'postgres', 'data', 'PG_VERSION'))).isFile()).toBe(true);
+});

@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ConfigError } from '../../../src/errors.ts';
+import { findRemains, removeRemains } from '../../../src/warehouse/embedded/remove.ts';
+import { aFolder, type Folder, gmsi, startGmsi } from '../../cli/gmsi.ts';
+import { anEmbeddedHome } from '../../support/embedded-home.ts';
+import { aWarehouse } from '../../support/test-warehouse.ts';
+import { hasProc, processesIn } from './processes.ts';
+
+const remove = ['demo', '--remove'];
+
+let folder: Folder;
+let home: string;
+beforeEach(async () => {
+  folder = await aFolder();
+  home = join(folder.path, 'home');
+});
+afterEach(() => folder[Symbol.asyncDispose]());
+
+describe('gmsi demo --remove', () => {
+  it('says what it would remove, and with --yes stops the server and leaves only what is not its own', async () => {
+    await using warehouse = await aWarehouse();
+    await anEmbeddedHome(home);
+    const setting = { cwd: folder.path, env: { GMSI_HOME: home } };
+    const user = startGmsi(['psql', '--address'], setting);
+    try {
+      await vi.waitFor(() => expect(user.stdout, user.stderr).toContain('postgres://'), 60_000);
+      await writeFile(join(home, 'notes.txt'), 'mine');
+      const cluster = join(home, 'postgres');
+      const env = { ...setting.env, DATABASE_URL: warehouse.url };
+      const listed = await gmsi(remove, { ...setting, env });
+      expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining(cluster) });
+      expect(existsSync(join(cluster, 'data', 'PG_VERSION'))).toBe(true);
+
+      const removed = await gmsi([...remove, '--yes'], { ...setting, env });
+      expect(removed).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^Removed:\n/) });
+      expect(existsSync(cluster)).toBe(false);
+      if (hasProc) expect(processesIn(join(cluster, 'data'))).toEqual([]);
+      expect(existsSync(join(home, 'notes.txt'))).toBe(true);
+      await sql`select from gmsi.headlines`.execute(warehouse.db);
+    } finally {
+      user.kill('SIGKILL');
+      await user.ended;
+    }
+  });
+
+  it('leaves nothing of a GMSI_HOME that holds nothing else, not even the folder', async () => {
+    await anEmbeddedHome(home);
+    await removeRemains(home, findRemains(home));
+    expect(existsSync(home)).toBe(false);
+  });
+
+  it('finds nothing where there is nothing, and makes nothing', async () => {
+    const setting = { cwd: folder.path, env: { GMSI_HOME: home } };
+    expect((await gmsi([...remove, '--yes'], setting)).stdout).toMatch(/^Nothing to remove/);
+    expect(existsSync(home)).toBe(false);
+  });
+
+  it.each([
+    ["a folder postgres of somebody's own", () => writeFile(join(home, 'postgres', 'dump.sql'), '')],
+    ['data of another server', () => mkdir(join(home, 'postgres', 'data'))],
+    [
+      'a pointer to somewhere else',
+      async () => {
+        await mkdir(join(home, '..', 'precious', 'data'), { recursive: true });
+        await writeFile(join(home, 'postgres-is-in'), join(home, '..', 'precious'));
+      },
+    ],
+  ])('leaves alone %s', async (_, make) => {
+    await mkdir(join(home, 'postgres'), { recursive: true });
+    await make();
+    expect(() => findRemains(home)).toThrow(ConfigError);
+    expect(() => findRemains(home)).toThrow('is not as the embedded server makes it, and is left alone');
+  });
+
+  it('does not remove what a link in its place leads to, and ends with 2', async () => {
+    const precious = join(folder.path, 'precious');
+    await mkdir(home);
+    await mkdir(precious);
+    await writeFile(join(precious, 'thesis.txt'), '');
+    await symlink(precious, join(home, 'postgres'));
+    const { code, stderr } = await gmsi([...remove, '--yes'], { cwd: folder.path, env: { GMSI_HOME: home } });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('is not as the embedded server makes it, and is left alone'),
+    ]);
+    expect(existsSync(join(precious, 'thesis.txt'))).toBe(true);
+  });
+});
