@@ -1,30 +1,7 @@
-import { type Logger, pino } from 'pino';
-import type { LogLevel } from './config/environment.ts';
-import { errorOutput } from './terminal/print.ts';
-import { oneLine, printableJson } from './terminal/text.ts';
+import type { Logger } from 'pino';
 
+/** Made by `createLog`, or a child of it. */
 export type Log = Logger;
-
-export interface LogOptions {
-  readonly level: LogLevel;
-  /** One readable line an entry, for people; else one JSON document an entry, for machines. */
-  readonly readable: boolean;
-  /** Where entries go; standard error unless a test says otherwise. */
-  readonly to?: { write(line: string): void };
-}
-
-/** The run's log. Written at once and to standard error only: results own standard output. */
-export function createLog({ level, readable, to = errorOutput }: LogOptions): Log {
-  const write = (entry: string) => to.write(readable ? readableLine(entry) : printableJson(entry));
-  return pino({ level, base: null, redact: ['apiKey', '*.apiKey', 'headers["x-api-key"]'] }, { write });
-}
-
-/** `WARN: what happened {"why":"…"}`, in one line whatever the entry holds. */
-function readableLine(entry: string): string {
-  const { level, time: _, msg = '', ...more } = JSON.parse(entry);
-  const about = Object.keys(more).length > 0 ? ` ${JSON.stringify(more)}` : '';
-  return `${oneLine(`${pino.levels.labels[level]?.toUpperCase()}: ${msg}${about}`)}\n`;
-}
 
 /** How long nobody wonders, in milliseconds. */
 const patience = 3_000;

@@ -1,11 +1,11 @@
 import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import { withWarehouseRetries } from '../load/retries.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { rollUp, rollupExtents, seriesToRollUp } from '../warehouse/tables/rollups.ts';
 import { readDay } from './arguments.ts';
 

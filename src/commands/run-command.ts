@@ -1,8 +1,8 @@
 import type { Session } from '../compose.ts';
 import { readConfig } from '../config/environment.ts';
 import { stopOnSignals } from '../exit.ts';
-import { createLog } from '../log.ts';
 import { startTracing } from '../observe/tracing.ts';
+import { createLog } from '../terminal/log.ts';
 import { errorOutput } from '../terminal/print.ts';
 import { StatusLine } from '../terminal/status-line.ts';
 

@@ -2,6 +2,9 @@ import type { Temporal } from 'temporal-polyfill';
 import type { Dimension, FieldAliases, ParameterNames } from '../feeds/feed.ts';
 import type { Secret } from '../secret.ts';
 
+/** The longest range that the service takes, in days (service-document 4.1, rule 3). */
+export const longestRequestDays = 90;
+
 /** Names or globs out of a lookup, or everything that the lookup lists. */
 export type Selection = 'all' | readonly string[];
 

@@ -1,10 +1,10 @@
 import { type PlanOptions, planWindows } from '../plan/plan-windows.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { endByClocks } from './clocks.ts';
 import { drainAll, type LoadEnd } from './drain-all.ts';
 import { openLoad, type RunContext, type RunResult } from './load.ts';
 import { resolveRun, runWithLearnedReading } from './resolve-run.ts';
-import { withWarehouseRetries } from './retries.ts';
 
 export interface BackfillContext extends RunContext {
   readonly plan: PlanOptions;

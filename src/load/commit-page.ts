@@ -3,6 +3,7 @@ import type { Feed, Series } from '../feeds/feed.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
+import { withWriteRetries } from '../warehouse/retries.ts';
 import { notePoll } from '../warehouse/tables/cadence.ts';
 import {
   addCoverage,
@@ -22,7 +23,6 @@ import {
 } from '../warehouse/tables/rows.ts';
 import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
 import type { ReadPage } from './read-page.ts';
-import { withWriteRetries } from './retries.ts';
 
 /** Another run holds the window now, because this one was silent for longer than its lease. The page is given up. */
 export class ClaimLost extends GmsiError {

@@ -4,6 +4,7 @@ import { cutRefusedWindows } from '../plan/plan-windows.ts';
 import { BudgetSpent, RequestRefused } from '../service/errors.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { leaveRefused } from '../warehouse/tables/refusals.ts';
 import {
   type ClaimedWindow,
@@ -17,7 +18,6 @@ import {
 import { ClaimLost } from './commit-page.ts';
 import { drainWindow } from './drain-window.ts';
 import type { Load, UnderWay } from './load.ts';
-import { withWarehouseRetries } from './retries.ts';
 
 /** How long to wait before looking again for windows that another run holds, in milliseconds. */
 const pollInterval = 500;
@@ -170,14 +170,14 @@ async function giveBack(
   window: ClaimedWindow,
   ends?: LoadEnd & { readonly atOnce: boolean },
 ): Promise<WindowEnd> {
-  await leave(load, window, { event: 'release' });
+  await leave(load, window, { state: 'pending' });
   return ends ? { is: 'given back', ends } : { is: 'given back' };
 }
 
 async function fail(load: Load, window: ClaimedWindow, error: unknown): Promise<WindowEnd> {
   load.totals.windows_failed++;
   const message = error instanceof Error ? error.message : String(error);
-  await leave(load, window, { event: 'fail', error: message });
+  await leave(load, window, { state: 'failed', error: message });
   const about = describeWindow(window);
   load.log.warn({ ...about, why: message }, 'a window failed');
   if (!(error instanceof GmsiError)) load.log.debug({ ...about, err: error }, 'this was not expected');
@@ -216,7 +216,7 @@ async function leave(load: Load, window: ClaimedWindow, leaving: Leaving): Promi
   const leaveIt = () => leaveWindow(load.warehouse, at, leaving);
   try {
     // A window that has just brought the server down must be marked once that is back, or this run would drain it again.
-    await (leaving.event === 'release' ? leaveIt() : withWarehouseRetries(leaveIt));
+    await (leaving.state === 'pending' ? leaveIt() : withWarehouseRetries(leaveIt));
   } catch (error) {
     // Then the lease ends it.
     load.log.warn(

@@ -5,6 +5,7 @@ import { dayRange, settledAt } from '../plan/days.ts';
 import { CursorWithoutEnd, cursorGuard } from '../service/cursor.ts';
 import { RequestRefused } from '../service/errors.ts';
 import type { Day } from '../warehouse/database.ts';
+import { withWarehouseRetries, withWriteRetries } from '../warehouse/retries.ts';
 import type { Checkpoint } from '../warehouse/tables/checkpoint.ts';
 import { metSoFar } from '../warehouse/tables/retract.ts';
 import { beginDrain, type ClaimedWindow, forgetCursor } from '../warehouse/tables/windows.ts';
@@ -14,7 +15,6 @@ import { fetchPage, type WindowRequest } from './fetch-page.ts';
 import { countPage, type Load } from './load.ts';
 import { type MetRows, remembered, rememberRows } from './met-rows.ts';
 import { type ReadPage, readPage } from './read-page.ts';
-import { withWarehouseRetries, withWriteRetries } from './retries.ts';
 import { atStage, endFailed, inSpan, seriesAttributes, startSpan, within } from './spans.ts';
 
 /** How often a window may begin again at its first page because the service no longer takes its token. */

@@ -1,8 +1,8 @@
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { beat, type LoadTotals } from '../warehouse/tables/checkpoint.ts';
 import { holdsWindow } from '../warehouse/tables/windows.ts';
-import { withWarehouseRetries } from './retries.ts';
 
 /** A load's claim on its windows, kept up by a heartbeat. */
 export interface Lease {

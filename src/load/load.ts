@@ -9,6 +9,7 @@ import type { Client } from '../service/client.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day, LoadOutcome } from '../warehouse/database.ts';
 import { databaseTime } from '../warehouse/health.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { finishLoad, type LoadTotals, type PageCounts, startLoad } from '../warehouse/tables/checkpoint.ts';
 import { rememberFields } from '../warehouse/tables/learned.ts';
 import type { KnownPartitions } from '../warehouse/tables/rows.ts';
@@ -18,7 +19,6 @@ import { type Clocks, watchClocks } from './clocks.ts';
 import type { LoadEnd } from './drain-all.ts';
 import { keepLease, type Lease } from './lease.ts';
 import type { Origin } from './resolve-run.ts';
-import { withWarehouseRetries } from './retries.ts';
 import { endFailed, startSpan } from './spans.ts';
 
 /** The stages of a page's way; fetching includes waiting for the rate limit and between tries. */

@@ -3,6 +3,7 @@ import type { Log } from '../log.ts';
 import { standsForLarger } from '../service/parse-page.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
+import { withWarehouseRetries, withWriteRetries } from '../warehouse/retries.ts';
 import { beat, finishLoad, type LoadTotals, startLoad } from '../warehouse/tables/checkpoint.ts';
 import {
   findSuperseded,
@@ -17,7 +18,6 @@ import {
 import { ensurePartitions, upsertRows } from '../warehouse/tables/rows.ts';
 import type { WindowScope } from '../warehouse/tables/scope.ts';
 import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
-import { withWarehouseRetries, withWriteRetries } from './retries.ts';
 
 export interface ReplayContext {
   readonly warehouse: Warehouse;

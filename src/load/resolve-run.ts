@@ -8,6 +8,7 @@ import { type DayRange, plannedDays, type ShortenedPeriod } from '../plan/days.t
 import type { Client } from '../service/client.ts';
 import { fetchCodes, fetchCountries, fetchTopics } from '../service/lookups.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import type { LoadTotals } from '../warehouse/tables/checkpoint.ts';
 import { claimOrigin, readLearnedFacts, type ServedBy } from '../warehouse/tables/learned.ts';
 import {
@@ -21,7 +22,6 @@ import {
 import type { WindowScope } from '../warehouse/tables/scope.ts';
 import { type Clocks, endByClocks } from './clocks.ts';
 import { clocksOf, countingTotals, nothingDone, type RunContext, type RunResult } from './load.ts';
-import { withWarehouseRetries } from './retries.ts';
 
 /** Lookups older than this are fetched again before a load. */
 const freshFor = 7 * 24 * 3600 * 1000;

@@ -1,5 +1,6 @@
 import type { Job } from '../config/job.ts';
 import { planCutOff, planDueSync, type SyncPlan } from '../plan/plan-sync.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { claimSync } from '../warehouse/tables/jobs.ts';
 import { isSyncedByWorkers } from '../warehouse/tables/runs.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
@@ -15,7 +16,6 @@ import {
 } from './load.ts';
 import { type LiveRead, readLive } from './read-live.ts';
 import { resolveRun, runWithLearnedReading } from './resolve-run.ts';
-import { withWarehouseRetries } from './retries.ts';
 
 export interface SyncResult extends RunResult {
   /** True where another sync of the job is under way, and this one left it to that. */
@@ -58,7 +58,7 @@ export async function sync(given: RunContext): Promise<SyncResult> {
   if (!run.scope) return nothing();
 
   const { totals } = run;
-  const plan = await planDueSync(context, run, run.scope);
+  const plan = await planDueSync(context, run.scope, { ...run, now: run.clocks.now() });
   if (!plan) return nothing();
 
   const { scope, live } = plan;

@@ -1,9 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import type { EndDateReading, Job } from '../config/job.ts';
+import { longestRequestDays } from '../config/job.ts';
 import { type DayRange, daysIn } from './days.ts';
-
-/** The longest range that the service takes, in days (service-document 4.1, rule 3). */
-export const longestRequestDays = 90;
 
 /** A range as sent to the service; what `endDate` means depends on the service's reading of it. */
 export interface RequestRange {

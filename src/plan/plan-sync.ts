@@ -1,11 +1,10 @@
 import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import type { Feed } from '../feeds/feed.ts';
-import type { Load } from '../load/load.ts';
-import type { ResolvedRun } from '../load/resolve-run.ts';
-import { withWarehouseRetries } from '../load/retries.ts';
+import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import {
   measureChangeAges,
   noteConcern,
@@ -55,10 +54,9 @@ export interface DueSync extends SyncPlan {
 /** Plans a sync of a job that begins now; `undefined` where the job's period is over. */
 export async function planDueSync(
   { job, warehouse }: { job: Job; warehouse: Warehouse },
-  { feed, today, clocks }: ResolvedRun,
   scope: WindowScope,
+  { feed, today, now }: { feed: Feed; today: Temporal.PlainDate; now: Date },
 ): Promise<DueSync | undefined> {
-  const now = clocks.now();
   const unsettledFrom = settledBefore(today, job.lookbackDays).toString();
   const recheckDays = await daysToRecheck(warehouse, job, feed, now);
   const hasLive = feed.live !== undefined && scope.to === today.toString();
@@ -105,7 +103,10 @@ async function planSync(
 }
 
 /** What a full live answer may have left out is in the historical feed, for the days that the live feed reaches over. */
-export async function planCutOff(load: Load, series: readonly SeriesKey[]): Promise<void> {
+export async function planCutOff(
+  load: { warehouse: Warehouse; job: Job; scope: WindowScope; feed: Feed; log: Log },
+  series: readonly SeriesKey[],
+): Promise<void> {
   const { warehouse, job, scope, feed, log } = load;
   const days = Math.ceil(feed.live!.hours / 24);
   log.warn(

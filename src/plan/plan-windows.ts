@@ -1,6 +1,6 @@
 import type { Job } from '../config/job.ts';
-import { withWarehouseRetries } from '../load/retries.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import {
   dropLongWindows,
   findGaps,

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Budget } from '../config/job.ts';
-import { withWarehouseRetries } from '../load/retries.ts';
 import type { Secret } from '../secret.ts';
 import { BudgetSpent } from '../service/errors.ts';
 import type { RequestBudget } from '../service/page.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { bookRequests, returnRequests, usedRequests } from '../warehouse/tables/requests.ts';
 
 /** Requests booked at a time: about a second's worth, so that booking costs one short transaction a second. */

@@ -1,7 +1,7 @@
-import { withWarehouseRetries } from '../load/retries.ts';
 import type { Secret } from '../secret.ts';
 import { type Clock, monotonicClock } from '../service/clock.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { takeRequests } from '../warehouse/tables/requests.ts';
 import { keyFingerprint } from './budget.ts';
 

@@ -1,34 +1,8 @@
+import type { Country, Extra, ListedCode, OtherList, Topic } from '../warehouse/tables/lookups.ts';
 import type { Client } from './client.ts';
 import { cursorGuard, newsGuard } from './cursor.ts';
 import { CursorBroken, LookupUnreadable, PageTooLarge } from './errors.ts';
 import { serviceWords } from './service-words.ts';
-
-/** What an entry holds beside the fields that were read, kept whole. */
-type Extra = Readonly<Record<string, unknown>>;
-
-export interface Country {
-  /** As it goes into a feed's path. */
-  readonly code: string;
-  readonly name: string | null;
-  readonly extra: Extra;
-}
-
-export interface Topic {
-  /** As it goes into a feed's query. */
-  readonly name: string;
-  readonly category: string | null;
-  /** As the service sent it; likely an object of texts, `directional` and `semantic_sentiment`. */
-  readonly classificationRule: unknown;
-  readonly extra: Extra;
-}
-
-/** An entry of one of the service's other lists. */
-export interface ListedCode {
-  /** As it goes into a request. */
-  readonly code: string;
-  readonly name: string | null;
-  readonly extra: Extra;
-}
 
 /** The lists beside countries and topics (service-document 4.3); their shapes are not shown. */
 const otherLists = {
@@ -47,9 +21,7 @@ const otherLists = {
     codes: ['code', 'language', 'language_code', 'id'],
     names: ['name', 'language_name', 'label'],
   },
-} as const;
-
-export type OtherList = keyof typeof otherLists;
+} as const satisfies Record<OtherList, unknown>;
 
 /** A lookup's entries are all in memory at once. */
 const mostEntries = 100_000;

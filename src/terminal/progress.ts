@@ -1,4 +1,3 @@
-import type { RunProgress } from '../load/load.ts';
 import type { Log } from '../log.ts';
 import type { StatusLine } from './status-line.ts';
 import { count, duration, fittingParts, number, type Part, shortenedName } from './table.ts';
@@ -7,14 +6,21 @@ import { columnsOf } from './text.ts';
 /** Where progress goes: a bar on the terminal, a log line every few seconds, or nowhere. */
 export type ProgressView = StatusLine | 'lines' | 'none';
 
+/** As much of a load's progress as is shown. */
+interface Progress {
+  readonly totals: { readonly records: number; readonly requests: number; readonly windows_failed: number };
+  readonly done: number;
+  readonly all: number;
+}
+
 /** Shows how a backfill goes on until it is disposed. */
-export function showProgress(job: string, read: () => RunProgress, log: Log, view: ProgressView): Disposable {
+export function showProgress(job: string, read: () => Progress, log: Log, view: ProgressView): Disposable {
   const startedAt = performance.now();
   if (view === 'none') return { [Symbol.dispose]: () => {} };
   return view === 'lines' ? lines(job, read, startedAt, log) : bar(job, read, startedAt, view);
 }
 
-function bar(job: string, read: () => RunProgress, startedAt: number, view: StatusLine): Disposable {
+function bar(job: string, read: () => Progress, startedAt: number, view: StatusLine): Disposable {
   const draw = () => {
     const progress = read();
     const name = shortenedName(job, view.width);
@@ -52,7 +58,7 @@ function blocks(share: number, room: number): string {
   return '█'.repeat(full) + '░'.repeat(width - full);
 }
 
-function lines(job: string, read: () => RunProgress, startedAt: number, log: Log): Disposable {
+function lines(job: string, read: () => Progress, startedAt: number, log: Log): Disposable {
   const timer = setInterval(() => {
     const progress = read();
     const parts = details(progress, startedAt).map(([, text]) => text);
@@ -64,7 +70,7 @@ function lines(job: string, read: () => RunProgress, startedAt: number, log: Log
 }
 
 /** Ranked by what a person would miss most: what fails, then how long it takes. */
-function details(progress: RunProgress, startedAt: number): Part[] {
+function details(progress: Progress, startedAt: number): Part[] {
   const { totals, done, all } = progress;
   const seconds = (performance.now() - startedAt) / 1000;
   const share = done / all;

@@ -1,5 +1,4 @@
 import type { ColumnType, Generated } from 'kysely';
-import type { WindowState } from '../plan/window-state.ts';
 
 /** `YYYY-MM-DD`, as a `date` column is read and written here: a calendar day has no time zone. */
 export type Day = string;
@@ -7,6 +6,15 @@ export type Day = string;
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 type GeneratedTimestamp = ColumnType<Date, Date | string | undefined, Date | string>;
 type Json = ColumnType<unknown, string | null, string | null>;
+
+/**
+ * - `pending`: planned, or given back with its cursor kept
+ * - `draining`: claimed under a lease; its pages are coming in
+ * - `drained`: its last page is committed, and with it the coverage
+ * - `failed`: given up in this run; a rerun goes on from its cursor
+ * - `refused`: the service refused it, or it is older than two windows of its series that were; each run asks again for a few
+ */
+export type WindowState = 'pending' | 'draining' | 'drained' | 'failed' | 'refused';
 
 export type LoadOutcome = 'done' | 'incomplete' | 'budget' | 'interrupted' | 'failed';
 

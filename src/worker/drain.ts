@@ -1,9 +1,9 @@
 import { GmsiError } from '../errors.ts';
 import { drainClaimed, refusalsBeforeTurning, type WindowEnd } from '../load/drain-all.ts';
 import { readLive } from '../load/read-live.ts';
-import { withWarehouseRetries } from '../load/retries.ts';
 import { planCutOff } from '../plan/plan-sync.ts';
 import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { addTasks, withdrawLabelled } from '../warehouse/tables/queue.ts';
 import { drainNewestFirst, noteLiveFailures } from '../warehouse/tables/runs.ts';
 import type { SeriesKey } from '../warehouse/tables/scope.ts';

@@ -11,7 +11,7 @@ import {
   openLoad,
 } from '../load/load.ts';
 import { originOf, withLearnedReading } from '../load/resolve-run.ts';
-import { withWarehouseRetries } from '../load/retries.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { readDefinition } from '../warehouse/tables/jobs.ts';
 import { addTasks, withdrawLabelled } from '../warehouse/tables/queue.ts';
 import { endChangedRun, finishedAmong, type Run, readRun } from '../warehouse/tables/runs.ts';

@@ -1,5 +1,5 @@
-import { withWarehouseRetries } from '../load/retries.ts';
 import { BudgetSpent } from '../service/errors.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { pauseSchedule } from '../warehouse/tables/jobs.ts';
 import { withdrawLabelled } from '../warehouse/tables/queue.ts';
 import { finishRun } from '../warehouse/tables/runs.ts';

@@ -2,12 +2,12 @@ import { JobFileError } from '../config/problems.ts';
 import { GmsiError } from '../errors.ts';
 import type { RunContext } from '../load/load.ts';
 import { type ResolvedRun, resolveRun, runWithLearnedReading } from '../load/resolve-run.ts';
-import { withWarehouseRetries } from '../load/retries.ts';
 import { nameOfSync } from '../load/sync.ts';
 import { planDueSync } from '../plan/plan-sync.ts';
 import { type PlanOptions, planWindows } from '../plan/plan-windows.ts';
 import { BudgetSpent, LookupUnreadable } from '../service/errors.ts';
 import type { JobCommand } from '../warehouse/database.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { claimSync, readDefinition } from '../warehouse/tables/jobs.ts';
 import { addTasks, withdrawLabelled } from '../warehouse/tables/queue.ts';
 import { beginRun, endChangedRun, type PlannedRun } from '../warehouse/tables/runs.ts';
@@ -138,7 +138,7 @@ async function planBackfillRun(context: RunContext, options: PlanOptions): Promi
 async function planSyncRun(context: RunContext): Promise<Planned | undefined> {
   const { job } = context;
   const run = await resolveRun(context);
-  const plan = run.scope && (await planDueSync(context, run, run.scope));
+  const plan = run.scope && (await planDueSync(context, run.scope, { ...run, now: run.clocks.now() }));
   if (!plan) return undefined;
   const { scope, unsettledFrom, live } = plan;
   const { historyLimit } = run;

@@ -1,10 +1,10 @@
 import { type LogFunctionFactory, Logger, runMigrations } from 'graphile-worker';
 import type pg from 'pg';
 import { ConfigError } from '../errors.ts';
-import { withWarehouseRetries } from '../load/retries.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { JobCommand } from '../warehouse/database.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { ownsQueue, type QueuedTask, queueSchema, taskNames } from '../warehouse/tables/queue.ts';
 import type { SeriesKey } from '../warehouse/tables/scope.ts';
 import type { OfJob } from './context.ts';

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
-import { withWarehouseRetries } from '../load/retries.ts';
 import type { WorkersTable } from '../warehouse/database.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { beatWorker, registerWorker, stopWorker } from '../warehouse/tables/jobs.ts';
 import { unlockAbandoned } from '../warehouse/tables/queue.ts';
 import type { WorkerContext } from './context.ts';

@@ -9,9 +9,9 @@ import {
 } from 'graphile-worker';
 import type pg from 'pg';
 import { type Clocks, watchClocks } from '../load/clocks.ts';
-import { withWarehouseRetries } from '../load/retries.ts';
 import { WarehouseUnavailable } from '../warehouse/errors.ts';
 import { databaseTime } from '../warehouse/health.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { addTasks, queueSchema, taskNames } from '../warehouse/tables/queue.ts';
 import type { WorkerContext } from './context.ts';
 import { drain, live } from './drain.ts';

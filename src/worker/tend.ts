@@ -1,7 +1,7 @@
-import { withWarehouseRetries } from '../load/retries.ts';
 import { cutRefusedWindows } from '../plan/plan-windows.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { RunsTable } from '../warehouse/database.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { forgetPauses, readDefinition } from '../warehouse/tables/jobs.ts';
 import {
   addTasks,

@@ -1,8 +1,8 @@
 import { Cron } from 'croner';
 import type { Budget } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
-import { withWarehouseRetries } from '../load/retries.ts';
 import { requestLimit } from '../rate/budget.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { lockSchedules, noteFired, readDefinition, type Schedule } from '../warehouse/tables/jobs.ts';
 import { addTasks, isQueued } from '../warehouse/tables/queue.ts';
 import { runsUnderWay } from '../warehouse/tables/runs.ts';

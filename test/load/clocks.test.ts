@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ClocksApart, watchClocks } from '../../src/load/clocks.ts';
-import { createLog } from '../../src/log.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aFolder, gmsi } from '../cli/gmsi.ts';
 import { aLog } from '../support/a-log.ts';

@@ -1,4 +1,5 @@
-import { createLog, type Log } from '../../src/log.ts';
+import type { Log } from '../../src/log.ts';
+import { createLog } from '../../src/terminal/log.ts';
 
 export interface LogLine {
   readonly level: number;

@@ -6,13 +6,13 @@ import { catalog, retired } from '../../src/feeds/catalog.ts';
 import { type BackfillContext, backfill } from '../../src/load/backfill.ts';
 import type { RunContext, RunResult } from '../../src/load/load.ts';
 import { type SyncResult, sync } from '../../src/load/sync.ts';
-import { createLog } from '../../src/log.ts';
 import { openLedger } from '../../src/rate/budget.ts';
 import { sharedLimiter } from '../../src/rate/shared-rate.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { type Client, type ClientEvent, createClient } from '../../src/service/client.ts';
 import type { Page, ServiceRequest } from '../../src/service/page.ts';
+import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { TruthScope } from './truth.ts';
 

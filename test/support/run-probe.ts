@@ -1,6 +1,5 @@
 import type { Job } from '../../src/config/job.ts';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
-import { createLog } from '../../src/log.ts';
 import { capRequests } from '../../src/probe/ask.ts';
 import type { FactName } from '../../src/probe/fact.ts';
 import { mostRequests } from '../../src/probe/probe.ts';
@@ -11,6 +10,7 @@ import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { createClient } from '../../src/service/client.ts';
 import type { Clock } from '../../src/service/clock.ts';
+import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 
 export interface ProbeRun {

@@ -1,6 +1,6 @@
 import { assert, property, string } from 'fast-check';
 import { expect, it } from 'vitest';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/terminal/log.ts';
 import { facts, table } from '../../src/terminal/table.ts';
 import {
   columnsOf,

@@ -32,7 +32,7 @@ async function taken(db: Warehouse) {
   return { windowId, first, second };
 }
 
-const leavings: Leaving[] = [{ event: 'fail', error: 'too late' }, { event: 'release' }];
+const leavings: Leaving[] = [{ state: 'failed', error: 'too late' }, { state: 'pending' }];
 
 describe('a load that has lost its window to another one', () => {
   it.each(leavings)('leaves it alone while that drains it ($event)', async (leaving) => {

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { createLog } from '../../src/log.ts';
 import { planWindows } from '../../src/plan/plan-windows.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
+import { createLog } from '../../src/terminal/log.ts';
 import { openPool, type Warehouse } from '../../src/warehouse/connect.ts';
 import { queueWindows, unlockAbandoned } from '../../src/warehouse/tables/queue.ts';
 import type { WindowScope } from '../../src/warehouse/tables/scope.ts';

@@ -50,7 +50,7 @@ it('a run that is begun again while it is under way tries the windows again that
   });
   // One has failed, and the other keeps the run from its end.
   for (const { window_id } of [bad!, held!]) await claimOne(db, window_id, { loadId, leaseSeconds: 30 });
-  await leaveWindow(db, { windowId: bad!.window_id, loadId }, { event: 'fail', error: 'broken' });
+  await leaveWindow(db, { windowId: bad!.window_id, loadId }, { state: 'failed', error: 'broken' });
   const key = `window:${bad!.window_id}`;
 
   await tend(context, parts, { run: runId });

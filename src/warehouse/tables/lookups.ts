@@ -1,7 +1,36 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
-import type { Country, ListedCode, OtherList, Topic } from '../../service/lookups.ts';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
+
+/** What an entry holds beside the fields that were read, kept whole. */
+export type Extra = Readonly<Record<string, unknown>>;
+
+export interface Country {
+  /** As it goes into a feed's path. */
+  readonly code: string;
+  readonly name: string | null;
+  readonly extra: Extra;
+}
+
+export interface Topic {
+  /** As it goes into a feed's query. */
+  readonly name: string;
+  readonly category: string | null;
+  /** As the service sent it; likely an object of texts, `directional` and `semantic_sentiment`. */
+  readonly classificationRule: unknown;
+  readonly extra: Extra;
+}
+
+/** An entry of one of the service's other lists. */
+export interface ListedCode {
+  /** As it goes into a request. */
+  readonly code: string;
+  readonly name: string | null;
+  readonly extra: Extra;
+}
+
+/** The lists beside countries and topics. */
+export type OtherList = 'tickers' | 'sources' | 'languages';
 
 /** The lists that the service keeps. */
 export type ListName = 'countries' | 'topics' | OtherList;

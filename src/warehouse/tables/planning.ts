@@ -1,5 +1,4 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { nextWindowState } from '../../plan/window-state.ts';
 import type { Database, Day } from '../database.ts';
 import {
   askedSeries,
@@ -148,7 +147,7 @@ export async function insertWindows(
         ${column('variant')}::text[], ${column('first_day')}::date[], ${column('last_day')}::date[]
       ) as planned (country, topic, ticker, variant, first_day, last_day)
     ), again as (
-      update gmsi.windows w set state = ${nextWindowState('drained', 'replan')}, planned_at = now(), finished_at = null
+      update gmsi.windows w set state = 'pending', planned_at = now(), finished_at = null
       from planned
       where w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and w.state = 'drained'
         and ${key('w')} = ${key('planned')}

@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { longestRequestDays } from '../../plan/cut-windows.ts';
-import { statesBefore } from '../../plan/window-state.ts';
+import { longestRequestDays } from '../../config/job.ts';
 import type { Day } from '../database.ts';
 
 /** Which windows belong to a job: its series, crossed out of these lists, and its period. */
@@ -56,7 +55,7 @@ export function inSeries(scope: WindowScope, alias: 'w' | 'c' | 'r'): RawBuilder
 }
 
 /** The condition that a window `w` is still to be drained; in the words of the partial indexes, so that they are used. */
-export const isOpen: RawBuilder<boolean> = sql`w.state in (${sql.join(statesBefore('claim').map((state) => sql.lit(state)))})`;
+export const isOpen: RawBuilder<boolean> = sql`w.state in ('pending', 'draining', 'failed')`;
 
 /** A job's period as a range. */
 export function period(scope: WindowScope): RawBuilder<unknown> {

@@ -1,7 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { FeedTable, Series } from '../../feeds/feed.ts';
-import { nextWindowState, type WindowState } from '../../plan/window-state.ts';
-import type { Database, Day } from '../database.ts';
+import type { Database, Day, WindowState } from '../database.ts';
 import { nextToAskAgain } from './refusals.ts';
 import { hasRowsOf } from './retract.ts';
 import { inScope, isOpen, type WindowScope } from './scope.ts';
@@ -152,7 +151,7 @@ export async function forgetCursor(
 }
 
 /** How a window is left before its end; one that was refused, by `leaveRefused`. */
-export type Leaving = { readonly event: 'fail'; readonly error: string } | { readonly event: 'release' };
+export type Leaving = { readonly state: 'failed'; readonly error: string } | { readonly state: 'pending' };
 
 /** Leaves a claimed window at its checkpoint. */
 export async function leaveWindow(
@@ -163,10 +162,12 @@ export async function leaveWindow(
   await db
     .updateTable('windows')
     .set({
-      state: nextWindowState('draining', leaving.event)!,
-      ...(leaving.event === 'release'
-        ? {}
-        : { last_error: leaving.error, refused_with: null, finished_at: sql<Date>`now()` }),
+      state: leaving.state,
+      ...(leaving.state === 'failed' && {
+        last_error: leaving.error,
+        refused_with: null,
+        finished_at: sql<Date>`now()`,
+      }),
     })
     .where('window_id', '=', at.windowId)
     .where('state', '=', 'draining')
@@ -178,7 +179,7 @@ export async function leaveWindow(
 export async function releaseWindows(db: Kysely<Database>, loadId: number): Promise<number> {
   const { numUpdatedRows } = await db
     .updateTable('windows')
-    .set({ state: nextWindowState('draining', 'release')! })
+    .set({ state: 'pending' })
     .where('load_id', '=', loadId)
     .where('state', '=', 'draining')
     .executeTakeFirst();

@@ -7,7 +7,7 @@ import {
   WriteCutOff,
   WriteGivenUp,
   WriteTooSlow,
-} from '../warehouse/errors.ts';
+} from './errors.ts';
 
 /**
  * Runs a piece of warehouse work again while the warehouse is restarting, out of connections, or broke a deadlock:
