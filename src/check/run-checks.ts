@@ -1,11 +1,11 @@
 import type { Feed } from '../feeds/feed.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import {
+  type CheckFindings,
   type CheckScope,
   type CheckSnapshot,
   CheckStopped,
-  type Findings,
-  findingsOf,
+  findingsOfCheck,
   holdsRows,
   inCheckSnapshot,
   SqlRefused,
@@ -13,7 +13,7 @@ import {
 import { BrokenCheck, type Check } from './check-file.ts';
 
 /** What a check found in a job. */
-export interface CheckResult extends Findings {
+export interface CheckResult extends CheckFindings {
   readonly check: Check;
   /** `skipped` where the check does not concern the job's feed, or what it needs holds no row. */
   readonly result: 'passed' | 'failed' | 'warned' | 'skipped';
@@ -77,14 +77,14 @@ async function outcomeOf(
   if (check.feeds !== 'all' && !check.feeds.includes(feed.name)) return skipped(`not for ${feed.name}`);
   if (check.needs !== undefined && !(await holdsRows(snapshot, check.needs, scope)))
     return skipped(`${check.needs} holds no row`);
-  return judged(check, await findingsOf(snapshot, check, scope, rows));
+  return judged(check, await findingsOfCheck(snapshot, check, scope, rows));
 }
 
 function skipped(reason: string): Outcome {
   return { result: 'skipped', reason, findings: 0, rows: [] };
 }
 
-function judged({ severity }: Check, found: Findings, reason: string | null = null): Outcome {
+function judged({ severity }: Check, found: CheckFindings, reason: string | null = null): Outcome {
   const isFine = found.findings === 0 && reason === null;
   return { result: isFine ? 'passed' : severity === 'fail' ? 'failed' : 'warned', reason, ...found };
 }

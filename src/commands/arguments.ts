@@ -23,7 +23,7 @@ export function readDay(flag: string, text: string | undefined): Day | undefined
 }
 
 /** The number that an option was given. @throws ConfigError naming the option */
-export function wholeNumber(flag: string, text: string): number {
+export function readWholeNumber(flag: string, text: string): number {
   if (!/^\d+$/.test(text)) {
     throw new ConfigError(`${flag} is "${text}".`, { hint: 'It must be a whole number.' });
   }

@@ -11,7 +11,7 @@ import { print, printJson } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/scope.ts';
-import { knownScope, wholeNumber } from './arguments.ts';
+import { knownScope, readWholeNumber } from './arguments.ts';
 
 export interface CheckOptions {
   readonly list?: boolean;
@@ -49,8 +49,8 @@ export async function checkCommand(
     rows:
       options.rows === undefined
         ? shown[session.json ? 'json' : 'person']
-        : wholeNumber('--rows', options.rows),
-    timeout: wholeNumber('--timeout', options.timeout),
+        : readWholeNumber('--rows', options.rows),
+    timeout: readWholeNumber('--timeout', options.timeout),
     stop: session.stop,
   };
   const jobs = await readJobs(session, names);

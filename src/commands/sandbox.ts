@@ -9,7 +9,7 @@ import { print, printJson } from '../terminal/print.ts';
 import { facts, table } from '../terminal/table.ts';
 import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
 import { type MonthlyScore, monthlyScores } from '../warehouse/tables/rollups.ts';
-import { wholeNumber } from './arguments.ts';
+import { readWholeNumber } from './arguments.ts';
 import { backfillRunner, runJob } from './load.ts';
 import { describeSummary } from './run-summary.ts';
 
@@ -49,14 +49,14 @@ export async function sandboxCommand(session: Session, flags: SandboxFlags): Pro
 async function start(flags: SandboxFlags) {
   const options: SandboxOptions = {
     host: flags.host,
-    port: wholeNumber('--port', flags.port),
+    port: readWholeNumber('--port', flags.port),
     seed: flags.seed,
     keys: flags.key,
     endDate: flags.endDate,
     ...(flags.unlimited ? { limits: null } : {}),
     ...(flags.historyLimit === undefined
       ? {}
-      : { historyLimitDays: wholeNumber('--history-limit', flags.historyLimit) }),
+      : { historyLimitDays: readWholeNumber('--history-limit', flags.historyLimit) }),
     ...parseOptions(flags.options),
   };
   try {

@@ -5,7 +5,14 @@ import { exitCodes } from '../exit.ts';
 import { keyFingerprint, monthOf, requestLimit } from '../rate/budget.ts';
 import { isOutputClosed, output, printJson } from '../terminal/print.ts';
 import { redrawing } from '../terminal/status-line.ts';
-import { count, fittingParts, fittingTable, number, type Part, shortenedName } from '../terminal/table.ts';
+import {
+  count,
+  fittingParts,
+  fittingTable,
+  type LinePart,
+  number,
+  shortenedName,
+} from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { livingWorkers } from '../warehouse/tables/jobs.ts';
 import { queueSummary, unlessQueueIsMissing } from '../warehouse/tables/queue.ts';
@@ -118,7 +125,7 @@ async function look(
 function describe({ workers, slots, queue, rate, used, left, runs }: Watched, columns: number): string {
   const { waiting, running, retrying } = queue;
   const label = 10;
-  const line = (name: string, ...parts: Part[]) =>
+  const line = (name: string, ...parts: LinePart[]) =>
     `${name.padEnd(label)}${fittingParts(parts, columns - label, ', ')}`;
   const lines = [
     workers === 0
@@ -130,7 +137,7 @@ function describe({ workers, slots, queue, rate, used, left, runs }: Watched, co
         [2, `${number(waiting)} waiting`],
         [1, `${number(running)} under way`],
         [0, `${number(retrying)} to be tried again`],
-      ] satisfies Part[]),
+      ] satisfies LinePart[]),
     ),
     line('rate', [0, `${number(rate.requests)} requests/s`], [1, `${number(rate.records)} records/s`]),
     ...(used === null ? [] : [line('requests', [0, `${number(used)} booked this month`])]),

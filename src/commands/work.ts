@@ -21,7 +21,7 @@ import { registerJob, unscheduleJob } from '../warehouse/tables/jobs.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { storedJobs } from '../warehouse/tables/status.ts';
 import { createWorkerEvents, type WorkerEvents } from '../worker/context.ts';
-import { wholeNumber } from './arguments.ts';
+import { readWholeNumber } from './arguments.ts';
 
 /** The queue's own connections: one hears of new tasks, the others fetch them. */
 const queueConnections = 3;
@@ -111,7 +111,7 @@ export async function watchWork(
 ): Promise<Telemetry> {
   const { config, log, clock, stop } = session;
   const { host, port: usual } = config.metrics;
-  const port = metricsPort === undefined ? usual : wholeNumber('--metrics-port', metricsPort);
+  const port = metricsPort === undefined ? usual : readWholeNumber('--metrics-port', metricsPort);
   const own = new Map(ownJobs.map((job) => [job.name, job]));
 
   async function jobs(): Promise<Job[]> {

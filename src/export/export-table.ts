@@ -3,9 +3,9 @@ import { version } from '../package.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
 import {
-  columnsOf,
   type ExportColumn,
   type ExportScope,
+  exportColumns,
   inOneState,
   type Partition,
   type PartitionTotals,
@@ -141,7 +141,7 @@ export async function planExport(
   stop: AbortSignal,
 ): Promise<ExportPlan> {
   const series = partitionColumn(scope.table);
-  const columns = (await columnsOf(snapshot, scope)).filter(({ name }) => name !== series);
+  const columns = (await exportColumns(snapshot, scope)).filter(({ name }) => name !== series);
   // The statement that may take long must not begin after the moment at which it would have been ended.
   stop.throwIfAborted();
   const scores = columns.filter(({ type }) => type === 'double precision').map(({ name }) => name);

@@ -15,7 +15,7 @@ export interface WrittenFile {
 /** What files are written with. */
 export interface PartWriter {
   readonly duckdb: DuckDB;
-  readonly stage: Stage;
+  readonly stage: StagingTable;
   readonly format: ExportFormat;
   /** Where the export is made. */
   readonly root: string;
@@ -67,7 +67,7 @@ async function writePart(
 export const chunkRows = 2048;
 
 /** Rows on their way into a file: a table of DuckDB's, in memory. */
-export interface Stage {
+export interface StagingTable {
   /** How many there are. */
   readonly rows: number;
   /** Adds up to `chunkRows` rows. Values come as PostgreSQL writes them, and DuckDB reads them into its own types. */
@@ -76,7 +76,7 @@ export interface Stage {
   drain(write: (table: string) => Promise<unknown>): Promise<void>;
 }
 
-export function createStage(duckdb: DuckDB, columns: readonly ExportColumn[]): Stage {
+export function createStage(duckdb: DuckDB, columns: readonly ExportColumn[]): StagingTable {
   const declared = columns.map((column) => `${identifier(column.name)} ${duckdbType(column)}`).join(', ');
   // One for all: a chunk's memory is not Node's to count, so that chunks left to the collector would pile up.
   const chunk = DuckDBDataChunk.create(

@@ -46,7 +46,7 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
       const failed = standing.scope
         ? await windowsInTrouble(warehouse, standing.scope)
         : { windows: 0, reasons: [] };
-      for (const finding of findingsOf(standing, failed)) await note(warehouse, finding);
+      for (const finding of findingsOfJobs(standing, failed)) await note(warehouse, finding);
     }
     for (const job of watched) {
       const due = await claimDueAlerts(warehouse, job.name);
@@ -75,7 +75,7 @@ export async function alertAfterRun(
   await checkAlerts(jobs, { warehouse, readStandings, webhook: config.alertWebhook, key, log, signal });
 }
 
-function note(warehouse: Warehouse, finding: Finding): Promise<void> {
+function note(warehouse: Warehouse, finding: AlertFinding): Promise<void> {
   return finding.trouble ? raiseAlert(warehouse, finding, finding.trouble) : resolveAlert(warehouse, finding);
 }
 
@@ -106,7 +106,7 @@ function webhookOf(job: Job, { webhook }: Pick<AlertsOptions, 'webhook'>): Secre
 }
 
 /** Whether a cause is there. What cannot be told is no finding, and leaves an alert as it is. */
-export interface Finding extends AlertCause {
+export interface AlertFinding extends AlertCause {
   /** What there is to say of it; `null` where it is gone. */
   readonly trouble: { readonly message: string; readonly details: object } | null;
 }
@@ -115,7 +115,7 @@ export interface Finding extends AlertCause {
 const surelyEnough = 0.95;
 
 /** What is to be told of a job. */
-export function findingsOf(standing: JobStanding, failed: WindowsInTrouble): Finding[] {
+export function findingsOfJobs(standing: JobStanding, failed: WindowsInTrouble): AlertFinding[] {
   const { job, budget } = standing;
   return [
     { job: job.name, kind: 'failed windows', trouble: failedWindows(standing, failed) },
@@ -125,13 +125,16 @@ export function findingsOf(standing: JobStanding, failed: WindowsInTrouble): Fin
 }
 
 /** Whether the service takes the key, which concerns each job that is loaded with it. */
-export function keyFinding(job: string, { refusedWith }: KeyStanding): Finding {
+export function keyFinding(job: string, { refusedWith }: KeyStanding): AlertFinding {
   if (refusedWith === undefined) return { job, kind: 'key refused', trouble: null };
   const message = `The service refuses the API key with ${refusedWith}, so job ${job} is not loaded. Check GMSI_API_KEY and that the key may read the feed, then start gmsi again.`;
   return { job, kind: 'key refused', trouble: { message, details: { status: refusedWith } } };
 }
 
-function failedWindows({ job }: JobStanding, { windows, reasons }: WindowsInTrouble): Finding['trouble'] {
+function failedWindows(
+  { job }: JobStanding,
+  { windows, reasons }: WindowsInTrouble,
+): AlertFinding['trouble'] {
   if (windows === 0) return null;
   const [first] = reasons;
   return {
@@ -140,7 +143,7 @@ function failedWindows({ job }: JobStanding, { windows, reasons }: WindowsInTrou
   };
 }
 
-function budgetFindings(job: string, outlook: BudgetOutlook): Finding[] {
+function budgetFindings(job: string, outlook: BudgetOutlook): AlertFinding[] {
   const { used, limit, projected, spentBy } = outlook;
   const details = { used, limit, projected, spent_by: spentBy };
   if (used >= limit) {
@@ -155,7 +158,7 @@ function budgetFindings(job: string, outlook: BudgetOutlook): Finding[] {
   return projected <= limit * surelyEnough ? [{ job, kind: 'budget', trouble: null }] : [];
 }
 
-function lateness({ job, newestCovered, lagSeconds }: JobStanding): Finding['trouble'] {
+function lateness({ job, newestCovered, lagSeconds }: JobStanding): AlertFinding['trouble'] {
   const { maxLagDays } = job.alerts;
   const days = lagSeconds / 86_400;
   if (maxLagDays === undefined || days <= maxLagDays) return null;

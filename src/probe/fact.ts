@@ -28,11 +28,11 @@ const factValue = z.union([z.string(), minutes, reach]);
 export type FactValue = z.infer<typeof factValue>;
 
 /** One fact as a probe finds it: learned, or not, and why. */
-export type Finding =
+export type ProbeFinding =
   | { readonly value: FactValue; readonly evidence: string }
   | { readonly value?: undefined; readonly reason: string };
 
-export type Findings = Readonly<Record<FactName, Finding>>;
+export type ProbeFindings = Readonly<Record<FactName, ProbeFinding>>;
 
 /** Reads a value as the warehouse holds it. */
 export function readFactValue(json: unknown): FactValue {

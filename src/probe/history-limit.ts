@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import type { Clock } from '../service/clock.ts';
 import type { Range, Reply } from './ask.ts';
-import { daysBetween, type Finding } from './fact.ts';
+import { daysBetween, type ProbeFinding } from './fact.ts';
 
 /** Further back than history is likely to be wanted: ten years. */
 const farthest = 3653;
@@ -11,7 +11,7 @@ const span = 30;
 /** A search for how far back the service answers, to be gone on with as requests can be spared. */
 export interface HistoryLimitSearch {
   goOn(mayAsk: () => boolean): Promise<void>;
-  finding(): Finding;
+  finding(): ProbeFinding;
 }
 
 /**
@@ -108,7 +108,7 @@ export async function tryToken(
   ask: (range: Range, token?: string) => Promise<Reply>,
   clock: Clock,
   signal: AbortSignal,
-): Promise<Finding> {
+): Promise<ProbeFinding> {
   const left = at + lifetime - clock.now();
   if (left > 0) await clock.sleep(left, signal);
   const seconds = Math.round((clock.now() - at) / 1000);

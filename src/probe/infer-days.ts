@@ -1,6 +1,6 @@
 import type { EndDateReading } from '../config/job.ts';
 import type { Answer, Range, SeenRecord } from './ask.ts';
-import { daysBetween, type Finding, type Minutes } from './fact.ts';
+import { daysBetween, type Minutes, type ProbeFinding } from './fact.ts';
 import { orderOf } from './infer-records.ts';
 
 /** A range that was asked for and the page that came, the whole of it or its first part. */
@@ -40,7 +40,10 @@ const shifts = Array.from({ length: (14 + 12) * 4 + 1 }, (_, i) => (-14 + i / 4)
  * that would have answered as this one did. Zones need not be known for it: under either reading a range has another
  * length. An hour is allowed for at each end, since clocks are set back and forth and times are rounded down to the hour.
  */
-export function inferDays(answered: readonly AnsweredRange[]): { end_date: Finding; day_begin: Finding } {
+export function inferDays(answered: readonly AnsweredRange[]): {
+  end_date: ProbeFinding;
+  day_begin: ProbeFinding;
+} {
   const unknown = (reason: string) => ({ end_date: { reason }, day_begin: { reason } });
   const evidence = answered.map(evidenceOf);
   const known = [...new Set(evidence.flatMap(({ returned }) => [...returned]))];
@@ -103,14 +106,14 @@ function fits(
   );
 }
 
-function dayBegin(possible: readonly number[], answered: readonly AnsweredRange[]): Finding {
+function dayBegin(possible: readonly number[], answered: readonly AnsweredRange[]): ProbeFinding {
   const value: Minutes = { least: Math.min(...possible), most: Math.max(...possible) };
-  if (value.most - value.least > widest) return { reason: 'the records lie too far apart to tell' };
+  if (value.most - value.least > widestRange) return { reason: 'the records lie too far apart to tell' };
   return { value, evidence: `to the hour at best: ${describe(answered)}` };
 }
 
 /** Bounds that are further apart than this, in minutes, tell too little to be called learned. */
-export const widest = 6 * 60;
+export const widestRange = 6 * 60;
 
 /** The short ranges; the month before them, where none was answered. */
 function describe(answered: readonly AnsweredRange[]): string {

@@ -1,6 +1,6 @@
 import { type Answer, type Reply, type SeenRecord, valueAt } from './ask.ts';
-import type { Finding } from './fact.ts';
-import { widest, written } from './infer-days.ts';
+import type { ProbeFinding } from './fact.ts';
+import { widestRange, written } from './infer-days.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -21,7 +21,7 @@ export function orderOf(records: readonly SeenRecord[]): RecordOrder {
   return along === up ? 'oldest-first' : 'newest-first';
 }
 
-export function inferOrder({ records }: Answer): Finding {
+export function inferOrder({ records }: Answer): ProbeFinding {
   const value = orderOf(records);
   if (value === 'unknown') return { reason: 'no two records of different times came on one page' };
   return { value, evidence: `a page of ${records.length} records` };
@@ -35,7 +35,7 @@ const byChance = { several: 3, minute: 0.05, second: 0.01 };
 const fullHours = [0, 15, 30, 45].map((past) => past * minute);
 
 /** How finely times are given: `second`, `minute`, `hour`, `day`; or mixed, as in `second, some on the hour`. */
-export function inferRounding({ records }: Answer): Finding {
+export function inferRounding({ records }: Answer): ProbeFinding {
   if (records.length < leastForRounding) return { reason: `${records.length} records are too few to tell` };
   const countAt = (unit: number, past = 0) => records.filter(({ time }) => time % unit === past).length;
   const onTheHour = Math.max(...fullHours.map((past) => countAt(hour, past)));
@@ -48,7 +48,7 @@ export function inferRounding({ records }: Answer): Finding {
 }
 
 /** The field that holds an id of the service's own, or `none`. */
-export function inferId({ records }: Answer, idNames: readonly string[]): Finding {
+export function inferId({ records }: Answer, idNames: readonly string[]): ProbeFinding {
   if (records.length < 2) return { reason: 'fewer than two records came' };
   for (const name of idNames) {
     const ids = records.map(({ record }) => valueAt(record, name));
@@ -81,7 +81,7 @@ export function inferZone(
   historical: Answer,
   live: Reply | undefined,
   { reachHours, fullPage }: { readonly reachHours: number; readonly fullPage: number },
-): Finding {
+): ProbeFinding {
   const sample = historical.records[0] ?? (live?.kind === 'answered' ? live.answer.records[0] : undefined);
   if (!sample) return { reason: 'no records came' };
   const { writtenTime } = sample;
@@ -96,7 +96,7 @@ export function inferZone(
   return compareWithClock(live.answer, reachHours, live.answer.count >= fullPage);
 }
 
-function compareWithClock({ records, at }: Answer, reachHours: number, isCutOff: boolean): Finding {
+function compareWithClock({ records, at }: Answer, reachHours: number, isCutOff: boolean): ProbeFinding {
   if (records.length === 0) return { reason: 'times carry no zone, and the live feed had no record' };
   const times = records.map(({ time }) => time);
   const [oldest, newest] = [Math.min(...times), Math.max(...times)];
@@ -109,7 +109,7 @@ function compareWithClock({ records, at }: Answer, reachHours: number, isCutOff:
     `at ${written(at)} UTC the live feed, which is likely to reach ${reachHours} h back, had ` +
     `${times.length} records of ${written(oldest)} to ${written(newest)}`;
   if (least > most) return { reason: `no zone fits: ${seen}` };
-  if (most - least > widest) return { reason: `too little news to tell: ${seen}` };
+  if (most - least > widestRange) return { reason: `too little news to tell: ${seen}` };
   return { value: { least, most }, evidence: seen };
 }
 

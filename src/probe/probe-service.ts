@@ -10,7 +10,14 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { confirmLearnedFacts, readLearnedFacts, saveLearnedFacts } from '../warehouse/tables/learned.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { chooseSeries } from './choose-series.ts';
-import { agree, type FactName, type FactValue, type Findings, factNames, readFactValue } from './fact.ts';
+import {
+  agree,
+  type FactName,
+  type FactValue,
+  factNames,
+  type ProbeFindings,
+  readFactValue,
+} from './fact.ts';
 import { probe } from './probe.ts';
 
 export interface ProbeContext {
@@ -64,12 +71,12 @@ export async function probeService(context: ProbeContext): Promise<ProbeReport> 
  * - `accepted`: contradicted it, and has taken its place
  * - `not learned`: the answers do not tell; what was learned before, if anything, stays
  */
-export type Standing = 'learned' | 'confirmed' | 'changed' | 'accepted' | 'not learned';
+export type FactStanding = 'learned' | 'confirmed' | 'changed' | 'accepted' | 'not learned';
 
 /** A fact after a probe. */
 export interface Lesson {
   readonly fact: FactName;
-  readonly standing: Standing;
+  readonly standing: FactStanding;
   /** What the probe found; `null` where its answers do not tell. */
   readonly value: FactValue | null;
   /** What it was found by, or why it was not. */
@@ -85,7 +92,7 @@ export interface Lesson {
 export async function learn(
   warehouse: Warehouse,
   feed: string,
-  findings: Findings,
+  findings: ProbeFindings,
   accept: boolean,
 ): Promise<Lesson[]> {
   return warehouse.transaction().execute(async (trx) => {

@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import type { Client } from '../service/client.ts';
 import type { Clock } from '../service/clock.ts';
 import { type Answer, asker, type Range, type Reply, recordFields } from './ask.ts';
-import { type Finding, type Findings, factNames } from './fact.ts';
+import { factNames, type ProbeFinding, type ProbeFindings } from './fact.ts';
 import { searchHistoryLimit, type Token, tryToken } from './history-limit.ts';
 import { type AnsweredRange, inferDays, pickDays } from './infer-days.ts';
 import { inferId, inferOrder, inferRounding, inferZone } from './infer-records.ts';
@@ -36,7 +36,7 @@ export interface ProbeSetting {
 export interface Probed {
   /** The one that was probed; `undefined` where there is none. */
   readonly series: Series | undefined;
-  readonly findings: Findings;
+  readonly findings: ProbeFindings;
 }
 
 /**
@@ -112,7 +112,7 @@ async function pageSizeOf(
   { answered: { answer }, page_size }: Recent,
   ask: (range: Range) => Promise<Reply>,
   today: Temporal.PlainDate,
-): Promise<Finding> {
+): Promise<ProbeFinding> {
   if (page_size.value !== undefined || answer.count * 3 < longestPage * 1.1) return page_size;
   const [start, end] = [90, 2].map((days) => today.subtract({ days }).toString()) as [string, string];
   const range = { start, end, limit: longestPage };
@@ -129,7 +129,7 @@ async function lifetimeOf(
   ask: (range: Range, token?: string) => Promise<Reply>,
   clock: Clock,
   signal: AbortSignal,
-): Promise<Finding> {
+): Promise<ProbeFinding> {
   if (!token) return { reason: 'no range that was asked for has a second page' };
   return tryToken(token, ask, clock, signal);
 }
@@ -139,6 +139,6 @@ function fullPage({ answered: { answer }, limit }: Recent): number {
   return answer.nextToken === null ? limit : Math.min(limit, answer.count);
 }
 
-function nothing(reason: string): Findings {
-  return Object.fromEntries(factNames.map((fact) => [fact, { reason }])) as unknown as Findings;
+function nothing(reason: string): ProbeFindings {
+  return Object.fromEntries(factNames.map((fact) => [fact, { reason }])) as unknown as ProbeFindings;
 }

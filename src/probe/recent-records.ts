@@ -1,7 +1,7 @@
 import type { Temporal } from 'temporal-polyfill';
 import type { Series } from '../feeds/feed.ts';
 import type { Asker, Range, Reply } from './ask.ts';
-import type { Finding } from './fact.ts';
+import type { ProbeFinding } from './fact.ts';
 import type { AnsweredRange } from './infer-days.ts';
 
 /** The most records that the document lets a page have (service-document 8). */
@@ -15,7 +15,7 @@ export interface Recent {
   readonly answered: AnsweredRange;
   /** The page size that is taken. */
   readonly limit: number;
-  readonly page_size: Finding;
+  readonly page_size: ProbeFinding;
   /** A `start_date` that was refused, while a younger one was not. */
   readonly refused: string | null;
   readonly reason?: undefined;
@@ -82,7 +82,7 @@ export function inferPageSize(
   { limit }: Range,
   { count, nextToken }: { readonly count: number; readonly nextToken: string | null },
   refusal?: string,
-): Finding {
+): ProbeFinding {
   if (limit < longestPage) {
     const evidence = `limit=${longestPage} was refused (${refusal}), limit=${limit} was not`;
     return { value: `refused, ${limit} is taken`, evidence };

@@ -13,7 +13,7 @@ import {
   type EnvelopeOptions,
   type Page,
   type RequestBudget,
-  readPage,
+  readEnvelope,
   type ServiceRequest,
 } from './page.ts';
 import { NotJson } from './parse-body.ts';
@@ -245,7 +245,7 @@ export function createClient(options: ClientOptions): Client {
 
   function pageOf(answer: HttpAnswer, envelope: EnvelopeOptions | undefined): Page {
     const body = parsed(answer, (text) => parsePage(text, settings.maxRecordBytes));
-    const page = readPage(body, answer.bytes, envelope);
+    const page = readEnvelope(body, answer.bytes, envelope);
     const whole = answer.release ? { ...page, release: answer.release } : page;
     return echoesKey(answer) ? withoutKey(whole, redactor) : whole;
   }

@@ -59,7 +59,7 @@ export interface EnvelopeOptions {
  * @throws MalformedPage where it is another shape, or a bare array to a request without a `limit`; CursorBroken for
  *   `has_more: true` without a token; CutOff for a bare array that may not be all, and has no token either
  */
-export function readPage(body: unknown, bytes: number, options: EnvelopeOptions = {}): Page {
+export function readEnvelope(body: unknown, bytes: number, options: EnvelopeOptions = {}): Page {
   if (isRecords(body)) return readBareArray(body, bytes, options);
   if (typeof body !== 'object' || body === null) {
     throw new MalformedPage(`The service answered with ${nameOf(body)} where a page envelope was expected.`);

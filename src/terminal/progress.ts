@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts';
 import type { StatusLine } from './status-line.ts';
-import { count, duration, fittingParts, number, type Part, shortenedName } from './table.ts';
+import { count, duration, fittingParts, type LinePart, number, shortenedName } from './table.ts';
 import { columnsOf } from './text.ts';
 
 /** Where progress goes: a bar on the terminal, a log line every few seconds, or nowhere. */
@@ -70,7 +70,7 @@ function lines(job: string, read: () => Progress, startedAt: number, log: Log): 
 }
 
 /** Ranked by what a person would miss most: what fails, then how long it takes. */
-function details(progress: Progress, startedAt: number): Part[] {
+function details(progress: Progress, startedAt: number): LinePart[] {
   const { totals, done, all } = progress;
   const seconds = (performance.now() - startedAt) / 1000;
   const share = done / all;

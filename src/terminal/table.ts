@@ -72,10 +72,10 @@ export function duration(seconds: number): string {
 }
 
 /** A part of a line; of those that find no room, the one of the lowest rank is left out first. */
-export type Part = readonly [rank: number, text: string];
+export type LinePart = readonly [rank: number, text: string];
 
 /** The parts that fit into a line, in their order; those without a text are none. */
-export function fittingParts(parts: readonly Part[], columns: number, between = '  '): string {
+export function fittingParts(parts: readonly LinePart[], columns: number, between = '  '): string {
   let kept = parts.filter(([, text]) => text !== '');
   const line = () => kept.map(([, text]) => text).join(between);
   while (kept.length > 1 && columnsOf(line()) > columns) {

@@ -46,7 +46,7 @@ export async function missingPrivileges(db: Kysely<Database>): Promise<string[]>
 }
 
 /** What the user in use is in the database, names as SQL takes them. */
-export interface Standing {
+export interface SchemaStanding {
   readonly user: string;
   readonly database: string;
   /** Who owns the schema; `null` if it is not there. */
@@ -58,8 +58,8 @@ export interface Standing {
   readonly loaderRole: 'missing' | 'not granted' | 'granted';
 }
 
-export async function readStanding(db: Kysely<Database>): Promise<Standing> {
-  const { rows } = await sql<Standing>`
+export async function readStanding(db: Kysely<Database>): Promise<SchemaStanding> {
+  const { rows } = await sql<SchemaStanding>`
     select quote_ident(current_user) as user, quote_ident(current_database()) as database,
            quote_ident(pg_get_userbyid(schema.nspowner)) as owner,
            case when schema.oid is null then has_database_privilege(current_database(), 'CREATE')

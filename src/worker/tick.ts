@@ -3,7 +3,7 @@ import type { Budget } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { requestLimit } from '../rate/budget.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
-import { lockSchedules, noteFired, readDefinition, type Schedule } from '../warehouse/tables/jobs.ts';
+import { lockSchedules, noteFired, readDefinition, type StoredSchedule } from '../warehouse/tables/jobs.ts';
 import { addTasks, isQueued } from '../warehouse/tables/queue.ts';
 import { runsUnderWay } from '../warehouse/tables/runs.ts';
 import type { WorkerContext } from './context.ts';
@@ -24,7 +24,7 @@ export async function tick(context: WorkerContext): Promise<void> {
         const tend = tendTask(run_id);
         if (!(await isQueued(trx, tend.key))) await addTasks(trx, [tend]);
       }
-      const due: { schedule: Schedule; dueAt: Date }[] = [];
+      const due: { schedule: StoredSchedule; dueAt: Date }[] = [];
       for (const schedule of schedules) {
         const { job, command } = schedule;
         if (underWay.some((run) => run.job === job && run.command === command)) continue;
@@ -49,7 +49,7 @@ export async function tick(context: WorkerContext): Promise<void> {
 }
 
 /** Since when a job is due by its schedule; never where this machine does not know its cron expression or time zone. */
-function scheduledSince({ log }: WorkerContext, schedule: Schedule, now: Date): Date | undefined {
+function scheduledSince({ log }: WorkerContext, schedule: StoredSchedule, now: Date): Date | undefined {
   try {
     return dueSince(schedule, now);
   } catch (error) {
@@ -66,7 +66,7 @@ function scheduledSince({ log }: WorkerContext, schedule: Schedule, now: Date): 
 /** Since when a paused job may go on; also since its budget was raised, or another key is used. */
 async function resumesSince(
   { warehouse, readDefinition: parse, usedRequests }: WorkerContext,
-  { job, command, resumes_at, paused_because }: Schedule,
+  { job, command, resumes_at, paused_because }: StoredSchedule,
   now: Date,
 ): Promise<Date | undefined> {
   if (resumes_at! <= now) return resumes_at!;
@@ -93,7 +93,7 @@ async function resumesSince(
  * @throws where this machine does not know the cron expression or the time zone
  */
 export function dueSince(
-  { cron, timezone, fired_at }: Pick<Schedule, 'cron' | 'timezone' | 'fired_at'>,
+  { cron, timezone, fired_at }: Pick<StoredSchedule, 'cron' | 'timezone' | 'fired_at'>,
   now: Date,
 ): Date | undefined {
   if (cron === null) return undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findingsOf } from '../../src/observe/alerts.ts';
+import { findingsOfJobs } from '../../src/observe/alerts.ts';
 import { budgetOutlook, type JobStanding } from '../../src/observe/job-standing.ts';
 import type { WindowsInTrouble } from '../../src/warehouse/tables/status.ts';
 import { aJob } from '../support/run-backfill.ts';
@@ -20,7 +20,7 @@ function aStanding(changes: Partial<JobStanding> = {}): JobStanding {
 /** The messages of what is wrong, by kind; `null` for what is not. */
 function told(standing: JobStanding, failed = noneFailed) {
   return Object.fromEntries(
-    findingsOf(standing, failed).map(({ kind, trouble }) => [kind, trouble?.message ?? null]),
+    findingsOfJobs(standing, failed).map(({ kind, trouble }) => [kind, trouble?.message ?? null]),
   );
 }
 

@@ -1,9 +1,9 @@
 import { array, assert, integer, property, tuple } from 'fast-check';
 import { expect, it } from 'vitest';
-import { fittingParts, fittingTable, type Part, shortenedName } from '../../src/terminal/table.ts';
+import { fittingParts, fittingTable, type LinePart, shortenedName } from '../../src/terminal/table.ts';
 import { columnsOf } from '../../src/terminal/text.ts';
 
-const progress: Part[] = [
+const progress: LinePart[] = [
   [3, 'job'],
   [6, '12/1,234 windows'],
   [2, '12,345 records'],

@@ -90,7 +90,10 @@ export async function secondsUntilSettled(warehouse: Warehouse, moment: string):
 }
 
 /** Every column of the table in its order, those that somebody has added included; as of a past moment, what there is of them then. */
-export async function columnsOf(snapshot: Snapshot, { table, asOf }: ExportScope): Promise<ExportColumn[]> {
+export async function exportColumns(
+  snapshot: Snapshot,
+  { table, asOf }: ExportScope,
+): Promise<ExportColumn[]> {
   const ofTable = sql<ExportColumn>`
     select attname as name, format_type(atttypid, null) as type from pg_attribute
     where attrelid = ${`gmsi.${table.name}`}::regclass and attnum > 0 and not attisdropped order by attnum`;

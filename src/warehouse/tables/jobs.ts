@@ -65,21 +65,21 @@ export async function readDefinition(
   return row?.definition as Readonly<Record<string, unknown>> | undefined;
 }
 
-export type Schedule = Selectable<SchedulesTable>;
+export type StoredSchedule = Selectable<SchedulesTable>;
 
 /** Every schedule, kept from other workers until the transaction ends. */
-export async function lockSchedules(db: Kysely<Database>): Promise<Schedule[]> {
+export async function lockSchedules(db: Kysely<Database>): Promise<StoredSchedule[]> {
   return db.selectFrom('schedules').selectAll().orderBy('job').orderBy('command').forUpdate().execute();
 }
 
-export async function readSchedules(db: Kysely<Database>): Promise<Schedule[]> {
+export async function readSchedules(db: Kysely<Database>): Promise<StoredSchedule[]> {
   return db.selectFrom('schedules').selectAll().orderBy('job').orderBy('command').execute();
 }
 
 /** Notes that a job was begun; it is no longer paused. */
 export async function noteFired(
   db: Kysely<Database>,
-  { job, command }: Pick<Schedule, 'job' | 'command'>,
+  { job, command }: Pick<StoredSchedule, 'job' | 'command'>,
   at: Date,
 ): Promise<void> {
   await db
@@ -96,7 +96,7 @@ export async function noteFired(
  */
 export async function pauseSchedule(
   trx: Transaction<Database>,
-  { job, command }: Pick<Schedule, 'job' | 'command'>,
+  { job, command }: Pick<StoredSchedule, 'job' | 'command'>,
   pause: { because: 'budget' | 'failures'; error: string; resumesAt: (pausesBefore: number) => Date },
 ): Promise<Date> {
   const schedule = await trx
@@ -126,7 +126,7 @@ export async function pauseSchedule(
 /** Once a job has run to an end it is not paused, and its next pause is a short one again. */
 export async function forgetPauses(
   db: Kysely<Database>,
-  { job, command }: Pick<Schedule, 'job' | 'command'>,
+  { job, command }: Pick<StoredSchedule, 'job' | 'command'>,
 ): Promise<void> {
   await db
     .updateTable('schedules')

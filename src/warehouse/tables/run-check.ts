@@ -23,7 +23,7 @@ export interface CheckQuery {
   readonly settings: readonly { readonly name: string; readonly value: number }[];
 }
 
-export interface Findings {
+export interface CheckFindings {
   readonly findings: number;
   /** The first of them, columns in the order of the query. */
   readonly rows: readonly Readonly<Record<string, unknown>>[];
@@ -114,12 +114,12 @@ async function stoppable<Result>(
 }
 
 /** Runs a check's query over a job. @throws SqlRefused, CheckStopped; the transaction can go on after the latter */
-export async function findingsOf(
+export async function findingsOfCheck(
   snapshot: CheckSnapshot,
   { query, settings }: CheckQuery,
   scope: CheckScope,
   atMost: number,
-): Promise<Findings> {
+): Promise<CheckFindings> {
   const columns = settings.map(({ name, value }) => sql`${value}::double precision as ${sql.ref(name)}`);
   const found = await run<{ finding: Record<string, unknown>; findings: number }>(
     snapshot,
