@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { gmsiHeadlines } from '../src/feeds/gmsi-headlines.ts';
 import { commitPage } from '../src/load/commit-page.ts';
-import { type Ledger, openLedger } from '../src/rate/budget.ts';
+import { type Budget, openBudget } from '../src/rate/budget.ts';
 import { Secret } from '../src/secret.ts';
 import type { Warehouse } from '../src/warehouse/connect.ts';
 import { copyWindow } from './copy.ts';
@@ -80,7 +80,7 @@ function verdict(goal: string, measured: number, least: number): Verdict {
 interface Turn {
   readonly url: string;
   readonly db: Warehouse;
-  readonly ledger: Ledger;
+  readonly budget: Budget;
 }
 
 async function aTurn(server: BenchServer, connections: number): Promise<Turn> {
@@ -95,21 +95,21 @@ async function aTurn(server: BenchServer, connections: number): Promise<Turn> {
   await sql`
     select gmsi.ensure_month_partition('headlines', month::date)
     from generate_series(date '2016-01-01', '2025-12-01', '1 month') as month`.execute(db);
-  return { url, db, ledger: openLedger(db, new Secret('bench'), Number.MAX_SAFE_INTEGER, () => new Date()) };
+  return { url, db, budget: openBudget(db, new Secret('bench'), Number.MAX_SAFE_INTEGER, () => new Date()) };
 }
 
 const known = new Set<string>();
 
 /** A window as the pipeline commits it: each page booked, the coverage with the last one. */
 async function loadWindow(
-  { db, ledger }: Turn,
+  { db, budget }: Turn,
   windowId: number,
   country: string,
   pages: WindowOfPages,
 ): Promise<void> {
   const { signal } = new AbortController();
   for (const [page, rows] of pages.entries()) {
-    await ledger.book(signal);
+    await budget.book(signal);
     const token = page === 0 ? null : `token ${page}`;
     const nextToken = page === pages.length - 1 ? null : `token ${page + 1}`;
     const at = { windowId, loadId: 1, pages: page, nextToken: token };

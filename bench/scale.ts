@@ -9,7 +9,7 @@ import { parseJob } from '../src/config/read-job.ts';
 import { catalog, retired } from '../src/feeds/catalog.ts';
 import type { Row } from '../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../src/feeds/gmsi-headlines.ts';
-import { scopeOf } from '../src/load/resolve-run.ts';
+import { scopeOf } from '../src/load/resolve-load.ts';
 import { dayRange } from '../src/plan/days.ts';
 import { planWindows } from '../src/plan/plan-windows.ts';
 import { table } from '../src/terminal/table.ts';

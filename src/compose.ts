@@ -8,13 +8,12 @@ import { ConfigError } from './errors.ts';
 import { catalog, retired } from './feeds/catalog.ts';
 import { type Log, sayIfSlow, waitingFor } from './log.ts';
 import { version } from './package.ts';
-import { type Ledger, openLedger } from './rate/budget.ts';
+import { type Budget, openBudget, type RequestBudget } from './rate/budget.ts';
 import { type RateLimiter, sharedLimiter, unlimited } from './rate/shared-rate.ts';
 import type { Secret } from './secret.ts';
 import { isReadableOnTheWay } from './service/address.ts';
 import { type Client, type ClientEvent, createClient } from './service/client.ts';
 import type { AnsweredAddresses } from './service/first-contact.ts';
-import type { RequestBudget } from './service/page.ts';
 import { isHidden, shortestHidden } from './service/redact.ts';
 import type { ProgressView } from './terminal/progress.ts';
 import { checkServer, connect, type Warehouse } from './warehouse/connect.ts';
@@ -154,7 +153,7 @@ export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: S
 
 export interface ServiceConnection extends AsyncDisposable {
   readonly client: Client;
-  readonly ledger: Ledger;
+  readonly budget: Budget;
 }
 
 /**
@@ -167,18 +166,18 @@ export function openService(
   warehouse: Warehouse,
   settings: ServiceSettings,
   limit: number,
-  bound: (ledger: Ledger) => RequestBudget = (ledger) => ledger,
+  bound: (budget: Budget) => RequestBudget = (budget) => budget,
 ): ServiceConnection {
   const { apiKey } = serviceAccess(session);
-  const ledger = openLedger(warehouse, apiKey, limit, session.clock);
+  const budget = openBudget(warehouse, apiKey, limit, session.clock);
   const limiter = sharedLimiter(warehouse, apiKey, settings);
-  const client = openClient(session, settings, bound(ledger), limiter);
+  const client = openClient(session, settings, bound(budget), limiter);
   return {
     client,
-    ledger,
+    budget,
     async [Symbol.asyncDispose]() {
       await client.close();
-      await ledger.settle();
+      await budget.settle();
     },
   };
 }

@@ -3,7 +3,7 @@ import { type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { ConfigError } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
-import { listsFor, scopeOf } from '../load/resolve-run.ts';
+import { listsFor, scopeOf } from '../load/resolve-load.ts';
 import { wantedDays } from '../plan/days.ts';
 import type { Day } from '../warehouse/database.ts';
 import type { StoredLookups } from '../warehouse/tables/lookups.ts';

@@ -15,11 +15,11 @@ import { defaultServiceSettings } from '../config/service-schema.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { aheadBy, worthAWarning } from '../load/clocks.ts';
-import { originOf } from '../load/resolve-run.ts';
+import { originOf } from '../load/resolve-load.ts';
 import { capRequests } from '../probe/ask.ts';
 import { mostRequests } from '../probe/probe.ts';
 import { type ProbeReport, probeService } from '../probe/probe-service.ts';
-import type { Ledger } from '../rate/budget.ts';
+import type { Budget } from '../rate/budget.ts';
 import type { Client } from '../service/client.ts';
 import { systemClock } from '../service/clock.ts';
 import { BudgetSpent } from '../service/errors.ts';
@@ -169,7 +169,7 @@ async function probe(
   // One try more where a request fails, and no more: each is one of the few.
   const settings = { ...(job?.service ?? defaultServiceSettings), maxAttempts: 2, concurrency: 1 };
   const limit = job?.budget.requestsPerMonth ?? likelyQuota;
-  const cap = (ledger: Ledger) => capRequests(ledger, mostRequests);
+  const cap = (budget: Budget) => capRequests(budget, mostRequests);
   await using service = openService(session, db, settings, limit, cap);
   const { log, stop: signal } = session;
   const { client } = service;

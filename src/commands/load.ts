@@ -12,7 +12,7 @@ import {
 import type { Job } from '../config/job.ts';
 import { exitCodeOf, exitCodeOfOutcome, exitCodes, explain, worst } from '../exit.ts';
 import { backfill } from '../load/backfill.ts';
-import type { RunContext, RunResult } from '../load/load.ts';
+import type { LoadContext, LoadResult } from '../load/load.ts';
 import { sync } from '../load/sync.ts';
 import { alertAfterRun, watchKey } from '../observe/alerts.ts';
 import type { ShortenedPeriod } from '../plan/days.ts';
@@ -25,7 +25,7 @@ import { number, table } from '../terminal/table.ts';
 import { openPool, type Warehouse } from '../warehouse/connect.ts';
 import { livingWorkers, registerJob } from '../warehouse/tables/jobs.ts';
 import { planRun } from '../worker/plan.ts';
-import { describeHistoryLimit, describeSummary, type RunSummary, summaryAsJson } from './run-summary.ts';
+import { describeHistoryLimit, describeSummary, type LoadSummary, summaryAsJson } from './load-summary.ts';
 
 /** `gmsi backfill <job>…`; with `--enqueue`, workers do it. */
 export function backfillCommand(
@@ -50,14 +50,14 @@ export function syncCommand(session: Session, names: string[]): Promise<number> 
 }
 
 /** How a loading command runs one job. */
-export interface JobRunner<Result extends RunResult> {
-  readonly run: (context: RunContext) => Promise<Result>;
+export interface JobRunner<Result extends LoadResult> {
+  readonly run: (context: LoadContext) => Promise<Result>;
   /** Requests that the month's total may come to. */
   readonly limit: (job: Job) => number;
 }
 
 /** Runs jobs one after the other, each summed up; answers with the exit code. */
-export async function runJobs<Result extends RunResult>(
+export async function runJobs<Result extends LoadResult>(
   session: Session,
   names: readonly string[],
   runner: JobRunner<Result>,
@@ -82,7 +82,7 @@ export async function runJobs<Result extends RunResult>(
   }
 }
 
-async function runEach<Result extends RunResult>(
+async function runEach<Result extends LoadResult>(
   session: Session,
   warehouse: Warehouse,
   jobs: readonly Job[],
@@ -91,7 +91,7 @@ async function runEach<Result extends RunResult>(
   const codes: number[] = [];
   const summaries: object[] = [];
   for (const job of jobs) {
-    let summary: Result & RunSummary;
+    let summary: Result & LoadSummary;
     try {
       summary = await runJob(session, warehouse, job, runner);
     } catch (error) {
@@ -115,12 +115,12 @@ async function runEach<Result extends RunResult>(
 }
 
 /** Runs one job with its progress shown; what it did, and what is left of the budget. */
-export async function runJob<Result extends RunResult>(
+export async function runJob<Result extends LoadResult>(
   session: Session,
   warehouse: Warehouse,
   job: Job,
   { run, limit: limitOf }: JobRunner<Result>,
-): Promise<Result & RunSummary> {
+): Promise<Result & LoadSummary> {
   const limit = limitOf(job);
   await using service = openService(session, warehouse, job.service, limit);
   let progress: Disposable | undefined;
@@ -132,8 +132,8 @@ export async function runJob<Result extends RunResult>(
         progress = showProgress(job.name, read, log, session.progress);
       },
     });
-    await service.ledger.settle();
-    return { ...result, job, today: today(session), budget: { used: await service.ledger.used(), limit } };
+    await service.budget.settle();
+    return { ...result, job, today: today(session), budget: { used: await service.budget.used(), limit } };
   } finally {
     progress?.[Symbol.dispose]();
   }

@@ -8,7 +8,7 @@ import {
 import { likelyQuota } from '../config/job-schema.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import { ConfigError } from '../errors.ts';
-import { originOf, refreshList } from '../load/resolve-run.ts';
+import { originOf, refreshList } from '../load/resolve-load.ts';
 import { KeyRefused, LookupUnreadable, RequestRefused } from '../service/errors.ts';
 import { searchCountries } from '../service/lookups.ts';
 import { print, printJson } from '../terminal/print.ts';

@@ -9,7 +9,7 @@ import {
   type ReadingInForce,
   scopeOf,
   withLearnedReading,
-} from '../load/resolve-run.ts';
+} from '../load/resolve-load.ts';
 import { plannedDays, type ShortenedPeriod, settledBefore } from '../plan/days.ts';
 import { type Forecast, forecast } from '../plan/forecast.ts';
 import { forecastSchedule, type ScheduleForecast } from '../plan/forecast-schedule.ts';
@@ -24,7 +24,7 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/scope.ts';
-import { describeHistoryLimit } from './run-summary.ts';
+import { describeHistoryLimit } from './load-summary.ts';
 
 interface PlannedJob {
   /** With the reading of `end_date` that is in force. */

@@ -11,7 +11,7 @@ import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
 import { type MonthlyScore, monthlyScores } from '../warehouse/tables/rollups.ts';
 import { readWholeNumber } from './arguments.ts';
 import { backfillRunner, runJob } from './load.ts';
-import { describeSummary } from './run-summary.ts';
+import { describeSummary } from './load-summary.ts';
 
 export interface SandboxFlags {
   readonly host: string;

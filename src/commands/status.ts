@@ -1,7 +1,7 @@
 import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { feedNamed } from '../feeds/catalog.ts';
-import { listsFor, scopeOf, withLearnedReading } from '../load/resolve-run.ts';
+import { listsFor, scopeOf, withLearnedReading } from '../load/resolve-load.ts';
 import { plannedDays, type ShortenedPeriod, wantedDays } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, facts, number, table } from '../terminal/table.ts';
@@ -21,8 +21,8 @@ import {
   windowCounts,
 } from '../warehouse/tables/status.ts';
 import { countByState, type WindowsByState } from '../warehouse/tables/windows.ts';
+import { describeHistoryLimit } from './load-summary.ts';
 import { describeCadence } from './plan.ts';
-import { describeHistoryLimit } from './run-summary.ts';
 import { watchStatus } from './watch-status.ts';
 
 const shown = { gaps: 8, troubles: 8, loads: 5, months: 3 };

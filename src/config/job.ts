@@ -39,7 +39,7 @@ export interface ServiceSettings {
 }
 
 /** Requests a calendar month (UTC) per API key that this job may bring the key's total to. */
-export interface Budget {
+export interface BudgetSettings {
   readonly requestsPerMonth: number;
   /** Requests of these that a backfill leaves for others. */
   readonly reserve: number;
@@ -112,7 +112,7 @@ export interface Job {
   readonly order: 'newest-first' | 'oldest-first';
   readonly lookbackDays: number;
   readonly cadence: Cadence;
-  readonly budget: Budget;
+  readonly budget: BudgetSettings;
   readonly schedule: Schedule | undefined;
   readonly alerts: JobAlerts;
   readonly fields: FieldAliases;

@@ -3,10 +3,10 @@ import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { endByClocks } from './clocks.ts';
 import { drainAll, type LoadEnd } from './drain-all.ts';
-import { openLoad, type RunContext, type RunResult } from './load.ts';
-import { resolveRun, runWithLearnedReading } from './resolve-run.ts';
+import { type LoadContext, type LoadResult, openLoad } from './load.ts';
+import { resolveLoad, withLearnedFacts } from './resolve-load.ts';
 
-export interface BackfillContext extends RunContext {
+export interface BackfillContext extends LoadContext {
   readonly plan: PlanOptions;
 }
 
@@ -15,10 +15,10 @@ export interface BackfillContext extends RunContext {
  * early, what is committed stays, and a rerun goes on from there.
  * @throws what makes it impossible to begin: a job that cannot be resolved, a key that is refused
  */
-export async function backfill(given: BackfillContext): Promise<RunResult> {
-  const context = await runWithLearnedReading(given);
+export async function backfill(given: BackfillContext): Promise<LoadResult> {
+  const context = await withLearnedFacts(given);
   const { job, warehouse } = context;
-  const run = await resolveRun(context);
+  const run = await resolveLoad(context);
   const { scope, historyLimit, totals, seconds } = run;
   if (!scope) return run.nothingToDo();
 

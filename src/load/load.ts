@@ -4,7 +4,7 @@ import type { Job } from '../config/job.ts';
 import type { Feed, RecordReader } from '../feeds/feed.ts';
 import type { Log } from '../log.ts';
 import type { ShortenedPeriod } from '../plan/days.ts';
-import type { Ledger } from '../rate/budget.ts';
+import type { Budget } from '../rate/budget.ts';
 import type { Client } from '../service/client.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day, LoadOutcome } from '../warehouse/database.ts';
@@ -18,7 +18,7 @@ import type { WindowsByState } from '../warehouse/tables/windows.ts';
 import { type Clocks, watchClocks } from './clocks.ts';
 import type { LoadEnd } from './drain-all.ts';
 import { keepLease, type Lease } from './lease.ts';
-import type { Origin } from './resolve-run.ts';
+import type { Origin } from './resolve-load.ts';
 import { endFailed, startSpan } from './spans.ts';
 
 /** The stages of a page's way; fetching includes waiting for the rate limit and between tries. */
@@ -74,11 +74,11 @@ export function countPage({ totals, feed, onEvent }: Load, counts: PageCounts): 
 }
 
 /** What a run of a job is given. */
-export interface RunContext {
+export interface LoadContext {
   readonly job: Job;
   readonly warehouse: Warehouse;
   readonly client: Client;
-  readonly ledger: Ledger;
+  readonly budget: Budget;
   readonly log: Log;
   readonly clock: () => Date;
   /** What time it is by the database's clock, if that is not to be asked for. */
@@ -89,11 +89,11 @@ export interface RunContext {
   /** Fires when the run is to stop in order: pages in hand are committed. */
   readonly stop: AbortSignal;
   /** Called once there is something to watch. */
-  readonly onStart?: (progress: () => RunProgress) => void;
+  readonly onStart?: (progress: () => LoadProgress) => void;
   readonly onEvent?: (event: LoadEvent) => void;
 }
 
-export interface RunProgress {
+export interface LoadProgress {
   readonly totals: Readonly<LoadTotals>;
   /** Windows, and live answers of a sync, that the run has done with and that it began with. */
   readonly done: number;
@@ -101,7 +101,7 @@ export interface RunProgress {
 }
 
 /** What a run of a job did. */
-export interface RunResult {
+export interface LoadResult {
   readonly outcome: LoadOutcome;
   /** Why the run ended early, where it did. */
   readonly error: unknown;
@@ -136,7 +136,7 @@ export interface OpenLoad {
 const grace = 10_000;
 
 /** The clocks that decide which days of a run are over, compared as far as they are known before its first request. */
-export async function clocksOf(context: RunContext): Promise<Clocks> {
+export async function clocksOf(context: LoadContext): Promise<Clocks> {
   const { warehouse, client, clock: machine, log } = context;
   const database = context.databaseClock ?? (() => withWarehouseRetries(() => databaseTime(warehouse)));
   const clocks = watchClocks({ machine, database, service: () => client.serviceTime, log });
@@ -146,7 +146,7 @@ export async function clocksOf(context: RunContext): Promise<Clocks> {
 
 /** Begins a load of a job: its row in `loads`, its heartbeat, its signals. */
 export async function openLoad(
-  context: RunContext,
+  context: LoadContext,
   about: {
     readonly command: Load['command'];
     readonly feed: Feed;
@@ -179,7 +179,7 @@ export async function openLoad(
     async close(loadEnd) {
       lease.stop();
       dispose();
-      await close(load, loadEnd, context.ledger);
+      await close(load, loadEnd, context.budget);
       span.setAttributes({ 'gmsi.outcome': loadEnd.outcome, 'gmsi.records': totals.records });
       if (loadEnd.error === undefined) span.end();
       else endFailed(span, loadEnd.error);
@@ -188,11 +188,11 @@ export async function openLoad(
 }
 
 /** Writes down how the load ended. What cannot be written is logged: the lease and the block of requests cover for it. */
-async function close(load: Load, end: LoadEnd, ledger: Ledger): Promise<void> {
+async function close(load: Load, end: LoadEnd, budget: Budget): Promise<void> {
   const { warehouse, loadId, log, totals, feed, reader } = load;
   const error = end.error instanceof Error ? end.error.message : null;
   const writes = [
-    ledger.settle(),
+    budget.settle(),
     finishLoad(warehouse, loadId, end.outcome, totals, error),
     rememberFields(warehouse, feed.name, loadId, reader.fieldsSeen).then(({ appeared, vanished }) => {
       if (appeared.length > 0)
@@ -235,7 +235,7 @@ function endings(outside: AbortSignal) {
 }
 
 /** What a run did that had nothing to do. */
-export function nothingDone(totals: LoadTotals, seconds: number): RunResult {
+export function nothingDone(totals: LoadTotals, seconds: number): LoadResult {
   const windows = { pending: 0, draining: 0, drained: 0, failed: 0, refused: 0 };
   return {
     ...{ outcome: 'done', error: undefined, loadId: undefined, totals, windows, seconds },

@@ -8,16 +8,16 @@ import { endByClocks } from './clocks.ts';
 import { drainAll, graver, type LoadEnd } from './drain-all.ts';
 import {
   countingTotals,
+  type LoadContext,
+  type LoadResult,
   nothingDone,
   type OpenLoad,
   openLoad,
-  type RunContext,
-  type RunResult,
 } from './load.ts';
 import { type LiveRead, readLive } from './read-live.ts';
-import { resolveRun, runWithLearnedReading } from './resolve-run.ts';
+import { resolveLoad, withLearnedFacts } from './resolve-load.ts';
 
-export interface SyncResult extends RunResult {
+export interface SyncResult extends LoadResult {
   /** True where another sync of the job is under way, and this one left it to that. */
   readonly isElsewhere: boolean;
   readonly live: Omit<LiveRead, 'cutOff' | 'end'> & { readonly cutOff: number };
@@ -36,8 +36,8 @@ const noLive = { series: 0, records: 0, failed: 0, cutOff: 0 };
  * syncs of one job are harmless: the second says so and leaves it to the first.
  * @throws what makes it impossible to begin: a job that cannot be resolved, a key that is refused
  */
-export async function sync(given: RunContext): Promise<SyncResult> {
-  const context = await runWithLearnedReading(given);
+export async function sync(given: LoadContext): Promise<SyncResult> {
+  const context = await withLearnedFacts(given);
   const { job, warehouse } = context;
   await using claim = await claimSync(warehouse, nameOfSync(job));
   const isElsewhere = !claim.isOurs || (await isSyncedByWorkers(warehouse, job.name, context.leaseSeconds));
@@ -48,7 +48,7 @@ export async function sync(given: RunContext): Promise<SyncResult> {
       live: noLive,
       cadence: allPolled(job),
     };
-  const run = await resolveRun(context);
+  const run = await resolveLoad(context);
   const nothing = () => ({
     ...run.nothingToDo(),
     isElsewhere: false,

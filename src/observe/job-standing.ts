@@ -2,7 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { feedNamed } from '../feeds/catalog.ts';
-import { listsFor, scopeOf, withLearnedReading } from '../load/resolve-run.ts';
+import { listsFor, scopeOf, withLearnedReading } from '../load/resolve-load.ts';
 import { type DayRange, settledBefore, wantedDays } from '../plan/days.ts';
 import { requestsOfSyncs, scheduledRequests } from '../plan/forecast-schedule.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from '../rate/budget.ts';

@@ -2,10 +2,11 @@ import { GmsiError } from '../errors.ts';
 import type { Feed, FieldAliases, ParameterNames, Series } from '../feeds/feed.ts';
 import { readTime } from '../feeds/reading/read-time.ts';
 import { fetchLive, fetchPage } from '../load/fetch-page.ts';
-import type { Origin } from '../load/resolve-run.ts';
+import type { Origin } from '../load/resolve-load.ts';
+import type { RequestBudget } from '../rate/budget.ts';
 import type { Client } from '../service/client.ts';
 import { CursorBroken, RequestRefused, RetryableError } from '../service/errors.ts';
-import type { Page, RequestBudget } from '../service/page.ts';
+import type { Page } from '../service/page.ts';
 
 /** Days as sent, `YYYY-MM-DD`, and how many records at most. */
 export interface Range {

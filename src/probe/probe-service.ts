@@ -2,7 +2,7 @@ import type { Job } from '../config/job.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
-import { listsFor, originOf, refreshList } from '../load/resolve-run.ts';
+import { listsFor, originOf, refreshList } from '../load/resolve-load.ts';
 import type { Log } from '../log.ts';
 import type { Client } from '../service/client.ts';
 import type { Clock } from '../service/clock.ts';

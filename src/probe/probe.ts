@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import type { Feed, FieldAliases, ParameterNames, Series } from '../feeds/feed.ts';
-import type { Origin } from '../load/resolve-run.ts';
+import type { Origin } from '../load/resolve-load.ts';
 import type { Log } from '../log.ts';
 import type { Client } from '../service/client.ts';
 import type { Clock } from '../service/clock.ts';

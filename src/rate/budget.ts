@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Budget } from '../config/job.ts';
+import type { BudgetSettings } from '../config/job.ts';
 import type { Secret } from '../secret.ts';
 import { BudgetSpent } from '../service/errors.ts';
-import type { RequestBudget } from '../service/page.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
@@ -11,8 +10,14 @@ import { bookRequests, returnRequests, usedRequests } from '../warehouse/tables/
 /** Requests booked at a time: about a second's worth, so that booking costs one short transaction a second. */
 const block = 25;
 
-export interface Ledger extends RequestBudget {
-  /** Requests booked this month by everybody who shares the ledger, those not sent yet included. */
+/** Where each request is written down before it is sent, so that no crash can make a request unbooked. */
+export interface RequestBudget {
+  /** Books one request. @throws BudgetSpent if the month's budget is used up */
+  book(signal: AbortSignal): Promise<void>;
+}
+
+export interface Budget extends RequestBudget {
+  /** Requests booked this month by everybody who shares it, those not sent yet included. */
   used(): Promise<number>;
   readonly limit: number;
   /** Gives back what was booked and not sent; to be called once nothing is sent any more. */
@@ -20,11 +25,14 @@ export interface Ledger extends RequestBudget {
 }
 
 /** What a command may bring the key's requests of a month to: a backfill leaves the job's reserve to others. */
-export function requestLimit(command: 'backfill' | 'sync', { requestsPerMonth, reserve }: Budget): number {
+export function requestLimit(
+  command: 'backfill' | 'sync',
+  { requestsPerMonth, reserve }: BudgetSettings,
+): number {
   return command === 'backfill' ? requestsPerMonth - reserve : requestsPerMonth;
 }
 
-/** What stands for a key in the ledger; the key cannot be computed from it. */
+/** What stands for a key in the warehouse; the key cannot be computed from it. */
 export function keyFingerprint(apiKey: Secret): string {
   return createHash('sha256').update(`gmsi:${apiKey.reveal()}`).digest('hex').slice(0, 12);
 }
@@ -34,7 +42,7 @@ export function keyFingerprint(apiKey: Secret): string {
  * Requests are booked in blocks before they are sent, so that a crash can only leave the count too high.
  * @param limit requests that the month's total may come to
  */
-export function openLedger(warehouse: Warehouse, apiKey: Secret, limit: number, clock: () => Date): Ledger {
+export function openBudget(warehouse: Warehouse, apiKey: Secret, limit: number, clock: () => Date): Budget {
   const key = keyFingerprint(apiKey);
   let held = { month: '', unsent: 0 };
   let refill: Promise<void> | undefined;

@@ -1,5 +1,6 @@
 import type { ServiceSettings } from '../config/job.ts';
 import { sayIfSlow } from '../log.ts';
+import type { RequestBudget } from '../rate/budget.ts';
 import { createPace } from '../rate/pace.ts';
 import type { RateLimiter } from '../rate/shared-rate.ts';
 import type { Secret } from '../secret.ts';
@@ -9,13 +10,7 @@ import { type Clock, keepServiceTime, type ServiceTime, systemClock } from './cl
 import { type AddressFault, MalformedPage, outcomeOf, type RequestOutcome } from './errors.ts';
 import { type AnsweredAddresses, firstContact } from './first-contact.ts';
 import { type Http, type HttpAnswer, openHttp } from './http.ts';
-import {
-  type EnvelopeOptions,
-  type Page,
-  type RequestBudget,
-  readEnvelope,
-  type ServiceRequest,
-} from './page.ts';
+import { type EnvelopeOptions, type Page, readEnvelope, type ServiceRequest } from './page.ts';
 import { NotJson } from './parse-body.ts';
 import { parseAnything, parsePage } from './parse-page.ts';
 import { isIn, redactorOf, withoutKey } from './redact.ts';

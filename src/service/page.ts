@@ -32,15 +32,6 @@ export interface Page {
   readonly release?: () => void;
 }
 
-/**
- * Where each request is written down before it is sent, so that no crash can make a request unbooked.
- * Implemented over the warehouse's `api_usage`; `api` itself never imports the warehouse.
- */
-export interface RequestBudget {
-  /** Books one request; throws `BudgetSpent` where the month's budget is used up. */
-  book(signal: AbortSignal): Promise<void>;
-}
-
 /** What was asked for, as far as it decides whether an answer is whole. */
 export interface EnvelopeOptions {
   /** The page size that was asked for: a bare array as long as this may be cut off. */

@@ -2,7 +2,7 @@ import type { Job } from '../config/job.ts';
 import type { JobDefinition } from '../config/read-job.ts';
 import type { LoadEvent } from '../load/load.ts';
 import type { Log } from '../log.ts';
-import type { Ledger } from '../rate/budget.ts';
+import type { Budget } from '../rate/budget.ts';
 import type { Client } from '../service/client.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { JobCommand, LoadOutcome } from '../warehouse/database.ts';
@@ -10,7 +10,7 @@ import type { JobCommand, LoadOutcome } from '../warehouse/database.ts';
 /** A connection with the service for one load. */
 export interface Service extends AsyncDisposable {
   readonly client: Client;
-  readonly ledger: Ledger;
+  readonly budget: Budget;
 }
 
 /** What the tasks of a worker are given. */

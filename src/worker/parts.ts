@@ -10,7 +10,7 @@ import {
   type OpenLoad,
   openLoad,
 } from '../load/load.ts';
-import { originOf, withLearnedReading } from '../load/resolve-run.ts';
+import { originOf, withLearnedReading } from '../load/resolve-load.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { readDefinition } from '../warehouse/tables/jobs.ts';
 import { addTasks, withdrawLabelled } from '../warehouse/tables/queue.ts';

@@ -1,7 +1,7 @@
 import { JobFileError } from '../config/problems.ts';
 import { GmsiError } from '../errors.ts';
-import type { RunContext } from '../load/load.ts';
-import { type ResolvedRun, resolveRun, runWithLearnedReading } from '../load/resolve-run.ts';
+import type { LoadContext } from '../load/load.ts';
+import { type ResolvedLoad, resolveLoad, withLearnedFacts } from '../load/resolve-load.ts';
 import { nameOfSync } from '../load/sync.ts';
 import { planDueSync } from '../plan/plan-sync.ts';
 import { type PlanOptions, planWindows } from '../plan/plan-windows.ts';
@@ -77,7 +77,7 @@ export interface BegunRun {
   /** Windows that are to be drained, those that were planned before included. */
   readonly windows: number;
   /** How a history limit shortens the job's period, if it does. */
-  readonly historyLimit: ResolvedRun['historyLimit'];
+  readonly historyLimit: ResolvedLoad['historyLimit'];
 }
 
 type Planned = PlannedRun & Pick<BegunRun, 'historyLimit'>;
@@ -88,11 +88,11 @@ type Planned = PlannedRun & Pick<BegunRun, 'historyLimit'>;
  * @throws what a job cannot be resolved by
  */
 export async function planRun(
-  given: RunContext,
+  given: LoadContext,
   command: JobCommand,
   options: PlanOptions,
 ): Promise<BegunRun | undefined> {
-  const context = await runWithLearnedReading(given);
+  const context = await withLearnedFacts(given);
   if (command === 'backfill') return begin(context, await planBackfillRun(context, options));
   const { warehouse, job, log } = context;
   // Held until the run has begun: `gmsi sync`, which looks for a run once the claim is its own, would find none before.
@@ -105,7 +105,7 @@ export async function planRun(
 }
 
 async function begin(
-  { warehouse, leaseSeconds }: RunContext,
+  { warehouse, leaseSeconds }: LoadContext,
   planned: Planned | undefined,
 ): Promise<BegunRun | undefined> {
   if (!planned) return undefined;
@@ -123,9 +123,9 @@ async function begin(
   return { runId, windows: free + held, historyLimit: planned.historyLimit };
 }
 
-async function planBackfillRun(context: RunContext, options: PlanOptions): Promise<Planned | undefined> {
+async function planBackfillRun(context: LoadContext, options: PlanOptions): Promise<Planned | undefined> {
   const { warehouse, job } = context;
-  const { scope, historyLimit } = await resolveRun(context);
+  const { scope, historyLimit } = await resolveLoad(context);
   if (!scope) return undefined;
   await planWindows(warehouse, job, scope, options);
   const newestFirst = job.order === 'newest-first';
@@ -135,9 +135,9 @@ async function planBackfillRun(context: RunContext, options: PlanOptions): Promi
   };
 }
 
-async function planSyncRun(context: RunContext): Promise<Planned | undefined> {
+async function planSyncRun(context: LoadContext): Promise<Planned | undefined> {
   const { job } = context;
-  const run = await resolveRun(context);
+  const run = await resolveLoad(context);
   const plan = run.scope && (await planDueSync(context, run.scope, { ...run, now: run.clocks.now() }));
   if (!plan) return undefined;
   const { scope, unsettledFrom, live } = plan;

@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import type { Budget } from '../config/job.ts';
+import type { BudgetSettings } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { requestLimit } from '../rate/budget.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
@@ -73,7 +73,7 @@ async function resumesSince(
   if (paused_because !== 'budget') return undefined;
   const definition = await readDefinition(warehouse, job);
   if (!definition) return undefined;
-  let budget: Budget;
+  let budget: BudgetSettings;
   try {
     ({ budget } = parse(job, definition));
   } catch (error) {

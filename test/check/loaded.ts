@@ -4,7 +4,7 @@ import { findChecks, onlyThese } from '../../src/check/find-checks.ts';
 import { type CheckedJob, type CheckResult, type CheckRun, runChecks } from '../../src/check/run-checks.ts';
 import type { Job } from '../../src/config/job.ts';
 import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
-import { scopeOf } from '../../src/load/resolve-run.ts';
+import { scopeOf } from '../../src/load/resolve-load.ts';
 import { settledBefore, wantedDays } from '../../src/plan/days.ts';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openLedger } from '../../src/rate/budget.ts';
+import { openBudget } from '../../src/rate/budget.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { BudgetSpent } from '../../src/service/errors.ts';
@@ -129,16 +129,16 @@ describe('the request budget', () => {
   });
 });
 
-describe('several ledgers at once on one key', () => {
+describe('several budgets at once on one key', () => {
   it('grant no more than the limit between them, and all of it', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     const key = new Secret('shared');
-    const ledgers = Array.from({ length: 4 }, () => openLedger(db, key, 130, clock));
+    const budgets = Array.from({ length: 4 }, () => openBudget(db, key, 130, clock));
     const granted = await Promise.all(
-      ledgers.map(async (ledger) => {
+      budgets.map(async (budget) => {
         for (let booked = 0; ; booked++) {
-          const isSpent = await ledger.book(signal).then(
+          const isSpent = await budget.book(signal).then(
             () => false,
             (error) => {
               expect(error).toBeInstanceOf(BudgetSpent);
@@ -150,13 +150,13 @@ describe('several ledgers at once on one key', () => {
       }),
     );
     expect(granted.reduce((sum, count) => sum + count)).toBe(130);
-    expect(await ledgers[0]!.used()).toBe(130);
+    expect(await budgets[0]!.used()).toBe(130);
   });
 
   it('return what they hold and do not send', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    const [a, b] = [1, 2].map(() => openLedger(db, new Secret('shared'), 1000, clock));
+    const [a, b] = [1, 2].map(() => openBudget(db, new Secret('shared'), 1000, clock));
     await Promise.all(Array.from({ length: 60 }, (_, i) => (i % 2 ? a! : b!).book(signal)));
     await Promise.all([a!.settle(), b!.settle()]);
     expect(await usage(db)).toEqual({ '2026-11-01': 60 });
@@ -166,23 +166,23 @@ describe('several ledgers at once on one key', () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     let now = new Date('2026-11-30T23:59:59Z');
-    const ledger = openLedger(db, new Secret('mine'), 1000, () => now);
-    await ledger.book(signal);
+    const budget = openBudget(db, new Secret('mine'), 1000, () => now);
+    await budget.book(signal);
     expect((await usage(db))['2026-11-01']).toBeGreaterThan(1);
     now = new Date('2026-12-01T00:00:00Z');
-    await ledger.book(signal);
+    await budget.book(signal);
     // What November did not send is given back to it, and December pays for its own.
     expect((await usage(db))['2026-11-01']).toBe(1);
-    await ledger.settle();
+    await budget.settle();
     expect(await usage(db)).toEqual({ '2026-11-01': 1, '2026-12-01': 1 });
   });
 
   it('of different keys do not share', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    await openLedger(db, new Secret('mine'), 1, clock).book(signal);
-    await openLedger(db, new Secret('yours'), 1, clock).book(signal);
-    await expect(openLedger(db, new Secret('mine'), 1, clock).book(signal)).rejects.toBeInstanceOf(
+    await openBudget(db, new Secret('mine'), 1, clock).book(signal);
+    await openBudget(db, new Secret('yours'), 1, clock).book(signal);
+    await expect(openBudget(db, new Secret('mine'), 1, clock).book(signal)).rejects.toBeInstanceOf(
       BudgetSpent,
     );
   });

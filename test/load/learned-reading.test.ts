@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withLearnedReading } from '../../src/load/resolve-run.ts';
+import { withLearnedReading } from '../../src/load/resolve-load.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { jumpingClock } from '../service/clocks.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
-import type { RunResult } from '../../src/load/load.ts';
+import type { LoadResult } from '../../src/load/load.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -31,7 +31,7 @@ it('syncs of two jobs that overlap plan each day once between them, though both 
   const held = await db.startTransaction().execute();
   await sql`select pg_advisory_xact_lock(4711)`.execute(held);
   const running = Promise.all(jobs.map((job) => runSync({ job, db, sandbox, clock })));
-  let ended: readonly RunResult[];
+  let ended: readonly LoadResult[];
   try {
     await vi.waitFor(
       async () => {

@@ -7,7 +7,7 @@ import { expect, vi } from 'vitest';
 import { type JobDefinition, jobFromDefinition } from '../../src/config/read-job.ts';
 import { catalog, retired } from '../../src/feeds/catalog.ts';
 import type { Log } from '../../src/log.ts';
-import { keyFingerprint, monthOf, openLedger, requestLimit } from '../../src/rate/budget.ts';
+import { keyFingerprint, monthOf, openBudget, requestLimit } from '../../src/rate/budget.ts';
 import { sharedLimiter } from '../../src/rate/shared-rate.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
@@ -116,13 +116,13 @@ export function aWorkerContext(
     databaseClock: async () => databaseClock(),
     log: setting.log ?? createLog({ level: 'silent', readable: false }),
     openService(job, command) {
-      const ledger = openLedger(db, key, requestLimit(command, job.budget), clock);
+      const budget = openBudget(db, key, requestLimit(command, job.budget), clock);
       const client = createClient({
         ...{
           baseUrl: sandbox.url,
           apiKey: key,
           settings: job.service,
-          budget: ledger,
+          budget: budget,
           limiter: sharedLimiter(db, key, job.service),
           userAgent: 'test',
           patience,
@@ -139,10 +139,10 @@ export function aWorkerContext(
             return { date: serviceClock(), mayBeLaterMs: 0 };
           },
         },
-        ledger,
+        budget,
         async [Symbol.asyncDispose]() {
           await client.close();
-          await ledger.settle();
+          await budget.settle();
         },
       };
     },

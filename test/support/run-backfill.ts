@@ -4,9 +4,9 @@ import type { Job } from '../../src/config/job.ts';
 import { parseJob } from '../../src/config/read-job.ts';
 import { catalog, retired } from '../../src/feeds/catalog.ts';
 import { type BackfillContext, backfill } from '../../src/load/backfill.ts';
-import type { RunContext, RunResult } from '../../src/load/load.ts';
+import type { LoadContext, LoadResult } from '../../src/load/load.ts';
 import { type SyncResult, sync } from '../../src/load/sync.ts';
-import { openLedger } from '../../src/rate/budget.ts';
+import { openBudget } from '../../src/rate/budget.ts';
 import { sharedLimiter } from '../../src/rate/shared-rate.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
@@ -43,7 +43,7 @@ export function aJobFor(
 }
 
 export interface BackfillSetting
-  extends Partial<Omit<BackfillContext, 'job' | 'warehouse' | 'client' | 'ledger'>> {
+  extends Partial<Omit<BackfillContext, 'job' | 'warehouse' | 'client' | 'budget'>> {
   readonly job: Job;
   readonly db: Warehouse;
   readonly sandbox: Pick<Sandbox, 'url'>;
@@ -58,7 +58,7 @@ export interface BackfillSetting
 }
 
 /** Runs a backfill as `gmsi backfill` would, in this process. */
-export function runBackfill(setting: BackfillSetting): Promise<RunResult> {
+export function runBackfill(setting: BackfillSetting): Promise<LoadResult> {
   const { plan = { fullRefresh: false, retryRefused: false } } = setting;
   return withContext(setting, (context) => backfill({ ...context, plan }));
 }
@@ -70,19 +70,19 @@ export function runSync(setting: BackfillSetting): Promise<SyncResult> {
 
 async function withContext<Result>(
   setting: BackfillSetting,
-  run: (context: RunContext) => Promise<Result>,
+  run: (context: LoadContext) => Promise<Result>,
 ): Promise<Result> {
   const { job, db, sandbox, apiKey = 'sandbox-key', aroundPage, servedBy, serviceClock, ...rest } = setting;
   const { onClientEvent, ...context } = rest;
   const key = new Secret(apiKey);
   const clock = context.clock ?? (() => new Date('2026-11-20T12:00:00Z'));
-  const ledger = openLedger(db, key, job.budget.requestsPerMonth - job.budget.reserve, clock);
+  const budget = openBudget(db, key, job.budget.requestsPerMonth - job.budget.reserve, clock);
   const patience = { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] as const };
   const client = createClient({
     baseUrl: sandbox.url,
     apiKey: key,
     settings: job.service,
-    budget: ledger,
+    budget: budget,
     limiter: sharedLimiter(db, key, job.service),
     userAgent: 'test',
     patience,
@@ -92,7 +92,7 @@ async function withContext<Result>(
   setMaxListeners(0, stop);
   try {
     return await run({
-      ...{ job, warehouse: db, ledger, clock, stop, leaseSeconds: 30, runBy: 'test' },
+      ...{ job, warehouse: db, budget, clock, stop, leaseSeconds: 30, runBy: 'test' },
       // The database's clock is the run's own, for the real one knows nothing of the day that a test plays on.
       databaseClock: async () => clock(),
       client: watched(client, { aroundPage, servedBy, serviceClock: serviceClock ?? clock }),
@@ -101,7 +101,7 @@ async function withContext<Result>(
     });
   } finally {
     await client.close();
-    await ledger.settle();
+    await budget.settle();
   }
 }
 

@@ -4,7 +4,7 @@ import { capRequests } from '../../src/probe/ask.ts';
 import type { FactName } from '../../src/probe/fact.ts';
 import { mostRequests } from '../../src/probe/probe.ts';
 import { type Lesson, type ProbeReport, probeService } from '../../src/probe/probe-service.ts';
-import { openLedger } from '../../src/rate/budget.ts';
+import { openBudget } from '../../src/rate/budget.ts';
 import { sharedLimiter } from '../../src/rate/shared-rate.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
@@ -25,21 +25,21 @@ export interface ProbeRun {
 /** Runs a probe as `gmsi doctor --probe` would, in this process. */
 export async function runProbe({ db, sandbox, clock, job, accept = false }: ProbeRun): Promise<ProbeReport> {
   const apiKey = new Secret('sandbox-key');
-  const ledger = openLedger(db, apiKey, 250_000, () => new Date(clock.now()));
+  const budget = openBudget(db, apiKey, 250_000, () => new Date(clock.now()));
   const service = job?.service ?? defaultServiceSettings;
   await using client = createClient({
     baseUrl: sandbox.url,
     apiKey,
     settings: { ...service, maxAttempts: 2, concurrency: 1 },
     limiter: sharedLimiter(db, apiKey, service),
-    budget: capRequests(ledger, mostRequests),
+    budget: capRequests(budget, mostRequests),
     userAgent: 'test',
     patience: { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] },
   });
   const log = createLog({ level: 'silent', readable: false });
   const signal = new AbortController().signal;
   const report = await probeService({ warehouse: db, client, job, accept, log, clock, signal });
-  await ledger.settle();
+  await budget.settle();
   return report;
 }
 

@@ -2,7 +2,7 @@ import type { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import { explain } from '../exit.ts';
 import { ClocksApart } from '../load/clocks.ts';
-import type { RunResult } from '../load/load.ts';
+import type { LoadResult } from '../load/load.ts';
 import type { SyncResult } from '../load/sync.ts';
 import { type ShortenedPeriod, settledBefore } from '../plan/days.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
@@ -10,7 +10,7 @@ import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { seriesIn } from '../warehouse/tables/scope.ts';
 
 /** What a run of one job did, and what it left of the budget. */
-export interface RunSummary extends RunResult {
+export interface LoadSummary extends LoadResult {
   readonly job: Job;
   /** What a sync read from the live feed. */
   readonly live?: SyncResult['live'];
@@ -28,7 +28,7 @@ export interface RunSummary extends RunResult {
 }
 
 /** A summary for a person. */
-export function describeSummary(summary: RunSummary): string {
+export function describeSummary(summary: LoadSummary): string {
   const { job, totals, seconds, loadId, outcome, live } = summary;
   if (summary.isElsewhere) return `${job.name}: another sync of it is under way; left to that one\n`;
   if (loadId === undefined && outcome === 'done') return describeNothingToDo(summary);
@@ -65,7 +65,7 @@ export function describeSummary(summary: RunSummary): string {
 }
 
 /** The same for a machine. */
-export function summaryAsJson({ job, scope, error, today: _, ...rest }: RunSummary): object {
+export function summaryAsJson({ job, scope, error, today: _, ...rest }: LoadSummary): object {
   return {
     job: job.name,
     ...rest,
@@ -78,7 +78,7 @@ export function summaryAsJson({ job, scope, error, today: _, ...rest }: RunSumma
   };
 }
 
-function headline(summary: RunSummary): string {
+function headline(summary: LoadSummary): string {
   const left = count(openWindows(summary), 'window');
   switch (summary.outcome) {
     case 'done':
@@ -99,7 +99,7 @@ function headline(summary: RunSummary): string {
   }
 }
 
-function advice({ job, windows, outcome, error }: RunSummary): string[] {
+function advice({ job, windows, outcome, error }: LoadSummary): string[] {
   const lines: string[] = [];
   if (error && outcome !== 'interrupted') lines.push(explain(error, false).trimEnd());
   if (outcome === 'incomplete' && windows.failed > 0) {
@@ -116,7 +116,7 @@ function advice({ job, windows, outcome, error }: RunSummary): string[] {
   return lines;
 }
 
-function describeNothingToDo({ job, totals, budget, scope, historyLimit }: RunSummary): string {
+function describeNothingToDo({ job, totals, budget, scope, historyLimit }: LoadSummary): string {
   const spent =
     totals.requests === 0
       ? 'no request was spent'
@@ -127,7 +127,7 @@ function describeNothingToDo({ job, totals, budget, scope, historyLimit }: RunSu
   return `${job.name}: ${what}, ${spent} (${used})\n${limit ? `history limit ${limit}\n` : ''}`;
 }
 
-function windowsByState({ totals, windows }: RunSummary): string {
+function windowsByState({ totals, windows }: LoadSummary): string {
   const { failed, refused, pending, draining } = windows;
   return list([
     [totals.windows_drained, 'drained'],
@@ -138,7 +138,7 @@ function windowsByState({ totals, windows }: RunSummary): string {
 }
 
 /** Days that are loaded but count as covered only once they can no longer change. */
-function settling({ job, scope, outcome, today }: RunSummary): string | null {
+function settling({ job, scope, outcome, today }: LoadSummary): string | null {
   if (!scope || outcome !== 'done') return null;
   const unsettled = settledBefore(today, job.lookbackDays).toString();
   if (scope.to < unsettled) return null;
@@ -146,7 +146,7 @@ function settling({ job, scope, outcome, today }: RunSummary): string | null {
   return `${from} to ${scope.to}, fetched again by the next run`;
 }
 
-function budgetLeft({ budget: { used, limit } }: RunSummary): string {
+function budgetLeft({ budget: { used, limit } }: LoadSummary): string {
   return `${number(Math.max(0, limit - used))} of ${number(limit)} requests this month`;
 }
 
@@ -159,12 +159,12 @@ function liveAnswers({ series, records, failed, cutOff }: SyncResult['live']): s
   ]);
 }
 
-function leftOut({ cadence }: RunSummary): string | undefined {
+function leftOut({ cadence }: LoadSummary): string | undefined {
   if (!cadence || cadence.leftOut === 0) return undefined;
   return `${number(cadence.leftOut)} series without news for long, at least ${count(cadence.requestsSaved, 'request')} saved`;
 }
 
-function openWindows({ windows }: RunSummary): number {
+function openWindows({ windows }: LoadSummary): number {
   return windows.pending + windows.draining + windows.failed;
 }
 

@@ -21,7 +21,7 @@ import {
 } from '../warehouse/tables/lookups.ts';
 import type { WindowScope } from '../warehouse/tables/scope.ts';
 import { type Clocks, endByClocks } from './clocks.ts';
-import { clocksOf, countingTotals, nothingDone, type RunContext, type RunResult } from './load.ts';
+import { clocksOf, countingTotals, type LoadContext, type LoadResult, nothingDone } from './load.ts';
 
 /** Lookups older than this are fetched again before a load. */
 const freshFor = 7 * 24 * 3600 * 1000;
@@ -96,7 +96,7 @@ export function scopeOf(job: Job, days: DayRange, lookups: StoredLookups): Windo
 }
 
 /** A job made out in terms of the service and the warehouse, before anything of it is loaded. */
-export interface ResolvedRun {
+export interface ResolvedLoad {
   readonly feed: Feed;
   readonly reader: RecordReader;
   readonly origin: Origin;
@@ -110,11 +110,11 @@ export interface ResolvedRun {
   readonly historyLimit: ShortenedPeriod | undefined;
   /** Seconds since the run began. */
   readonly seconds: () => number;
-  readonly nothingToDo: () => RunResult;
+  readonly nothingToDo: () => LoadResult;
 }
 
 /** Settles what a job asks for, by the lookups, which are fetched where they are missing or old. */
-export async function resolveRun(context: RunContext): Promise<ResolvedRun> {
+export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
   const { job, warehouse, client, clock, stop } = context;
   const startedAt = performance.now();
   const seconds = () => (performance.now() - startedAt) / 1000;
@@ -179,7 +179,7 @@ function learnedLimit(value: unknown): HistoryLimit | undefined {
 }
 
 /** The same for a run, which warns where its job contradicts what was learned. */
-export async function runWithLearnedReading<Context extends RunContext>(context: Context): Promise<Context> {
+export async function withLearnedFacts<Context extends LoadContext>(context: Context): Promise<Context> {
   const { job, endDate } = await withLearnedReading(context.warehouse, context.job);
   if (endDate.contradicted !== null) context.log.warn({ job: job.name }, contradiction(endDate));
   return { ...context, job };
