@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8';
 import { Command, CommanderError, Option } from 'commander';
+import { day, gathered, wholeNumber } from './commands/arguments.ts';
 import type { GlobalOptions, Command as GmsiCommand } from './commands/run-command.ts';
 import { ConfigError } from './errors.ts';
 import { exitCodeOf, exitCodes, explain } from './exit.ts';
@@ -44,11 +45,6 @@ function runs<Args extends unknown[]>(load: () => Promise<GmsiCommand<Args>>, { 
   };
 }
 
-/** Takes an option that may be given several times. */
-function gathered(value: string, before: readonly string[]): string[] {
-  return [...before, value];
-}
-
 const jobs = ['<job...>', 'path of a job file, or its name in jobs/ without the ending'] as const;
 
 program
@@ -75,8 +71,12 @@ program
   .command('work')
   .description('run scheduled and queued work until told to stop; on any number of machines')
   .argument('[job...]', `${jobs[1]}; all in jobs/ that have a schedule if left out`)
-  .option('--concurrency <number>', 'windows to work on at a time', '8')
-  .option('--metrics-port <number>', 'port of /metrics, /healthz and /readyz; 0 for any (9464, or any)')
+  .option('--concurrency <number>', 'windows to work on at a time', wholeNumber({ from: 1, to: 100 }), 8)
+  .option(
+    '--metrics-port <number>',
+    'port of /metrics, /healthz and /readyz; 0 for any (9464, or any)',
+    wholeNumber({ to: 65_535 }),
+  )
   .action(runs(async () => (await import('./commands/work.ts')).workCommand));
 program
   .command('status')
@@ -92,8 +92,8 @@ program
   .option('--only <check>', 'run this check; may be given several times', gathered, [])
   .option('--set <setting=number>', 'a setting for this run; may be given several times', gathered, [])
   .option('--checks <folder>', "checks of your own, besides the program's and those in jobs/checks")
-  .option('--rows <number>', 'findings to show of a check (5; with --json 100)')
-  .option('--timeout <seconds>', 'give up a check that takes longer; 0 for never', '600')
+  .option('--rows <number>', 'findings to show of a check (5; with --json 100)', wholeNumber())
+  .option('--timeout <seconds>', 'give up a check that takes longer; 0 for never', wholeNumber(), 600)
   .action(runs(async () => (await import('./commands/check.ts')).checkCommand));
 program
   .command('export')
@@ -102,8 +102,8 @@ program
   .addOption(
     new Option('--format <format>', 'format of the files').choices(['parquet', 'csv']).default('parquet'),
   )
-  .option('--from <day>', 'first day (UTC), such as 2025-01-01; the first there is if left out')
-  .option('--to <day>', 'last day (UTC), itself included; the last there is if left out')
+  .option('--from <day>', 'first day (UTC), such as 2025-01-01; the first there is if left out', day)
+  .option('--to <day>', 'last day (UTC), itself included; the last there is if left out', day)
   .option('--as-of <moment>', 'headlines as they stood then, such as 2025-06-30T12:00:00Z')
   .option('--country <code...>', 'only these countries, where no job is given')
   .option('--topic <name...>', 'only these topics, where no job is given')
@@ -118,8 +118,8 @@ program
   .command('rollup')
   .description('show the hourly and daily rollups, or sum them up anew; spends no request')
   .option('--rebuild', 'sum them up from the headlines, and say what was not right')
-  .option('--from <day>', 'first day (UTC) to rebuild; the first there is if left out')
-  .option('--to <day>', 'last day (UTC) to rebuild, itself included')
+  .option('--from <day>', 'first day (UTC) to rebuild; the first there is if left out', day)
+  .option('--to <day>', 'last day (UTC) to rebuild, itself included', day)
   .action(runs(async () => (await import('./commands/rollup.ts')).rollupCommand));
 program
   .command('replay')
@@ -158,7 +158,7 @@ program
   .command('sandbox')
   .description('run the service itself, emulated, for work without a key')
   .option('--host <address>', 'address to listen on; 0.0.0.0 lets other machines in', '127.0.0.1')
-  .option('--port <number>', 'port to listen on', '8425')
+  .option('--port <number>', 'port to listen on', wholeNumber({ to: 65_535 }), 8425)
   .option('--seed <text>', 'what the made-up data grow from', 'gmsi')
   .option('--key <key...>', 'API keys to accept', ['sandbox-key'])
   .option('--unlimited', 'no rate limit and no quota')
@@ -167,7 +167,7 @@ program
       .choices(['inclusive', 'exclusive'])
       .default('inclusive'),
   )
-  .option('--history-limit <days>', 'refuse windows that begin earlier')
+  .option('--history-limit <days>', 'refuse windows that begin earlier', wholeNumber())
   .option('--options <json>', 'any other option of the sandbox library, as JSON')
   .action(runs(async () => (await import('./commands/sandbox.ts')).sandboxCommand, { readable: true }));
 program
@@ -191,6 +191,10 @@ try {
 
 /** What commander says, in the form of every other error. */
 function misuse(error: CommanderError): ConfigError {
+  const [, option, given, must] =
+    /^error: option '(?:-\w, )?(--[\w-]+)[^']*' argument '(.*)' is invalid\. (.*)$/s.exec(error.message) ??
+    [];
+  if (must !== undefined) return new ConfigError(`${option} is "${given}".`, { hint: must, cause: error });
   const [what = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
   const hint =
     suggestion?.replace(/^\((.*)\)$/, '$1') ??

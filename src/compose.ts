@@ -5,9 +5,11 @@ import { findJobFile } from './config/find-job-file.ts';
 import type { Job, ServiceSettings } from './config/job.ts';
 import { definitionOf, type JobFacts, parseJob, readJob } from './config/read-job.ts';
 import { ConfigError } from './errors.ts';
-import { catalog, retired } from './feeds/catalog.ts';
+import { catalog, feedNamed, retired } from './feeds/catalog.ts';
+import { listsFor, scopeOf } from './load/resolve-load.ts';
 import { type Log, sayIfSlow, waitingFor } from './log.ts';
 import { version } from './package.ts';
+import { wantedDays } from './plan/days.ts';
 import { type Budget, openBudget, type RequestBudget } from './rate/budget.ts';
 import { type RateLimiter, sharedLimiter, unlimited } from './rate/shared-rate.ts';
 import type { Secret } from './secret.ts';
@@ -20,6 +22,8 @@ import { checkServer, connect, type Warehouse } from './warehouse/connect.ts';
 import { useEmbeddedServer } from './warehouse/embedded/server.ts';
 import { migrate } from './warehouse/migrate.ts';
 import type { RegisteredJob } from './warehouse/tables/jobs.ts';
+import type { StoredLookups } from './warehouse/tables/lookups.ts';
+import type { WindowScope } from './warehouse/tables/scope.ts';
 
 /** What every command is given: the environment as read, the log, the clock, and the signal to stop. */
 export interface Session {
@@ -241,4 +245,19 @@ export interface ReadJob extends Pick<RegisteredJob, 'job' | 'definition'> {
 export async function readWithDefinition(session: Session, nameOrPath: string): Promise<ReadJob> {
   const file = await findJobFile(nameOrPath, process.cwd());
   return { job: file.name, definition: definitionOf(file), parsed: parseJob(file, jobFacts(session)) };
+}
+
+/**
+ * What a job asks for, by the lookups as they are stored; the service is not asked.
+ * @param done what cannot be done without them, such as `checked`
+ * @throws ConfigError if they were never fetched
+ */
+export function knownScope(session: Session, job: Job, lookups: StoredLookups, done: string): WindowScope {
+  if (listsFor(feedNamed(job.feed)).some((list) => lookups.refreshedAt[list] === null)) {
+    throw new ConfigError(`Nothing of ${job.name} can be ${done}: the warehouse does not know its series.`, {
+      hint: 'Run gmsi lookups, or load the job first.',
+    });
+  }
+  // Job files with a start in the future are refused, so a period always has a day.
+  return scopeOf(job, wantedDays(job, today(session))!, lookups);
 }

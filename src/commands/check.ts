@@ -1,7 +1,7 @@
 import { type Check, withSettings } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
-import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import { knownScope, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
@@ -11,15 +11,14 @@ import { print, printJson } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/scope.ts';
-import { knownScope, readWholeNumber } from './arguments.ts';
 
 export interface CheckOptions {
   readonly list?: boolean;
   readonly checks?: string;
   readonly only: readonly string[];
   readonly set: readonly string[];
-  readonly rows?: string;
-  readonly timeout: string;
+  readonly rows?: number;
+  readonly timeout: number;
 }
 
 /** How many findings of a check are kept where nobody says. */
@@ -46,11 +45,8 @@ export async function checkCommand(
       hint: 'gmsi check <job>; --list shows the checks.',
     });
   const run = {
-    rows:
-      options.rows === undefined
-        ? shown[session.json ? 'json' : 'person']
-        : readWholeNumber('--rows', options.rows),
-    timeout: readWholeNumber('--timeout', options.timeout),
+    rows: options.rows ?? shown[session.json ? 'json' : 'person'],
+    timeout: options.timeout,
     stop: session.stop,
   };
   const jobs = await readJobs(session, names);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Temporal } from 'temporal-polyfill';
-import { openWarehouse, readJobs, type Session } from '../compose.ts';
+import { knownScope, openWarehouse, readJobs, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import type { ExportFormat } from '../export/duckdb.ts';
@@ -19,7 +19,6 @@ import {
   valuesOfSeries,
 } from '../warehouse/tables/export-rows.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
-import { knownScope, readDay } from './arguments.ts';
 
 export interface ExportOptions {
   readonly format: ExportFormat;
@@ -146,13 +145,12 @@ function refuseUnlisted(flag: string, given: readonly string[] = [], listed: rea
 
 /** @throws ConfigError naming the option that is no time */
 function readTimes({ from, to, asOf }: ExportOptions, now: Date): Times {
-  const days = { from: readDay('--from', from), to: readDay('--to', to) };
-  if (days.from !== undefined && days.to !== undefined && days.from > days.to) {
+  if (from !== undefined && to !== undefined && from > to) {
     throw new ConfigError(`--from ${from} is after --to ${to}.`, {
       hint: 'Swap them; both days are included.',
     });
   }
-  return { ...days, asOf: readMoment(asOf, now) };
+  return { from, to, asOf: readMoment(asOf, now) };
 }
 
 function readMoment(text: string | undefined, now: Date): string | undefined {

@@ -1,4 +1,4 @@
-import { openWarehouse, readJobs, runBy, type Session } from '../compose.ts';
+import { knownScope, openWarehouse, readJobs, runBy, type Session } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { exitCodeOfOutcome, worst } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
@@ -7,7 +7,6 @@ import { print, printJson } from '../terminal/print.ts';
 import { count, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
-import { knownScope } from './arguments.ts';
 
 export interface ReplayOptions {
   readonly dryRun?: boolean;

@@ -7,7 +7,6 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { rollUp, rollupExtents, seriesToRollUp } from '../warehouse/tables/rollups.ts';
-import { readDay } from './arguments.ts';
 
 export interface RollupOptions {
   readonly rebuild?: boolean;
@@ -20,18 +19,17 @@ export async function rollupCommand(
   session: Session,
   { rebuild = false, from, to }: RollupOptions,
 ): Promise<number> {
-  const days = { from: readDay('--from', from), to: readDay('--to', to) };
   if (!rebuild && (from ?? to) !== undefined) {
     throw new ConfigError('--from and --to say which days to rebuild.', { hint: 'Add --rebuild.' });
   }
-  if (days.from && days.to && days.from > days.to) {
-    throw new ConfigError(`--from ${days.from} is after --to ${days.to}.`, { hint: 'Swap them.' });
+  if (from !== undefined && to !== undefined && from > to) {
+    throw new ConfigError(`--from ${from} is after --to ${to}.`, { hint: 'Swap them.' });
   }
   await using warehouse = await openWarehouse(session);
   const { progress, stop } = session;
   const screen = typeof progress === 'object' ? progress : undefined;
   const rebuilt = rebuild
-    ? await rebuildRollups(warehouse.db, days, stop, (done, all) =>
+    ? await rebuildRollups(warehouse.db, { from, to }, stop, (done, all) =>
         screen?.show(`rollup  ${done}/${all} series`),
       )
     : undefined;

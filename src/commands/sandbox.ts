@@ -9,18 +9,17 @@ import { print, printJson } from '../terminal/print.ts';
 import { facts, table } from '../terminal/table.ts';
 import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
 import { type MonthlyScore, monthlyScores } from '../warehouse/tables/rollups.ts';
-import { readWholeNumber } from './arguments.ts';
 import { backfillRunner, runJob } from './load.ts';
 import { describeSummary } from './load-summary.ts';
 
 export interface SandboxFlags {
   readonly host: string;
-  readonly port: string;
+  readonly port: number;
   readonly seed: string;
   readonly key: string[];
   readonly unlimited?: boolean;
   readonly endDate: 'inclusive' | 'exclusive';
-  readonly historyLimit?: string;
+  readonly historyLimit?: number;
   readonly options?: string;
 }
 
@@ -49,14 +48,12 @@ export async function sandboxCommand(session: Session, flags: SandboxFlags): Pro
 async function start(flags: SandboxFlags) {
   const options: SandboxOptions = {
     host: flags.host,
-    port: readWholeNumber('--port', flags.port),
+    port: flags.port,
     seed: flags.seed,
     keys: flags.key,
     endDate: flags.endDate,
     ...(flags.unlimited ? { limits: null } : {}),
-    ...(flags.historyLimit === undefined
-      ? {}
-      : { historyLimitDays: readWholeNumber('--history-limit', flags.historyLimit) }),
+    ...(flags.historyLimit !== undefined && { historyLimitDays: flags.historyLimit }),
     ...parseOptions(flags.options),
   };
   try {

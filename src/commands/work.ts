@@ -21,7 +21,6 @@ import { registerJob, unscheduleJob } from '../warehouse/tables/jobs.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { storedJobs } from '../warehouse/tables/status.ts';
 import { createWorkerEvents, type WorkerEvents } from '../worker/context.ts';
-import { readWholeNumber } from './arguments.ts';
 
 /** The queue's own connections: one hears of new tasks, the others fetch them. */
 const queueConnections = 3;
@@ -30,10 +29,9 @@ const queueConnections = 3;
 export async function workCommand(
   session: Session,
   names: string[],
-  options: { readonly concurrency: string; readonly metricsPort?: string },
+  options: { readonly concurrency: number; readonly metricsPort?: number },
 ): Promise<number> {
   const { apiKey } = serviceAccess(session);
-  const concurrency = readConcurrency(options.concurrency);
   const jobs = await readJobFiles(session, names);
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
@@ -49,7 +47,12 @@ export async function workCommand(
     await runWorker({
       ...{ warehouse: db, pool, log: session.log, clock: session.clock, runBy, stop: session.stop },
       leaseSeconds: session.config.leaseSeconds,
-      identity: { run_by: runBy, version, key_fingerprint: keyFingerprint(apiKey), concurrency },
+      identity: {
+        run_by: runBy,
+        version,
+        key_fingerprint: keyFingerprint(apiKey),
+        concurrency: options.concurrency,
+      },
       events,
       openService: (job, command) => openService(watched, db, job.service, requestLimit(command, job.budget)),
       readDefinition: (job, definition) => jobFromDefinition(job, definition, jobFacts(session)),
@@ -62,12 +65,6 @@ export async function workCommand(
   return reason instanceof StoppedBySignal && reason.signal === 'SIGTERM'
     ? exitCodes.done
     : exitCodes.interrupted;
-}
-
-function readConcurrency(text: string): number {
-  const many = Number(text);
-  if (Number.isInteger(many) && many >= 1 && many <= 100) return many;
-  throw new ConfigError(`--concurrency is "${text}".`, { hint: 'It must be a whole number from 1 to 100.' });
 }
 
 /** The jobs named, which must have a schedule, or all in `jobs/`. */
@@ -98,7 +95,7 @@ async function register(
 /**
  * Lets a worker be watched: metrics, health and alerts for every job that the workers know. Those whose files are here
  * bring their webhooks, which the warehouse does not hold.
- * @param metricsPort as given on the command line, where it was
+ * @param metricsPort as given on the command line, if it was
  */
 export async function watchWork(
   session: Session,
@@ -107,11 +104,9 @@ export async function watchWork(
     ownJobs,
     events,
     metricsPort,
-  }: { ownJobs: readonly Job[]; events: WorkerEvents; metricsPort: string | undefined },
+  }: { ownJobs: readonly Job[]; events: WorkerEvents; metricsPort: number | undefined },
 ): Promise<Telemetry> {
   const { config, log, clock, stop } = session;
-  const { host, port: usual } = config.metrics;
-  const port = metricsPort === undefined ? usual : readWholeNumber('--metrics-port', metricsPort);
   const own = new Map(ownJobs.map((job) => [job.name, job]));
 
   async function jobs(): Promise<Job[]> {
@@ -132,7 +127,10 @@ export async function watchWork(
     }
   }
 
-  const watched = { ...config, metrics: { host, port } };
+  const watched = {
+    ...config,
+    metrics: { ...config.metrics, ...(metricsPort !== undefined && { port: metricsPort }) },
+  };
   const telemetry = await startTelemetry({ config: watched, warehouse, log, clock, jobs, stop });
   events.subscribe(telemetry.onWorkerEvent);
   return telemetry;

@@ -26,6 +26,5 @@ it('shows the rollups, mends them and says how many rows were not right', async 
   );
   expect((await run({ rebuild: true })).output).toMatch(/^1 series summed up anew: all were right/);
   await expect(run({ from: '2026-01-01' })).rejects.toThrow('--from and --to say which days to rebuild.');
-  await expect(run({ rebuild: true, from: '2026-02-30' })).rejects.toThrow('--from is "2026-02-30".');
   await expect(run({ rebuild: true, from: '2026-02-02', to: '2026-02-01' })).rejects.toThrow('is after');
 });
