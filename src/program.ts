@@ -1,0 +1,267 @@
+import { readdirSync } from 'node:fs';
+import tab from '@bomb.sh/tab/commander';
+import { Command, Option } from 'commander';
+import { day, gathered, wholeNumber } from './commands/arguments.ts';
+import type { GlobalOptions, Command as GmsiCommand } from './commands/run-command.ts';
+import { inPackage, version } from './package.ts';
+import { print, printError } from './terminal/print.ts';
+
+/** The command line: what each command is called, takes and says of itself. What it does is loaded once it is asked for. */
+export const program = new Command('gmsi')
+  .description('Loads the Global Macro Sentiment Indices (GMSI) headline feeds into PostgreSQL.')
+  .version(version, '-V, --version', 'print the version')
+  .helpOption('-h, --help', 'print help')
+  .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+  .option('--json', 'print the result as one JSON document')
+  .option('--quiet', 'no progress, only warnings')
+  .option('--verbose', 'log more, and show where an error came from')
+  .addHelpText(
+    'after',
+    `
+Examples:
+  gmsi demo                           all of it on made-up data; no key needed
+  gmsi init                           make .env and a first job by answering questions
+  gmsi plan g7-inflation              what a backfill of jobs/g7-inflation.yaml would take
+  gmsi backfill g7-inflation          load it; run it again to go on
+  gmsi sync g7-inflation --quiet      what is new, for cron
+  gmsi psql -c "select count(*) from gmsi.headlines"
+
+Exit codes:
+  0    all that was asked for is done
+  1    some windows failed; a rerun takes them up again
+  2    do not retry: a job file, argument, key or address is wrong
+  75   the month's requests are used up; a rerun goes on from there
+  130  interrupted
+
+Documentation: ${inPackage('docs')}
+`,
+  )
+  .configureOutput({ writeOut: print, writeErr: printError, outputError: () => {} })
+  .exitOverride();
+
+/** What stands below the help of a command. */
+function examples(...lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`;
+}
+
+/** Loads a command and what every command needs once it is asked for: `--help` and `--version` need neither. */
+function runs<Args extends unknown[]>(load: () => Promise<GmsiCommand<Args>>, { readable = false } = {}) {
+  return async (...given: unknown[]) => {
+    const args = given.slice(0, -1) as Args;
+    const { runCommand } = await import('./commands/run-command.ts');
+    process.exitCode = await runCommand(await load(), args, program.opts<GlobalOptions>(), readable);
+  };
+}
+
+const jobs = ['<job...>', 'path of a job file, or its name in jobs/ without the ending'] as const;
+
+program.commandsGroup('Begin:');
+program
+  .command('demo')
+  .description('run the whole pipeline on made-up data, in the embedded server')
+  .option(
+    '--remove',
+    'remove the embedded server with all that was loaded into it; says what, and waits for --yes',
+  )
+  .option('--yes', 'with --remove: do it')
+  .addHelpText('after', examples('gmsi demo', 'gmsi demo --remove --yes'))
+  .action(runs(async () => (await import('./commands/sandbox.ts')).demoCommand, { readable: true }));
+program
+  .command('doctor')
+  .description('check configuration, key, service, clock, database and privileges (1 request)')
+  .option(
+    '--probe',
+    'learn what the service does not document, such as how it reads end_date (12 requests at most)',
+  )
+  .option('--job <job>', "probe a job's feed and series, with its settings")
+  .option('--accept', 'take what the probe finds, where it contradicts what was learned before')
+  .addHelpText('after', examples('gmsi doctor', 'gmsi doctor --probe --job g7-inflation'))
+  .action(runs(async () => (await import('./commands/doctor.ts')).doctorCommand));
+program
+  .command('sandbox')
+  .description('run the service itself, emulated, for work without a key')
+  .option('--host <address>', 'address to listen on; 0.0.0.0 lets other machines in', '127.0.0.1')
+  .option('--port <number>', 'port to listen on', wholeNumber({ to: 65_535 }), 8425)
+  .option('--seed <text>', 'what the made-up data grow from', 'gmsi')
+  .option('--key <key...>', 'API keys to accept', ['sandbox-key'])
+  .option('--unlimited', 'no rate limit and no quota')
+  .addOption(
+    new Option('--end-date <reading>', 'how end_date is read')
+      .choices(['inclusive', 'exclusive'])
+      .default('inclusive'),
+  )
+  .option('--history-limit <days>', 'refuse windows that begin earlier', wholeNumber())
+  .option('--options <json>', 'any other option of the sandbox library, as JSON')
+  .addHelpText('after', examples('gmsi sandbox', 'gmsi sandbox --port 0 --unlimited --seed mine'))
+  .action(runs(async () => (await import('./commands/sandbox.ts')).sandboxCommand, { readable: true }));
+
+program.commandsGroup('Load:');
+program
+  .command('plan')
+  .description('say what a run would do, spending no request')
+  .argument(...jobs)
+  .option('--full-refresh', 'as if nothing were covered')
+  .option('--retry-refused', 'as if nothing had been refused')
+  .addHelpText('after', examples('gmsi plan g7-inflation'))
+  .action(runs(async () => (await import('./commands/plan.ts')).planCommand));
+program
+  .command('backfill')
+  .description("drain every day of the job's period that is not covered yet")
+  .argument(...jobs)
+  .option('--full-refresh', 'drain covered days, too')
+  .option('--retry-refused', 'ask again for all windows that were refused, not only for a few')
+  .option('--enqueue', 'only plan it, and leave it to gmsi work')
+  .addHelpText(
+    'after',
+    examples(
+      'gmsi backfill g7-inflation',
+      'gmsi backfill jobs/*.yaml --quiet',
+      'gmsi backfill g7-inflation --enqueue    for the workers to do',
+    ),
+  )
+  .action(runs(async () => (await import('./commands/load.ts')).backfillCommand));
+program
+  .command('sync')
+  .description('drain the settling days again and every missing day since, then read the live feed')
+  .argument(...jobs)
+  .addHelpText(
+    'after',
+    examples('gmsi sync g7-inflation', '15 * * * *  gmsi sync g7-inflation --quiet    as a line of crontab'),
+  )
+  .action(runs(async () => (await import('./commands/load.ts')).syncCommand));
+program
+  .command('work')
+  .description('run scheduled and queued work until told to stop; on any number of machines')
+  .argument('[job...]', `${jobs[1]}; all in jobs/ that have a schedule if left out`)
+  .option('--concurrency <number>', 'windows to work on at a time', wholeNumber({ from: 1, to: 100 }), 8)
+  .option(
+    '--metrics-port <number>',
+    'port of /metrics, /healthz and /readyz; 0 for any (9464, or any)',
+    wholeNumber({ to: 65_535 }),
+  )
+  .addHelpText('after', examples('gmsi work', 'gmsi work g7-inflation --concurrency 4 --metrics-port 0'))
+  .action(runs(async () => (await import('./commands/work.ts')).workCommand));
+
+program.commandsGroup('Look:');
+program
+  .command('status')
+  .description('show coverage, gaps, windows, quota and the last loads; spends no request')
+  .argument('[job...]', jobs[1])
+  .option('--watch', 'follow what the workers are at, until interrupted')
+  .addHelpText('after', examples('gmsi status', 'gmsi status g7-inflation --json', 'gmsi status --watch'))
+  .action(runs(async () => (await import('./commands/status.ts')).statusCommand));
+program
+  .command('check')
+  .description('look for what is wrong with what is loaded; spends no request')
+  .argument('[job...]', jobs[1])
+  .option('--list', 'only show the checks there are, with their settings')
+  .option('--only <check>', 'run this check; may be given several times', gathered, [])
+  .option('--set <setting=number>', 'a setting for this run; may be given several times', gathered, [])
+  .option('--checks <folder>', "checks of your own, besides the program's and those in jobs/checks")
+  .option('--rows <number>', 'findings to show of a check (5; with --json 100)', wholeNumber())
+  .option('--timeout <seconds>', 'give up a check that takes longer; 0 for never', wholeNumber(), 600)
+  .addHelpText(
+    'after',
+    examples(
+      'gmsi check g7-inflation',
+      'gmsi check g7-inflation --only lost-rows --rows 20',
+      'gmsi check --list',
+    ),
+  )
+  .action(runs(async () => (await import('./commands/check.ts')).checkCommand));
+program
+  .command('psql')
+  .description('open psql on the warehouse in use')
+  .option('-c, --command <sql>', 'run statements and leave; needs no psql')
+  .option('--address', 'print the address, with its password, instead')
+  .addHelpText('after', examples('gmsi psql', 'gmsi psql -c "select * from gmsi.coverage limit 5"'))
+  .action(runs(async () => (await import('./commands/psql.ts')).psqlCommand));
+program
+  .command('export')
+  .description('write what is loaded into Parquet or CSV files, by country and month; spends no request')
+  .argument('[job]', `${jobs[1]}; all headlines if left out`)
+  .addOption(
+    new Option('--format <format>', 'format of the files').choices(['parquet', 'csv']).default('parquet'),
+  )
+  .option('--from <day>', 'first day (UTC), such as 2025-01-01; the first there is if left out', day)
+  .option('--to <day>', 'last day (UTC), itself included; the last there is if left out', day)
+  .option('--as-of <moment>', 'headlines as they stood then, such as 2025-06-30T12:00:00Z')
+  .option('--country <code...>', 'only these countries, where no job is given')
+  .option('--topic <name...>', 'only these topics, where no job is given')
+  .option('--out <folder>', 'folder to make (export/ and the name of the job or feed)')
+  .option('--overwrite', 'replace an export that stands there')
+  .option(
+    '--defuse-formulas',
+    'CSV only: put an apostrophe before texts that a spreadsheet would run as a formula; left as they are without it',
+  )
+  .addHelpText(
+    'after',
+    examples(
+      'gmsi export g7-inflation',
+      'gmsi export --country US --from 2025-01-01 --format csv --out us-2025',
+      'gmsi export g7-inflation --as-of 2025-06-30T12:00:00Z',
+    ),
+  )
+  .action(runs(async () => (await import('./commands/export.ts')).exportCommand));
+
+program.commandsGroup('Keep:');
+program
+  .command('lookups')
+  .description('refresh what the service lists: countries, topics, tickers … (5 requests)')
+  .option('--search <words>', 'only ask the service which countries match (1 request); stores nothing')
+  .option('--parameter <name>', 'the query parameter that takes these words', 'keywords')
+  .addHelpText('after', examples('gmsi lookups', 'gmsi lookups --search germany'))
+  .action(runs(async () => (await import('./commands/lookups.ts')).lookupsCommand));
+program
+  .command('replay')
+  .description('read rejected records and extra fields again, spending no request')
+  .argument('[job...]', `${jobs[1]}; all feeds if left out`)
+  .option('--dry-run', 'only say what would change')
+  .addHelpText('after', examples('gmsi replay --dry-run', 'gmsi replay g7-inflation'))
+  .action(runs(async () => (await import('./commands/replay.ts')).replayCommand));
+program
+  .command('rollup')
+  .description('show the hourly and daily rollups, or sum them up anew; spends no request')
+  .option('--rebuild', 'sum them up from the headlines, and say what was not right')
+  .option('--from <day>', 'first day (UTC) to rebuild; the first there is if left out', day)
+  .option('--to <day>', 'last day (UTC) to rebuild, itself included', day)
+  .addHelpText('after', examples('gmsi rollup', 'gmsi rollup --rebuild --from 2025-01-01'))
+  .action(runs(async () => (await import('./commands/rollup.ts')).rollupCommand));
+program
+  .command('migrate')
+  .description('bring the warehouse to the newest schema')
+  .argument('[what]', '"status" only shows what is applied')
+  .addHelpText('after', examples('gmsi migrate', 'gmsi migrate status'))
+  .action(runs(async () => (await import('./commands/migrate.ts')).migrateCommand));
+
+program.commandsGroup('Other:');
+program.addHelpCommand(
+  program.createCommand('help').argument('[command]').description('print the help of a command'),
+);
+const completions = tab(program);
+program.commands
+  .find((command) => command.name() === 'complete')!
+  .description('print what a shell needs to complete gmsi: bash, zsh, fish or powershell')
+  .addHelpText(
+    'after',
+    examples(
+      'source <(gmsi complete bash)    in ~/.bashrc',
+      'gmsi complete fish > ~/.config/fish/completions/gmsi.fish',
+    ),
+  );
+for (const command of completions.commands.values()) {
+  if (!command.arguments.has('job')) continue;
+  const names = (complete: (name: string, description: string) => void) => {
+    for (const name of jobNames()) complete(name, '');
+  };
+  command.argument('job', names, true);
+}
+
+/** Of the job files in `jobs/`, without their endings. */
+function jobNames(): string[] {
+  try {
+    return readdirSync('jobs').flatMap((file) => /^(.*)\.ya?ml$/.exec(file)?.[1] ?? []);
+  } catch {
+    return [];
+  }
+}
