@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { CommanderError } from 'commander';
 import { ConfigError } from './errors.ts';
 import { exitCodeOf, exitCodes, explain } from './exit.ts';
-import { program } from './program.ts';
+import { ended, program } from './program.ts';
 import { outputFailure, printError, surviveClosedOutput } from './terminal/print.ts';
 
 // Pages are large and soon done with. Left to itself V8 lets its heap grow to several times what is in use before it
@@ -25,6 +25,7 @@ process.on('uncaughtException', (error) => {
 
 try {
   await program.parseAsync();
+  process.exitCode = ended.exitCode;
 } catch (error) {
   const isHelp = error instanceof CommanderError && /help|version/.test(error.code);
   const shown = error instanceof CommanderError ? misuse(error) : error;

@@ -24,7 +24,7 @@ export abstract class GmsiError extends Error {
   }
 }
 
-/** A setting, argument, job file or address that a person has to mend before anything can run. */
+/** A setting, argument, job file or address that a person has to correct before anything can run. */
 export class ConfigError extends GmsiError {
   override readonly kind = 'fatal';
 }

@@ -6,6 +6,9 @@ import type { GlobalOptions, Command as GmsiCommand } from './commands/run-comma
 import { inPackage, version } from './package.ts';
 import { print, printError } from './terminal/print.ts';
 
+/** How the command ended, once `program` has parsed the arguments and run it; a mere `--help` ends with 0. */
+export const ended = { exitCode: 0 };
+
 /** The command line: what each command is called, takes and says of itself. What it does is loaded once it is asked for. */
 export const program = new Command('gmsi')
   .description('Loads the Global Macro Sentiment Indices (GMSI) headline feeds into PostgreSQL.')
@@ -49,13 +52,18 @@ function runs<Args extends unknown[]>(load: () => Promise<GmsiCommand<Args>>, { 
   return async (...given: unknown[]) => {
     const args = given.slice(0, -1) as Args;
     const { runCommand } = await import('./commands/run-command.ts');
-    process.exitCode = await runCommand(await load(), args, program.opts<GlobalOptions>(), readable);
+    ended.exitCode = await runCommand(await load(), args, program.opts<GlobalOptions>(), readable);
   };
 }
 
 const jobs = ['<job...>', 'path of a job file, or its name in jobs/ without the ending'] as const;
 
 program.commandsGroup('Begin:');
+program
+  .command('init')
+  .description('make .env and a first job by answering questions (2 requests, if you have a key)')
+  .addHelpText('after', examples('gmsi init'))
+  .action(runs(async () => (await import('./commands/init.ts')).initCommand));
 program
   .command('demo')
   .description('run the whole pipeline on made-up data, in the embedded server')
@@ -143,6 +151,11 @@ program
   .action(runs(async () => (await import('./commands/work.ts')).workCommand));
 
 program.commandsGroup('Look:');
+program
+  .command('jobs')
+  .description('list the jobs: feed, period, how far each is covered, next run; spends no request')
+  .addHelpText('after', examples('gmsi jobs'))
+  .action(runs(async () => (await import('./commands/jobs.ts')).jobsCommand));
 program
   .command('status')
   .description('show coverage, gaps, windows, quota and the last loads; spends no request')

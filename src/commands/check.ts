@@ -2,13 +2,14 @@ import { type Check, withSettings } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
 import { knownScope, openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { settledBefore } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { count, table } from '../terminal/table.ts';
+import { count, nextStep, table } from '../terminal/table.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/scope.ts';
 
@@ -64,7 +65,7 @@ export async function checkCommand(
   const results = await runChecks(warehouse.db, asked, checks, run);
   const reports = jobs.map((job, index) => ({ job, scope: scopes[index]!, results: results[index]! }));
   if (session.json) printJson({ jobs: reports.map(reportAsJson) });
-  else print(`${reports.map(describe).join('\n\n')}\n`);
+  else print(`${reports.map(describe).join('\n\n')}\n${nextOf(reports)}`);
   const isFailed = results.flat().some(({ result }) => result === 'failed');
   return isFailed ? exitCodes.incomplete : exitCodes.done;
 }
@@ -73,6 +74,14 @@ interface Report {
   readonly job: Job;
   readonly scope: WindowScope;
   readonly results: readonly CheckResult[];
+}
+
+function nextOf(reports: readonly Report[]): string {
+  for (const { job, results } of reports) {
+    const failed = results.find(({ result }) => result === 'failed');
+    if (failed) return nextStep(`check ${typedJob(job.path)} --only ${failed.check.name} --rows 100`);
+  }
+  return nextStep(`export ${typedJob(reports[0]!.job.path)}`);
 }
 
 function checkAsJson({ name, path, settings, query: _, ...check }: Check) {

@@ -24,6 +24,7 @@ import type { Client } from '../service/client.ts';
 import { systemClock } from '../service/clock.ts';
 import { BudgetSpent } from '../service/errors.ts';
 import { print, printJson } from '../terminal/print.ts';
+import { nextStep } from '../terminal/table.ts';
 import { checkServer, openPool } from '../warehouse/connect.ts';
 import {
   canBook,
@@ -196,6 +197,7 @@ function printFindings(
   }
   print(describeFindings(findings));
   if (report) print(describeProbe(report));
+  if (findings.every(({ ok }) => ok)) print(nextStep('jobs'));
 }
 
 /** Whether others on the way to the warehouse could read along. As this end of the connection sees it: a pooler may answer. */

@@ -200,7 +200,8 @@ function describe({ out, manifest, series, months, bytes }: Exported, seconds: n
     ['took', duration(seconds)],
     ['where', out],
   ]);
-  return `${lines}\n`;
+  const read = format === 'parquet' ? 'read_parquet' : 'read_csv';
+  return `${lines}\n\nNext: duckdb -c "select count(*) from ${read}('${out}/**/*.${format}', hive_partitioning = true)"\n`;
 }
 
 /** Said of CSV, which people open in spreadsheets: its texts are whatever somebody has published. */

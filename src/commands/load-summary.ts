@@ -1,11 +1,12 @@
 import type { Temporal } from 'temporal-polyfill';
+import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { explain } from '../exit.ts';
 import { ClocksApart } from '../load/clocks.ts';
 import type { LoadResult } from '../load/load.ts';
 import type { SyncResult } from '../load/sync.ts';
 import { type ShortenedPeriod, settledBefore } from '../plan/days.ts';
-import { count, duration, facts, number } from '../terminal/table.ts';
+import { count, duration, facts, nextStep, number } from '../terminal/table.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { seriesIn } from '../warehouse/tables/scope.ts';
 
@@ -61,7 +62,7 @@ export function describeSummary(summary: LoadSummary): string {
       ['budget left', budgetLeft(summary)],
     ]),
     ...advice(summary),
-  ].join('\n\n')}\n`;
+  ].join('\n\n')}\n${nextOf(summary)}`;
 }
 
 /** The same for a machine. */
@@ -76,6 +77,14 @@ export function summaryAsJson({ job, scope, error, today: _, ...rest }: LoadSumm
     series: scope ? seriesIn(scope) : 0,
     error: error instanceof Error ? error.message : null,
   };
+}
+
+/** What is loaded is worth a check; what is not is worth another run, unless that would end alike. */
+function nextOf({ job, outcome, live }: LoadSummary): string {
+  if (outcome === 'failed') return '';
+  if (outcome === 'budget') return nextStep(`plan ${typedJob(job.path)}`);
+  const command = outcome === 'done' ? 'check' : live ? 'sync' : 'backfill';
+  return nextStep(`${command} ${typedJob(job.path)}`);
 }
 
 function headline(summary: LoadSummary): string {
@@ -95,7 +104,7 @@ function headline(summary: LoadSummary): string {
     case 'interrupted':
       return `interrupted, ${left} left; run it again and it goes on from there`;
     case 'failed':
-      return 'ended by an error that a retry does not mend';
+      return 'ended by an error that a retry does not fix';
   }
 }
 
@@ -124,7 +133,7 @@ function describeNothingToDo({ job, totals, budget, scope, historyLimit }: LoadS
   const used = `${number(budget.used)} of ${number(budget.limit)} requests used this month`;
   const limit = describeHistoryLimit(historyLimit);
   const what = historyLimit && !scope ? 'nothing is asked for' : 'everything is covered';
-  return `${job.name}: ${what}, ${spent} (${used})\n${limit ? `history limit ${limit}\n` : ''}`;
+  return `${job.name}: ${what}, ${spent} (${used})\n${limit ? `history limit ${limit}\n` : ''}${nextStep(`status ${typedJob(job.path)}`)}`;
 }
 
 function windowsByState({ totals, windows }: LoadSummary): string {

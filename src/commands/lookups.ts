@@ -12,7 +12,7 @@ import { originOf, refreshList } from '../load/resolve-load.ts';
 import { KeyRefused, LookupUnreadable, RequestRefused } from '../service/errors.ts';
 import { searchCountries } from '../service/lookups.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { count, table } from '../terminal/table.ts';
+import { count, nextStep, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type ListName, readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 
@@ -99,7 +99,7 @@ function describe(stored: StoredLookups, requests: number): string {
     count(sources.length, 'source'),
     count(languages.length, 'language'),
   ];
-  return `${listed.join('\n\n')}\n\n${counts.join(', ')}, for ${count(requests, 'request')}\n`;
+  return `${listed.join('\n\n')}\n\n${counts.join(', ')}, for ${count(requests, 'request')}\n${nextStep('jobs')}`;
 }
 
 function codes(head: string, rows: readonly { code: string; name: string | null }[]): string {

@@ -1,7 +1,7 @@
 import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { count, table } from '../terminal/table.ts';
+import { count, nextStep, table } from '../terminal/table.ts';
 import { grantRoles, missingRoles } from '../warehouse/health.ts';
 import { checkOwner, migrate, migrationStatus } from '../warehouse/migrate.ts';
 
@@ -41,7 +41,7 @@ export async function migrateCommand(session: Session, what: string | undefined)
       applied.length > 0
         ? `applied ${count(applied.length, 'migration')} (${applied.join(', ')})`
         : 'nothing to do, the schema is current';
-    print(`${warehouse.description}: ${did}\n${rolesScript(missing)}`);
+    print(`${warehouse.description}: ${did}\n${rolesScript(missing)}${nextStep('doctor')}`);
   }
   return 0;
 }

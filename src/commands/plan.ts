@@ -1,4 +1,5 @@
 import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { describeVariants } from '../config/resolve-series.ts';
 import { ConfigError } from '../errors.ts';
@@ -17,7 +18,7 @@ import type { PlanOptions } from '../plan/plan-windows.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from '../rate/budget.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
-import { count, duration, facts, number, table } from '../terminal/table.ts';
+import { count, duration, facts, nextStep, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { CadenceReport } from '../warehouse/tables/cadence.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
@@ -58,8 +59,16 @@ export async function planCommand(
     }
   }
   if (session.json) printJson({ jobs: plans.map((one) => asJson(session, one)) });
-  else print(`${plans.map((one) => `${describe(session, one)}${scheduleOf(one)}`).join('\n')}\n`);
+  else
+    print(
+      `${plans.map((one) => `${describe(session, one)}${scheduleOf(one)}`).join('\n')}\n${nextOf(plans)}`,
+    );
   return 0;
+}
+
+function nextOf(plans: readonly PlannedJob[]): string {
+  const [open] = plans.filter(({ forecast }) => forecast.leastRequests > 0);
+  return open ? nextStep(`backfill ${typedJob(open.job.path)}`) : '';
 }
 
 async function plan(

@@ -46,15 +46,16 @@ export async function rollupCommand(
   return rebuilt?.interrupted ? exitCodes.interrupted : exitCodes.done;
 }
 
-function describe({ series, mended, interrupted }: Rebuilt): string {
-  const found = mended === 0 ? 'all were right' : `${count(mended, 'row')} of the rollups were not right`;
+function describe({ series, corrected, interrupted }: Rebuilt): string {
+  const found =
+    corrected === 0 ? 'all were right' : `${count(corrected, 'row')} of the rollups were not right`;
   return `${count(series, 'series', 'series')} summed up anew: ${found}.${interrupted ? ' Interrupted; run it again for the rest.' : ''}`;
 }
 
 export interface Rebuilt {
   readonly series: number;
   /** Rows of the rollups that were not right. */
-  readonly mended: number;
+  readonly corrected: number;
   readonly interrupted: boolean;
 }
 
@@ -70,11 +71,11 @@ export async function rebuildRollups(
 ): Promise<Rebuilt> {
   const all = await withWarehouseRetries(() => seriesToRollUp(warehouse, days));
   let series = 0;
-  let mended = 0;
+  let corrected = 0;
   for (const one of all) {
     if (stop.aborted) break;
-    mended += await withWarehouseRetries(() => rollUp(warehouse, one));
+    corrected += await withWarehouseRetries(() => rollUp(warehouse, one));
     onSeries(++series, all.length);
   }
-  return { series, mended, interrupted: series < all.length };
+  return { series, corrected, interrupted: series < all.length };
 }

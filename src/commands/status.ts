@@ -1,10 +1,11 @@
 import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { listsFor, scopeOf, withLearnedReading } from '../load/resolve-load.ts';
 import { plannedDays, type ShortenedPeriod, wantedDays } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { count, facts, number, table } from '../terminal/table.ts';
+import { count, facts, nextStep, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type CadenceReport, reportCadence } from '../warehouse/tables/cadence.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
@@ -65,8 +66,15 @@ export async function statusCommand(
     usage: await usageByMonth(db, shown.months),
   };
   if (session.json) printJson(status);
-  else print(describe(status));
+  else print(`${describe(status)}${nextOf(jobs, reports)}`);
   return 0;
+}
+
+/** The first job that is not covered wants a backfill; without one named, the list of jobs says more. */
+function nextOf(jobs: readonly Job[], reports: readonly Awaited<ReturnType<typeof statusOf>>[]): string {
+  if (jobs.length === 0) return nextStep('jobs');
+  const open = reports.findIndex((one) => one.series === null || one.covered < one.wanted);
+  return nextStep(`${open < 0 ? 'check' : 'plan'} ${typedJob(jobs[Math.max(open, 0)]!.path)}`);
 }
 
 async function statusOf(

@@ -32,6 +32,12 @@ export async function findJobFile(nameOrPath: string, cwd: string): Promise<JobF
   throw await notFound(nameOrPath, candidates, cwd);
 }
 
+/** What to type for the job of a file: its name if it is in `jobs/`, else its path. */
+export function typedJob(path: string): string {
+  const typed = ['jobs', examples].includes(dirname(path)) ? jobName(path) : path;
+  return /^[\w./-]+$/.test(typed) ? typed : `"${typed}"`;
+}
+
 function jobName(path: string): string {
   return basename(path, extname(path));
 }
@@ -67,6 +73,15 @@ async function notFound(
   return new ConfigError(`There is no job file ${nameOrPath} (looked for ${candidates.join(' and ')}).`, {
     hint,
   });
+}
+
+/** The job files that can be called by their name: those in `jobs/`, or the package's examples if there is no such folder. */
+export async function allJobFiles(
+  cwd: string,
+): Promise<{ readonly folder: string; readonly paths: string[]; readonly areExamples: boolean }> {
+  const areExamples = !existsSync(resolve(cwd, 'jobs'));
+  const folder = areExamples ? examples : 'jobs';
+  return { folder, paths: await jobFilesIn(folder, cwd), areExamples };
 }
 
 /** Paths of the job files in a folder, in the order of their names; none where there is no such folder. */

@@ -47,7 +47,7 @@ export async function recentRecords(
   };
   if (reply.kind === 'refused') await again({ ...month, limit: pageNamedIn(reply.words) });
   if (reply.kind === 'refused') {
-    // Another refusal than before: the smaller page has mended the first, and the month is too old as well.
+    // Another refusal than before: the smaller page has cured the first, and the month is too old as well.
     const isAnother = `${reply.status}: ${reply.words}` !== refusals[0];
     await again(isAnother ? { ...week, limit: range.limit } : week);
   }

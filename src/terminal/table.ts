@@ -71,6 +71,11 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 86_400)} days ${Math.floor((whole % 86_400) / 3600)} h`;
 }
 
+/** What a person is likely to want next, below a result. */
+export function nextStep(command: string): string {
+  return `\nNext: gmsi ${command}\n`;
+}
+
 /** A part of a line; of those that find no room, the one of the lowest rank is left out first. */
 export type LinePart = readonly [rank: number, text: string];
 

@@ -90,7 +90,7 @@ export function namedWriteError(error: unknown): unknown {
 
 /**
  * Gives an error of `pg` its kind. `retryable`: the same transaction may succeed on a new connection;
- * `fatal`: the address, the password or the privileges have to be mended. Anything else is returned as it came.
+ * `fatal`: the address, the password or the privileges have to be corrected. Anything else is returned as it came.
  */
 export function namedDatabaseError(error: unknown): unknown {
   if (error instanceof GmsiError || !(error instanceof Error)) return error;
@@ -119,7 +119,7 @@ export function namedDatabaseError(error: unknown): unknown {
     case '3D000':
       return new ConfigError(`The warehouse has no such database: ${error.message}`, {
         cause: error,
-        hint: 'Create it (createdb), or mend DATABASE_URL.',
+        hint: 'Create it (createdb), or correct DATABASE_URL.',
       });
     case '26000':
     case '42P05':

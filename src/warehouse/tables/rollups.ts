@@ -26,11 +26,11 @@ export async function seriesToRollUp(
 /** Sums up a series anew, in a transaction of its own. @returns how many rows of the rollups were not right */
 export async function rollUp(warehouse: Warehouse, series: RolledUpSeries): Promise<number> {
   const { country, topic, match_type, first_hour, last_hour } = series;
-  const { rows } = await sql<{ mended: number }>`
+  const { rows } = await sql<{ corrected: number }>`
     select gmsi.roll_up(${country}, ${topic}, ${match_type}, ${first_hour}::timestamptz, ${last_hour}::timestamptz, true)
-      as mended
+      as corrected
   `.execute(warehouse);
-  return rows[0]!.mended;
+  return rows[0]!.corrected;
 }
 
 /** What there is of a rollup. */

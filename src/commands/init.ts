@@ -1,0 +1,229 @@
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  autocompleteMultiselect,
+  confirm,
+  intro,
+  isCancel,
+  log,
+  outro,
+  password,
+  select,
+  spinner,
+  text,
+} from '@clack/prompts';
+import { stringify } from 'yaml';
+import { openService, openWarehouse, type Session, today } from '../compose.ts';
+import { readConfig } from '../config/environment.ts';
+import { likelyQuota } from '../config/job-schema.ts';
+import { defaultServiceSettings } from '../config/service-schema.ts';
+import { writeDotenv } from '../config/write-dotenv.ts';
+import { ConfigError, GmsiError } from '../errors.ts';
+import { exitCodes, explain } from '../exit.ts';
+import { originOf, refreshList } from '../load/resolve-load.ts';
+import { inPackage } from '../package.ts';
+import { startSandbox } from '../sandbox/index.ts';
+import { output } from '../terminal/print.ts';
+import { printable } from '../terminal/text.ts';
+import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
+import { day } from './arguments.ts';
+
+const sandbox = { GMSI_BASE_URL: 'http://127.0.0.1:8425', GMSI_API_KEY: 'sandbox-key' };
+
+/**
+ * `gmsi init`: asks for the key, the addresses and a first job, tries them, and writes `.env` and the job file. Two
+ * requests, for the lists of countries and topics.
+ */
+export async function initCommand(session: Session): Promise<number> {
+  if (!process.stdin.isTTY || !output.isTTY) {
+    throw new ConfigError('gmsi init asks questions, and needs a terminal for that.', {
+      hint: `Elsewhere, copy ${inPackage('.env.example')} to .env and fill it in; job files: ${inPackage('jobs')}.`,
+    });
+  }
+  intro('gmsi init');
+  const { lookups, isSandbox } = await connected(session);
+  const name = await firstJob(session, lookups);
+  const first = isSandbox ? 'In another terminal: gmsi sandbox\n   Then:' : 'Next:';
+  outro(`${first} gmsi ${name === undefined ? 'jobs' : `plan ${name}`}`);
+  return exitCodes.done;
+}
+
+/** Asks until the service and the warehouse can be used, and `.env` says how. */
+async function connected(session: Session): Promise<{ lookups: StoredLookups; isSandbox: boolean }> {
+  for (;;) {
+    const service = await askForService();
+    const database = await askForDatabase();
+    let written: string;
+    try {
+      written = await writeDotenv(process.cwd(), { ...service, ...database });
+      const config = readConfig();
+      const lookups = await tried({ ...session, config }, service === sandbox);
+      log.success(`Service and warehouse work. ${written} says how to reach them; keep it to yourself.`);
+      return { lookups, isSandbox: service === sandbox };
+    } catch (error) {
+      if (!(error instanceof GmsiError)) throw error;
+      log.error(explain(error, false).trimEnd());
+    }
+  }
+}
+
+async function askForService(): Promise<{ GMSI_BASE_URL: string; GMSI_API_KEY: string }> {
+  const kind = await answered(
+    select({
+      message: 'Do you have a key of the service?',
+      options: [
+        { value: 'vendor', label: 'Yes', hint: 'the vendor gives you a key and an address' },
+        { value: 'sandbox', label: 'Not yet', hint: 'made-up headlines from the sandbox on this machine' },
+      ],
+    }),
+  );
+  if (kind === 'sandbox') return sandbox;
+  const address = await answered(
+    text({
+      message: 'The address of the service',
+      placeholder: 'https://…',
+      validate: (value) => problemOf(() => readConfig({ GMSI_BASE_URL: required(value) }, '/')),
+    }),
+  );
+  const key = await answered(
+    password({ message: 'The key', validate: (value) => problemOf(() => required(value)) }),
+  );
+  return { GMSI_BASE_URL: address.trim(), GMSI_API_KEY: key.trim() };
+}
+
+async function askForDatabase(): Promise<{ DATABASE_URL: string | undefined }> {
+  const kind = await answered(
+    select({
+      message: 'Where shall the headlines go?',
+      options: [
+        { value: 'embedded', label: 'Embedded PostgreSQL', hint: 'nothing to install; in .gmsi' },
+        { value: 'own', label: 'A PostgreSQL of your own', hint: '15 or newer' },
+      ],
+    }),
+  );
+  if (kind === 'embedded') return { DATABASE_URL: undefined };
+  // Hidden, for it holds a password.
+  const url = await answered(
+    password({
+      message: 'Its address, postgres://user:password@host:5432/database',
+      validate: (value) => problemOf(() => readConfig({ DATABASE_URL: required(value) }, '/')),
+    }),
+  );
+  return { DATABASE_URL: url.trim() };
+}
+
+/** Opens the warehouse and asks the service for its countries and topics. */
+async function tried(session: Session, isSandbox: boolean): Promise<StoredLookups> {
+  const progress = spinner();
+  progress.start('Opening the warehouse');
+  try {
+    await using warehouse = await openWarehouse(session);
+    progress.message('Asking the service for its countries and topics');
+    // Just for the lists: whoever loads something starts it.
+    await using service = isSandbox ? await startSandbox({ limits: null }) : undefined;
+    const config = { ...session.config, baseUrl: service ? service.url : session.config.baseUrl };
+    await using connection = openService(
+      { ...session, config },
+      warehouse.db,
+      { ...defaultServiceSettings, maxAttempts: 2 },
+      likelyQuota,
+    );
+    const origin = originOf(warehouse.db);
+    for (const list of ['countries', 'topics'] as const)
+      await refreshList(warehouse.db, connection.client, origin, list, session.stop);
+    const lookups = await readLookups(warehouse.db);
+    progress.stop(`${lookups.countries.length} countries, ${lookups.topics.length} topics`);
+    return lookups;
+  } catch (error) {
+    progress.error('That does not work yet');
+    throw error;
+  }
+}
+
+/** Asks for a first job and writes it. @returns its name, if one was wanted */
+async function firstJob(session: Session, lookups: StoredLookups): Promise<string | undefined> {
+  if (!(await answered(confirm({ message: 'Make a job file?' })))) return undefined;
+  const countries = await answered(
+    autocompleteMultiselect({
+      message: 'Countries',
+      // A code in capitals is meant as one.
+      filter: (search, { value, label = '' }) =>
+        /^[A-Z]{2}$/.test(search) ? value === search : label.toLowerCase().includes(search.toLowerCase()),
+      options: lookups.countries.map(({ code, name }) => ({
+        value: code,
+        label: printable(name === null ? code : `${code} ${name}`),
+      })),
+      required: true,
+      maxItems: 8,
+    }),
+  );
+  const topics = await answered(
+    autocompleteMultiselect({
+      message: 'Topics',
+      options: lookups.topics.map((topic) => ({ value: topic.name, label: printable(topic.name) })),
+      required: true,
+      maxItems: 8,
+    }),
+  );
+  const start = await answered(
+    text({
+      message: 'From which day on?',
+      initialValue: today(session).subtract({ years: 1 }).toString(),
+      validate: (value) => problemOf(() => day(value ?? '')),
+    }),
+  );
+  const isScheduled = await answered(
+    confirm({ message: 'Keep it current every hour, while gmsi work runs?' }),
+  );
+  const name = await answered(
+    text({
+      message: 'Its name',
+      initialValue: 'first',
+      validate: (value) => problemOf(() => freeName(value ?? '')),
+    }),
+  );
+  await mkdir('jobs', { recursive: true });
+  await copyFile(inPackage('jobs/job.schema.json'), join('jobs', 'job.schema.json'));
+  const job = {
+    ...{ feed: 'gmsi-headlines', countries, topics, start_date: start, end_date: 'today' },
+    ...(isScheduled && { schedule: { sync: '15 * * * *', backfill: '0 1 * * *' } }),
+  };
+  const head =
+    '# yaml-language-server: $schema=./job.schema.json\n# All settings: docs/feeds.md, or completion by the schema.\n\n';
+  await writeFile(pathOf(name), head + stringify(job), { flag: 'wx' });
+  log.success(`${pathOf(name)} is written.`);
+  return name;
+}
+
+function pathOf(name: string): string {
+  return join('jobs', `${name}.yaml`);
+}
+
+function freeName(name: string): void {
+  if (!/^[\w-]+$/.test(name)) throw new ConfigError('Letters, digits, - and _ only.');
+  if (existsSync(pathOf(name))) throw new ConfigError(`${pathOf(name)} is there already.`);
+}
+
+function required(value: string | undefined): string {
+  if (!value?.trim()) throw new ConfigError('It cannot be empty.');
+  return value.trim();
+}
+
+/** Why an answer is not taken, if it is not. */
+function problemOf(check: () => unknown): string | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    const { message, hint } = error as Error & { hint?: string };
+    return hint === undefined ? message : `${message} ${hint}`;
+  }
+}
+
+/** An answer; Ctrl-C and Escape end the command. */
+async function answered<T>(answer: Promise<T>): Promise<Exclude<T, symbol>> {
+  const value = await answer;
+  if (!isCancel(value)) return value as Exclude<T, symbol>;
+  throw new DOMException('Nothing more was written.', 'AbortError');
+}

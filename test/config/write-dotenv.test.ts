@@ -1,0 +1,58 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readDotenvFile } from '../../src/config/dotenv-file.ts';
+import { writeDotenv } from '../../src/config/write-dotenv.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gmsi dotenv '));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+it('makes a file that only its user can read', async () => {
+  const path = await writeDotenv(folder, { GMSI_API_KEY: 'k-1', GMSI_BASE_URL: 'https://api.example/v1' });
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  expect(await readFile(path, 'utf8')).toBe('GMSI_API_KEY=k-1\nGMSI_BASE_URL=https://api.example/v1\n');
+});
+
+it('changes the lines it is told to, keeps the others, and closes a file that others could read', async () => {
+  const path = join(folder, '.env');
+  await writeFile(
+    path,
+    '# mine\nLOG_LEVEL=debug\nexport GMSI_API_KEY = old\nDATABASE_URL=postgres://me:pw@db/x',
+    {
+      mode: 0o644,
+    },
+  );
+  await writeDotenv(folder, {
+    GMSI_API_KEY: 'new',
+    DATABASE_URL: undefined,
+    GMSI_BASE_URL: 'http://127.0.0.1:1',
+  });
+  expect(await readFile(path, 'utf8')).toBe(
+    '# mine\nLOG_LEVEL=debug\nGMSI_API_KEY=new\n#DATABASE_URL=postgres://me:pw@db/x\nGMSI_BASE_URL=http://127.0.0.1:1\n',
+  );
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
+it('writes keys of any characters so that they are read as they are, or says that it cannot', async () => {
+  const key = fc.string({ unit: fc.constantFrom(...'ab1$#\'"`\\ =é&%{}'), minLength: 1, maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(key, async (text) => {
+      const value = text.trim() === '' ? 'k' : text.trim();
+      await rm(join(folder, '.env'), { force: true });
+      try {
+        await writeDotenv(folder, { GMSI_API_KEY: value });
+      } catch {
+        // All three kinds of quotes at once, or an escape that would be undone.
+        expect(value).toMatch(/'|\\/);
+        return;
+      }
+      expect(readDotenvFile(join(folder, '.env'), () => true)).toEqual({ GMSI_API_KEY: value });
+    }),
+    { numRuns: 200 },
+  );
+});
