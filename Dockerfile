@@ -4,7 +4,7 @@
 #   docker run --rm --env-file .env --volume ./jobs:/app/jobs:ro gmsi-etl plan g7-inflation
 #
 # BASE is any glibc image with Node.js 20.19 or newer and npm, so that a mirror or a hardened base can stand in.
-ARG BASE=node:20-bookworm-slim
+ARG BASE=node:24-bookworm-slim
 
 FROM ${BASE} AS build
 WORKDIR /opt/gmsi-etl
