@@ -140,7 +140,7 @@ test('workers are selected by their labels, and probed and scraped where they se
   expect(metadata!.annotations['prometheus.io/port']).toBe(String(port!.containerPort));
   const probes = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe!.httpGet);
   expect(probes.map(({ path }) => path)).toEqual(['/healthz', '/healthz', '/readyz']);
-  const served = read('src/telemetry/server.ts');
+  const served = read('src/observe/server.ts');
   for (const probe of probes) {
     expect(probe.port).toBe(port!.name);
     expect(served).toContain(`'${probe.path}'`);
@@ -160,7 +160,7 @@ test('nothing is started again that would end the same', () => {
 });
 
 test('whoever stops a worker gives it longer than it waits for requests under way', () => {
-  const grace = Number(/const grace = (\d+)_000/.exec(read('src/pipeline/open-load.ts'))![1]);
+  const grace = Number(/const grace = (\d+)_000/.exec(read('src/load/load.ts'))![1]);
   const given = [
     ...pods.map(({ spec }) => spec.terminationGracePeriodSeconds),
     Number(/^TimeoutStopSec=(\d+)$/m.exec(common)![1]),
