@@ -14,4 +14,4 @@ update gmsi.windows set state = 'pending', last_error = null, finished_at = null
 update gmsi.learned_facts set fact = 'history_limit' where fact = 'look_back';
 comment on column gmsi.learned_facts.fact is 'end_date, time_zone, day_begin, time_rounding, record_order, page_size, record_id, history_limit or token_lifetime.';
 comment on column gmsi.learned_facts.value is 'A word; or bounds, least and most, in minutes (time_zone, day_begin); or the days that were answered and refused (history_limit).';
-comment on table gmsi.learned_facts is 'What gmsi doctor --probe has learned about a feed where the service''s document is silent. Planning uses end_date and history_limit; a later probe that contradicts a fact fails, and the fact stays until --accept.';
+comment on table gmsi.learned_facts is 'What gmsi doctor --probe has learned about a feed beyond what is documented. Planning uses end_date and history_limit; a later probe that contradicts a fact fails, and the fact stays until --accept.';

@@ -40,7 +40,7 @@ import {
 } from './doctor-report.ts';
 
 export interface DoctorOptions {
-  /** Find out what the service's document does not say. */
+  /** Find out what of the service is not documented. */
   readonly probe?: boolean;
   /** A job whose feed, series and settings are probed. */
   readonly job?: string;

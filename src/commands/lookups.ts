@@ -19,7 +19,7 @@ import { type ListName, readLookups, type StoredLookups } from '../warehouse/tab
 export interface LookupsOptions {
   /** Asks which countries match, and refreshes nothing. */
   readonly search?: string;
-  /** The query parameter for `search`; only likely (service-facts.md, "Topics and countries"). */
+  /** The query parameter for `search`; only likely (docs/service.md, "Lookups"). */
   readonly parameter: string;
 }
 

@@ -30,7 +30,7 @@ export type WarehouseAddress =
 export interface Config {
   readonly apiKey: Secret | undefined;
   readonly baseUrl: string | undefined;
-  /** Where the live feeds are, if not there (service-document 4.2 shows them at another address). */
+  /** Where the live feeds are, if not there (docs/service.md, "Addresses and key"). */
   readonly liveBaseUrl: string | undefined;
   /** Whether the key may go over plain `http` to another machine. */
   readonly sendKeyUnencrypted: boolean;

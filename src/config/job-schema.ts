@@ -28,7 +28,7 @@ const selected = (one: string) =>
     .min(1, { error: `a ${one}, as text` })
     .refine((name) => name !== 'all', { error: `a ${one}; all stands alone, not in a list` });
 
-/** Requests a calendar month per key; only likely (service-facts.md, "Limits"). */
+/** Requests a calendar month per key; only likely (docs/service.md, "Limits"). */
 export const likelyQuota = 250_000;
 
 const budget = z

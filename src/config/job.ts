@@ -2,7 +2,7 @@ import type { Temporal } from 'temporal-polyfill';
 import type { Dimension, FieldAliases, ParameterNames } from '../feeds/feed.ts';
 import type { Secret } from '../secret.ts';
 
-/** The longest range that the service takes, in days (service-document 4.1, rule 3). */
+/** The longest range that the service takes, in days (docs/service.md, "Historical headlines"). */
 export const longestRequestDays = 90;
 
 /** Names or globs out of a lookup, or everything that the lookup lists. */
@@ -11,7 +11,7 @@ export type Selection = 'all' | readonly string[];
 /** How the service reads `end_date`; not known, so `unknown` asks for windows that are right under both readings. */
 export type EndDateReading = 'unknown' | 'inclusive' | 'exclusive';
 
-/** What is only likely about the service (service-facts.md) and can therefore be set in a job file's `service`. */
+/** What is only likely about the service (docs/service.md) and can therefore be set in a job file's `service`. */
 export interface ServiceSettings {
   /** Requests a second, sustained; `Infinity` where the job says `unlimited`. */
   readonly rate: number;
@@ -19,7 +19,7 @@ export interface ServiceSettings {
   readonly burst: number;
   /** Windows drained in parallel. */
   readonly concurrency: number;
-  /** Records asked for per page, at most 1000 (service-document 8). */
+  /** Records asked for per page, at most 1000 (docs/service.md, "Paging"). */
   readonly pageSize: number;
   readonly endDate: EndDateReading;
   /** Query parameters by another name than the feed's own. */

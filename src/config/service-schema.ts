@@ -12,8 +12,8 @@ const parameterName = (usual: string) =>
     .describe(`The query parameter usually called ${usual}.`);
 
 /**
- * `service:` of a job file: what is only likely about the service (service-facts.md), and so can be set.
- * Page size: service-document 8. Rate, burst and concurrency: service-facts.md, "Limits".
+ * `service:` of a job file: what is only likely about the service, and so can be set.
+ * Page size: docs/service.md, "Paging". Rate, burst and concurrency: "Limits". Names: "Historical headlines".
  */
 export const serviceSection = z
   .strictObject(

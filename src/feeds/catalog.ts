@@ -23,7 +23,7 @@ const feeds = [
 /** Every feed of the service that can be loaded, by the name that job files use. */
 export const catalog: ReadonlyMap<string, Feed> = new Map(feeds.map((feed) => [feed.name, feed]));
 
-/** Feeds that the service has removed, with what to use instead (service-document 4.4). */
+/** Feeds that the service has removed, with what to use instead (docs/service.md, "Retired feed"). */
 export const retired: ReadonlyMap<string, string> = new Map([
   [
     'asset-headlines',

@@ -43,7 +43,7 @@ const ofQuery: RecordShape = {
   required,
 };
 
-/** Event sentiment metrics of an asset (service-document 4.5). */
+/** Event sentiment metrics of an asset (docs/service.md, "Asset feeds"). */
 export const tickerEventMetrics: Feed = {
   name: 'ticker-event-metrics',
   dimensions: ['ticker'],
@@ -63,7 +63,7 @@ export const tickerEventMetrics: Feed = {
   reader: (overrides) => createRecordReader(ofTicker, overrides),
 };
 
-/** The custom query for event sentiment metrics, whose body the job file holds (service-document 4.5: POST). */
+/** The custom query for event sentiment metrics, whose body the job file holds (docs/service.md, "Asset feeds"). */
 export const eventMetricsQuery: Feed = {
   name: 'event-metrics-query',
   dimensions: [],

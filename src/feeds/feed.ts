@@ -59,8 +59,8 @@ export interface RecordReader {
 }
 
 /**
- * The names of the query parameters that a feed takes. Those of the cursor and of ticker feeds' dates are given
- * (service-document 4.5, 8), the others only likely; a job can rename them all.
+ * The names of the query parameters that a feed takes. Those of the cursor and of ticker feeds' dates are
+ * documented (docs/service.md, "Paging", "Asset feeds"), the others only likely; a job can rename them all.
  */
 export interface ParameterNames {
   readonly topic?: string;
@@ -71,7 +71,7 @@ export interface ParameterNames {
   readonly nextToken: string;
 }
 
-/** A live feed: the newest records of a series in one answer, likely a bare array (service-facts.md). */
+/** A live feed: the newest records of a series in one answer, likely a bare array (docs/service.md, "Live feeds"). */
 export interface LiveTwin {
   readonly path: (series: Series) => string;
   /** The most records that one answer holds; one that is full may be cut off. */

@@ -27,7 +27,7 @@ const columns = {
 
 /**
  * The only names known are `publication_time`, `topic_probability` and `directional_positive` to `_negative`
- * (service-facts.md, "A GMSI headline record"); the rest are what such services use.
+ * (docs/service.md, "Headline records"); the rest are what such services use.
  */
 const fields: FieldAliases = {
   headline_id: likelyNames.id,
@@ -66,8 +66,8 @@ const shape: RecordShape = {
 };
 
 /**
- * Historical GMSI headlines of one country and topic (service-document 4.1). The country's place in the path and the
- * parameters' names are likely, not given: service-facts.md, "Historical GMSI headlines".
+ * Historical GMSI headlines of one country and topic. The country's place in the path and the
+ * parameters' names are likely: docs/service.md, "Historical headlines".
  */
 export const gmsiHeadlines: Feed = {
   name: 'gmsi-headlines',

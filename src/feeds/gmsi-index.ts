@@ -5,7 +5,7 @@ import { createRecordReader } from './reading/read-record.ts';
 
 const shape = hourlyIndexShape('topic_name');
 
-/** Hourly headline sentiment of a country and topic, by model (service-document 4.5; service-facts.md, "GMSI index"). */
+/** Hourly headline sentiment of a country and topic, by model (docs/service.md, "Index feeds"). */
 export const gmsiIndex: Feed = {
   name: 'gmsi-index',
   dimensions: ['country', 'topic'],

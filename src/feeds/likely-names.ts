@@ -1,5 +1,5 @@
 /**
- * Wire names that feeds share. Those of a ticker's headlines and of both indices are likely (service-facts.md); the
+ * Wire names that feeds share. Those of a ticker's headlines and of both indices are likely (docs/service.md); the
  * rest are what such services use.
  */
 export const likelyNames = {
@@ -31,7 +31,7 @@ export const likelyNames = {
   sentimentStd: ['sentiment_std'],
 } as const;
 
-/** The dates, the page size and the cursor, as every historical feed of a ticker takes them (service-document 4.5). */
+/** The dates, the page size and the cursor, as every historical feed of a ticker takes them (docs/service.md, "Asset feeds"). */
 export const windowParameters = {
   startDate: 'start_date',
   endDate: 'end_date',

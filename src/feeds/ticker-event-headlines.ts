@@ -47,7 +47,7 @@ const shape: RecordShape = {
   required: [{ anyOf: ['published_at'], reason: 'no readable publication time' }],
 };
 
-/** The headlines behind the events of an asset (service-document 4.5); their fields are not known. */
+/** The headlines behind the events of an asset (docs/service.md, "Asset feeds"); their fields are not known. */
 export const tickerEventHeadlines: Feed = {
   name: 'ticker-event-headlines',
   dimensions: ['ticker'],

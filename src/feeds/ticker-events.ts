@@ -9,7 +9,7 @@ const columns = {
   summary: 'text',
   event_type: 'text',
   direction: 'text',
-  // A number sent as a string, or a word such as High (service-facts.md): kept as sent, and as a number by the table.
+  // A number sent as a string, or a word such as High: kept as sent, and as a number by the table.
   impact: 'text',
   topic: 'text',
   extra: 'jsonb',
@@ -34,7 +34,7 @@ const shape: RecordShape = {
   required: [{ anyOf: ['event_at'], reason: 'no readable event date' }],
 };
 
-/** Events of an asset (service-document 4.5; parameter and fields: service-facts.md, "Asset (ticker) feeds"). */
+/** Events of an asset (docs/service.md, "Asset feeds"). */
 export const tickerEvents: Feed = {
   name: 'ticker-events',
   dimensions: ['ticker'],

@@ -51,7 +51,7 @@ const shape: RecordShape = {
   ],
 };
 
-/** Headlines of an asset (service-document 4.5; parameters and fields: service-facts.md, "Asset (ticker) feeds"). */
+/** Headlines of an asset; parameters and fields are likely (docs/service.md, "Asset feeds"). */
 export const tickerHeadlines: Feed = {
   name: 'ticker-headlines',
   dimensions: ['ticker'],

@@ -5,7 +5,7 @@ import { createRecordReader } from './reading/read-record.ts';
 
 const shape = hourlyIndexShape('topic');
 
-/** Hourly headline sentiment of an asset by topic (service-document 4.5; service-facts.md, "Asset (ticker) feeds"). */
+/** Hourly headline sentiment of an asset by topic (docs/service.md, "Asset feeds"). */
 export const tickerIndex: Feed = {
   name: 'ticker-index',
   dimensions: ['ticker'],

@@ -40,7 +40,7 @@ export interface Probed {
 }
 
 /**
- * Finds out what the service's document does not say, in at most `mostRequests` requests: each answer serves as many
+ * Finds out what of the service is not documented, in at most `mostRequests` requests: each answer serves as many
  * questions as it can. Takes a minute, since a token is to grow that old.
  * @throws what ends everything: a key that is refused, the month's budget spent, the signal's reason
  */

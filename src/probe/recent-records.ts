@@ -4,9 +4,9 @@ import type { Asker, Range, Reply } from './ask.ts';
 import type { ProbeFinding } from './fact.ts';
 import type { AnsweredRange } from './infer-days.ts';
 
-/** The most records that the document lets a page have (service-document 8). */
+/** The most records of a page that are documented (docs/service.md, "Paging"). */
 export const longestPage = 1000;
-/** What is asked for where that is refused and the refusal names no number: the likely default (service-facts.md). */
+/** What is asked for where that is refused and the refusal names no number: the likely default. */
 const likelyPage = 100;
 
 /** Records of the last weeks, on which all the rest is built. */

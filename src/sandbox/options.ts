@@ -1,7 +1,7 @@
 import type { FaultKind, ScriptedFault } from './faults/fault.ts';
 import { zoneOf } from './zone.ts';
 
-/** How the service limits a key (service-facts, all only likely). */
+/** How the service limits a key (docs/service.md, "Limits": all likely). */
 export interface Limits {
   /** Requests a second, sustained. */
   readonly perSecond: number;
@@ -11,7 +11,7 @@ export interface Limits {
   readonly perMonth: number;
 }
 
-/** How records look on the wire; what the service really sends is mostly not known (service-facts). */
+/** How records look on the wire; what the service sends is mostly not known (docs/service.md, "Headline records"). */
 export interface RecordLook {
   /** Whether a record has the service's own id, a UUID in `id`. */
   readonly ids: boolean;
@@ -23,7 +23,7 @@ export interface RecordLook {
   readonly numbers: 'number' | 'string';
   /** `…T13:00:00` in `timeZone`, `…T13:00:00+00:00`, or the same instant as `…T18:30:00+05:30`. */
   readonly times: 'naive' | 'utc' | 'offset';
-  /** The same for the feeds of tickers and events, which are likely to send `+00:00` (service-facts). */
+  /** The same for the feeds of tickers and events, which are likely to send `+00:00`. */
   readonly tickerTimes: 'naive' | 'utc' | 'offset';
   /** Share of headlines whose time is rounded down to the hour. */
   readonly hourShare: number;
@@ -41,7 +41,7 @@ export interface Changes {
   readonly withdrawn: number;
 }
 
-/** How the live feeds answer, all only likely (service-facts). */
+/** How the live feeds answer (docs/service.md, "Live feeds": all likely). */
 export interface LiveLook {
   /** A bare array, or the page envelope without a cursor. */
   readonly envelope: boolean;
@@ -83,7 +83,7 @@ export interface SandboxSettings {
   readonly endDate: 'inclusive' | 'exclusive';
   /** Days before today from which on an earlier `start_date` is refused with 400; `null` for no such bound. */
   readonly historyLimitDays: number | null;
-  /** The same for historical headlines of tickers alone, which are likely to reach 90 days back (service-facts). */
+  /** The same for historical headlines of tickers alone, which are likely to reach 90 days back. */
   readonly tickerHistoryLimitDays: number | null;
   readonly order: 'newest-first' | 'oldest-first';
   /** The zone whose days `start_date` and `end_date` mean, and in which naive times are written. */

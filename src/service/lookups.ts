@@ -4,7 +4,7 @@ import { cursorGuard, newsGuard } from './cursor.ts';
 import { CursorBroken, LookupUnreadable, PageTooLarge } from './errors.ts';
 import { serviceWords } from './service-words.ts';
 
-/** The lists beside countries and topics (service-document 4.3); their shapes are not shown. */
+/** The lists beside countries and topics (docs/service.md, "Lookups"); their shapes are not known. */
 const otherLists = {
   tickers: {
     path: '/ticker',
@@ -29,7 +29,7 @@ const mostEntries = 100_000;
 type LookupClient = Pick<Client, 'getJson'>;
 
 /**
- * Reads `GET /countries`. Its shape is not documented (service-document 4.3): entries may be strings or objects, in
+ * Reads `GET /countries`. Its shape is not documented (docs/service.md, "Lookups"): entries may be strings or objects, in
  * a bare array or under a name, on one page or several. An entry listed twice counts once.
  * @throws LookupUnreadable for a shape that none of this fits, or an empty list
  */
@@ -42,7 +42,7 @@ export async function fetchCountries(client: LookupClient, signal: AbortSignal):
 
 /**
  * Asks `GET /countries/search` for countries by their name; none that match is an answer like any other. Its shape
- * and the name of its `parameter` are not documented (service-document 4.3).
+ * and the name of its `parameter` are not documented (docs/service.md, "Lookups").
  */
 export async function searchCountries(
   client: LookupClient,

@@ -7,19 +7,19 @@ export interface ServiceRequest {
   readonly path: string;
   /** Names and values, not yet encoded. */
   readonly query: Readonly<Record<string, string>>;
-  /** Goes to the address of the live feeds, where that is another one (service-document 4.2). */
+  /** Goes to the address of the live feeds, if that is another one (docs/service.md, "Addresses and key"). */
   readonly isLive?: boolean;
   /** Sent as JSON. */
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
-/** Most records of a page, whatever was asked for: ten times what the service sends at most (service-document 8). */
+/** Most records of a page, whatever was asked for: ten times what the service sends at most (docs/service.md, "Paging"). */
 export const mostRecords = 10_000;
 
 /** Records as they were sent, a `RecordTooLarge` in the place of one that is too large; of a large page parsed as they are asked for. */
 export type Records = Iterable<unknown> & { readonly length: number };
 
-/** One page of a feed, already checked: the envelope of service-document 2.1, or a bare array. */
+/** One page of a feed, already checked: the envelope (docs/service.md, "Page envelope"), or a bare array. */
 export interface Page {
   readonly records: Records;
   /** The cursor of the next page; `null` where this page was the last. */
@@ -37,14 +37,14 @@ export interface EnvelopeOptions {
   /** The page size that was asked for: a bare array as long as this may be cut off. */
   readonly limit?: number;
   /**
-   * One answer is all there is, likely a bare array (service-facts.md, "Live"): one that may be cut off is read all
+   * One answer is all there is, likely a bare array (docs/service.md, "Live feeds"): one that may be cut off is read all
    * the same, and says so in `isCutOff`.
    */
   readonly bareArray?: boolean;
 }
 
 /**
- * Checks a body against the page envelope of service-document 2.1: an array `data`, a boolean `has_more`, and a
+ * Checks a body against the page envelope (docs/service.md): an array `data`, a boolean `has_more`, and a
  * `next_token` that is a string, null or absent. `has_more: false` ends the feed, whatever `next_token` says;
  * `data: null` is a page without records. A bare array is read as well, whatever the feed is expected to send: shorter than `limit`, it is the last page.
  * @throws MalformedPage where it is another shape, or a bare array to a request without a `limit`; CursorBroken for

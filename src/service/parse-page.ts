@@ -40,7 +40,7 @@ export function standsForLarger(record: unknown): boolean {
 /** JSON values that are parsed at once; a page of 1,000 records has some 20,000. Each takes up to 100 bytes of memory. */
 const mostValues = 250_000;
 
-/** What of a page's envelope is read (service-document 2.1). */
+/** What of a page's envelope is read (docs/service.md, "Page envelope"). */
 const membersRead = ['data', 'has_more', 'next_token'];
 
 /**

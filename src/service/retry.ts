@@ -67,7 +67,7 @@ function leastWait(error: Error): number {
   return error instanceof RetryableError ? (error.retryAfterMs ?? 0) : 0;
 }
 
-/** How the client waits. None of it comes from the service's document; see service-facts for what is likely. */
+/** How the client waits. None of it is documented; docs/service.md, "Limits" says what is likely. */
 export interface Patience {
   /** The first retry waits up to this long, each further one up to twice as long, in milliseconds. */
   readonly firstDelayMs: number;

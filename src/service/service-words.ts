@@ -7,7 +7,7 @@ const wordFields = ['detail', 'message', 'error', 'msg', 'errors', 'title', 'rea
 /**
  * What a refusing body says, for a person: the text of `{"detail": …}`, FastAPI's list of `{loc, msg}`, `{"message"}`,
  * `{"error"}`, a page's title, or the text itself. One line of at most 300 characters, without control characters,
- * so that it can neither flood nor forge a log. Error bodies are not documented (service-document 7).
+ * so that it can neither flood nor forge a log. Error bodies are not documented (docs/service.md, "Errors").
  * @param redact takes out what must not be shown
  */
 export function serviceWords(sent: string, redact: (text: string) => string = (text) => text): string {

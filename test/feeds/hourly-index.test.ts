@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { gmsiIndex } from '../../src/feeds/gmsi-index.ts';
 import { tickerIndex } from '../../src/feeds/ticker-index.ts';
 
-/** As service-facts.md has them ("GMSI index", "Asset (ticker) feeds"). */
+/** As docs/service.md has them ("Index feeds", "Asset feeds"). */
 const anHour = (changes: Record<string, unknown> = {}) => ({
   publication_time: '2026-09-01T13:00:00',
   topic_name: 'Inflation-Food',

@@ -3,7 +3,7 @@ import { tickerEvents } from '../../src/feeds/ticker-events.ts';
 
 const read = (record: unknown) => tickerEvents.reader().read(record);
 
-/** As service-facts.md has them ("Asset (ticker) feeds"). */
+/** As docs/service.md has them ("Asset feeds"). */
 const anEvent = (changes: Record<string, unknown> = {}) => ({
   event_date: '2026-09-01T00:00:00+00:00',
   event_name: 'Halving',

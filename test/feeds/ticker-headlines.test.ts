@@ -4,7 +4,7 @@ import { without } from './a-record.ts';
 
 const read = (record: unknown) => tickerHeadlines.reader().read(record);
 
-/** As service-facts.md has them ("Asset (ticker) feeds"); neither an id nor a text is among the fields. */
+/** As docs/service.md has them ("Asset feeds"); neither an id nor a text is among the fields. */
 const aTickerRecord = (changes: Record<string, unknown> = {}) => ({
   ticker: 'BTC_CRY',
   ticker_name: 'Bitcoin',

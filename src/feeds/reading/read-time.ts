@@ -8,7 +8,7 @@ const latestYear = 2100;
 
 /**
  * Reads a point in time: ISO 8601 with `T` or a space, down to the day, the minute, the second or its fraction, with
- * a zone or without (then UTC: service-facts.md, "no zone: treat as UTC"), or seconds or milliseconds since 1970.
+ * a zone or without (then UTC: docs/service.md, "Headline records"), or seconds or milliseconds since 1970.
  *
  * Returns `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`, digits beyond the microsecond dropped, or `undefined` for what is no time,
  * is not in the calendar, or lies outside the years 1900 to 2100. An epoch before 1973 is no time either: it is

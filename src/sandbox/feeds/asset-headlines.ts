@@ -9,7 +9,7 @@ import { viewOf } from '../view.ts';
 import type { FeedItem } from './feed.ts';
 import { findTicker, tickerHeadlinesServed, toTickerRecord } from './ticker-headlines.ts';
 
-/** The day on which the feed is removed, and what takes its place (service-document 4.4). */
+/** The day on which the feed is removed, and what takes its place (docs/service.md, "Retired feed"). */
 const REMOVED_AT = Date.parse('2026-05-01T00:00:00Z');
 const REPLACEMENT = 'GET /headlines/feed/live/ticker/{ticker}';
 
@@ -17,7 +17,7 @@ const LONGEST_LOOK_BACK = 30 * MS_PER_DAY;
 const DEFAULT_LOOK_BACK = 7 * MS_PER_DAY;
 
 /**
- * The retired feed of an asset's latest headlines (service-document 4.4), paged by `page_size` and `offset` until it is
+ * The retired feed of an asset's latest headlines, paged by `page_size` and `offset` until it is
  * removed. Its path, the names of its parameters, their default times and its answer, a bare array, are made up.
  */
 export function serveAssetHeadlines(app: FastifyInstance, service: Service): void {

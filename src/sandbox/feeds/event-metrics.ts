@@ -11,7 +11,7 @@ import type { FeedItem, PagedFeed } from './feed.ts';
 import { hourlyComponents } from './hourly-components.ts';
 import { findTicker } from './ticker-headlines.ts';
 
-/** Event sentiment metrics of an asset (service-document 4.5); parameter and fields are made up. */
+/** Event sentiment metrics of an asset (docs/service.md, "Asset feeds"); parameter and fields are made up. */
 export const historicalEventMetrics: PagedFeed = {
   kind: 'paged',
   name: 'event-metrics',
@@ -28,7 +28,7 @@ export const historicalEventMetrics: PagedFeed = {
 };
 
 /**
- * The custom query (service-document 4.5). Its body is made up: `{ tickers: [...], start_date, end_date, event_types?,
+ * The custom query. Its body is made up: `{ tickers: [...], start_date, end_date, event_types?,
  * limit?, next_token? }`, with the meaning that these have elsewhere; `next_token` can also be a query parameter.
  */
 export const eventMetricsQuery: PagedFeed = {

@@ -8,12 +8,12 @@ import type { Ticker } from '../world/tickers.ts';
 import type { PagedFeed } from './feed.ts';
 import { findTicker } from './ticker-headlines.ts';
 
-/** `Combined` is likely (service-facts), the others are made up. */
+/** `Combined` is likely, the others are made up. */
 export const EVENT_TYPE_CHOICES = ['Combined', ...EVENT_TYPES] as const;
 
 export type EventTypeChoice = (typeof EVENT_TYPE_CHOICES)[number];
 
-/** Historical events of an asset (service-document 4.5; parameter and fields from service-facts). */
+/** Historical events of an asset (docs/service.md, "Asset feeds"). */
 export const historicalEvents: PagedFeed = {
   kind: 'paged',
   name: 'events',
@@ -36,7 +36,7 @@ export const historicalEvents: PagedFeed = {
             summary: event.summary,
             event_type: event.type,
             direction: event.isBullish ? 'Bullish' : 'Bearish',
-            // A number sent as a string, or a word (service-facts).
+            // A number sent as a string, or a word: both are likely.
             impact: String(event.impact),
             topic_name: event.topic.name,
           }),

@@ -41,7 +41,7 @@ export interface Feed {
   readonly series: (params: Readonly<Record<string, string>>, query: Query, view: View) => Series;
 }
 
-/** A feed of the past, with a range of days and a cursor (service-document 4.5). */
+/** A feed of the past, with a range of days and a cursor (docs/service.md, "Paging"). */
 export interface PagedFeed extends Feed {
   readonly kind: 'paged';
   readonly method: 'GET' | 'POST';

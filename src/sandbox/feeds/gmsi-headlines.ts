@@ -11,7 +11,7 @@ import { COUNTRY_BY_CODE } from '../world/countries.ts';
 import { TOPIC_BY_NAME } from '../world/topics.ts';
 import type { Feed, LiveFeed, PagedFeed } from './feed.ts';
 
-/** COMBINED is given by service-document 4.1, the others are likely. */
+/** COMBINED is documented, the others are likely (docs/service.md, "Historical headlines"). */
 export const MATCH_TYPES = ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'] as const;
 
 export type MatchType = (typeof MATCH_TYPES)[number];
@@ -31,7 +31,7 @@ const series: Feed['series'] = ({ country: code = '' }, query, view) => {
   };
 };
 
-/** Historical GMSI headlines of one country and topic (service-document 4.1). */
+/** Historical GMSI headlines of one country and topic (docs/service.md, "Historical headlines"). */
 export const historicalGmsiHeadlines: PagedFeed = {
   kind: 'paged',
   name: 'gmsi-headlines',
@@ -40,7 +40,7 @@ export const historicalGmsiHeadlines: PagedFeed = {
   series,
 };
 
-/** The same records of the last 24 hours (service-document 4.2). */
+/** The same records of the last 24 hours (docs/service.md, "Live feeds"). */
 export const liveGmsiHeadlines: LiveFeed = {
   kind: 'live',
   name: 'gmsi-headlines-live',

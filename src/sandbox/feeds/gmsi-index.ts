@@ -40,7 +40,7 @@ const series: Feed['series'] = ({ country: code = '' }, query, view) => {
   };
 };
 
-/** Hourly sentiment of one country and topic (service-document 4.5; parameters and fields from service-facts). */
+/** Hourly sentiment of one country and topic (docs/service.md, "Index feeds"). */
 export const historicalGmsiIndex: PagedFeed = {
   kind: 'paged',
   name: 'gmsi-index',
@@ -49,7 +49,7 @@ export const historicalGmsiIndex: PagedFeed = {
   series,
 };
 
-/** The same records of the last 24 hours (service-facts). */
+/** The same records of the last 24 hours (docs/service.md, "Live feeds"). */
 export const liveGmsiIndex: LiveFeed = {
   kind: 'live',
   name: 'gmsi-index-live',

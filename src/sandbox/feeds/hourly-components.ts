@@ -1,6 +1,6 @@
 const HOUR = 3_600_000;
 
-/** What an hour's scores add up to: averages are `sum / count` (service-facts). */
+/** What an hour's scores add up to: averages are `sum / count` (docs/service.md, "Index feeds"). */
 export interface HourlyComponents {
   /** When the hour begins, milliseconds since 1970. */
   readonly hour: number;

@@ -11,7 +11,7 @@ import { CATEGORIES, TOPICS, type Topic } from '../world/topics.ts';
 /** What a lookup lists: objects whose first field says it all where lists are of bare strings. */
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Countries, GMSI topics, tickers, sources and languages (service-document 4.3; their shapes are only likely). */
+/** Countries, GMSI topics, tickers, sources and languages (docs/service.md, "Lookups"); their shapes are only likely. */
 export function serveLookups(app: FastifyInstance, service: Service): void {
   const isBare = service.settings.lookups === 'strings';
   const serve = (route: string, list: (query: Query) => readonly Entry[]) =>

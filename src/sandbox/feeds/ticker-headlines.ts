@@ -14,7 +14,7 @@ import { writeNumber, writeTime } from '../wire-values.ts';
 import { TICKER_BY_CODE, type Ticker } from '../world/tickers.ts';
 import type { Feed, LiveFeed, PagedFeed } from './feed.ts';
 
-/** All only likely (service-facts). */
+/** Likely (docs/service.md, "Asset feeds"). */
 export const TICKER_MATCH_TYPES = ['COMBINED', 'EXPLICIT', 'IMPLICIT'] as const;
 
 export type TickerMatchType = (typeof TICKER_MATCH_TYPES)[number];
@@ -41,7 +41,7 @@ const series: Feed['series'] = ({ ticker: code = '' }, query, view) => {
   };
 };
 
-/** Historical headlines of an asset (service-document 4.5; parameters, fields and history limit from service-facts). */
+/** Historical headlines of an asset; parameters, fields and history limit are likely (docs/service.md, "Asset feeds"). */
 export const historicalTickerHeadlines: PagedFeed = {
   kind: 'paged',
   name: 'ticker-headlines',
@@ -51,7 +51,7 @@ export const historicalTickerHeadlines: PagedFeed = {
   series,
 };
 
-/** The same records of the last 2 hours (service-facts). */
+/** The same records of the last 2 hours (docs/service.md, "Live feeds"). */
 export const liveTickerHeadlines: LiveFeed = {
   kind: 'live',
   name: 'ticker-headlines-live',
@@ -80,7 +80,7 @@ export function findTicker(code: string): Ticker {
   return ticker;
 }
 
-/** The fields of service-facts, and id and text as in records of GMSI headlines. */
+/** The likely fields (docs/service.md, "Asset feeds"), and id and text as in records of GMSI headlines. */
 export function toTickerRecord(headline: TickerHeadline, ticker: Ticker, view: View): WireRecord {
   const look = view.settings.records;
   const { scores } = headline;

@@ -51,7 +51,7 @@ const series: Feed['series'] = ({ ticker: code = '' }, query, view) => {
   };
 };
 
-/** Hourly sentiment of an asset (service-document 4.5; parameters and fields from service-facts). */
+/** Hourly sentiment of an asset (docs/service.md, "Asset feeds"). */
 export const historicalTickerIndex: PagedFeed = {
   kind: 'paged',
   name: 'ticker-index',
@@ -60,7 +60,7 @@ export const historicalTickerIndex: PagedFeed = {
   series,
 };
 
-/** The same records of the last 2 hours (service-facts). */
+/** The same records of the last 2 hours (docs/service.md, "Live feeds"). */
 export const liveTickerIndex: LiveFeed = {
   kind: 'live',
   name: 'ticker-index-live',

@@ -12,12 +12,12 @@ import { headlinesOn } from './volume.ts';
 const EVENTS_PER_DAY = 1.2;
 const WORD_SHARE = 0.3;
 
-/** `Combined` (service-facts) is all of them; the others are made up. */
+/** `Combined` is all of them; the others are made up. */
 export const EVENT_TYPES = ['Realised', 'Anticipated'] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** The words that some events send for their impact (service-facts names High), with what they stand for here. */
+/** The words that some events send for their impact (`High` is likely), with what they stand for here. */
 export const IMPACT_WORDS = { High: 0.9, Medium: 0.6, Low: 0.3 } as const;
 
 /** Something that happened to an asset. */

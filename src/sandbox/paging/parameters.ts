@@ -9,7 +9,7 @@ const MOST_RECORDS = 1000;
 const MOST_DAYS = 90;
 const DEFAULT_DAYS_BACK = 7;
 
-/** `limit`, 1 to 1000 (service-document 8) unless the sandbox refuses limits above a lower cap; 100 by default. */
+/** `limit`, 1 to 1000 (docs/service.md, "Paging") unless the sandbox refuses limits above a lower cap; 100 by default. */
 export function readLimit(query: Query, { pageCap, pageCapMode }: SandboxSettings): number {
   const most = pageCapMode === 'refuse' ? pageCap : MOST_RECORDS;
   return readInteger(query, 'limit', Math.min(DEFAULT_LIMIT, most), 1, most);

@@ -114,7 +114,7 @@ const LINES: readonly Line[] = [
   ['ZA', 'South Africa'],
 ];
 
-/** The 97 countries that the sandbox lists; that there are 97 is from service-facts, which ones they are is made up. */
+/** 97 countries (docs/service.md, "Historical headlines"); which ones they are is made up. */
 export const COUNTRIES: readonly Country[] = LINES.map(([code, name, languages = 'en', weight = 1]) => ({
   code,
   name,

@@ -1,6 +1,6 @@
 import type { Subject } from './topics.ts';
 
-/** The suffixes of tickers. `BZ_COM`, `BTC_CRY` and `EUR_IND` are likely (service-facts), `_EQ` and `_FX` made up. */
+/** The suffixes of tickers. Three are likely (docs/service.md, "Asset feeds"), `_EQ` and `_FX` made up. */
 export const ASSET_CLASSES = {
   COM: 'Commodities',
   CRY: 'Cryptocurrencies',

@@ -112,7 +112,7 @@ const PHRASES: Readonly<Record<Category, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** The 70 topics in 8 categories; the names quoted in service-facts are among them, the others are made up. */
+/** 70 topics in 8 categories (docs/service.md, "Historical headlines"); a few names are likely, the others made up. */
 export const TOPICS: readonly Topic[] = (Object.keys(CATEGORIES) as Category[]).flatMap((category) =>
   Object.entries(PHRASES[category]).map(([name, phrase]) => ({ name, category, phrase })),
 );
