@@ -70,7 +70,7 @@ function describe(results: readonly (ReplayResult & { job: string })[], dryRun: 
       lines.push(`${feed}: ${count(superseded, 'record')} came before the version that is loaded by now`);
     if (rowsOfAnotherIdentity > 0)
       lines.push(
-        `${feed}: ${count(rowsOfAnotherIdentity, 'row')} left alone: the aliases change what they are known by (docs/operating.md, "Reading again")`,
+        `${feed}: ${count(rowsOfAnotherIdentity, 'row')} left alone: the aliases change what they are known by (docs/running.md, "Reading again")`,
       );
   }
   if (dryRun) lines.push('Nothing was changed (--dry-run).');

@@ -76,7 +76,7 @@ export function namedWriteError(error: unknown): unknown {
   if (code === '25P04' || code === '57014') {
     return new WriteTooSlow(`Writing took too long: ${error.message}`, {
       ...details,
-      hint: 'docs/operating.md says how to raise gmsi.as_of_delay(). A rerun goes on where this one stopped.',
+      hint: 'docs/operating.md, "Locks and slow disks", says how to raise gmsi.as_of_delay(). A rerun goes on where this one stopped.',
     });
   }
   if ((code === '' && cutConnection.test(error.message)) || ending.test(code) || network.has(code)) {

@@ -78,7 +78,7 @@ function brokenOff(cause: WriteCutOff): WriteGivenUp {
 
 function tooSlow(cause: WriteTooSlow): WriteGivenUp {
   const hint =
-    'Where the disk is slow, raise gmsi.as_of_delay() (docs/operating.md), or lower service.page_size.';
+    'If the disk is slow, raise gmsi.as_of_delay() (docs/operating.md, "Locks and slow disks"), or lower service.page_size.';
   return new WriteGivenUp(`${cause.message}, ${triesOf.tooSlow} times in a row. ${hint}`, { cause, hint });
 }
 
