@@ -1,4 +1,4 @@
--- The warehouse: what the pipeline remembers of its own work. The feeds' tables follow in 0002.
+-- What the program remembers of its own work. The feeds' tables follow in 0002.
 
 create table gmsi.origin (
   only_row boolean primary key default true check (only_row),
@@ -19,7 +19,7 @@ create table gmsi.countries (
 );
 comment on table gmsi.countries is 'The countries that the service lists (GET /countries), as of the last refresh.';
 comment on column gmsi.countries.country is 'Country code as the service writes it, likely ISO 3166 alpha-2.';
-comment on column gmsi.countries.name is 'Name, where the service sends one.';
+comment on column gmsi.countries.name is 'Name, if the service sends one.';
 comment on column gmsi.countries.extra is 'Every other field that the service sends for the country.';
 comment on column gmsi.countries.listed is 'False once a refresh no longer lists it; the row stays for the headlines that name it.';
 comment on column gmsi.countries.refreshed_at is 'The last refresh that listed it.';
@@ -34,8 +34,8 @@ create table gmsi.topics (
 );
 comment on table gmsi.topics is 'The GMSI topics that the service lists (GET /headlines/topics/gmsi), as of the last refresh.';
 comment on column gmsi.topics.topic is 'Topic name exactly as the service writes it.';
-comment on column gmsi.topics.category is 'Category, where the service sends one.';
-comment on column gmsi.topics.classification_rule is 'How the service says it classifies, per model (directional, semantic_sentiment), where it sends that.';
+comment on column gmsi.topics.category is 'Category, if the service sends one.';
+comment on column gmsi.topics.classification_rule is 'How the service says it classifies, per model (directional, semantic_sentiment), if it sends that.';
 comment on column gmsi.topics.extra is 'Every other field that the service sends for the topic.';
 comment on column gmsi.topics.listed is 'False once a refresh no longer lists it; the row stays for the headlines that name it.';
 comment on column gmsi.topics.refreshed_at is 'The last refresh that listed it.';
@@ -60,15 +60,15 @@ create table gmsi.loads (
   error text,
   run_by text not null
 );
-comment on table gmsi.loads is 'One row per run of a job by a loading command. Totals are brought up to date every few seconds, so those of a killed run are a few seconds short; those of a window never are.';
+comment on table gmsi.loads is 'One row per load: the work of one process on one job. Totals are written every few seconds, so those of a killed load are a few seconds short; those of a window never are.';
 comment on column gmsi.loads.load_id is 'Number of the load; headlines and windows lead back to it.';
 comment on column gmsi.loads.command is 'backfill or sync.';
 comment on column gmsi.loads.job is 'Name of the job file, without its ending.';
 comment on column gmsi.loads.feed is 'Feed that the job loads.';
-comment on column gmsi.loads.started_at is 'Start of the run.';
-comment on column gmsi.loads.heartbeat_at is 'Last sign of life. Windows of a load that has been silent for longer than the lease are free for other runs.';
-comment on column gmsi.loads.finished_at is 'End of the run; null while it runs, and for ever where it was killed.';
-comment on column gmsi.loads.outcome is 'done: all asked for is loaded · incomplete: some windows failed or were refused · budget: stopped at the request budget · interrupted: by a signal · failed: by an error that a retry does not mend. Null while running or killed.';
+comment on column gmsi.loads.started_at is 'Start of the load.';
+comment on column gmsi.loads.heartbeat_at is 'Last sign of life. Windows of a load that has been silent for longer than the lease are free for other loads.';
+comment on column gmsi.loads.finished_at is 'End of the load; null while it runs, and for ever if it was killed.';
+comment on column gmsi.loads.outcome is 'done: all asked for is loaded · incomplete: some windows failed or were refused · budget: stopped at the request budget · interrupted: by a signal · failed: by an error that a retry cannot fix. Null while running or killed.';
 comment on column gmsi.loads.requests is 'Requests sent, retries included.';
 comment on column gmsi.loads.windows_drained is 'Windows drained to their end.';
 comment on column gmsi.loads.windows_failed is 'Windows that failed or were refused.';
@@ -77,7 +77,7 @@ comment on column gmsi.loads.records is 'Records on those pages.';
 comment on column gmsi.loads.rows_inserted is 'Rows that were new.';
 comment on column gmsi.loads.rows_changed is 'Rows that replaced an older version.';
 comment on column gmsi.loads.records_rejected is 'Records put into rejected_records.';
-comment on column gmsi.loads.error is 'Why the run ended early, where it did.';
+comment on column gmsi.loads.error is 'Why the load ended early, if it did.';
 comment on column gmsi.loads.run_by is 'Host and process id, and the version of the program.';
 
 create table gmsi.windows (
@@ -118,10 +118,10 @@ comment on column gmsi.windows.match_type is 'Match type that is asked for: COMB
 comment on column gmsi.windows.first_day is 'First day (UTC) of the window.';
 comment on column gmsi.windows.last_day is 'Last day (UTC) of the window, itself included.';
 comment on column gmsi.windows.days is 'first_day to last_day as a range.';
-comment on column gmsi.windows.state is 'pending: to do, perhaps half drained · draining: claimed by load_id · drained: all pages loaded · failed: see last_error, a rerun takes it up at its checkpoint · refused: older than the service answers, not asked again.';
+comment on column gmsi.windows.state is 'pending: to do, perhaps half drained · draining: claimed by load_id · drained: all pages loaded · failed: see last_error, a later load takes it up at its checkpoint · refused: the service does not answer it; later loads ask again now and then.';
 comment on column gmsi.windows.load_id is 'The load that claimed it last.';
 comment on column gmsi.windows.request_start is 'start_date as sent to the service; fixed with the first page, since a cursor is bound to its query.';
-comment on column gmsi.windows.request_end is 'end_date as sent to the service; a day after last_day where it is not known whether end_date is inclusive.';
+comment on column gmsi.windows.request_end is 'end_date as sent to the service; a day after last_day if it is not known whether end_date is inclusive.';
 comment on column gmsi.windows.page_size is 'limit as sent to the service.';
 comment on column gmsi.windows.next_token is 'The checkpoint: cursor of the page to ask for next, written in the transaction of the page before it.';
 comment on column gmsi.windows.drain_started_at is 'When the first page of this drain was asked for.';
@@ -133,10 +133,10 @@ comment on column gmsi.windows.rows_changed is 'Rows of those that replaced an o
 comment on column gmsi.windows.records_rejected is 'Records of those put into rejected_records.';
 comment on column gmsi.windows.attempts is 'How often the window was claimed.';
 comment on column gmsi.windows.restarts is 'How often the drain began again at the first page because the service refused its token, since it was last claimed.';
-comment on column gmsi.windows.last_error is 'Why the last attempt failed, in the service''s words where it had any.';
+comment on column gmsi.windows.last_error is 'Why the last attempt failed, in the service''s words if it had any.';
 comment on column gmsi.windows.planned_at is 'When the window was planned.';
 comment on column gmsi.windows.finished_at is 'When it was drained, failed or refused.';
--- In the order in which windows are claimed, read forwards or backwards; half-drained ones, which go first, apart.
+-- In the order in which windows are claimed, forwards or backwards. Half-drained ones go first and have their own index.
 create index windows_untouched on gmsi.windows (feed, match_type, last_day, country, topic)
   where state in ('pending', 'draining', 'failed') and next_token is null;
 create index windows_half_drained on gmsi.windows (feed, match_type, last_day, country, topic)

@@ -1,4 +1,4 @@
--- The headlines, their superseded versions, and how partitions come to be.
+-- The headlines, their revisions, and how partitions are made.
 
 create table gmsi.headlines (
   headline_id uuid not null,
@@ -29,10 +29,10 @@ create table gmsi.headlines (
   primary key (country, topic, match_type, published_at, headline_id)
 ) partition by range (published_at);
 comment on table gmsi.headlines is 'One row per headline, country, topic and match type asked for: its current version. Partitioned by month of published_at.';
-comment on column gmsi.headlines.headline_id is 'Identity: the service''s own id where a record has one, else a hash of publication time, text, source and language, else of all its content. The same headline has the same id under every country and topic.';
+comment on column gmsi.headlines.headline_id is 'Identity: the service''s own id if a record has one, else a hash of publication time, text, source and language, else of all its content. The same headline has the same id under every country and topic.';
 comment on column gmsi.headlines.country is 'Country that was asked for.';
 comment on column gmsi.headlines.topic is 'Topic that was asked for.';
-comment on column gmsi.headlines.match_type is 'Match type that was asked for: COMBINED, DOMESTIC or INTERNATIONAL. A record''s own match type, where it carries one, is in extra.';
+comment on column gmsi.headlines.match_type is 'Match type that was asked for: COMBINED, DOMESTIC or INTERNATIONAL. A record''s own match type, if it carries one, is in extra.';
 comment on column gmsi.headlines.published_at is 'Publication time; the service may round it to the hour. Times without a zone are read as UTC.';
 comment on column gmsi.headlines.headline is 'Text of the headline.';
 comment on column gmsi.headlines.language is 'Language of the headline.';
@@ -51,7 +51,7 @@ comment on column gmsi.headlines.extra is 'Every field of the record that has no
 comment on column gmsi.headlines.first_seen_at is 'When this warehouse first held the headline.';
 comment on column gmsi.headlines.changed_at is 'When this warehouse first held this version of it.';
 comment on column gmsi.headlines.retracted_at is 'When the service was found not to return it any more; null while it does.';
-comment on column gmsi.headlines.is_backfilled is 'True where it was first loaded by a backfill, after the fact: first_seen_at then says nothing about when the service had it.';
+comment on column gmsi.headlines.is_backfilled is 'True if it was first loaded by a backfill, after the fact: first_seen_at then says nothing about when the service had it.';
 comment on column gmsi.headlines.load_id is 'Load that wrote this version.';
 
 create table gmsi.headline_revisions (
@@ -106,7 +106,7 @@ comment on column gmsi.headline_revisions.extra is 'As it stood.';
 comment on column gmsi.headline_revisions.first_seen_at is 'As in gmsi.headlines.';
 comment on column gmsi.headline_revisions.known_from is 'From when on the warehouse held this version (its changed_at).';
 comment on column gmsi.headline_revisions.known_to is 'Until when: the changed_at of the version that replaced it.';
-comment on column gmsi.headline_revisions.retracted_at is 'As it stood; set where this version was the headline while retracted.';
+comment on column gmsi.headline_revisions.retracted_at is 'As it stood; set if this version was the headline while retracted.';
 comment on column gmsi.headline_revisions.is_backfilled is 'As in gmsi.headlines.';
 comment on column gmsi.headline_revisions.load_id is 'Load that wrote this version.';
 comment on column gmsi.headline_revisions.reason is 'Why it was replaced: rescored, text changed, retracted, returned (after having been retracted), or other (url or extra).';
@@ -161,4 +161,4 @@ begin
 end $$;
 -- It runs as its owner, so that a loading user need not own the tables; a reader must not be able to make tables by it.
 revoke execute on function gmsi.ensure_month_partition(text, date) from public;
-comment on function gmsi.ensure_month_partition(text, date) is 'Makes the partition of a table of the warehouse for a month, where there is none yet.';
+comment on function gmsi.ensure_month_partition(text, date) is 'Makes the partition of a table of the warehouse for a month, if there is none yet.';

@@ -15,19 +15,19 @@ create index windows_half_drained on gmsi.windows (feed, match_type, last_day, c
   where state in ('pending', 'draining', 'failed') and next_token is not null;
 create index windows_series on gmsi.windows (feed, country, topic, ticker, match_type, variant, first_day);
 
-comment on column gmsi.windows.ticker is 'Ticker of the series; empty where the feed is not by ticker.';
-comment on column gmsi.windows.variant is 'Further parameters that make the series one of its own, as name=value&name=value; empty where there are none.';
-comment on column gmsi.windows.country is 'Country of the series; empty where the feed is not by country.';
-comment on column gmsi.windows.topic is 'Topic of the series; empty where the feed is not by topic.';
-comment on column gmsi.coverage.ticker is 'Ticker of the series; empty where the feed is not by ticker.';
-comment on column gmsi.coverage.variant is 'Further parameters that make the series one of its own, as name=value&name=value; empty where there are none.';
-comment on column gmsi.coverage.country is 'Country of the series; empty where the feed is not by country.';
-comment on column gmsi.coverage.topic is 'Topic of the series; empty where the feed is not by topic.';
-comment on column gmsi.rejected_records.ticker is 'Ticker of the series; empty where the feed is not by ticker.';
-comment on column gmsi.rejected_records.variant is 'Further parameters that make the series one of its own, as name=value&name=value; empty where there are none.';
-comment on column gmsi.rejected_records.country is 'Country of the series; empty where the feed is not by country.';
-comment on column gmsi.rejected_records.topic is 'Topic of the series; empty where the feed is not by topic.';
-comment on column gmsi.rejected_records.window_id is 'Window that brought it; null where it came by a live feed.';
+comment on column gmsi.windows.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
+comment on column gmsi.windows.variant is 'Further parameters that make the series one of its own, as name=value&name=value; empty if there are none.';
+comment on column gmsi.windows.country is 'Country of the series; empty if the feed is not by country.';
+comment on column gmsi.windows.topic is 'Topic of the series; empty if the feed is not by topic.';
+comment on column gmsi.coverage.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
+comment on column gmsi.coverage.variant is 'Further parameters that make the series one of its own, as name=value&name=value; empty if there are none.';
+comment on column gmsi.coverage.country is 'Country of the series; empty if the feed is not by country.';
+comment on column gmsi.coverage.topic is 'Topic of the series; empty if the feed is not by topic.';
+comment on column gmsi.rejected_records.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
+comment on column gmsi.rejected_records.variant is 'Further parameters that make the series one of its own, as name=value&name=value; empty if there are none.';
+comment on column gmsi.rejected_records.country is 'Country of the series; empty if the feed is not by country.';
+comment on column gmsi.rejected_records.topic is 'Topic of the series; empty if the feed is not by topic.';
+comment on column gmsi.rejected_records.window_id is 'Window that brought it; null if it came by a live feed.';
 
 create table gmsi.lookups (
   lookup text not null,
@@ -41,7 +41,7 @@ create table gmsi.lookups (
 comment on table gmsi.lookups is 'The other lists that the service keeps: tickers (GET /ticker), sources (GET /sources) and languages (GET /taxonomy/languages), as of their last refresh.';
 comment on column gmsi.lookups.lookup is 'tickers, sources or languages.';
 comment on column gmsi.lookups.code is 'What a request names: the ticker, the source, the language code.';
-comment on column gmsi.lookups.name is 'Name, where the service sends one.';
+comment on column gmsi.lookups.name is 'Name, if the service sends one.';
 comment on column gmsi.lookups.extra is 'Every other field that the service sends for it.';
 comment on column gmsi.lookups.listed is 'False once a refresh no longer lists it.';
 comment on column gmsi.lookups.refreshed_at is 'The last refresh that listed it.';
@@ -108,14 +108,14 @@ create table gmsi.ticker_headlines (
 comment on table gmsi.ticker_headlines is 'One row per headline, ticker and match type asked for: its current version. Partitioned by month of published_at.';
 comment on column gmsi.ticker_headlines.ticker is 'Ticker that was asked for.';
 comment on column gmsi.ticker_headlines.match_type is 'Match type that was asked for: COMBINED, EXPLICIT or IMPLICIT.';
-comment on column gmsi.ticker_headlines.variant is 'Further parameters that were asked with, as name=value&name=value; empty where there were none.';
+comment on column gmsi.ticker_headlines.variant is 'Further parameters that were asked with, as name=value&name=value; empty if there were none.';
 comment on column gmsi.ticker_headlines.headline_id is 'Identity, as in gmsi.headlines.';
 comment on column gmsi.ticker_headlines.published_at is 'Publication time; without a zone read as UTC.';
 comment on column gmsi.ticker_headlines.ticker_name is 'Name of the asset.';
-comment on column gmsi.ticker_headlines.headline is 'Text of the headline, where the service sends it.';
+comment on column gmsi.ticker_headlines.headline is 'Text of the headline, if the service sends it.';
 comment on column gmsi.ticker_headlines.language is 'Language of the headline.';
-comment on column gmsi.ticker_headlines.source is 'Publisher, where the service sends it.';
-comment on column gmsi.ticker_headlines.url is 'Address of the article, where the service sends it.';
+comment on column gmsi.ticker_headlines.source is 'Publisher, if the service sends it.';
+comment on column gmsi.ticker_headlines.url is 'Address of the article, if the service sends it.';
 comment on column gmsi.ticker_headlines.topic is 'Topic that the headline was classified as.';
 comment on column gmsi.ticker_headlines.topic_probability is 'Probability (0 to 1) of the topic.';
 comment on column gmsi.ticker_headlines.record_match_type is 'How the headline mentions the asset, as the record says: EXPLICIT or IMPLICIT.';
@@ -127,7 +127,7 @@ comment on column gmsi.ticker_headlines.extra is 'Every field of the record that
 comment on column gmsi.ticker_headlines.first_seen_at is 'When this warehouse first held the row.';
 comment on column gmsi.ticker_headlines.changed_at is 'When this warehouse first held this version of it.';
 comment on column gmsi.ticker_headlines.retracted_at is 'When the service was found not to return it any more; null while it does.';
-comment on column gmsi.ticker_headlines.is_backfilled is 'True where it was first loaded by a backfill, after the fact.';
+comment on column gmsi.ticker_headlines.is_backfilled is 'True if it was first loaded by a backfill, after the fact.';
 comment on column gmsi.ticker_headlines.load_id is 'Load that wrote this version.';
 create trigger keep_revisions after update on gmsi.ticker_headlines
   referencing old table as old_rows new table as new_rows
@@ -155,8 +155,8 @@ create table gmsi.ticker_events (
 );
 comment on table gmsi.ticker_events is 'One row per event of a ticker, as asked for: its current version.';
 comment on column gmsi.ticker_events.ticker is 'Ticker that was asked for.';
-comment on column gmsi.ticker_events.variant is 'Further parameters that were asked with, as name=value&name=value; empty where there were none.';
-comment on column gmsi.ticker_events.event_id is 'Identity: the services own id where there is one, else a hash of time, name, type and topic, else of all content.';
+comment on column gmsi.ticker_events.variant is 'Further parameters that were asked with, as name=value&name=value; empty if there were none.';
+comment on column gmsi.ticker_events.event_id is 'Identity: the services own id if there is one, else a hash of time, name, type and topic, else of all content.';
 comment on column gmsi.ticker_events.event_at is 'Date of the event (event_date).';
 comment on column gmsi.ticker_events.event_name is 'Name of the event.';
 comment on column gmsi.ticker_events.summary is 'Summary.';
@@ -168,9 +168,9 @@ comment on column gmsi.ticker_events.extra is 'Every field of the record that ha
 comment on column gmsi.ticker_events.first_seen_at is 'When this warehouse first held the row.';
 comment on column gmsi.ticker_events.changed_at is 'When this warehouse first held this version of it.';
 comment on column gmsi.ticker_events.retracted_at is 'When the service was found not to return it any more; null while it does.';
-comment on column gmsi.ticker_events.is_backfilled is 'True where it was first loaded by a backfill, after the fact.';
+comment on column gmsi.ticker_events.is_backfilled is 'True if it was first loaded by a backfill, after the fact.';
 comment on column gmsi.ticker_events.load_id is 'Load that wrote this version.';
-comment on column gmsi.ticker_events.impact_number is 'impact where it is a number.';
+comment on column gmsi.ticker_events.impact_number is 'impact if it is a number.';
 create trigger keep_revisions after update on gmsi.ticker_events
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_row_revisions('event_id', 'ticker', 'variant', 'event_at');
@@ -200,7 +200,7 @@ create table gmsi.ticker_event_headlines (
 ) partition by range (published_at);
 comment on table gmsi.ticker_event_headlines is 'One row per headline behind an event of a ticker: its current version. Partitioned by month of published_at.';
 comment on column gmsi.ticker_event_headlines.ticker is 'Ticker that was asked for.';
-comment on column gmsi.ticker_event_headlines.variant is 'Further parameters that were asked with, as name=value&name=value; empty where there were none.';
+comment on column gmsi.ticker_event_headlines.variant is 'Further parameters that were asked with, as name=value&name=value; empty if there were none.';
 comment on column gmsi.ticker_event_headlines.headline_id is 'Identity, as in gmsi.headlines.';
 comment on column gmsi.ticker_event_headlines.published_at is 'Publication time.';
 comment on column gmsi.ticker_event_headlines.headline is 'Text of the headline.';
@@ -212,12 +212,12 @@ comment on column gmsi.ticker_event_headlines.event_name is 'Name of the event.'
 comment on column gmsi.ticker_event_headlines.event_at is 'Date of the event.';
 comment on column gmsi.ticker_event_headlines.event_type is 'Type of the event.';
 comment on column gmsi.ticker_event_headlines.topic is 'Topic.';
-comment on column gmsi.ticker_event_headlines.sentiment_score is 'Sentiment, where the service sends it.';
+comment on column gmsi.ticker_event_headlines.sentiment_score is 'Sentiment, if the service sends it.';
 comment on column gmsi.ticker_event_headlines.extra is 'Every field of the record that has no column, so that the record is kept whole.';
 comment on column gmsi.ticker_event_headlines.first_seen_at is 'When this warehouse first held the row.';
 comment on column gmsi.ticker_event_headlines.changed_at is 'When this warehouse first held this version of it.';
 comment on column gmsi.ticker_event_headlines.retracted_at is 'When the service was found not to return it any more; null while it does.';
-comment on column gmsi.ticker_event_headlines.is_backfilled is 'True where it was first loaded by a backfill, after the fact.';
+comment on column gmsi.ticker_event_headlines.is_backfilled is 'True if it was first loaded by a backfill, after the fact.';
 comment on column gmsi.ticker_event_headlines.load_id is 'Load that wrote this version.';
 create trigger keep_revisions after update on gmsi.ticker_event_headlines
   referencing old table as old_rows new table as new_rows
@@ -245,7 +245,7 @@ create table gmsi.ticker_index (
 comment on table gmsi.ticker_index is 'Hourly headline sentiment of a ticker by topic, as the service aggregates it. Partitioned by month of published_at.';
 comment on column gmsi.ticker_index.ticker is 'Ticker that was asked for.';
 comment on column gmsi.ticker_index.index_type is 'Index type that was asked for: COMBINED, EXPLICIT or IMPLICIT.';
-comment on column gmsi.ticker_index.variant is 'Further parameters that were asked with, as name=value&name=value; empty where there were none.';
+comment on column gmsi.ticker_index.variant is 'Further parameters that were asked with, as name=value&name=value; empty if there were none.';
 comment on column gmsi.ticker_index.entry_id is 'Identity: a hash of time and topic.';
 comment on column gmsi.ticker_index.published_at is 'The hour.';
 comment on column gmsi.ticker_index.topic is 'Topic.';
@@ -257,7 +257,7 @@ comment on column gmsi.ticker_index.extra is 'Every field of the record that has
 comment on column gmsi.ticker_index.first_seen_at is 'When this warehouse first held the row.';
 comment on column gmsi.ticker_index.changed_at is 'When this warehouse first held this version of it.';
 comment on column gmsi.ticker_index.retracted_at is 'When the service was found not to return it any more; null while it does.';
-comment on column gmsi.ticker_index.is_backfilled is 'True where it was first loaded by a backfill, after the fact.';
+comment on column gmsi.ticker_index.is_backfilled is 'True if it was first loaded by a backfill, after the fact.';
 comment on column gmsi.ticker_index.load_id is 'Load that wrote this version.';
 create trigger keep_revisions after update on gmsi.ticker_index
   referencing old table as old_rows new table as new_rows
@@ -299,7 +299,7 @@ comment on column gmsi.gmsi_index.extra is 'Every field of the record that has n
 comment on column gmsi.gmsi_index.first_seen_at is 'When this warehouse first held the row.';
 comment on column gmsi.gmsi_index.changed_at is 'When this warehouse first held this version of it.';
 comment on column gmsi.gmsi_index.retracted_at is 'When the service was found not to return it any more; null while it does.';
-comment on column gmsi.gmsi_index.is_backfilled is 'True where it was first loaded by a backfill, after the fact.';
+comment on column gmsi.gmsi_index.is_backfilled is 'True if it was first loaded by a backfill, after the fact.';
 comment on column gmsi.gmsi_index.load_id is 'Load that wrote this version.';
 create trigger keep_revisions after update on gmsi.gmsi_index
   referencing old table as old_rows new table as new_rows
@@ -326,7 +326,7 @@ create table gmsi.ticker_event_metrics (
 );
 comment on table gmsi.ticker_event_metrics is 'Event sentiment metrics of a ticker, as the service aggregates them. Their fields are not documented: what has no column is in extra.';
 comment on column gmsi.ticker_event_metrics.ticker is 'Ticker that was asked for.';
-comment on column gmsi.ticker_event_metrics.variant is 'Further parameters that were asked with, as name=value&name=value; empty where there were none.';
+comment on column gmsi.ticker_event_metrics.variant is 'Further parameters that were asked with, as name=value&name=value; empty if there were none.';
 comment on column gmsi.ticker_event_metrics.entry_id is 'Identity: a hash of time, event type and topic.';
 comment on column gmsi.ticker_event_metrics.published_at is 'Time of the metric.';
 comment on column gmsi.ticker_event_metrics.event_type is 'Event type.';
@@ -339,7 +339,7 @@ comment on column gmsi.ticker_event_metrics.extra is 'Every field of the record 
 comment on column gmsi.ticker_event_metrics.first_seen_at is 'When this warehouse first held the row.';
 comment on column gmsi.ticker_event_metrics.changed_at is 'When this warehouse first held this version of it.';
 comment on column gmsi.ticker_event_metrics.retracted_at is 'When the service was found not to return it any more; null while it does.';
-comment on column gmsi.ticker_event_metrics.is_backfilled is 'True where it was first loaded by a backfill, after the fact.';
+comment on column gmsi.ticker_event_metrics.is_backfilled is 'True if it was first loaded by a backfill, after the fact.';
 comment on column gmsi.ticker_event_metrics.load_id is 'Load that wrote this version.';
 create trigger keep_revisions after update on gmsi.ticker_event_metrics
   referencing old table as old_rows new table as new_rows
@@ -379,7 +379,7 @@ comment on column gmsi.event_query_metrics.extra is 'Every field of the record t
 comment on column gmsi.event_query_metrics.first_seen_at is 'When this warehouse first held the row.';
 comment on column gmsi.event_query_metrics.changed_at is 'When this warehouse first held this version of it.';
 comment on column gmsi.event_query_metrics.retracted_at is 'When the service was found not to return it any more; null while it does.';
-comment on column gmsi.event_query_metrics.is_backfilled is 'True where it was first loaded by a backfill, after the fact.';
+comment on column gmsi.event_query_metrics.is_backfilled is 'True if it was first loaded by a backfill, after the fact.';
 comment on column gmsi.event_query_metrics.load_id is 'Load that wrote this version.';
 create trigger keep_revisions after update on gmsi.event_query_metrics
   referencing old table as old_rows new table as new_rows

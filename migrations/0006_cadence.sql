@@ -1,4 +1,4 @@
--- What syncs know of each series' habits, by which they poll quiet ones less often.
+-- What syncs know of each series, so that they poll quiet ones less often.
 
 create table gmsi.cadence (
   feed text not null,
@@ -23,14 +23,14 @@ create table gmsi.cadence (
 );
 comment on table gmsi.cadence is 'How often each series has had news when it was polled. A job with cadence: { adaptive: true } polls quiet series less often, and this says what that saved and cost. When a series is due follows from it and from the job''s bounds.';
 comment on column gmsi.cadence.feed is 'Feed.';
-comment on column gmsi.cadence.country is 'Country of the series; empty where the feed is not by country.';
-comment on column gmsi.cadence.topic is 'Topic of the series; empty where the feed is not by topic.';
-comment on column gmsi.cadence.ticker is 'Ticker of the series; empty where the feed is not by ticker.';
+comment on column gmsi.cadence.country is 'Country of the series; empty if the feed is not by country.';
+comment on column gmsi.cadence.topic is 'Topic of the series; empty if the feed is not by topic.';
+comment on column gmsi.cadence.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
 comment on column gmsi.cadence.match_type is 'Match type of the series.';
-comment on column gmsi.cadence.variant is 'Further parameters of the series; empty where there are none.';
+comment on column gmsi.cadence.variant is 'Further parameters of the series; empty if there are none.';
 comment on column gmsi.cadence.settle_from is 'First day that a sync has asked for and that may not be covered yet; until it is, syncs go back to it.';
 comment on column gmsi.cadence.polled_at is 'Last time that a window reaching the day itself was drained to its end.';
-comment on column gmsi.cadence.news_at is 'Last time that a poll or a live answer brought a new or changed row; the first poll where none has.';
+comment on column gmsi.cadence.news_at is 'Last time that a poll or a live answer brought a new or changed row; the first poll if none has.';
 comment on column gmsi.cadence.quiet_polls is 'Polls in a row that brought none.';
 comment on column gmsi.cadence.polls is 'Polls in all.';
 comment on column gmsi.cadence.load_id is 'Load that noted something last.';
@@ -51,4 +51,4 @@ comment on table gmsi.change_ages is 'How old rows of each feed are when they ch
 comment on column gmsi.change_ages.feed is 'Feed.';
 comment on column gmsi.change_ages.measured_at is 'When it was measured.';
 comment on column gmsi.change_ages.changes is 'Changed and late rows of the 90 days before.';
-comment on column gmsi.change_ages.days is 'Calendar days (UTC) after the day of publication within which 99% of those were seen; null where there were none.';
+comment on column gmsi.change_ages.days is 'Calendar days (UTC) after the day of publication within which 99% of those were seen; null if there were none.';

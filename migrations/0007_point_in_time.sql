@@ -9,22 +9,22 @@ alter table gmsi.ticker_index add column window_id bigint;
 alter table gmsi.gmsi_index add column window_id bigint;
 alter table gmsi.ticker_event_metrics add column window_id bigint;
 alter table gmsi.event_query_metrics add column window_id bigint;
-comment on column gmsi.headlines.window_id is 'Window that brought this version; null where it came by the live feed or out of rejected_records, or before this column was there.';
-comment on column gmsi.headline_revisions.window_id is 'Window that brought this version; null where it came by the live feed or out of rejected_records, or before this column was there.';
-comment on column gmsi.ticker_headlines.window_id is 'Window that brought this version; null where it came by the live feed or out of rejected_records.';
-comment on column gmsi.ticker_events.window_id is 'Window that brought this version; null where it came out of rejected_records.';
-comment on column gmsi.ticker_event_headlines.window_id is 'Window that brought this version; null where it came out of rejected_records.';
-comment on column gmsi.ticker_index.window_id is 'Window that brought this version; null where it came by the live feed or out of rejected_records.';
-comment on column gmsi.gmsi_index.window_id is 'Window that brought this version; null where it came by the live feed or out of rejected_records.';
-comment on column gmsi.ticker_event_metrics.window_id is 'Window that brought this version; null where it came out of rejected_records.';
-comment on column gmsi.event_query_metrics.window_id is 'Window that brought this version; null where it came out of rejected_records.';
+comment on column gmsi.headlines.window_id is 'Window that brought this version; null if it came by the live feed or out of rejected_records, or before this column was there.';
+comment on column gmsi.headline_revisions.window_id is 'Window that brought this version; null if it came by the live feed or out of rejected_records, or before this column was there.';
+comment on column gmsi.ticker_headlines.window_id is 'Window that brought this version; null if it came by the live feed or out of rejected_records.';
+comment on column gmsi.ticker_events.window_id is 'Window that brought this version; null if it came out of rejected_records.';
+comment on column gmsi.ticker_event_headlines.window_id is 'Window that brought this version; null if it came out of rejected_records.';
+comment on column gmsi.ticker_index.window_id is 'Window that brought this version; null if it came by the live feed or out of rejected_records.';
+comment on column gmsi.gmsi_index.window_id is 'Window that brought this version; null if it came by the live feed or out of rejected_records.';
+comment on column gmsi.ticker_event_metrics.window_id is 'Window that brought this version; null if it came out of rejected_records.';
+comment on column gmsi.event_query_metrics.window_id is 'Window that brought this version; null if it came out of rejected_records.';
 
 -- Retraction: a window that is drained again compares what it meets with what is here.
 
 alter table gmsi.windows
   add column is_compared boolean not null default false,
   add column rows_retracted bigint not null default 0;
-comment on column gmsi.windows.is_compared is 'True where rows of its days were here when this drain began: at its end, those that it has not met are marked retracted.';
+comment on column gmsi.windows.is_compared is 'True if rows of its days were here when this drain began: at its end, those that it has not met are marked retracted.';
 comment on column gmsi.windows.rows_retracted is 'Rows that this drain, at its end, found the service not to return any more.';
 alter table gmsi.loads add column rows_retracted bigint not null default 0;
 comment on column gmsi.loads.rows_retracted is 'Rows that the service was found not to return any more.';
@@ -55,16 +55,16 @@ create table gmsi.live_sightings (
 );
 comment on table gmsi.live_sightings is 'Rows that a live feed has brought and the historical feed has not confirmed yet. While the live feed still reaches them, a historical answer without them retracts nothing: it may lag behind.';
 comment on column gmsi.live_sightings.feed is 'Feed.';
-comment on column gmsi.live_sightings.country is 'Country of the series; empty where the feed is not by country.';
-comment on column gmsi.live_sightings.topic is 'Topic of the series; empty where the feed is not by topic.';
-comment on column gmsi.live_sightings.ticker is 'Ticker of the series; empty where the feed is not by ticker.';
+comment on column gmsi.live_sightings.country is 'Country of the series; empty if the feed is not by country.';
+comment on column gmsi.live_sightings.topic is 'Topic of the series; empty if the feed is not by topic.';
+comment on column gmsi.live_sightings.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
 comment on column gmsi.live_sightings.match_type is 'Match type of the series.';
-comment on column gmsi.live_sightings.variant is 'Further parameters of the series; empty where there are none.';
+comment on column gmsi.live_sightings.variant is 'Further parameters of the series; empty if there are none.';
 comment on column gmsi.live_sightings.row_time is 'Time of the row.';
 comment on column gmsi.live_sightings.row_id is 'Id of the row.';
 
--- The plan is made when the first, perhaps empty, statement fires it: a nested loop would then meet thousands of rows. And where
--- it cannot be had without one, up to PostgreSQL 17 the plan looks so dear that it is compiled, which takes longer than it.
+-- The plan is made when the first, perhaps empty, statement fires it: a nested loop would then meet thousands of rows. If PostgreSQL up
+-- to 17 cannot do without one, the plan looks so expensive that it is compiled, which takes longer than the query.
 create or replace function gmsi.keep_headline_revisions() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off set jit = off as $$
 declare
@@ -122,7 +122,7 @@ begin
   return null;
 end $$;
 
--- Without a body of its own that hides the filters of the query around it: PostgreSQL reads it as part of that query.
+-- Plain SQL: PostgreSQL reads it as part of the query around it, so the filters of that query reach the indexes.
 create function gmsi.headlines_as_of(moment timestamptz) returns setof gmsi.headlines
   language sql stable parallel safe rows 100000 as $$
   select h.* from gmsi.headlines h where h.changed_at <= moment
@@ -185,9 +185,9 @@ comment on column gmsi.headlines_point_in_time.semantic_negative is 'In this ver
 comment on column gmsi.headlines_point_in_time.semantic_score is 'In this version.';
 comment on column gmsi.headlines_point_in_time.known_from is 'When this warehouse first held this version.';
 comment on column gmsi.headlines_point_in_time.usable_to is 'When the next version replaced it, or it was found retracted; null while it stands.';
-comment on column gmsi.headlines_point_in_time.is_backfilled is 'True where the headline was first loaded after the fact: nobody watched when it appeared, or with what scores.';
+comment on column gmsi.headlines_point_in_time.is_backfilled is 'True if the headline was first loaded after the fact: nobody watched when it appeared, or with what scores.';
 comment on column gmsi.headlines_point_in_time.is_first is 'True for the first version of the headline that this warehouse held, and for one that only a replay has filled since: the service had not changed it.';
 comment on column gmsi.headlines_point_in_time.load_id is 'Load that wrote this version.';
-comment on column gmsi.headlines_point_in_time.window_id is 'Window that brought it; null where it came by the live feed or out of rejected_records.';
+comment on column gmsi.headlines_point_in_time.window_id is 'Window that brought it; null if it came by the live feed or out of rejected_records.';
 comment on column gmsi.headlines_point_in_time.usable_from is 'From when on it may honestly be used: it was published and this warehouse held it.';
 comment on column gmsi.headlines_point_in_time.assumed_from is 'The same for those who trust that the service had a backfilled headline, with the scores that it returned later, when it was published. An assumption: scores revised before the backfill are look-ahead.';

@@ -29,7 +29,7 @@ comment on column gmsi.sentiment_hourly.sentiment_std is 'Standard deviation of 
 comment on column gmsi.sentiment_hourly.probability_sum is 'Sum of their topic_probability; headlines without one count as 0.';
 comment on column gmsi.sentiment_hourly.weighted_sum is 'Sum of score times topic_probability.';
 comment on column gmsi.sentiment_hourly.sentiment_mean is 'Mean score: sentiment_sum / headline_count.';
-comment on column gmsi.sentiment_hourly.weighted_mean is 'Mean score weighted by topic_probability: weighted_sum / probability_sum; null where no headline has a probability.';
+comment on column gmsi.sentiment_hourly.weighted_mean is 'Mean score weighted by topic_probability: weighted_sum / probability_sum; null if no headline has a probability.';
 
 create table gmsi.sentiment_daily (
   country text not null,
@@ -60,7 +60,7 @@ comment on column gmsi.sentiment_daily.sentiment_std is 'Standard deviation of t
 comment on column gmsi.sentiment_daily.probability_sum is 'Sum of their topic_probability; headlines without one count as 0.';
 comment on column gmsi.sentiment_daily.weighted_sum is 'Sum of score times topic_probability.';
 comment on column gmsi.sentiment_daily.sentiment_mean is 'Mean score: sentiment_sum / headline_count.';
-comment on column gmsi.sentiment_daily.weighted_mean is 'Mean score weighted by topic_probability: weighted_sum / probability_sum; null where no headline has a probability.';
+comment on column gmsi.sentiment_daily.weighted_mean is 'Mean score weighted by topic_probability: weighted_sum / probability_sum; null if no headline has a probability.';
 -- Questions about all series over a few days; the key serves those about some series over any time.
 create index sentiment_daily_by_day on gmsi.sentiment_daily (day);
 
@@ -69,12 +69,12 @@ create function gmsi.summable(number double precision) returns double precision
   case when abs(number) < 1e-60 then 0 when abs(number) <= 1e6 then number end;
 comment on function gmsi.summable(double precision) is 'A number as the rollups count it. What is so large that it can be no score is left out (null), and what is as good as 0 is 0: a sum that overflows or underflows would be an error, and stop the load.';
 
--- Sums up the hours of a series from first_hour to last_hour anew, and the days that they lie in. What comes out the same
--- is not written; what has no headlines any more goes, where rows may have gone.
+-- Sums up the hours of a series from first_hour to last_hour again, and their days. Sums that stay the same are not written.
+-- Hours that lost their last headline are removed, if rows may have gone.
 create function gmsi.roll_up(
   in_country text, in_topic text, in_match_type text, first_hour timestamptz, last_hour timestamptz, may_shrink boolean
 ) returns bigint
-  -- A plan over all partitions looks dear enough to be compiled, which takes a quarter of a second a page.
+  -- A plan over all partitions looks expensive enough to be compiled, which takes a quarter of a second a page.
   language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
   begins timestamptz := first_hour;
@@ -82,8 +82,8 @@ declare
   hours bigint;
   days bigint;
 begin
-  -- Whoever sums up a series must see the rows of whoever did so before: the next statement looks after this wait.
-  -- Of 1024 locks, for one transaction cannot hold a lock for each of all series (error 53200, at some 8,000).
+  -- A sum must see the rows of the transaction that summed before it: the next statement takes its snapshot after this wait.
+  -- One of 1,024 locks: one transaction cannot hold a lock for each series (error 53200, at some 8,000).
   perform pg_advisory_xact_lock(hashtext('gmsi.roll_up'),
                                 hashtext(format('%s|%s|%s', in_country, in_topic, in_match_type)) & 1023);
 
@@ -96,7 +96,7 @@ begin
       and published_at >= begins and published_at < ends and retracted_at is null
   ), hourly as (
     select hour,
-           -- In one order, or sums of the same numbers would differ in their last digits.
+           -- In one order: otherwise sums of the same numbers differ in their last digits.
            count(directional) as directional_count,
            sum(directional order by published_at, headline_id) as directional_sum,
            sum(abs(directional) order by published_at, headline_id) as directional_abs_sum,
@@ -149,7 +149,7 @@ begin
 
   begins := date_trunc('day', first_hour, 'UTC');
   ends := date_trunc('day', last_hour, 'UTC') + interval '1 day';
-  -- One pass, and below not in: a join, or not exists, is a nested loop over whole years while nothing is analyzed yet.
+  -- One pass, with not in below: a join or not exists is a nested loop over whole years while nothing is analyzed yet.
   with hourly as (
     select sentiment_type, (hour at time zone 'UTC')::date as day, hour, headline_count, sentiment_abs_sum, sentiment_std,
            sentiment_mean, probability_sum, weighted_sum,
@@ -190,7 +190,7 @@ begin
   return hours + days;
 end $$;
 revoke execute on function gmsi.roll_up(text, text, text, timestamptz, timestamptz, boolean) from public;
-comment on function gmsi.roll_up(text, text, text, timestamptz, timestamptz, boolean) is 'Sums up some hours of a series anew in sentiment_hourly, and the days that they lie in, in sentiment_daily. Answers with how many rows of them that wrote or took away.';
+comment on function gmsi.roll_up(text, text, text, timestamptz, timestamptz, boolean) is 'Sums up some hours of a series again in sentiment_hourly, and their days in sentiment_daily. Returns how many of their rows it wrote or removed.';
 
 create function gmsi.roll_up_changes() returns trigger
   language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -237,7 +237,7 @@ create function gmsi.series_to_roll_up(from_day date default null, to_day date d
       and (to_day is null or published_at < (to_day + 1)::timestamp at time zone 'UTC')
     group by 1, 2, 3
     union all
-    -- Also what has no headlines any more.
+    -- Also hours that have no headlines any more.
     select country, topic, match_type, hour from gmsi.sentiment_hourly
     where (from_day is null or hour >= from_day::timestamp at time zone 'UTC')
       and (to_day is null or hour < (to_day + 1)::timestamp at time zone 'UTC')
@@ -255,6 +255,6 @@ create function gmsi.rebuild_rollups(from_day date default null, to_day date def
   from gmsi.series_to_roll_up(from_day, to_day)
 $$;
 revoke execute on function gmsi.rebuild_rollups(date, date) from public;
-comment on function gmsi.rebuild_rollups(date, date) is 'Sums up the rollups of some days (all by default) from gmsi.headlines anew, and takes away what has no headlines. Answers with how many rows were not right. One transaction: gmsi rollup --rebuild does the same series by series, and lets loads pass.';
+comment on function gmsi.rebuild_rollups(date, date) is 'Sums up the rollups of some days (all by default) again from gmsi.headlines, and removes those without headlines. Returns how many rows were wrong. One transaction: gmsi rollup --rebuild does the same series by series, and lets loads pass.';
 
 select gmsi.rebuild_rollups();

@@ -1,4 +1,4 @@
--- What analysts ask first: is this day loaded, and how did the loads go; and the roles that let them ask and no more.
+-- Views for analysts (is this day loaded, how did the loads go), and the roles that let them read and no more.
 
 create view gmsi.coverage_by_day as
   select span.feed, span.country, span.topic, span.ticker, span.match_type, span.variant, day::date as day,
@@ -13,13 +13,13 @@ create view gmsi.coverage_by_day as
   cross join lateral generate_series(span.first_day::timestamp, span.last_day::timestamp, interval '1 day') as day;
 comment on view gmsi.coverage_by_day is 'One row per series and day (UTC), from the first day that was ever asked for to the last: whether the day is loaded to its end and settled. Left-join it to tell a day without news from one that was never fetched. Filter by series: there are many days.';
 comment on column gmsi.coverage_by_day.feed is 'Feed.';
-comment on column gmsi.coverage_by_day.country is 'Country of the series; empty where the feed is not by country.';
-comment on column gmsi.coverage_by_day.topic is 'Topic of the series; empty where the feed is not by topic.';
-comment on column gmsi.coverage_by_day.ticker is 'Ticker of the series; empty where the feed is not by ticker.';
+comment on column gmsi.coverage_by_day.country is 'Country of the series; empty if the feed is not by country.';
+comment on column gmsi.coverage_by_day.topic is 'Topic of the series; empty if the feed is not by topic.';
+comment on column gmsi.coverage_by_day.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
 comment on column gmsi.coverage_by_day.match_type is 'Match type of the series.';
-comment on column gmsi.coverage_by_day.variant is 'Further parameters of the series; empty where there are none.';
+comment on column gmsi.coverage_by_day.variant is 'Further parameters of the series; empty if there are none.';
 comment on column gmsi.coverage_by_day.day is 'Day (UTC).';
-comment on column gmsi.coverage_by_day.is_covered is 'True where the day is loaded to its end and settled; false where it was asked for and is not, or not yet.';
+comment on column gmsi.coverage_by_day.is_covered is 'True if the day is loaded to its end and settled; false if it was asked for and is not, or not yet.';
 
 create view gmsi.coverage_gaps as
   select span.feed, span.country, span.topic, span.ticker, span.match_type, span.variant,
@@ -34,7 +34,7 @@ create view gmsi.coverage_gaps as
   ) as span
   cross join lateral unnest(datemultirange(span.span) - span.covered) as gap
   cross join lateral (
-    -- The gap is told apart by the windows that stand for its days; what no window stands for comes as it is.
+    -- A gap is split by the windows of its days; days without a window stay as they are.
     select gap * w.days as days, w.window_id, w.state, w.last_error
     from gmsi.windows w
     where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
@@ -50,17 +50,17 @@ create view gmsi.coverage_gaps as
   ) as part;
 comment on view gmsi.coverage_gaps is 'Days (UTC) that were asked for, or lie between days that were, and are not loaded to their end and settled, with the window that stands for them.';
 comment on column gmsi.coverage_gaps.feed is 'Feed.';
-comment on column gmsi.coverage_gaps.country is 'Country of the series; empty where the feed is not by country.';
-comment on column gmsi.coverage_gaps.topic is 'Topic of the series; empty where the feed is not by topic.';
-comment on column gmsi.coverage_gaps.ticker is 'Ticker of the series; empty where the feed is not by ticker.';
+comment on column gmsi.coverage_gaps.country is 'Country of the series; empty if the feed is not by country.';
+comment on column gmsi.coverage_gaps.topic is 'Topic of the series; empty if the feed is not by topic.';
+comment on column gmsi.coverage_gaps.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
 comment on column gmsi.coverage_gaps.match_type is 'Match type of the series.';
-comment on column gmsi.coverage_gaps.variant is 'Further parameters of the series; empty where there are none.';
+comment on column gmsi.coverage_gaps.variant is 'Further parameters of the series; empty if there are none.';
 comment on column gmsi.coverage_gaps.from_day is 'First day of the gap (UTC).';
 comment on column gmsi.coverage_gaps.to_day is 'Last day of the gap (UTC), itself included.';
 comment on column gmsi.coverage_gaps.days is 'How many days that is.';
 comment on column gmsi.coverage_gaps.state is 'State of the window that stands for these days (pending, draining, failed, refused). unsettled: no window stands for them now; loaded, but they may still change, and a sync loads them again; or never asked for, between days that were.';
 comment on column gmsi.coverage_gaps.window_id is 'The window.';
-comment on column gmsi.coverage_gaps.last_error is 'Why its last attempt failed, where it did.';
+comment on column gmsi.coverage_gaps.last_error is 'Why its last attempt failed, if it did.';
 
 create view gmsi.load_history as
   select load_id, command, job, feed,
@@ -78,9 +78,9 @@ comment on column gmsi.load_history.load_id is 'Number of the load.';
 comment on column gmsi.load_history.command is 'backfill, sync or replay.';
 comment on column gmsi.load_history.job is 'Name of the job file, without its ending; empty for a replay of a whole feed.';
 comment on column gmsi.load_history.feed is 'Feed that the job loads.';
-comment on column gmsi.load_history.state is 'As outcome in gmsi.loads; running, or killed where it has no outcome and was silent for five minutes.';
-comment on column gmsi.load_history.started_at is 'Start of the run.';
-comment on column gmsi.load_history.finished_at is 'End of the run; null while it runs, and for ever where it was killed.';
+comment on column gmsi.load_history.state is 'As outcome in gmsi.loads; running, or killed if it has no outcome and was silent for five minutes.';
+comment on column gmsi.load_history.started_at is 'Start of the load.';
+comment on column gmsi.load_history.finished_at is 'End of the load; null while it runs, and for ever if it was killed.';
 comment on column gmsi.load_history.took is 'How long it ran; of one that has no end, until its last sign of life.';
 comment on column gmsi.load_history.requests is 'Requests sent, retries included.';
 comment on column gmsi.load_history.windows_drained is 'Windows drained to their end.';
@@ -91,10 +91,10 @@ comment on column gmsi.load_history.rows_inserted is 'Rows that were new.';
 comment on column gmsi.load_history.rows_changed is 'Rows that replaced an older version.';
 comment on column gmsi.load_history.rows_retracted is 'Rows that the service was found not to return any more.';
 comment on column gmsi.load_history.records_rejected is 'Records put into rejected_records.';
-comment on column gmsi.load_history.error is 'Why the run ended early, where it did.';
+comment on column gmsi.load_history.error is 'Why the load ended early, if it did.';
 comment on column gmsi.load_history.run_by is 'Host and process id, and the version of the program.';
 
--- A partition is granted to whom its table is granted to: it may be asked for by its own name, and be detached one day.
+-- A partition is granted like its table: it can be read by its own name, and be detached one day.
 create or replace function gmsi.ensure_month_partition(parent text, month date) returns void
   language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -128,15 +128,15 @@ end $$;
 -- What each of the two roles may do. Called again after every later migration.
 create function gmsi.grant_roles() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  -- What analysts use. Not the pipeline's own affairs, and not the requests that are counted by key.
+  -- What analysts use: not the program's own tables, and not the requests of each key.
   readable text[] := array[
     'headlines', 'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily',
     'ticker_headlines', 'ticker_events', 'ticker_event_headlines', 'ticker_index', 'gmsi_index',
     'ticker_event_metrics', 'event_query_metrics', 'revisions', 'countries', 'topics', 'lookups',
     'coverage', 'coverage_by_day', 'coverage_gaps', 'windows', 'loads', 'load_history', 'rejected_records',
-    -- By it every command looks whether the schema is the one that it knows.
+    -- Every command reads it to see whether the schema is the one that it knows.
     'kysely_migration'];
-  -- What loading takes rows out of again. By name, since later migrations make some of these.
+  -- Tables that loading deletes rows from. By name, since later migrations make some of these.
   deletable text[] := array['windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'workers'];
   held text;
 begin
@@ -166,7 +166,7 @@ begin
   end if;
 end $$;
 revoke execute on function gmsi.grant_roles() from public;
-comment on function gmsi.grant_roles() is 'Grants gmsi_reader and gmsi_loader, where these roles are there, what they need. For the owner of the schema to call.';
+comment on function gmsi.grant_roles() is 'Grants gmsi_reader and gmsi_loader what they need, if these roles exist. Called by the owner of the schema.';
 
 do $$
 declare
@@ -177,7 +177,7 @@ begin
       begin
         execute format('create role %I nologin', name);
       exception
-        -- Roles are the server's, not the database's: another warehouse there may have made them, or be making them now.
+        -- Roles belong to the server: another warehouse may have made them, or may be making them now.
         when duplicate_object or unique_violation then null;
       end;
     end loop;

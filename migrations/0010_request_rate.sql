@@ -1,4 +1,4 @@
--- How fast the processes of a key may ask, all of them together.
+-- The rate that the processes of a key share.
 
 create table gmsi.request_rate (
   key_fingerprint text primary key,

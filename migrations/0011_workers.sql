@@ -1,5 +1,5 @@
--- Scheduled and queued work: what gmsi work runs, when, and who is at it. The queue of tasks itself is the schema
--- graphile_worker, which graphile-worker installs; it holds the next few hundred windows only, the rest waits in gmsi.windows.
+-- Scheduled and queued work: what gmsi work runs, when, and by which processes. The queue itself is the schema graphile_worker,
+-- which graphile-worker installs. It holds the next few hundred windows only; the rest wait in gmsi.windows.
 
 create table gmsi.jobs (
   job text primary key,
@@ -28,10 +28,10 @@ create table gmsi.schedules (
 comment on table gmsi.schedules is 'When each job is due. A row also stands for a job that was only enqueued; it has no cron.';
 comment on column gmsi.schedules.job is 'Name of the job.';
 comment on column gmsi.schedules.command is 'backfill or sync.';
-comment on column gmsi.schedules.cron is 'Cron expression of five fields, in timezone; null where nothing is scheduled.';
+comment on column gmsi.schedules.cron is 'Cron expression of five fields, in timezone; null if nothing is scheduled.';
 comment on column gmsi.schedules.timezone is 'IANA name of the time zone of cron.';
 comment on column gmsi.schedules.fired_at is 'When it was last due and begun. It is due again at the first time after this that cron names; however many were missed, it is begun once.';
-comment on column gmsi.schedules.resumes_at is 'Until when it is paused; null where it is not.';
+comment on column gmsi.schedules.resumes_at is 'Until when it is paused; null if it is not.';
 comment on column gmsi.schedules.paused_because is 'budget: the month''s requests are used up · failures: one window after the other failed, or it could not be planned.';
 comment on column gmsi.schedules.pause_error is 'The error that paused it.';
 comment on column gmsi.schedules.pauses is 'Pauses for failures in a row; each is twice as long as the one before.';
@@ -61,11 +61,11 @@ comment on column gmsi.runs.unsettled_from is 'First day that a sync loads as it
 comment on column gmsi.runs.live_series is 'Series whose live answers a sync reads, once its windows are drained.';
 comment on column gmsi.runs.live_begun_at is 'When these were handed to the workers.';
 comment on column gmsi.runs.live_failed is 'Live answers that could not be had.';
-comment on column gmsi.runs.newest_first is 'True where the newest days are drained first, as the job says or since the service refuses old ones.';
+comment on column gmsi.runs.newest_first is 'True if the newest days are drained first, as the job says or since the service refuses old ones.';
 comment on column gmsi.runs.started_at is 'When it was planned.';
 comment on column gmsi.runs.finished_at is 'End of the run; null while it is under way.';
 comment on column gmsi.runs.outcome is 'As in gmsi.loads; null while it is under way.';
-comment on column gmsi.runs.error is 'Why it ended early, where it did.';
+comment on column gmsi.runs.error is 'Why it ended early, if it did.';
 
 create table gmsi.workers (
   worker_id text primary key,
@@ -85,4 +85,4 @@ comment on column gmsi.workers.key_fingerprint is 'Which API key it uses; as in 
 comment on column gmsi.workers.concurrency is 'Tasks that it works on at a time.';
 comment on column gmsi.workers.started_at is 'When it started.';
 comment on column gmsi.workers.heartbeat_at is 'Last sign of life.';
-comment on column gmsi.workers.stopped_at is 'When it stopped in order; null while it runs, and for ever where it was killed.';
+comment on column gmsi.workers.stopped_at is 'When it stopped in order; null while it runs, and for ever if it was killed.';

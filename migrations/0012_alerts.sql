@@ -1,4 +1,4 @@
--- What somebody was told of: one message for each cause, whichever process notices it, and how often.
+-- Alerts: one message for each cause, whichever process notices it, however often.
 
 create table gmsi.alerts (
   alert_id bigint generated always as identity primary key,
@@ -24,7 +24,7 @@ comment on column gmsi.alerts.details is 'The same as numbers.';
 comment on column gmsi.alerts.raised_at is 'When it was noticed first.';
 comment on column gmsi.alerts.seen_at is 'When it was noticed last.';
 comment on column gmsi.alerts.resolved_at is 'When its cause was found to be gone; null while it lasts.';
-comment on column gmsi.alerts.sent_at is 'When the webhook took the message; null where it was over before it could be sent.';
+comment on column gmsi.alerts.sent_at is 'When the webhook took the message; null if it was over before it could be sent.';
 comment on column gmsi.alerts.resolution_sent_at is 'When the webhook took the message that it is over.';
 comment on column gmsi.alerts.sending_since is 'Since when a process has been at sending one of the two; after two minutes another may try.';
 

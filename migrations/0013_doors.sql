@@ -1,10 +1,10 @@
 -- Who may do what. A reader who could have another user's function run on values of their own making could become that user.
 
--- The rollups are kept by whoever changes the headlines, with their own rights: whoever may do that may write the rollups too.
+-- Rollups are written with the rights of the user who changes headlines, so that user may write rollups too.
 alter function gmsi.roll_up(text, text, text, timestamptz, timestamptz, boolean) security invoker;
 alter function gmsi.roll_up_changes() security invoker;
 
--- The only function that runs with its owner's rights: creating a partition takes the owner of the table.
+-- The only function that runs with its owner's rights: only the owner of a table can create its partitions.
 create or replace function gmsi.ensure_month_partition(parent text, month date) returns void
   language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -18,7 +18,7 @@ begin
   if parent_id is null then
     raise exception 'gmsi.% is no partitioned table of this warehouse', parent using errcode = 'undefined_table';
   end if;
-  -- The years that a record's time may lie in: not to be used to fill the catalog.
+  -- Only years that a record's time may have, so that nobody can fill the catalog.
   if month is null or month not between date '1900-01-01' and date '2100-12-31' then
     raise exception 'no partition is made for %: it is not between 1900 and 2100', coalesce(month::text, 'no month')
       using errcode = 'datetime_field_overflow';
@@ -58,7 +58,7 @@ do $$
 begin
   drop function gmsi.headlines_as_of(timestamptz);
 exception when dependent_objects_still_exist then
-  -- A view of somebody's reads from it, and goes on reading from what it was made with.
+  -- A user's view may read from it, and goes on reading what it was made with.
   alter function gmsi.headlines_as_of(timestamptz) rename to headlines_as_of_before_0013;
 end $$;
 create function gmsi.headlines_as_of(moment timestamptz) returns table (
@@ -88,15 +88,15 @@ comment on function gmsi.headlines_as_of(timestamptz) is 'gmsi.headlines exactly
 -- What each of the two roles may do. Called again after every later migration, so nothing that one adds is open by default.
 create or replace function gmsi.grant_roles() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  -- What analysts use. Not the pipeline's own affairs, and not the requests that are counted by key.
+  -- What analysts use: not the program's own tables, and not the requests of each key.
   readable text[] := array[
     'headlines', 'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily',
     'ticker_headlines', 'ticker_events', 'ticker_event_headlines', 'ticker_index', 'gmsi_index',
     'ticker_event_metrics', 'event_query_metrics', 'revisions', 'countries', 'topics', 'lookups',
     'coverage', 'coverage_by_day', 'coverage_gaps', 'windows', 'loads', 'load_history', 'rejected_records',
-    -- By it every command looks whether the schema is the one that it knows.
+    -- Every command reads it to see whether the schema is the one that it knows.
     'kysely_migration'];
-  -- What loading takes rows out of again. By name, since later migrations make some of these.
+  -- Tables that loading deletes rows from. By name, since later migrations make some of these.
   deletable text[] := array['windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'workers',
                             'sentiment_hourly', 'sentiment_daily'];
   -- Functions that read nothing but what the caller may read, or nothing at all.
@@ -113,7 +113,7 @@ begin
   if has_loader then
     grant usage on schema gmsi to gmsi_loader;
   end if;
-  -- What somebody else has added to the schema is theirs to grant.
+  -- Objects that somebody else added to the schema are theirs to grant.
   for held in
     select c.relname as name, c.relkind in ('r', 'p') as is_table, c.relname ~ '^kysely_' as is_migrators,
            coalesce(parent.relname, c.relname) = any(readable) as is_readable, c.relname = any(deletable) as is_deletable
@@ -126,7 +126,7 @@ begin
       execute format('grant select on gmsi.%I to gmsi_reader', held.name);
     end if;
     if has_loader and held.is_migrators then
-      -- Who could write these could have an owner's command believe that the schema is another one.
+      -- A user who could write these could make an owner's command take the schema for another one.
       execute format('revoke all on gmsi.%I from gmsi_loader', held.name);
     end if;
     if has_loader and (held.is_readable or not held.is_migrators) then
@@ -157,4 +157,4 @@ begin
     end if;
   end loop;
 end $$;
-comment on function gmsi.grant_roles() is 'Grants gmsi_reader and gmsi_loader, if these roles are there, what they need, and takes every function that is not for analysts from PUBLIC. For the owner of the schema to call.';
+comment on function gmsi.grant_roles() is 'Grants gmsi_reader and gmsi_loader, if these roles are there, what they need, and takes every function that is not for analysts from PUBLIC. Called by the owner of the schema.';

@@ -1,7 +1,7 @@
--- How long ago a moment must be for headlines_as_of to answer for good, and what keeps every write within it.
+-- How long ago a moment must be so that the answer of headlines_as_of never changes.
 
 create function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval '10 seconds';
-comment on function gmsi.as_of_delay() is 'How long ago a moment must be so that headlines_as_of never answers differently for it again. A transaction that writes rows must come to its COMMIT within half of it, or is rolled back and tried again. Where the disk is slow, the owner may replace it: create or replace function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval ''30 seconds''.';
+comment on function gmsi.as_of_delay() is 'How long ago a moment must be so that headlines_as_of never answers differently for it again. A transaction that writes rows must commit within half of it, or is rolled back and tried again. If the disk is slow, the owner may replace it: create or replace function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval ''30 seconds''.';
 
 create function gmsi.refuse_late_commit() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
