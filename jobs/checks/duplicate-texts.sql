@@ -2,7 +2,7 @@
 -- why: The same text, source and time in one series is one headline; ids that change from load to load would double all.
 -- needs: job_headlines
 -- setting: share = 0.02, share of a series' headlines that may be doubled: wire services repeat themselves
--- setting: least = 5, so many doubled headlines are nothing in any series
+-- setting: least = 5, up to so many doubled headlines of a series are no finding
 
 with grouped as (
   select country, topic, published_at, source, headline, count(*) as copies

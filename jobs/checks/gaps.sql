@@ -1,5 +1,5 @@
 -- check: Every settled day of the job is loaded
--- why: A day that is not covered is missing, and no average over it is one of the news; gmsi backfill loads it.
+-- why: A day that is not covered is missing from every average; gmsi backfill loads it.
 -- feeds: all
 -- severity: warn
 

@@ -4,7 +4,7 @@
 -- setting: share = 0.2, share of a month's headlines that may lack a value
 -- setting: least = 100, months with fewer headlines are not judged
 
--- A column is judged from the first month in which it was filled; those that the service documents, always.
+-- A column is judged from the first month in which it was filled; those that are documented, always.
 with months as (
   select date_trunc('month', published_at at time zone 'UTC')::date as month, count(*) as headlines,
          count(headline) as headline, count(language) as language, count(source) as source, count(url) as url,

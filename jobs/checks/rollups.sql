@@ -1,5 +1,5 @@
 -- check: Rollups equal what the headlines add up to
--- why: sentiment_hourly and sentiment_daily are kept by triggers; where they are off, gmsi rollup --rebuild mends them.
+-- why: Triggers keep sentiment_hourly and sentiment_daily; if they are wrong, gmsi rollup --rebuild fixes them.
 -- setting: tolerance = 1e-9, by how much of itself (or of 1) a sum may be off
 
 with scored as not materialized (
@@ -46,6 +46,6 @@ where kept.n is distinct from fresh.n
    or abs(kept.abs_sum - fresh.abs_sum) > setting.tolerance * greatest(1, fresh.abs_sum)
    or abs(kept.probabilities - fresh.probabilities) > setting.tolerance * greatest(1, fresh.probabilities)
    or abs(kept.weighted - fresh.weighted) > setting.tolerance * greatest(1, fresh.abs_sum)
-   -- Of nearly equal scores the deviation is what is left of a difference, so the noise of its square.
+   -- The deviation of nearly equal scores is the rest of a difference, so it has the noise of its square.
    or abs(kept.std ^ 2 - fresh.std ^ 2) > setting.tolerance * greatest(1, fresh.abs_sum)
 order by begins desc, grain, country, topic

@@ -1,5 +1,5 @@
 -- check: Scores are positive minus negative
--- why: They are computed so where the service sends none; where it sends its own, they may mean something else.
+-- why: They are computed so if the service sends none; scores of its own may mean something else.
 -- severity: warn
 -- needs: job_headlines
 -- setting: tolerance = 0.02, how far a score may be from the difference

@@ -1,9 +1,9 @@
--- check: No covered day is silent where there is news every week
+-- check: No covered day is silent in a series that has news every week
 -- why: A day that counts as loaded, without one headline in a busy series, is more likely lost than quiet.
 -- needs: job_headlines
 -- setting: weeks = 8, covered days of the same weekday before a day that it is compared with
 -- setting: least_weeks = 6, days with fewer of these are not judged
--- setting: usual = 20, median headlines of these from which on a series is busy
+-- setting: usual = 20, median headlines of these that make a series busy
 
 with counted as (
   select country, topic, (published_at at time zone 'UTC')::date as day, count(*) as headlines

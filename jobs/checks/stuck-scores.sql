@@ -1,5 +1,5 @@
 -- check: The scores of a day are not all the same
--- why: A model that says the same of every headline has stopped to work, or was replaced by a default.
+-- why: A model that says the same of every headline has stopped working, or was replaced by a default.
 -- severity: warn
 -- needs: job_headlines
 -- setting: least = 20, days of a series with fewer headlines are not judged

@@ -5,8 +5,8 @@
 -- setting: days = 366, days back from the job's last one that are judged
 -- setting: weeks = 8, covered days of the same weekday before a day that it is compared with
 -- setting: least_weeks = 6, days with fewer of these are not judged
--- setting: times = 10, told is over so many times the median, or under one in so many
--- setting: deviations = 8, and only what is so many deviations away from it
+-- setting: times = 10, a finding is more than this many times the median, or less than the median divided by it
+-- setting: deviations = 8, a finding is also at least this many deviations away from the median
 
 -- Days of the same weekday, since at weekends there is less news. Days without any headline are for silent-days.
 with counted as (
@@ -30,7 +30,7 @@ cross join job_period
 cross join setting
 cross join lateral (
   select percentile_cont(0.5) within group (order by n) as median from unnest(r.before) as n) as usual
--- No day is steadier than chance lets it be, nor than a tenth; few weeks alone would often look so.
+-- The deviation is at least what chance makes it, and at least a tenth: a few weeks alone often look steadier.
 cross join lateral (
   select greatest(1.4826 * percentile_cont(0.5) within group (order by abs(n - usual.median)),
                   sqrt(usual.median + 1), usual.median / 10) as deviation
