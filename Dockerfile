@@ -3,13 +3,13 @@
 #   docker build --tag gmsi-etl .
 #   docker run --rm --env-file .env --volume ./jobs:/app/jobs:ro gmsi-etl plan g7-inflation
 #
-# BASE is any glibc image with Node.js 20.19 or newer and npm, so that a mirror or a hardened base can stand in.
+# BASE is any glibc image with Node.js 20.19 or newer and npm, such as a mirror or a hardened base.
 ARG BASE=node:24-bookworm-slim
 
 FROM ${BASE} AS build
 WORKDIR /opt/gmsi-etl
 COPY package.json package-lock.json ./
-# No install scripts: the one that matters sets up the embedded server, which goes again below.
+# No install scripts: the one that matters sets up the embedded server, which is removed below.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json build.mjs ./
 COPY src src
@@ -32,13 +32,13 @@ COPY jobs/checks jobs/checks
 COPY --from=build /opt/gmsi-etl/node_modules node_modules
 COPY --from=build /opt/gmsi-etl/dist dist
 RUN ln -s /opt/gmsi-etl/dist/cli.js /usr/local/bin/gmsi
-# Metrics and health are for others, who ask from outside of the container.
+# Metrics and health are read from outside the container.
 ENV GMSI_METRICS_HOST=0.0.0.0 GMSI_METRICS_PORT=9464
 EXPOSE 9464
-# Of workers. Other commands serve nothing, and are over before it counts.
+# For workers. Other commands serve nothing, and end before it counts.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5m --retries=3 \
     CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.GMSI_METRICS_PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1))"]
-# Job files are looked for in /app/jobs; the image has none, so that it loads nothing that nobody asked for.
+# Job files are looked for in /app/jobs; the image has none, so it loads nothing unasked.
 WORKDIR /app
 # By number, since Kubernetes cannot tell that a name is not root's. Nothing here is written at run time.
 USER 1000:1000
