@@ -3,7 +3,7 @@
 #   docker build --tag gmsi-etl .
 #   docker run --rm --env-file .env --volume ./jobs:/app/jobs:ro gmsi-etl plan g7-inflation
 #
-# BASE is any glibc image with Node.js 20.19 or newer and npm, such as a mirror or a hardened base.
+# BASE is any glibc image with Node.js 20.19 or newer (24 is the current one) and npm, such as a mirror or a hardened base.
 ARG BASE=node:24-bookworm-slim
 
 FROM ${BASE} AS build
