@@ -39,7 +39,8 @@ async function doctor(env: Record<string, string | undefined>, start = gmsiHere)
 
 it('all is well', async () => {
   const { code, stdout } = await doctor({});
-  expect(stdout.match(/^./gm)).toEqual(['✓', '✓', '✓', '✓', '✓', '✓', '✓', '✓']);
+  expect(stdout.match(/^[✓✗–!]/gm)).toEqual(['✓', '✓', '✓', '✓', '✓', '✓', '✓', '✓']);
+  expect(stdout).toMatch(/\nNext: gmsi jobs\n$/);
   expect(code).toBe(0);
 });
 

@@ -93,7 +93,7 @@ it('takes image, password and ports from .env', async () => {
 it('.env.example sets nothing but what the program or the compose file reads', async () => {
   const example = await readFile(new URL('../../.env.example', import.meta.url), 'utf8');
   const readers = await Promise.all(
-    ['../src/config.ts', '../docker-compose.yml'].map((path) =>
+    ['../../src/config/environment.ts', '../../docker-compose.yml'].map((path) =>
       readFile(new URL(path, import.meta.url), 'utf8'),
     ),
   );

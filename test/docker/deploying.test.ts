@@ -81,7 +81,7 @@ function commandLines(): string[][] {
 }
 
 test('every command that is deployed is one of the program, with options that it takes', () => {
-  const cli = read('src/cli.ts');
+  const cli = read('src/program.ts');
   const lines = commandLines();
   const named = new Set(lines.map(([command]) => command));
   expect([...named]).toEqual(expect.arrayContaining(['work', 'sync', 'backfill', 'sandbox']));

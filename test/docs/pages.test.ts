@@ -65,7 +65,7 @@ test('the README names every variable of the environment that is read', () => {
 });
 
 test('the README names every command', () => {
-  const cli = readFileSync(join(root, 'src/cli.ts'), 'utf8');
+  const cli = readFileSync(join(root, 'src/program.ts'), 'utf8');
   const commands = [...cli.matchAll(/\.command\('(\w+)'\)/g)].map((match) => match[1]!);
   expect(commands).toContain('backfill');
   const readme = pages.find(({ path }) => path === 'README.md')!.text;

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -102,6 +104,24 @@ async function startContainer(): Promise<Server> {
     .withPassword(randomBytes(12).toString('hex'))
     // Its own strategy waits for the engine to check the container's health, which podman without systemd never does.
     .withWaitStrategy(Wait.forSuccessfulCommand('pg_isready --quiet --host 127.0.0.1'))
+    .withExposedPorts({ container: 5432, host: await aReservedPort() })
     .start();
   return { url: container.getConnectionUri(), stop: async () => void (await container.stop()) };
+}
+
+/**
+ * A free port below those that the system hands out. Podman forwards a container's port without holding it: a test's own
+ * server could be given the same one, and whoever asks that would reach the container.
+ */
+async function aReservedPort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 30_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    server.close();
+    if (isFree) return port;
+  }
 }

@@ -174,7 +174,7 @@ describe('with columns, indexes and views that somebody has added', () => {
 test('a warehouse is migrated with views of somebody’s on all of it, and these go on', async () => {
   await using database = await anEmptyDatabase();
   const { db } = database;
-  const folder = new URL('../../migrations', import.meta.url);
+  const folder = new URL('../../migrations/', import.meta.url);
   const files = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
   await sql`create schema gmsi`.execute(db);
   for (const name of files.filter((file) => file < '0013'))

@@ -13,7 +13,7 @@ import { aWarehouse } from '../support/test-warehouse.ts';
 
 const never = new AbortController().signal;
 /** graphile-worker's migrations in their order. */
-const migrationsOfQueue = new URL('../../node_modules/graphile-worker/sql', import.meta.url);
+const migrationsOfQueue = new URL('../../node_modules/graphile-worker/sql/', import.meta.url);
 const versions = readdirSync(migrationsOfQueue).sort();
 
 it.each([
