@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { accessTo, aFolder, type Folder } from '../cli/gmsi.ts';
+import { gmsiHere } from '../cli/in-process.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+
+let sandbox: Sandbox;
+let warehouse: TestWarehouse;
+let folder: Folder;
+const list = (...args: string[]) =>
+  gmsiHere(['jobs', ...args], { cwd: folder.path, env: accessTo(warehouse, sandbox) });
+
+beforeAll(async () => {
+  [sandbox, warehouse, folder] = await Promise.all([
+    startSandbox({ limits: null, volume: 0.01 }),
+    aWarehouse(),
+    aFolder(),
+  ]);
+});
+afterAll(async () => {
+  await sandbox.stop();
+  await warehouse[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+it('lists the examples of the program if there is no folder of jobs', async () => {
+  const { code, stdout } = await list();
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /^There is no folder jobs\/ here; these examples come with the program\.\n\njob +feed /,
+  );
+  expect(stdout).toMatch(/^g7-inflation +gmsi-headlines +2016-01-01 +today +sync [\d: -]+$/m);
+  expect(stdout).toMatch(/\nNext: gmsi init\n$/);
+  expect(sandbox.stats().requests).toBe(0);
+});
+
+it('says how far each job is covered, and suggests the one that is not', async () => {
+  const job = {
+    feed: 'gmsi-headlines',
+    countries: ['US'],
+    topics: ['Inflation-Food'],
+    end_date: '2024-03-31',
+  };
+  await folder.write('jobs/done.yaml', { ...job, start_date: '2024-03-01' });
+  await folder.write('jobs/part.yaml', { ...job, start_date: '2024-01-31' });
+  const schedule = { sync: '15 * * * *', backfill: '0 1 * * *', timezone: 'Asia/Tokyo' };
+  await folder.write('jobs/z.yaml', { ...job, countries: ['NO'], start_date: '2024-03-01', schedule });
+  const env = accessTo(warehouse, sandbox);
+  expect(await gmsiHere(['backfill', 'done'], { cwd: folder.path, env })).toMatchObject({ code: 0 });
+
+  const requests = sandbox.stats().requests;
+  const { code, stdout } = await list();
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^done +gmsi-headlines +2024-03-01 +2024-03-31 +1 +100%$/m);
+  // Complete is only what is complete: 31 of 61 days.
+  expect(stdout).toMatch(/^part +gmsi-headlines +2024-01-31 +2024-03-31 +1 +50\.8%$/m);
+  expect(stdout).toMatch(/^z .* 1 +0\.0% +(sync|backfill) (\d{4}-\d\d-\d\d )?\d\d:\d\d$/m);
+  expect(stdout).toMatch(/\nNext: gmsi plan part\n$/);
+
+  const { jobs } = JSON.parse((await list('--json')).stdout);
+  expect(jobs.map(({ covered, wanted }: { covered: number; wanted: number }) => [covered, wanted])).toEqual([
+    [31, 31],
+    [31, 61],
+    [0, 31],
+  ]);
+  expect(sandbox.stats().requests).toBe(requests);
+});
+
+it('lists the others beside a job file that cannot be read, says what is wrong with it, and exits with 2', async () => {
+  await folder.write('jobs/broken.yaml', 'feed: gmsi-headlins\n');
+  const { code, stdout } = await list();
+  expect(code).toBe(2);
+  expect(stdout).toMatch(/^done .* 100%$/m);
+  expect(stdout).toMatch(/jobs\/broken\.yaml:1/);
+  expect(stdout).toContain('gmsi-headlines');
+});
