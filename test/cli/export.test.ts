@@ -170,7 +170,11 @@ const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> =
     what: /still to come/,
     hint: /leave --as-of out/,
   },
-  'a format that there is not': { args: ['--format', 'xlsx'], what: /--format is "xlsx"/, hint: /parquet, csv/ },
+  'a format that there is not': {
+    args: ['--format', 'xlsx'],
+    what: /--format is "xlsx"/,
+    hint: /parquet, csv/,
+  },
   'a country that the service does not list': {
     args: ['--country', 'us'],
     what: /--country is "us"/,

@@ -1,0 +1,73 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { aFolder, gmsi } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
+import { hasScript, startOnTerminal } from './on-terminal.ts';
+
+const down = '\x1b[B';
+
+it('says what to do instead if nobody can answer', async () => {
+  await using folder = await aFolder();
+  const { code, stderr } = await gmsi(['init'], { cwd: folder.path });
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/needs a terminal.*\n {2}→ .*\.env\.example/);
+});
+
+describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-linux)', () => {
+  it('asks again after a wrong key, never shows it, and writes what then loads', async () => {
+    await using folder = await aFolder();
+    await using sandbox = await startSandbox({ limits: null, volume: 0.01, keys: ['the-right-key'] });
+    await using warehouse = await aWarehouse();
+    await folder.write('.env', 'LOG_LEVEL=warn\n');
+    const terminal = startOnTerminal(['init'], 100, { cwd: folder.path, env: { HOME: folder.path } });
+    let from = 0;
+    /** Waits for a question to stand below what was answered before, and answers it. */
+    const answer = async (question: string, keys: readonly string[]) => {
+      const asked = `◆  ${question}`;
+      await vi.waitFor(() => expect(terminal.written.slice(from)).toContain(asked));
+      from = terminal.written.indexOf(asked, from) + asked.length;
+      for (const key of keys) {
+        const before = terminal.written.length;
+        terminal.type(key);
+        // Keys that arrive together are read as one paste.
+        await vi.waitFor(() => expect(terminal.written.length).toBeGreaterThan(before));
+      }
+    };
+    for (const key of ['the-wrong-key', 'the-right-key']) {
+      await answer('Do you have a key', ['\r']);
+      await answer('The address of the service', [`${sandbox.url}`, '\r']);
+      await answer('The key', [key, '\r']);
+      await answer('Where shall the headlines go?', [down, '\r']);
+      await answer('Its address', [warehouse.url, '\r']);
+    }
+    await answer('Make a job file?', ['\r']);
+    await answer('Countries', ['NO', '\t', '\r']);
+    await answer('Topics', ['Inflation-Food', '\t', '\r']);
+    await answer('From which day on?', ['\r']);
+    await answer('Keep it current', ['\r']);
+    await answer('Its name', ['\r']);
+    expect(await terminal.ended).toBe(0);
+
+    expect(terminal.written).toMatch(/The service refuses the key|401/);
+    expect(terminal.written).toMatch(/Next: gmsi plan first/);
+    for (const secret of ['the-wrong-key', 'the-right-key', new URL(warehouse.url).password])
+      expect(terminal.written).not.toContain(secret);
+    expect((await stat(join(folder.path, '.env'))).mode & 0o777).toBe(0o600);
+    expect(await readFile(join(folder.path, '.env'), 'utf8')).toBe(
+      `LOG_LEVEL=warn\nGMSI_BASE_URL=${sandbox.url}\nGMSI_API_KEY=the-right-key\nDATABASE_URL=${warehouse.url}\n`,
+    );
+    expect(await gmsiHere(['plan', 'first'], { cwd: folder.path })).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('writes nothing if it is interrupted at the first question', async () => {
+    await using folder = await aFolder();
+    const terminal = startOnTerminal(['init'], 80, { cwd: folder.path, env: { HOME: folder.path } });
+    await vi.waitFor(() => expect(terminal.written).toContain('Do you have a key'));
+    terminal.type('\x03');
+    expect(await terminal.ended).toBe(130);
+    await expect(stat(join(folder.path, '.env'))).rejects.toThrow('ENOENT');
+  });
+});
