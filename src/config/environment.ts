@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { distance } from 'fastest-levenshtein';
+import { z } from 'zod';
 import { ConfigError } from '../errors.ts';
 import { nearest } from '../nearest.ts';
 import { Secret } from '../secret.ts';
@@ -58,17 +59,18 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function readConfig(processEnvironment: Environment = process.env, cwd = process.cwd()): Config {
   const env = { ...readDotenv(cwd), ...withoutEmpty(processEnvironment) };
+  const plain = readPlain(env);
   return {
     apiKey: readApiKey(env, cwd),
     baseUrl: readBaseUrl('GMSI_BASE_URL', env.GMSI_BASE_URL),
     liveBaseUrl: readBaseUrl('GMSI_LIVE_BASE_URL', env.GMSI_LIVE_BASE_URL),
-    sendKeyUnencrypted: readSwitch('GMSI_SEND_KEY_UNENCRYPTED', env.GMSI_SEND_KEY_UNENCRYPTED),
+    sendKeyUnencrypted: plain.GMSI_SEND_KEY_UNENCRYPTED,
     warehouse: readWarehouse(env),
     home: readHome(env.GMSI_HOME, cwd),
-    logLevel: readLogLevel(env.LOG_LEVEL),
-    leaseSeconds: readLease(env.GMSI_LEASE_SECONDS),
+    logLevel: plain.LOG_LEVEL,
+    leaseSeconds: plain.GMSI_LEASE_SECONDS,
     alertWebhook: readAlertWebhook(env.GMSI_ALERT_WEBHOOK_URL),
-    metrics: { host: env.GMSI_METRICS_HOST?.trim() ?? '127.0.0.1', port: readPort(env.GMSI_METRICS_PORT) },
+    metrics: { host: plain.GMSI_METRICS_HOST, port: plain.GMSI_METRICS_PORT },
     tracing: readTracing(env),
     warnings: unknownSettings(env),
   };
@@ -136,6 +138,34 @@ function withoutEmpty(env: Environment): Environment {
   return Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
   );
+}
+
+const word = z.string().trim().toLowerCase();
+
+/** The variables that may be shown in an error. */
+const plainVariables = z.object({
+  GMSI_SEND_KEY_UNENCRYPTED: word
+    .pipe(z.enum(['true', 'false'], 'It must be true or false.'))
+    .default('false')
+    .transform((text) => text === 'true'),
+  LOG_LEVEL: word.pipe(z.enum(logLevels, `It can be ${logLevels.join(', ')}.`)).default('info'),
+  GMSI_LEASE_SECONDS: numberBetween(2, 3600, 'It must be a number of seconds from 2 to 3600.').default(30),
+  GMSI_METRICS_HOST: z.string().trim().default('127.0.0.1'),
+  GMSI_METRICS_PORT: numberBetween(0, 65_535, 'It must be a port from 1 to 65535, or 0 for any.')
+    .refine(Number.isInteger, 'It must be a port from 1 to 65535, or 0 for any.')
+    .optional(),
+});
+
+function numberBetween(least: number, most: number, hint: string) {
+  return z.coerce.number(hint).min(least, hint).max(most, hint);
+}
+
+function readPlain(env: Environment): z.infer<typeof plainVariables> {
+  const { data, error } = plainVariables.safeParse(env);
+  if (data) return data;
+  const [{ path, message }] = error.issues as [z.core.$ZodIssue];
+  const name = String(path[0]);
+  throw new ConfigError(`${name} is "${env[name]}".`, { hint: message });
 }
 
 function readApiKey(env: Environment, cwd: string): Secret | undefined {
@@ -223,12 +253,6 @@ function isPostgresAddress(text: string): boolean {
   }
 }
 
-function readSwitch(name: string, text = 'false'): boolean {
-  const word = text.trim().toLowerCase();
-  if (word === 'true' || word === 'false') return word === 'true';
-  throw new ConfigError(`${name} is "${text}".`, { hint: 'It must be true or false.' });
-}
-
 function readHome(text: string | undefined, cwd: string): string {
   // PostgreSQL keeps the path in a file of lines.
   if (text !== undefined && /\p{Cc}/u.test(text)) {
@@ -237,26 +261,6 @@ function readHome(text: string | undefined, cwd: string): string {
     });
   }
   return resolve(cwd, expandHome(text ?? '.gmsi'));
-}
-
-function readLogLevel(text = 'info'): LogLevel {
-  const level = logLevels.find((known) => known === text.trim().toLowerCase());
-  if (!level) {
-    throw new ConfigError(`LOG_LEVEL is "${text}", which is no level.`, {
-      hint: `It can be ${logLevels.join(', ')}.`,
-    });
-  }
-  return level;
-}
-
-function readLease(text = '30'): number {
-  const seconds = Number(text);
-  if (!(seconds >= 2 && seconds <= 3600)) {
-    throw new ConfigError(`GMSI_LEASE_SECONDS is "${text}".`, {
-      hint: 'It must be a number of seconds from 2 to 3600.',
-    });
-  }
-  return seconds;
 }
 
 function readAlertWebhook(text: string | undefined): Secret | undefined {
@@ -269,17 +273,6 @@ function readAlertWebhook(text: string | undefined): Secret | undefined {
     });
   }
   return new Secret(url);
-}
-
-function readPort(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const port = Number(text);
-  if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
-    throw new ConfigError(`GMSI_METRICS_PORT is "${text}".`, {
-      hint: 'It must be a port from 1 to 65535, or 0 for any.',
-    });
-  }
-  return port;
 }
 
 function readTracing(env: Environment): boolean {
