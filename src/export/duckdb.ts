@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
@@ -26,8 +27,7 @@ export async function openDuckDB(spill: string, stop: AbortSignal): Promise<Duck
   const instance = await DuckDBInstance.create(':memory:', { ...settings, temp_directory: spill });
   const connection = await instance.connect();
   await connection.run(`set TimeZone = 'UTC'`);
-  const interrupt = () => connection.interrupt();
-  stop.addEventListener('abort', interrupt);
+  const listening = addAbortListener(stop, () => connection.interrupt());
   return {
     connection,
     async run(statement) {
@@ -41,7 +41,7 @@ export async function openDuckDB(spill: string, stop: AbortSignal): Promise<Duck
       }
     },
     [Symbol.dispose]() {
-      stop.removeEventListener('abort', interrupt);
+      listening[Symbol.dispose]();
       connection.closeSync();
       instance.closeSync();
     },

@@ -1,4 +1,4 @@
-import { setMaxListeners } from 'node:events';
+import { addAbortListener, setMaxListeners } from 'node:events';
 import type { Span } from '@opentelemetry/api';
 import type { Job } from '../config/job.ts';
 import type { Feed, RecordReader } from '../feeds/feed.ts';
@@ -224,12 +224,11 @@ function endings(outside: AbortSignal) {
     if (underWay === 'abort') abort.abort();
     if (underWay === 'abort soon') soon ??= setTimeout(() => abort.abort(), grace);
   };
-  const onOutside = () => end('abort soon');
-  if (outside.aborted) onOutside();
-  else outside.addEventListener('abort', onOutside, { once: true });
+  if (outside.aborted) end('abort soon');
+  const listening = addAbortListener(outside, () => end('abort soon'));
   const dispose = () => {
     clearTimeout(soon);
-    outside.removeEventListener('abort', onOutside);
+    listening[Symbol.dispose]();
   };
   return { stop: stop.signal, abort: abort.signal, end, dispose };
 }

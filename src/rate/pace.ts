@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import Bottleneck from 'bottleneck';
 import type { Clock } from '../service/clock.ts';
 import { RateLimited } from '../service/errors.ts';
@@ -83,15 +84,14 @@ export function createPace(options: PaceOptions): Pace {
 
   function inSlot<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
       // Bottleneck cannot take a job out of its queue, so an aborted one is left behind there and does nothing.
-      const leave = () => reject(signal.reason);
+      const waiting = addAbortListener(signal, () => reject(signal.reason));
       const start = () => {
-        signal.removeEventListener('abort', leave);
+        waiting[Symbol.dispose]();
         signal.throwIfAborted();
         return job();
       };
-      signal.throwIfAborted();
-      signal.addEventListener('abort', leave, { once: true });
       slots.schedule(async () => start()).then(resolve, reject);
     });
   }

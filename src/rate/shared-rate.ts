@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import type { Secret } from '../secret.ts';
 import { type Clock, monotonicClock } from '../service/clock.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
@@ -90,10 +91,9 @@ export function createBlockLimiter({ take, clock }: BlockLimiterOptions): RateLi
       return new Promise((resolve, reject) => {
         closing.signal.throwIfAborted();
         signal.throwIfAborted();
-        const leave = () => waiter.fail(signal.reason);
         const end = () => {
           waiting.delete(waiter);
-          signal.removeEventListener('abort', leave);
+          listening[Symbol.dispose]();
         };
         const waiter: Waiter = {
           go() {
@@ -105,7 +105,7 @@ export function createBlockLimiter({ take, clock }: BlockLimiterOptions): RateLi
             reject(error);
           },
         };
-        signal.addEventListener('abort', leave, { once: true });
+        const listening = addAbortListener(signal, () => waiter.fail(signal.reason));
         waiting.add(waiter);
         if (!isServing) void serve();
       });

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { type Dispatcher, errors, Pool } from 'undici';
 import { connectFault } from './address.ts';
 import { MalformedPage, PageTooLarge, ServiceUnavailable } from './errors.ts';
@@ -53,8 +54,7 @@ export function openHttp(origin: string, options: HttpOptions): Http {
   async function send(target: string, json: string | undefined, signal: AbortSignal): Promise<HttpAnswer> {
     signal.throwIfAborted();
     const stop = new AbortController();
-    const onAbort = () => stop.abort(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
+    using _listening = addAbortListener(signal, () => stop.abort(signal.reason));
     const bodyTime = timeLimit(options.bodyTimeout, () => stop.abort(new errors.BodyTimeoutError()));
     try {
       const response = await pool.request({ ...bodyOf(json), path: target, signal: stop.signal });
@@ -65,7 +65,6 @@ export function openHttp(origin: string, options: HttpOptions): Http {
       throw asNamedError(error, origin, options);
     } finally {
       bodyTime.pause();
-      signal.removeEventListener('abort', onAbort);
     }
   }
 

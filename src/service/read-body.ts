@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
@@ -131,13 +132,12 @@ export async function enterLarge(signal: AbortSignal): Promise<() => void> {
   });
   last = before.then(() => mine);
   await new Promise<void>((resolve, reject) => {
-    const onAbort = () => {
+    const listening = addAbortListener(signal, () => {
       leave();
       reject(signal.reason);
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
+    });
     before.then(() => {
-      signal.removeEventListener('abort', onAbort);
+      listening[Symbol.dispose]();
       resolve();
     });
   });

@@ -1,4 +1,4 @@
-import { EventEmitter } from 'node:events';
+import { addAbortListener, EventEmitter } from 'node:events';
 import {
   type JobHelpers,
   parseCronItems,
@@ -168,7 +168,7 @@ function taskList(context: TaskContext): TaskList {
 function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((aborted) => {
     if (signal.aborted) aborted();
-    else signal.addEventListener('abort', () => aborted(), { once: true });
+    else addAbortListener(signal, () => aborted());
   });
 }
 

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type pg from 'pg';
 import { GmsiError } from '../../errors.ts';
@@ -105,12 +106,8 @@ async function stoppable<Result>(
   // By another connection: this one is busy. Where even that fails, the statement ends by itself or by its time limit.
   const cancel = () =>
     void sql`select pg_cancel_backend(${rows[0]!.pid}::int)`.execute(warehouse).catch(() => {});
-  stop.addEventListener('abort', cancel, { once: true });
-  try {
-    return await read();
-  } finally {
-    stop.removeEventListener('abort', cancel);
-  }
+  using _listening = addAbortListener(stop, cancel);
+  return await read();
 }
 
 /** Runs a check's query over a job. @throws SqlRefused, CheckStopped; the transaction can go on after the latter */
