@@ -34,7 +34,7 @@ export interface Session {
   /** Results as one JSON document instead of text for a person. */
   readonly json: boolean;
   readonly progress: ProgressView;
-  /** Told what happens at the service, where somebody measures it. */
+  /** Told what happens at the service, if somebody measures it. */
   readonly onClientEvent?: (event: ClientEvent) => void;
 }
 

@@ -1,8 +1,8 @@
 /**
- * What the rest of a run does about an error:
+ * What the rest of a load does about an error:
  * - `retryable`: the same request may succeed later; retried in place, then the window fails and a rerun takes it up
- * - `skippable`: this window (or record) cannot be had; the run goes on without it and says so
- * - `fatal`: nothing else can succeed either; the run ends and must not be retried as it is
+ * - `skippable`: this window (or record) cannot be had; the load goes on without it and says so
+ * - `fatal`: nothing else can succeed either; the load ends and must not be retried as it is
  */
 export type ErrorKind = 'retryable' | 'skippable' | 'fatal';
 

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 /**
  * Makes a folder and those above it that are missing. `mkdir` with `recursive` tries for ever where a folder is there but
  * nothing can be made in it, as in `/proc`.
- * @returns the first folder that was made; `undefined` where all were there
+ * @returns the first folder that was made; `undefined` if all were there
  * @throws the error of the file system
  */
 export function makeFolder(path: string, mode = 0o777): string | undefined {

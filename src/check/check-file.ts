@@ -103,7 +103,7 @@ function isSeverity(value: string): value is Check['severity'] {
 export interface CheckSetting {
   readonly name: string;
   readonly value: number;
-  /** What it means; empty where the file does not say. */
+  /** What it means; empty if the file does not say. */
   readonly meaning: string;
 }
 
@@ -112,7 +112,7 @@ const number = /-?\d+(?:\.\d+)?(?:e-?\d+)?/.source;
 const settingPattern = new RegExp(`^([a-z]\\w*)\\s*=\\s*(${number})(?:,\\s*(.+))?$`);
 const changePattern = new RegExp(`^(?:([\\w-]+)\\.)?(\\w+)=(${number})$`);
 
-/** Reads `name = number, what it means`; `undefined` where it is written otherwise. */
+/** Reads `name = number, what it means`; `undefined` if it is written otherwise. */
 export function readSetting(text: string): CheckSetting | undefined {
   const [, name, value, meaning = ''] = settingPattern.exec(text) ?? [];
   return name === undefined ? undefined : { name, value: Number(value), meaning };

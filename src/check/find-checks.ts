@@ -17,7 +17,7 @@ export interface CheckPlaces {
 /**
  * Every check there is, by name: the program's own, those in `jobs/checks` of the working directory, and those of one
  * more folder. A file of the same name replaces the one before it.
- * @throws BrokenCheck; ConfigError where the named folder has no check
+ * @throws BrokenCheck; ConfigError if the named folder has no check
  */
 export async function findChecks(
   { cwd, folder }: CheckPlaces,
@@ -48,7 +48,7 @@ export function onlyThese(checks: readonly Check[], names: readonly string[]): C
   return names.length === 0 ? [...checks] : checks.filter(({ name }) => names.includes(name));
 }
 
-/** Paths of the check files in a folder; none where there is no such folder. */
+/** Paths of the check files in a folder; none if there is no such folder. */
 async function checksIn(folder: string): Promise<string[]> {
   try {
     const names = await readdir(folder);

@@ -40,7 +40,7 @@ export interface CheckRun {
  * Runs all checks over all jobs in one read-only transaction, so that all of them see the same moment. Asks the service
  * nothing and writes nothing.
  * @returns for each job, the checks in their order
- * @throws BrokenCheck where PostgreSQL refuses a check's SQL
+ * @throws BrokenCheck if PostgreSQL refuses a check's SQL
  */
 export async function runChecks(
   warehouse: Warehouse,

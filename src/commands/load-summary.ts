@@ -10,7 +10,7 @@ import { count, duration, facts, nextStep, number } from '../terminal/table.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { seriesIn } from '../warehouse/tables/scope.ts';
 
-/** What a run of one job did, and what it left of the budget. */
+/** What a load of one job did, and what it left of the budget. */
 export interface LoadSummary extends LoadResult {
   readonly job: Job;
   /** What a sync read from the live feed. */
@@ -19,7 +19,7 @@ export interface LoadSummary extends LoadResult {
   readonly cadence?: SyncResult['cadence'];
   /** Another sync of the job was under way. */
   readonly isElsewhere?: boolean;
-  /** The day of the run, in UTC. */
+  /** The day of the load, in UTC. */
   readonly today: Temporal.PlainDate;
   readonly budget: {
     /** Requests booked this month with the key, by everybody. */
@@ -79,7 +79,7 @@ export function summaryAsJson({ job, scope, error, today: _, ...rest }: LoadSumm
   };
 }
 
-/** What is loaded is worth a check; what is not is worth another run, unless that would end alike. */
+/** What is loaded is worth a check; what is not is worth another load, unless that would end alike. */
 function nextOf({ job, outcome, live }: LoadSummary): string {
   if (outcome === 'failed') return '';
   if (outcome === 'budget') return nextStep(`plan ${typedJob(job.path)}`);

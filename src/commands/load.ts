@@ -141,7 +141,7 @@ export async function runJob<Result extends LoadResult>(
 
 interface Enqueued {
   readonly job: string;
-  /** `null` where there is nothing to do. */
+  /** `null` if there is nothing to do. */
   readonly run: number | null;
   readonly windows: number;
   readonly historyLimit: ShortenedPeriod | null;

@@ -34,7 +34,7 @@ interface PlannedJob {
   readonly scope: WindowScope;
   readonly historyLimit: ShortenedPeriod | undefined;
   readonly forecast: Forecast;
-  /** `undefined` where the job has no schedule, or no days to come. */
+  /** `undefined` if the job has no schedule, or no days to come. */
   readonly schedule: ScheduleForecast | undefined;
   /** Requests booked this month with the key in use; `null` without a key. */
   readonly used: number | null;
@@ -158,7 +158,7 @@ function describe(session: Session, planned: PlannedJob): string {
     [
       'refused',
       f.openWindows.refused > 0
-        ? `${count(f.openWindows.refused, 'window')}, refused by the service or older than those; a run asks again for ${askedAgain} at the most (--retry-refused: for all)`
+        ? `${count(f.openWindows.refused, 'window')}, refused by the service or older than those; a load asks again for ${askedAgain} at the most (--retry-refused: for all)`
         : undefined,
     ],
     ['end_date', describeReading(planned.endDate)],
@@ -261,7 +261,7 @@ export function describeSchedule({ budget, cadence }: Job, schedule: ScheduleFor
   return `${lines}\n\n${table(['what would save', 'requests', 'saves'], rows)}`;
 }
 
-/** What an adaptive cadence has saved and cost so far, in one line; `undefined` where nothing was ever left out. */
+/** What an adaptive cadence has saved and cost so far, in one line; `undefined` if nothing was ever left out. */
 export function describeCadence(report: CadenceReport): string | undefined {
   const { since, paused, leftOut, requestsSaved, lateRows, lateBySeconds } = report;
   if (since === null) return undefined;

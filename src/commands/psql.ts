@@ -23,7 +23,7 @@ const checkInterval = 2_000;
 const recovering = '57P03';
 
 /**
- * `gmsi psql`: psql on the warehouse in use. Where there is no psql, statements are run without it. With `--address`, the
+ * `gmsi psql`: psql on the warehouse in use. If there is no psql, statements are run without it. With `--address`, the
  * address is printed instead, and an embedded server is kept running until Ctrl-C.
  */
 export async function psqlCommand(session: Session, options: PsqlOptions): Promise<number> {

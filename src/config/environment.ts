@@ -39,7 +39,7 @@ export interface Config {
   /** Absolute path of the folder that holds the embedded warehouse. */
   readonly home: string;
   readonly logLevel: LogLevel;
-  /** Seconds of silence after which a run's windows are free for others. */
+  /** Seconds of silence after which a load's windows are free for others. */
   readonly leaseSeconds: number;
   /** Where alerts go of jobs that name no webhook themselves. */
   readonly alertWebhook: Secret | undefined;
@@ -55,7 +55,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads `.env` in `cwd` (the real environment wins) and the environment.
- * @throws ConfigError where a variable cannot be meant as it is; never shows a key or an address with a password.
+ * @throws ConfigError if a variable cannot be meant as it is; never shows a key or an address with a password.
  */
 export function readConfig(processEnvironment: Environment = process.env, cwd = process.cwd()): Config {
   const env = { ...readDotenv(cwd), ...withoutEmpty(processEnvironment) };

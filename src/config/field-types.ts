@@ -130,7 +130,7 @@ export function timeZone() {
   });
 }
 
-/** `undefined` where Temporal or Intl refuse a text, which they do with a RangeError. */
+/** `undefined` if Temporal or Intl refuse a text, which they do with a RangeError. */
 function attempt<T>(parse: () => T): T | undefined {
   try {
     return parse();

@@ -84,7 +84,7 @@ export async function allJobFiles(
   return { folder, paths: await jobFilesIn(folder, cwd), areExamples };
 }
 
-/** Paths of the job files in a folder, in the order of their names; none where there is no such folder. */
+/** Paths of the job files in a folder, in the order of their names; none if there is no such folder. */
 export async function jobFilesIn(folder: string, cwd: string): Promise<string[]> {
   try {
     const names = await readdir(resolve(cwd, folder));

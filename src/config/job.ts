@@ -54,7 +54,7 @@ export interface Schedule {
 
 /** How often syncs poll the series of a job. */
 export interface Cadence {
-  /** False where every sync polls all of them. */
+  /** False if every sync polls all of them. */
   readonly adaptive: boolean;
   /** The longest that polls of a quiet series may lie apart, in days. */
   readonly longestDays: number;

@@ -105,7 +105,7 @@ function unknownKey(key: string, known: readonly string[]): string {
   return meant === undefined ? `unknown, expected one of ${known.join(', ')}` : `unknown${didYouMean(meant)}`;
 }
 
-/** The end of a message that names the likely right value; empty where there is none. */
+/** The end of a message that names the likely right value; empty if there is none. */
 export function didYouMean(meant: string | undefined): string {
   return meant === undefined ? '' : `; did you mean ${show(meant)}?`;
 }
@@ -120,7 +120,7 @@ export function show(value: unknown): string {
 }
 
 /**
- * "Either all or a list" fails as a whole, though only one item of the list may be wrong. Where all but one
+ * "Either all or a list" fails as a whole, though only one item of the list may be wrong. If all but one
  * alternative are plainly not meant (another literal, another type), what is wrong with that one is what to tell.
  */
 function withoutUnions(issue: Issue): Issue[] {

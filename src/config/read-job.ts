@@ -148,7 +148,7 @@ export function definitionOf({ path, text }: JobFileText): JobDefinition {
 
 /**
  * Reads a job from its stored definition.
- * @throws JobFileError where it was stored by a version of the program that knows other keys
+ * @throws JobFileError if it was stored by a version of the program that knows other keys
  */
 export function jobFromDefinition(name: string, definition: JobDefinition, facts: JobFacts): Job {
   return parseJob({ path: `gmsi.jobs: ${name}`, name, text: JSON.stringify(definition) }, facts);

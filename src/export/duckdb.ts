@@ -7,7 +7,7 @@ import type { ExportPlan } from './export-table.ts';
 /** A DuckDB in memory, for the time of one export. */
 export interface DuckDB extends Disposable {
   readonly connection: DuckDBConnection;
-  /** Runs a statement; its rows with numbers as text. @throws AbortError where the export is stopped meanwhile */
+  /** Runs a statement; its rows with numbers as text. @throws AbortError if the export is stopped meanwhile */
   run(statement: string): Promise<Record<string, string>[]>;
 }
 

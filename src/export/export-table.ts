@@ -37,7 +37,7 @@ export interface ExportContext {
 }
 
 export interface Exported {
-  /** Absolute path of the folder; `null` where there was nothing to export, and none was made. */
+  /** Absolute path of the folder; `null` if there was nothing to export, and none was made. */
   readonly out: string | null;
   readonly manifest: Manifest;
   readonly bytes: number;
@@ -52,7 +52,7 @@ const usualRowsPerFile = 100_000;
 /**
  * Writes what a table holds, all of one moment, to `out/country=…/month=…/part-N`: read through a cursor, staged in
  * DuckDB, written file by file, read again and compared, and only then renamed to `out`.
- * @throws ConfigError where `out` will not do, ExportNotWritten, ExportDiffers, WarehouseUnavailable; AbortError
+ * @throws ConfigError if `out` will not do, ExportNotWritten, ExportDiffers, WarehouseUnavailable; AbortError
  */
 export async function exportTable(context: ExportContext): Promise<Exported> {
   const { warehouse, scope, format, out, overwrite, stop } = context;

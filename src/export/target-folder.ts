@@ -38,7 +38,7 @@ export interface PartialFolder extends AsyncDisposable {
 
 /**
  * Begins an export. Its folder may stand there already if it is empty or, with `overwrite`, if it is an export.
- * @throws ConfigError where something else stands there, or nothing can be written beside it
+ * @throws ConfigError if something else stands there, or nothing can be written beside it
  */
 export async function makePartial(out: string, overwrite: boolean): Promise<PartialFolder> {
   await refuseMountPoint(out);

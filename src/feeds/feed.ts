@@ -31,7 +31,7 @@ export interface FeedTable {
   readonly partitionedBy: string | null;
 }
 
-/** One row as read from a record: a value for each of the table's columns, `null` where the record has none. */
+/** One row as read from a record: a value for each of the table's columns, `null` if the record has none. */
 export type Row = Record<string, string | number | null>;
 
 /** Wire names under which a column's value is looked for, best first; `a.b` reaches into a nested object. */
@@ -84,14 +84,14 @@ export interface LiveTwin {
 export interface Feed {
   /** As in a job file's `feed`. */
   readonly name: string;
-  /** By what its jobs select series; none where a job is one series. */
+  /** By what its jobs select series; none if a job is one series. */
   readonly dimensions: readonly Dimension[];
   /** `POST` sends the parameters in a JSON body, together with the body that the job file holds. */
   readonly method: 'GET' | 'POST';
   /** The path below `/v1` for a series, each segment URL-encoded. */
   readonly path: (series: Series) => string;
   readonly parameters: ParameterNames;
-  /** Likely values of the match type (of an index: the index type), the default first; none where it has no such. */
+  /** Likely values of the match type (of an index: the index type), the default first; none if it has no such. */
   readonly matchTypes: readonly string[];
   /** Further parameters and the values that are asked for where a job names none; each combination is a series. */
   readonly variants: Readonly<Record<string, readonly string[]>>;

@@ -33,7 +33,7 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
   }
 
   const opened = await openLoad(context, { command: 'backfill', ...run, scope, unsettledFrom: null });
-  // Another run may drain some of them, and a window that restarts is still one.
+  // Another load may drain some of them, and a window that restarts is still one.
   const done = () => Math.min(all, totals.windows_drained + totals.windows_failed);
   context.onStart?.(() => ({ totals, done: done(), all }));
 

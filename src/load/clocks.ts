@@ -36,7 +36,7 @@ export interface Clocks {
 export interface ClockSources {
   readonly machine: () => Date;
   readonly database: () => Promise<Date>;
-  /** `undefined` where the service has not said it. */
+  /** `undefined` if the service has not said it. */
   readonly service: () => ServiceTime | undefined;
   readonly log: Log;
 }

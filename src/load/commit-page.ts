@@ -24,7 +24,7 @@ import {
 import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
 import type { ReadPage } from './read-page.ts';
 
-/** Another run holds the window now, because this one was silent for longer than its lease. The page is given up. */
+/** Another load holds the window now, because this one was silent for longer than its lease. The page is given up. */
 export class ClaimLost extends GmsiError {
   override readonly kind = 'skippable';
 }
@@ -38,26 +38,26 @@ export interface PageToCommit extends ReadPage {
   readonly records: number;
   /** First day that does not count as covered, if that is earlier than was thought when the drain began. */
   readonly settledBefore: Day | undefined;
-  /** Distinct rows that the drain has met on each day of its window, this page's included; `null` where they are not counted. */
+  /** Distinct rows that the drain has met on each day of its window, this page's included; `null` if they are not counted. */
   readonly rowsMet: readonly number[] | null;
   /** Where the window must stand for the page to be its next one. */
   readonly at: Checkpoint;
-  /** True where its window compares what it meets with what is here. */
+  /** True if its window compares what it meets with what is here. */
   readonly isCompared: boolean;
-  /** Cursor of the page after this one; `null` where this is the last. */
+  /** Cursor of the page after this one; `null` if this is the last. */
   readonly nextToken: string | null;
   /** The time of the pipeline's clock. */
   readonly now: Date;
-  /** True where it tells something of how often its series has news. */
+  /** True if it tells something of how often its series has news. */
   readonly tellsOfNews: boolean;
-  /** True where its window reaches the day itself. */
+  /** True if its window reaches the day itself. */
   readonly reachesToday: boolean;
 }
 
 /**
  * Commits a page in one transaction: its rows, the revisions of changed ones, rejected records, the window's
  * checkpoint and counters and, with the last page, the coverage and what the service no longer returns.
- * @throws ClaimLost where the window is no longer this load's; WarehouseUnavailable where it stays away for minutes;
+ * @throws ClaimLost if the window is no longer this load's; WarehouseUnavailable where it stays away for minutes;
  * WriteGivenUp where it is this page that breaks the connection, or is too slow, again and again
  */
 export async function commitPage(
@@ -84,7 +84,7 @@ export async function commitPage(
       if (!(await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, settledBefore }))) {
         // The reply to an earlier commit may have been lost on the way: then all of this is in already.
         if (attempt > 1 && (await isCommitted(trx, at, nextToken))) return counts;
-        throw new ClaimLost(`Window ${at.windowId} is no longer this run's.`);
+        throw new ClaimLost(`Window ${at.windowId} is no longer this load's.`);
       }
       if (nextToken === null) await addCoverage(trx, at.windowId);
       if (page.tellsOfNews) {

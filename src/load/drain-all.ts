@@ -19,11 +19,11 @@ import { ClaimLost } from './commit-page.ts';
 import { drainWindow } from './drain-window.ts';
 import type { Load, UnderWay } from './load.ts';
 
-/** How long to wait before looking again for windows that another run holds, in milliseconds. */
+/** How long to wait before looking again for windows that another load holds, in milliseconds. */
 const pollInterval = 500;
 
 /**
- * Drains all open windows of a load's job, several at a time. Waits for windows that another run holds, and takes
+ * Drains all open windows of a load's job, several at a time. Waits for windows that another load holds, and takes
  * them over where that run falls silent: when this ends with `done`, nothing of the job is open.
  * @param end called to make the load's `stop` signal fire and, as said of the requests under way, its `abort` signal
  */
@@ -67,7 +67,7 @@ export async function drainAll(
       saidWaiting = true;
       load.log.info(
         { windows: held },
-        `another run holds ${held} windows of this job; waiting for it, or for its lease of ${leaseSeconds} s to run out`,
+        `another load holds ${held} windows of this job; waiting for it, or for its lease of ${leaseSeconds} s to run out`,
       );
     }
     await sleep(free > 0 ? pollInterval / 10 : pollInterval, undefined, { signal: load.stop }).catch(
@@ -99,7 +99,7 @@ export async function drainAll(
 
   if (ended) return ended;
   if (load.stop.aborted) return { outcome: 'interrupted', error: undefined };
-  // Also what another run failed at meanwhile: it is not loaded.
+  // Also what another load failed at meanwhile: it is not loaded.
   const { failed, refused } = await withWarehouseRetries(() => countByState(load.warehouse, load.scope));
   return { outcome: failed + refused > 0 ? 'incomplete' : 'done', error: undefined };
 }
@@ -147,7 +147,7 @@ export async function drainClaimed(load: Load, window: ClaimedWindow): Promise<W
   } catch (error) {
     if (load.abort.aborted) return giveBack(load, window);
     if (error instanceof ClaimLost) {
-      load.log.warn({ window: window.window_id }, 'another run has taken this window over');
+      load.log.warn({ window: window.window_id }, 'another load has taken this window over');
       return { is: 'taken over' };
     }
     const ends = endedBy(error);
@@ -156,7 +156,7 @@ export async function drainClaimed(load: Load, window: ClaimedWindow): Promise<W
   }
 }
 
-/** How an error ends a load; `undefined` where it concerns one window or series only. */
+/** How an error ends a load; `undefined` if it concerns one window or series only. */
 export function endedBy(error: unknown): (LoadEnd & { readonly atOnce: boolean }) | undefined {
   if (error instanceof WarehouseUnavailable || error instanceof WarehouseFull)
     return { outcome: 'incomplete', error, atOnce: true };
@@ -193,7 +193,7 @@ async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused):
     warehouse.transaction().execute((trx) => leaveRefused(trx, at, refusal)),
   );
   if (!left) {
-    log.warn({ window: window.window_id }, 'another run has taken this window over');
+    log.warn({ window: window.window_id }, 'another load has taken this window over');
     return { is: 'taken over' };
   }
   totals.windows_failed += left.counted;
@@ -202,7 +202,7 @@ async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused):
   if (left.skipped > 0)
     log.warn(
       { ...about, windows: left.skipped },
-      'two windows in a row of this series were refused alike; its older ones are not asked for in this run',
+      'two windows in a row of this series were refused alike; its older ones are not asked for in this load',
     );
   return {
     is: left.state,
@@ -215,7 +215,7 @@ async function leave(load: Load, window: ClaimedWindow, leaving: Leaving): Promi
   const at = { windowId: window.window_id, loadId: load.loadId };
   const leaveIt = () => leaveWindow(load.warehouse, at, leaving);
   try {
-    // A window that has just brought the server down must be marked once that is back, or this run would drain it again.
+    // A window that has just brought the server down must be marked once that is back, or this load would drain it again.
     await (leaving.state === 'pending' ? leaveIt() : withWarehouseRetries(leaveIt));
   } catch (error) {
     // Then the lease ends it.

@@ -23,7 +23,7 @@ const restartsAllowed = 2;
 /**
  * Drains a claimed window to its end, or until the load is to stop: page by page, each asked for with the token of the
  * page before, each committed with its checkpoint; the next page is fetched while the last one is being committed.
- * @returns `drained`, or `stopped` where the load stops and the window stays at its checkpoint
+ * @returns `drained`, or `stopped` if the load stops and the window stays at its checkpoint
  * @throws whatever a page could not be had or committed for; what is committed stays
  */
 export async function drainWindow(load: Load, claimed: ClaimedWindow): Promise<'drained' | 'stopped'> {
@@ -83,9 +83,9 @@ class TokenRefused extends Error {
 
 /** A drain under way: what its pages are asked for with. */
 interface Drain extends WindowRequest {
-  /** True where it compares what it meets with what is here. */
+  /** True if it compares what it meets with what is here. */
   readonly isCompared: boolean;
-  /** When its first page was asked for, by this machine's clock; `undefined` if another run did that. */
+  /** When its first page was asked for, by this machine's clock; `undefined` if another load did that. */
   readonly begunAt: Date | undefined;
 }
 
@@ -166,7 +166,7 @@ async function memoryOf(load: Load, window: ClaimedWindow, { feed, series }: Dra
 async function ask(load: Load, request: Drain, at: Checkpoint): Promise<PageInHand> {
   const { windowId, nextToken: token } = at;
   if (!(await load.lease.holds(windowId, load.abort))) {
-    throw new ClaimLost(`Window ${windowId} is no longer this run's.`);
+    throw new ClaimLost(`Window ${windowId} is no longer this load's.`);
   }
   const span = startSpan('page', { ...idsOf(load, windowId), 'gmsi.page': at.pages + 1 });
   try {
@@ -241,7 +241,7 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
     load.abort,
   );
   if (!begun) {
-    throw new ClaimLost(`Window ${window.window_id} is no longer this run's.`);
+    throw new ClaimLost(`Window ${window.window_id} is no longer this load's.`);
   }
   const { pageSize } = fixed;
   return {

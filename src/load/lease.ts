@@ -7,7 +7,7 @@ import { holdsWindow } from '../warehouse/tables/windows.ts';
 /** A load's claim on its windows, kept up by a heartbeat. */
 export interface Lease {
   /**
-   * True where the window is still this load's, so that its cursor may be read on. Costs nothing while the heart
+   * True if the window is still this load's, so that its cursor may be read on. Costs nothing while the heart
    * beats; after a silence as long as the lease (a stopped process, a warehouse out of reach) the warehouse is asked.
    */
   holds(windowId: number, signal: AbortSignal): Promise<boolean>;

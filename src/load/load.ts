@@ -73,7 +73,7 @@ export function countPage({ totals, feed, onEvent }: Load, counts: PageCounts): 
   onEvent({ type: 'page', feed: feed.name, counts });
 }
 
-/** What a run of a job is given. */
+/** What a load is given. */
 export interface LoadContext {
   readonly job: Job;
   readonly warehouse: Warehouse;
@@ -86,7 +86,7 @@ export interface LoadContext {
   readonly leaseSeconds: number;
   /** Host, process and version, for `loads`. */
   readonly runBy: string;
-  /** Fires when the run is to stop in order: pages in hand are committed. */
+  /** Fires when the load is to stop in order: pages in hand are committed. */
   readonly stop: AbortSignal;
   /** Called once there is something to watch. */
   readonly onStart?: (progress: () => LoadProgress) => void;
@@ -95,25 +95,25 @@ export interface LoadContext {
 
 export interface LoadProgress {
   readonly totals: Readonly<LoadTotals>;
-  /** Windows, and live answers of a sync, that the run has done with and that it began with. */
+  /** Windows, and live answers of a sync, that the load has done with and that it began with. */
   readonly done: number;
   readonly all: number;
 }
 
-/** What a run of a job did. */
+/** What a load did. */
 export interface LoadResult {
   readonly outcome: LoadOutcome;
-  /** Why the run ended early, where it did. */
+  /** Why the load ended early, where it did. */
   readonly error: unknown;
-  /** `undefined` where there was nothing to load. */
+  /** `undefined` if there was nothing to load. */
   readonly loadId: number | undefined;
   readonly totals: Readonly<LoadTotals>;
-  /** The job's windows as the run leaves them. */
+  /** The job's windows as the load leaves them. */
   readonly windows: WindowsByState;
   readonly scope: WindowScope | undefined;
   /** How a history limit shortened the job's period, if it did. */
   readonly historyLimit: ShortenedPeriod | undefined;
-  /** Wall time of the run in seconds. */
+  /** Wall time of the load in seconds. */
   readonly seconds: number;
 }
 
@@ -132,10 +132,10 @@ export interface OpenLoad {
   close(end: LoadEnd): Promise<void>;
 }
 
-/** How long requests under way may still take where they are aborted soon, as when the run is told to stop; in milliseconds. */
+/** How long requests under way may still take where they are aborted soon, as when the load is told to stop; in milliseconds. */
 const grace = 10_000;
 
-/** The clocks that decide which days of a run are over, compared as far as they are known before its first request. */
+/** The clocks that decide which days of a load are over, compared as far as they are known before its first request. */
 export async function clocksOf(context: LoadContext): Promise<Clocks> {
   const { warehouse, client, clock: machine, log } = context;
   const database = context.databaseClock ?? (() => withWarehouseRetries(() => databaseTime(warehouse)));
@@ -233,7 +233,7 @@ function endings(outside: AbortSignal) {
   return { stop: stop.signal, abort: abort.signal, end, dispose };
 }
 
-/** What a run did that had nothing to do. */
+/** What a load did that had nothing to do. */
 export function nothingDone(totals: LoadTotals, seconds: number): LoadResult {
   const windows = { pending: 0, draining: 0, drained: 0, failed: 0, refused: 0 };
   return {

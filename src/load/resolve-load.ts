@@ -79,7 +79,7 @@ export async function freshLookups(
 
 /**
  * What a job asks for, in terms of the warehouse.
- * @throws JobFileError where it names a country, topic or ticker that the service does not list
+ * @throws JobFileError if it names a country, topic or ticker that the service does not list
  */
 export function scopeOf(job: Job, days: DayRange, lookups: StoredLookups): WindowScope {
   const series = resolveSeries(job, lookups);
@@ -108,7 +108,7 @@ export interface ResolvedLoad {
   readonly scope: WindowScope | undefined;
   /** How a history limit shortens the period, if it does. */
   readonly historyLimit: ShortenedPeriod | undefined;
-  /** Seconds since the run began. */
+  /** Seconds since the load began. */
   readonly seconds: () => number;
   readonly nothingToDo: () => LoadResult;
 }
@@ -178,7 +178,7 @@ function learnedLimit(value: unknown): HistoryLimit | undefined {
   return { reach: Temporal.PlainDate.from(refused).add({ days: 1 }), by: 'probe' };
 }
 
-/** The same for a run, which warns where its job contradicts what was learned. */
+/** The same for a load, which warns where its job contradicts what was learned. */
 export async function withLearnedFacts<Context extends LoadContext>(context: Context): Promise<Context> {
   const { job, endDate } = await withLearnedReading(context.warehouse, context.job);
   if (endDate.contradicted !== null) context.log.warn({ job: job.name }, contradiction(endDate));
@@ -192,7 +192,7 @@ export function contradiction({ reading, contradicted }: ReadingInForce): string
 
 /** Keeps made-up headlines and bought ones out of each other's warehouse. */
 export interface Origin {
-  /** @throws ConfigError where the warehouse was filled by the other one of service and sandbox */
+  /** @throws ConfigError if the warehouse was filled by the other one of service and sandbox */
   check(servedBy: ServedBy | undefined): Promise<void>;
 }
 

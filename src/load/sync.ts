@@ -18,7 +18,7 @@ import { type LiveRead, readLive } from './read-live.ts';
 import { resolveLoad, withLearnedFacts } from './resolve-load.ts';
 
 export interface SyncResult extends LoadResult {
-  /** True where another sync of the job is under way, and this one left it to that. */
+  /** True if another sync of the job is under way, and this one left it to that. */
   readonly isElsewhere: boolean;
   readonly live: Omit<LiveRead, 'cutOff' | 'end'> & { readonly cutOff: number };
   /** What the job's cadence left out. */

@@ -57,7 +57,7 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
   }
 }
 
-/** Posts what is to be told of jobs after a run of them by hand or by cron, if they have a webhook. */
+/** Posts what is to be told of jobs after a load of them by hand or by cron, if they have a webhook. */
 export async function alertAfterRun(
   jobs: readonly Job[],
   session: {
@@ -67,7 +67,7 @@ export async function alertAfterRun(
     readonly clock: () => Date;
     readonly stop: AbortSignal;
   },
-  /** What the run has seen of the key. */
+  /** What the load has seen of the key. */
   key: KeyStanding | undefined,
 ): Promise<void> {
   const { config, warehouse, log, clock, stop: signal } = session;
@@ -107,7 +107,7 @@ function webhookOf(job: Job, { webhook }: Pick<AlertsOptions, 'webhook'>): Secre
 
 /** Whether a cause is there. What cannot be told is no finding, and leaves an alert as it is. */
 export interface AlertFinding extends AlertCause {
-  /** What there is to say of it; `null` where it is gone. */
+  /** What there is to say of it; `null` if it is gone. */
   readonly trouble: { readonly message: string; readonly details: object } | null;
 }
 

@@ -16,7 +16,7 @@ import { newestCoveredDay } from '../warehouse/tables/status.ts';
 /** How a job stands, as far as the warehouse knows. */
 export interface JobStanding {
   readonly job: Job;
-  /** `undefined` where its series are not known: before anything was loaded, or where it names what there is not. */
+  /** `undefined` if its series are not known: before anything was loaded, or where it names what there is not. */
   readonly scope: WindowScope | undefined;
   readonly newestCovered: string | null;
   readonly lagSeconds: number;
@@ -89,7 +89,7 @@ function knownScope(job: Job, period: DayRange, lookups: StoredLookups): WindowS
  * How long ago, in seconds, the newest covered day ended, of the series that is furthest behind. Where nothing is
  * covered it counts from the job's first day; where the job's last day is over, up to its end, so that a job that has
  * loaded all of its period is never late.
- * @param newestCovered the day (UTC), within the period, up to which each series is covered; `null` where one has none
+ * @param newestCovered the day (UTC), within the period, up to which each series is covered; `null` if one has none
  */
 export function lagSeconds(newestCovered: string | null, period: DayRange, now: Date): number {
   const covered = newestCovered === null ? startOf(period.from.toString()) : endOf(newestCovered);
@@ -113,7 +113,7 @@ export interface BudgetOutlook {
   readonly limit: number;
   /** What the total comes to by the end of the month: what is used, and what the schedules still take at the least. */
   readonly projected: number;
-  /** When the limit is reached; `null` where the month ends before. */
+  /** When the limit is reached; `null` if the month ends before. */
   readonly spentBy: Date | null;
 }
 

@@ -44,7 +44,7 @@ const maxHeaderBytes = 8_192;
 /**
  * Serves `/metrics`, `/healthz` (the process lives) and `/readyz` (503 where work should not be sent here).
  * @param port 0 for any; `undefined` for the usual one, or any where that is taken, as by another worker on the machine
- * @throws ConfigError where host and port cannot be had
+ * @throws ConfigError if host and port cannot be had
  */
 export async function serveTelemetry(
   { host, port }: { readonly host: string; readonly port: number | undefined },

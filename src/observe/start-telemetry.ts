@@ -31,7 +31,7 @@ export interface Telemetry extends AsyncDisposable, Omit<ProcessMetrics, 'regist
 
 /**
  * Serves metrics and health, and posts alerts, until disposed of. Close it after the work and before the warehouse.
- * @throws ConfigError where the port is taken
+ * @throws ConfigError if the port is taken
  */
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   const { config, warehouse, log, jobs, stop, checkEvery = 60_000 } = options;

@@ -7,7 +7,7 @@ const farewell = 5_000;
 
 /**
  * Exports spans by OTLP over HTTP, as the OTEL_* variables say, which the SDK reads itself; until disposed of, which
- * sends what is left. The SDK is loaded only where `isOn`, since that takes longer than a command such as status.
+ * sends what is left. The SDK is loaded only if `isOn`, since that takes longer than a command such as status.
  */
 export async function startTracing({ isOn, log }: { isOn: boolean; log: Log }): Promise<AsyncDisposable> {
   if (!isOn) return { [Symbol.asyncDispose]: async () => {} };

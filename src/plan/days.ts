@@ -19,7 +19,7 @@ export function dayRange(from: string, to: string): DayRange {
 
 /**
  * The days that a job asks for as of `today` (UTC), today itself included where the job reaches so far.
- * Days to come are left out; `undefined` where the job's first day is still to come.
+ * Days to come are left out; `undefined` if the job's first day is still to come.
  */
 export function wantedDays(
   job: Pick<Job, 'startDate' | 'endDate'>,

@@ -19,7 +19,7 @@ export interface ScheduledRequests {
 }
 
 export interface ScheduleForecast extends ScheduledRequests {
-  /** What would cost less, the dearest first. */
+  /** What would cost less, the most expensive first. */
   readonly choices: readonly Choice[];
 }
 
@@ -39,7 +39,7 @@ interface Moment {
 }
 
 /**
- * What a job's schedule costs, once all that is settled is covered; `undefined` where it has none, or no days to come.
+ * What a job's schedule costs, once all that is settled is covered; `undefined` if it has none, or no days to come.
  * Stepping through 30 days of a cron expression takes tens of milliseconds.
  */
 export async function scheduledRequests(
@@ -68,7 +68,7 @@ export function requestsOfSyncs(
   return cadence.adaptive && adaptiveSyncRequests !== null ? adaptiveSyncRequests : syncRequests;
 }
 
-/** Forecasts a job's schedule, once all that is settled is covered; `undefined` where it has none, or no days to come. */
+/** Forecasts a job's schedule, once all that is settled is covered; `undefined` if it has none, or no days to come. */
 export async function forecastSchedule(
   warehouse: Warehouse,
   job: Job,

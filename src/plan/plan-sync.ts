@@ -51,7 +51,7 @@ export interface DueSync extends SyncPlan {
   readonly live: readonly SeriesKey[];
 }
 
-/** Plans a sync of a job that begins now; `undefined` where the job's period is over. */
+/** Plans a sync of a job that begins now; `undefined` if the job's period is over. */
 export async function planDueSync(
   { job, warehouse }: { job: Job; warehouse: Warehouse },
   scope: WindowScope,
@@ -68,7 +68,7 @@ export async function planDueSync(
 /**
  * Plans the days that a sync drains: of each series those since its coverage's end, and the unsettled days again. Where the
  * job's cadence is adaptive, series that are not due are left out.
- * @returns what the sync has to drain, with what earlier runs left there; `undefined` where the job's period is over
+ * @returns what the sync has to drain, with what earlier runs left there; `undefined` if the job's period is over
  */
 async function planSync(
   warehouse: Warehouse,
@@ -184,7 +184,7 @@ export function spacePolls(
   return { series, gaps: wanted, savings };
 }
 
-/** The first day to drain of a series; `null` where it is not due. */
+/** The first day to drain of a series; `null` if it is not due. */
 function beginOf(habit: SeriesHabit, job: Job, moment: SyncMoment): Day | null {
   const { first_uncovered, polled_at, news_at, quiet_polls } = habit;
   if (polled_at === null) return first_uncovered;

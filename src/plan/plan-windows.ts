@@ -55,7 +55,7 @@ export async function planWindows(
 
 /**
  * Plans a part of what was refused together with older days, once nothing else of a job is open.
- * @param round how often that was done in this run: as long as no series' first day is known, twice as many series each time
+ * @param round how often that was done in this load: as long as no series' first day is known, twice as many series each time
  * @returns true if there is something to drain again
  */
 export async function cutRefusedWindows(

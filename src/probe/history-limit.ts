@@ -5,7 +5,7 @@ import { daysBetween, type ProbeFinding } from './fact.ts';
 
 /** Further back than history is likely to be wanted: ten years. */
 const farthest = 3653;
-/** Days of a range that is asked for: long enough to hold a record, where there are any. */
+/** Days of a range that is asked for: long enough to hold a record, if there are any. */
 const span = 30;
 
 /** A search for how far back the service answers, to be gone on with as requests can be spared. */
@@ -67,7 +67,7 @@ interface Bounds {
   readonly hint: string | undefined;
 }
 
-/** The day to ask for next; `undefined` where nothing is left to find out. */
+/** The day to ask for next; `undefined` if nothing is left to find out. */
 function nextDay({ today, answered, refused, hint }: Bounds): string | undefined {
   const back = (days: number) => today.subtract({ days }).toString();
   const near = daysBetween(answered, today.toString());
@@ -100,7 +100,7 @@ export interface Token {
 }
 
 /**
- * Whether a token survives a minute: waits until it is that old, then asks with it. Where it is refused, a fresh one is
+ * Whether a token survives a minute: waits until it is that old, then asks with it. If it is refused, a fresh one is
  * tried at once, so that a service which refuses tokens for another reason is not taken for one that forgets them.
  */
 export async function tryToken(

@@ -8,7 +8,7 @@ const hour = 60 * minute;
 export type RecordOrder = 'newest-first' | 'oldest-first' | 'neither' | 'unknown';
 
 /**
- * The order of records by their times, where there are two different ones. A single step of an hour the other way is the
+ * The order of records by their times, if there are two different ones. A single step of an hour the other way is the
  * end of summer time, in times that carry no zone.
  */
 export function orderOf(records: readonly SeenRecord[]): RecordOrder {

@@ -36,7 +36,7 @@ export interface ProbeContext {
 /** What a probe did and found. */
 export interface ProbeReport {
   readonly feed: Feed;
-  /** The series that was probed; `undefined` where there was none. */
+  /** The series that was probed; `undefined` if there was none. */
   readonly series: Series | undefined;
   /** Requests sent, those for the lookups and those that failed included. */
   readonly requests: number;
@@ -77,7 +77,7 @@ export type FactStanding = 'learned' | 'confirmed' | 'changed' | 'accepted' | 'n
 export interface Lesson {
   readonly fact: FactName;
   readonly standing: FactStanding;
-  /** What the probe found; `null` where its answers do not tell. */
+  /** What the probe found; `null` if its answers do not tell. */
   readonly value: FactValue | null;
   /** What it was found by, or why it was not. */
   readonly evidence: string;

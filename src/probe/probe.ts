@@ -34,7 +34,7 @@ export interface ProbeSetting {
 }
 
 export interface Probed {
-  /** The one that was probed; `undefined` where there is none. */
+  /** The one that was probed; `undefined` if there is none. */
   readonly series: Series | undefined;
   readonly findings: ProbeFindings;
 }
@@ -107,7 +107,7 @@ async function shortRanges(
   return ranges;
 }
 
-/** Where a month held too few records to tell how many a page takes, a quarter may hold enough. */
+/** If a month held too few records to tell how many a page takes, a quarter may hold enough. */
 async function pageSizeOf(
   { answered: { answer }, page_size }: Recent,
   ask: (range: Range) => Promise<Reply>,

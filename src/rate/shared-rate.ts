@@ -64,7 +64,7 @@ export function createBlockLimiter({ take, clock }: BlockLimiterOptions): RateLi
         for (const { from, until } of await take(waiting.size, closing.signal)) {
           await reach(from);
           const isLate = clock.now() > until;
-          // What a process that stood still finds in its hands is void. Where every answer is late, something is slow
+          // What a process that stood still finds in its hands is void. If every answer is late, something is slow
           // all the time, and giving up all of them would be to wait for ever.
           const isVoid = isLate && !wasLate;
           wasLate = isLate;

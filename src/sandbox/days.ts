@@ -1,7 +1,7 @@
 /** A calendar day in UTC, as the number of days since 1970-01-01. */
 export type Day = number;
 
-/** Days from `first` to `last`, both included; empty where `last` is before `first`. */
+/** Days from `first` to `last`, both included; empty if `last` is before `first`. */
 export interface DayRange {
   readonly first: Day;
   readonly last: Day;
@@ -18,7 +18,7 @@ export function formatDay(day: Day): string {
   return new Date(day * MS_PER_DAY).toISOString().slice(0, 10);
 }
 
-/** The day written as `YYYY-MM-DD`, or `null` where the text is not a day that exists. */
+/** The day written as `YYYY-MM-DD`, or `null` if the text is not a day that exists. */
 export function parseDay(text: string): Day | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
   const ms = Date.parse(`${text}T00:00:00Z`);

@@ -38,7 +38,7 @@ export function queryOf(request: FastifyRequest): Query {
   return query;
 }
 
-/** The members of a list parameter; none where it is missing. */
+/** The members of a list parameter; none if it is missing. */
 export function listOf(value: string | undefined): string[] {
   return value === undefined ? [] : value.split(',').filter((member) => member !== '');
 }

@@ -51,7 +51,7 @@ function redirectTarget(
 }
 
 /**
- * The wait that an answer asks for, in milliseconds: `Retry-After` in seconds or as a date. `undefined` where the
+ * The wait that an answer asks for, in milliseconds: `Retry-After` in seconds or as a date. `undefined` if the
  * header is missing, unreadable or already over. A date counts from the answer's own `Date`, so that a wrong
  * clock on this machine changes nothing.
  */

@@ -24,7 +24,7 @@ export type ClientEvent =
       readonly type: 'request';
       readonly path: string;
       readonly outcome: RequestOutcome;
-      /** `undefined` where no answer was read. */
+      /** `undefined` if no answer was read. */
       readonly status: number | undefined;
       readonly ms: number;
       /** Of the body, as received. */

@@ -6,11 +6,11 @@ const longestToken = 8192;
 
 /** Watches the tokens of one window's drain. */
 export interface CursorGuard {
-  /** @throws CursorBroken where the token was met before in this drain, so that following it would never end; or is too long */
+  /** @throws CursorBroken if the token was met before in this drain, so that following it would never end; or is too long */
   accept(nextToken: string): void;
 }
 
-/** @param resumedWith the token of the drain's first request; `null` where it begins at the first page */
+/** @param resumedWith the token of the drain's first request; `null` if it begins at the first page */
 export function cursorGuard(resumedWith: string | null): CursorGuard {
   // Not the tokens themselves, which can be long and many.
   const met = new Set<string>();

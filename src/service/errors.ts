@@ -15,7 +15,7 @@ export interface RetryableDetails extends ErrorDetails {
 /** A request that may succeed when it is sent again; retried in place, see `withRetries`. */
 export abstract class RetryableError extends GmsiError {
   override readonly kind = 'retryable';
-  /** The least wait before the next try, in milliseconds; `undefined` where the service named none. */
+  /** The least wait before the next try, in milliseconds; `undefined` if the service named none. */
   readonly retryAfterMs: number | undefined;
   readonly addressFault: AddressFault | undefined;
   #tries = 1;
@@ -58,7 +58,7 @@ export class PageTooLarge extends GmsiError {
   }
 }
 
-/** 401 or 403: no request with this key can succeed, so the run ends instead of failing every window. */
+/** 401 or 403: no request with this key can succeed, so the load ends instead of failing every window. */
 export class KeyRefused extends GmsiError {
   override readonly kind = 'fatal';
   readonly status: number;
@@ -138,7 +138,7 @@ export class LookupUnreadable extends GmsiError {
   override readonly kind = 'fatal';
 }
 
-/** The month's requests are used up. Ends a run in order (exit 75); raised by implementations of `RequestBudget`. */
+/** The month's requests are used up. Ends a load in order (exit 75); raised by implementations of `RequestBudget`. */
 export class BudgetSpent extends GmsiError {
   override readonly kind = 'fatal';
   readonly used: number;
@@ -162,8 +162,8 @@ export type RequestOutcome = (typeof requestOutcomes)[number];
 
 /**
  * What came of a request that was sent.
- * @param status of the answer; `undefined` where none was read
- * @param failure what the request failed with; `undefined` where it did not
+ * @param status of the answer; `undefined` if none was read
+ * @param failure what the request failed with; `undefined` if it did not
  */
 export function outcomeOf(
   status: number | undefined,

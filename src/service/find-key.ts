@@ -21,7 +21,7 @@ export class TooManyEscapes extends Error {}
  * its characters escaped as in JSON, JavaScript, URLs or HTML, each in another way and up to three times over; with
  * invisible characters in between, which a terminal would swallow; in base64 (of either alphabet, and as part of something
  * longer) or in hexadecimal digits.
- * @returns a function that throws `TooManyEscapes` where it cannot tell
+ * @returns a function that throws `TooManyEscapes` if it cannot tell
  */
 export function keyFinder(key: string): (text: string) => Span[] {
   const needles = [[...key], ...base64Of(key), hexOf(key)];

@@ -34,7 +34,7 @@ export interface Http {
    * Sends one request. Redirects are not followed: the headers hold the key.
    * @param target path and query, encoded
    * @param json the body of a POST; without one it is a GET
-   * @throws ServiceUnavailable without an answer in time; MalformedPage where a 200's body is cut short or cannot be
+   * @throws ServiceUnavailable without an answer in time; MalformedPage if a 200's body is cut short or cannot be
    * unpacked; PageTooLarge where it is over the cap; the signal's reason once it is aborted
    */
   send(target: string, json: string | undefined, signal: AbortSignal): Promise<HttpAnswer>;

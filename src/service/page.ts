@@ -22,11 +22,11 @@ export type Records = Iterable<unknown> & { readonly length: number };
 /** One page of a feed, already checked: the envelope (docs/service.md, "Page envelope"), or a bare array. */
 export interface Page {
   readonly records: Records;
-  /** The cursor of the next page; `null` where this page was the last. */
+  /** The cursor of the next page; `null` if this page was the last. */
   readonly nextToken: string | null;
-  /** More records may exist, and no token leads to them; only where one answer is all that a feed gives. */
+  /** More records may exist, and no token leads to them; only if one answer is all that a feed gives. */
   readonly isCutOff: boolean;
-  /** Size of the body as received (compressed, where it was), in bytes. */
+  /** Size of the body as received (compressed, if it was), in bytes. */
   readonly bytes: number;
   /** Only of a large page: whoever has it calls this once its records are committed or given up, for others wait for that. */
   readonly release?: () => void;
@@ -47,7 +47,7 @@ export interface EnvelopeOptions {
  * Checks a body against the page envelope (docs/service.md): an array `data`, a boolean `has_more`, and a
  * `next_token` that is a string, null or absent. `has_more: false` ends the feed, whatever `next_token` says;
  * `data: null` is a page without records. A bare array is read as well, whatever the feed is expected to send: shorter than `limit`, it is the last page.
- * @throws MalformedPage where it is another shape, or a bare array to a request without a `limit`; CursorBroken for
+ * @throws MalformedPage if it is another shape, or a bare array to a request without a `limit`; CursorBroken for
  *   `has_more: true` without a token; CutOff for a bare array that may not be all, and has no token either
  */
 export function readEnvelope(body: unknown, bytes: number, options: EnvelopeOptions = {}): Page {

@@ -89,7 +89,7 @@ function countDown(value: unknown, left: number, depth: number): number {
   return rest;
 }
 
-/** Parses a body that has no bound on its parts. @throws NotJson; PageTooLarge where it holds too much to be parsed at once */
+/** Parses a body that has no bound on its parts. @throws NotJson; PageTooLarge if it holds too much to be parsed at once */
 export function parseAnything(text: string): unknown {
   if (text.length > mostValues) {
     const scan = new Scan(text);

@@ -30,7 +30,7 @@ const decoder = new TextDecoder();
 
 /**
  * Reads a body and unpacks it.
- * @throws PageTooLarge over the cap; MalformedPage where its encoding is not known or it cannot be unpacked
+ * @throws PageTooLarge over the cap; MalformedPage if its encoding is not known or it cannot be unpacked
  */
 export async function readBody(body: Readable, encoding: Encoding, limits: BodyLimits): Promise<Body> {
   const { maxBodyBytes, aside, signal } = limits;
@@ -91,7 +91,7 @@ function cannotBeUnpacked(error: unknown): MalformedPage {
   });
 }
 
-/** Reads the beginning of a refusal's body, and leaves the rest; empty where it cannot be read. */
+/** Reads the beginning of a refusal's body, and leaves the rest; empty if it cannot be read. */
 export async function readRefusal(body: Readable, encoding: Encoding): Promise<Body> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -10,7 +10,7 @@ import { RecordsAsText, RecordTooLarge } from './parse-page.ts';
  * service has said passes here before it reaches a message, a log, a row or another request.
  */
 export interface Redactor {
-  /** @throws TooManyEscapes where that cannot be told */
+  /** @throws TooManyEscapes if that cannot be told */
   isIn(text: string): boolean;
   /** `text` with `[key]` wherever the key stands in it; see `keyFinder` for the forms that are found. */
   text(text: string): string;
@@ -38,7 +38,7 @@ export function isHidden(key: Secret): boolean {
   return key.reveal().length >= shortestHidden;
 }
 
-/** @returns what takes nothing out where the key is shorter than `shortestHidden` */
+/** @returns what takes nothing out if the key is shorter than `shortestHidden` */
 export function redactorOf(secret: Secret): Redactor {
   const key = secret.reveal();
   if (!isHidden(secret)) return nothing;
@@ -54,7 +54,7 @@ export function redactorOf(secret: Secret): Redactor {
     return copied === 0 ? from : shown + from.slice(copied);
   }
 
-  /** Where it cannot be told whether the key is in a text, the whole of it may be the key. */
+  /** If it cannot be told whether the key is in a text, the whole of it may be the key. */
   function spansOf(from: string) {
     try {
       return find(from);
@@ -94,7 +94,7 @@ export function redactorOf(secret: Secret): Redactor {
   return { isIn, text, value: (from) => value(from), error };
 }
 
-/** Whether a body holds the key. @throws MalformedPage where that would take too long to tell */
+/** Whether a body holds the key. @throws MalformedPage if that would take too long to tell */
 export function isIn(redactor: Redactor, body: string): boolean {
   try {
     return redactor.isIn(body);
@@ -108,7 +108,7 @@ export function isIn(redactor: Redactor, body: string): boolean {
 
 /**
  * A page that echoes the key, without it: `[key]` stands in its place, for what is stored is read by others.
- * @throws CursorBroken where its cursor holds the key: it would be stored and sent in an address, and without the key it is
+ * @throws CursorBroken if its cursor holds the key: it would be stored and sent in an address, and without the key it is
  *   no cursor
  */
 export function withoutKey(page: Page, redactor: Redactor): Page {

@@ -98,7 +98,7 @@ function preparing(pool: pg.Pool): PostgresPool {
 
 /**
  * The version of the server, asked for so that a wrong address fails before anything else does.
- * @throws ConfigError where the address, the user or the version will not do, or nobody answers there for some seconds;
+ * @throws ConfigError if the address, the user or the version will not do, or nobody answers there for some seconds;
  * WarehouseUnavailable where a server is there but not ready
  */
 export async function checkServer(warehouse: Warehouse): Promise<{ version: string; user: string }> {

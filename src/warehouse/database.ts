@@ -11,7 +11,7 @@ type Json = ColumnType<unknown, string | null, string | null>;
  * - `pending`: planned, or given back with its cursor kept
  * - `draining`: claimed under a lease; its pages are coming in
  * - `drained`: its last page is committed, and with it the coverage
- * - `failed`: given up in this run; a rerun goes on from its cursor
+ * - `failed`: given up in this load; a rerun goes on from its cursor
  * - `refused`: the service refused it, or it is older than two windows of its series that were; each run asks again for a few
  */
 export type WindowState = 'pending' | 'draining' | 'drained' | 'failed' | 'refused';

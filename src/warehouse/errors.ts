@@ -27,7 +27,7 @@ export class WriteLocked extends WarehouseUnavailable {
   }
 }
 
-/** A write that failed several times by what may be its own fault: it is given up, and the run goes on without it. */
+/** A write that failed several times by what may be its own fault: it is given up, and the load goes on without it. */
 export class WriteGivenUp extends GmsiError {
   override readonly kind = 'skippable';
 }
@@ -40,7 +40,7 @@ const passing = /^(08...|25P0[34]|40001|40P01|53300|55P03|57P0[1-35])$/;
 /** The server ends a session: that is shut down, crashed, or idle in a transaction. */
 const ending = /^(08...|57P0[1-35]|25P03)$/;
 /**
- * True where a row found no partition. Each is made before its rows are written, so this is a connection that does not know of
+ * True if a row found no partition. Each is made before its rows are written, so this is a connection that does not know of
  * it yet: seen on PostgreSQL 15, where another one attached it at that moment. A new connection does.
  */
 export function missesPartition(error: unknown): boolean {
@@ -68,7 +68,7 @@ export function namedWriteError(error: unknown): unknown {
   const code = (error as { code?: string }).code ?? '';
   const details = { cause: error };
   if (code === '55P03') {
-    return new WriteLocked('Another session holds a lock on what this run writes', {
+    return new WriteLocked('Another session holds a lock on what this load writes', {
       ...details,
       hint: 'End that session or its transaction (pg_stat_activity shows it); a rerun goes on where this one stopped.',
     });

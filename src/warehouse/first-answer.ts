@@ -34,7 +34,7 @@ export function postgresSocket({
   return socket;
 }
 
-/** Where a server is just being restarted, these pass within a moment; else the address is wrong. */
+/** If a server is just being restarted, these pass within a moment; else the address is wrong. */
 const nobodyThere = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT', 'ECONNRESET'];
 
 /**

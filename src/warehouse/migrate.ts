@@ -12,8 +12,8 @@ const folder = inPackage('migrations');
 /**
  * Brings the warehouse to the newest schema, in one transaction under an advisory lock: of processes that start at
  * once, one migrates and the others wait.
- * @returns the names of the migrations that were applied, none where the schema was current
- * @throws ConfigError where the warehouse is newer than this program, or older and not its user's to migrate
+ * @returns the names of the migrations that were applied, none if the schema was current
+ * @throws ConfigError if the warehouse is newer than this program, or older and not its user's to migrate
  */
 export async function migrate(warehouse: Warehouse): Promise<readonly string[]> {
   if (await isCurrent(warehouse)) return [];

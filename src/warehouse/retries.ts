@@ -43,7 +43,7 @@ const quietMs = 1_000;
  * Work that has lost its connection twice is tried once more while this process writes nothing else: so that it, and
  * not what else was being written, is to blame if the server goes down again.
  * @param log hears, after some seconds and then twice a minute, what the work waits for
- * @throws WriteGivenUp where a write broke its connection three times, or was too slow eight times: it would bring the server
+ * @throws WriteGivenUp if a write broke its connection three times, or was too slow eight times: it would bring the server
  * down, or keep it busy, again and again
  */
 export function withWriteRetries<T>(
@@ -85,7 +85,7 @@ function tooSlow(cause: WriteTooSlow): WriteGivenUp {
 const [firstSaidAfter, saidEvery] = [2_000, 30_000];
 const lastSaid = new WeakMap<Log, number>();
 
-/** Once for all that a run has in hand, since it all waits for the same. */
+/** Once for all that a load has in hand, since it all waits for the same. */
 function sayWhy(log: Log, { message }: Error, since: number): void {
   const now = performance.now();
   if (now - since < firstSaidAfter || now - (lastSaid.get(log) ?? -Infinity) < saidEvery) return;

@@ -28,8 +28,8 @@ export function withoutTls(address: string): { address: string; tls: TlsSettings
  * The settings as Node takes them, with the meaning that they have for libpq and psql: `require` encrypts and does not ask who
  * answers, unless a root certificate is named; `verify-ca` does not look at the host's name. `allow` does not encrypt, and
  * `prefer` is `require`: nothing is tried twice.
- * @returns `undefined` where nothing is set, which is no encryption
- * @throws ConfigError where there is no such mode, or a file cannot be read
+ * @returns `undefined` if nothing is set, which is no encryption
+ * @throws ConfigError if there is no such mode, or a file cannot be read
  */
 export function tlsOptions({
   mode,

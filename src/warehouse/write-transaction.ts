@@ -12,7 +12,7 @@ export type WriteTransaction = Transaction<Database> & { readonly [isBounded]: t
  * Writes rows of a feed in one transaction. Their `changed_at` is its beginning, but nobody sees them before its COMMIT,
  * so the server rolls it back where that comes more than half of `gmsi.as_of_delay()` later: whatever it waited for, and
  * also where this process was stopped meanwhile.
- * @throws WriteLocked where another session holds a lock for more than a quarter of the delay; WriteTooSlow; WriteCutOff
+ * @throws WriteLocked if another session holds a lock for more than a quarter of the delay; WriteTooSlow; WriteCutOff
  * where the connection broke. All of them may be tried again in a new transaction, which has a new `changed_at`.
  */
 export function writeTransaction<T>(
@@ -29,7 +29,7 @@ export function writeTransaction<T>(
       await sql.raw(commit).execute(connection);
       return result;
     } catch (error) {
-      // Where the connection is gone, the server rolls back by itself.
+      // If the connection is gone, the server rolls back by itself.
       await sql`rollback`.execute(connection).catch(() => {});
       // A connection that broke before this (the server was restarted) says nothing about this transaction.
       const named = hasBegun ? namedWriteError(error) : error;

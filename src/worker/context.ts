@@ -27,7 +27,7 @@ export interface WorkerContext {
   readonly stop: AbortSignal;
   readonly events: WorkerEvents;
   readonly openService: (job: Job, command: JobCommand) => Service;
-  /** @throws JobFileError where the definition is of another version */
+  /** @throws JobFileError if the definition is of another version */
   readonly readDefinition: (job: string, definition: JobDefinition) => Job;
   /** Requests booked this month with the worker's key. */
   readonly usedRequests: () => Promise<number>;
@@ -44,7 +44,7 @@ export interface OfJob {
 /** What happens in a worker, as it happens; for metrics and alerts. */
 export type WorkerEvent =
   | { readonly type: 'worker started'; readonly workerId: string; readonly concurrency: number }
-  /** `error` is set where the worker cannot go on, such as by a key that is refused. */
+  /** `error` is set if the worker cannot go on, such as by a key that is refused. */
   | { readonly type: 'worker stopped'; readonly workerId: string; readonly error: unknown }
   | { readonly type: 'task started'; readonly task: string; readonly key: string | null }
   | {

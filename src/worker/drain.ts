@@ -14,9 +14,9 @@ import { pauseJob } from './pause.ts';
 import { type DrainPayload, type LivePayload, liveTasks, runLabel } from './queue.ts';
 
 /**
- * Drains one window. Where it cannot be claimed, it is drained already, or another load holds it: then it is queued again once
+ * Drains one window. If it cannot be claimed, it is drained already, or another load holds it: then it is queued again once
  * it is free.
- * @throws what it failed by, where trying again later may help
+ * @throws what it failed by, if trying again later may help
  */
 export async function drain(
   context: WorkerContext,

@@ -37,7 +37,7 @@ interface OpenPart extends Part {
 
 /** The parts that this worker takes in runs, each opened by its first task and closed once its run is over. */
 export interface Parts {
-  /** Runs a task of a run; does nothing where the run is over. */
+  /** Runs a task of a run; does nothing if the run is over. */
   within(runId: number, task: (part: Part) => Promise<void>): Promise<void>;
   /** The part in a run that is open just now. */
   peek(runId: number): Promise<Part | undefined>;

@@ -10,7 +10,7 @@ import { runLabel } from './queue.ts';
 const failurePause = { first: 1, longest: 60 };
 
 /**
- * Ends a job's run, where it has one, and pauses the job: until the first of the next month (UTC) where the budget is spent, else
+ * Ends a job's run, if it has one, and pauses the job: until the first of the next month (UTC) where the budget is spent, else
  * for a while that doubles each time. Its windows stay as they are; nothing of it is queued until then.
  */
 export async function pauseJob(
@@ -47,7 +47,7 @@ export async function pauseJob(
 }
 
 /**
- * Ends a job's run, where it has one, as failed, and leaves the job until it is due again: as it is, it cannot be run. Its
+ * Ends a job's run, if it has one, as failed, and leaves the job until it is due again: as it is, it cannot be run. Its
  * windows stay as they are.
  */
 export async function refuseJob(

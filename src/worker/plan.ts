@@ -84,7 +84,7 @@ type Planned = PlannedRun & Pick<BegunRun, 'historyLimit'>;
 
 /**
  * Plans a run of a job and hands it to the workers.
- * @returns `undefined` where there is nothing to do: the job's period has not begun, or `gmsi sync` is at the same job
+ * @returns `undefined` if there is nothing to do: the job's period has not begun, or `gmsi sync` is at the same job
  * @throws what a job cannot be resolved by
  */
 export async function planRun(

@@ -51,7 +51,7 @@ export async function tend(context: WorkerContext, parts: Parts, { run: runId }:
   await end(context, next.run);
 }
 
-/** @returns in how many seconds to look again; `undefined` where nothing of the run is left */
+/** @returns in how many seconds to look again; `undefined` if nothing of the run is left */
 async function supply(trx: Warehouse, run: Run, leaseSeconds: number): Promise<{ after?: number }> {
   const { runId, scope, command, startedAt, newestFirst } = run;
   const waiting = await countLabelled(trx, runLabel(runId));

@@ -85,7 +85,7 @@ async function resumesSince(
 }
 
 /**
- * When a schedule was due first since it was last begun; `undefined` where that is still to come. Once it is begun now, all
+ * When a schedule was due first since it was last begun; `undefined` if that is still to come. Once it is begun now, all
  * that was missed before now counts as caught up.
  *
  * Where clocks go forward over the time of a daily schedule, it is due at the end of the gap; where they go back over it, at

@@ -49,7 +49,7 @@ it('takes over what a killed process held while the other one waited for it', as
     expect(held).toHaveLength(4);
   }, 90_000);
   const other = startGmsi(['backfill', job], run);
-  await vi.waitFor(() => expect(other.stderr).toContain('another run holds 4 windows'), 90_000);
+  await vi.waitFor(() => expect(other.stderr).toContain('another load holds 4 windows'), 90_000);
   killed.kill('SIGKILL');
 
   expect(await other.ended).toMatchObject({ code: 0 });

@@ -104,7 +104,7 @@ describe('a load that falls silent', () => {
       },
     });
     expect(silent).toMatchObject({ outcome: 'done', totals: { pages: 2, windows_drained: 0 } });
-    expect(lines.map(({ msg }) => msg)).toContain('another run has taken this window over');
+    expect(lines.map(({ msg }) => msg)).toContain('another load has taken this window over');
     // The page that the silent run had in hand, and the one that it asked for while it tried to commit that.
     expect(sandbox.stats().pagesServedTwice).toBe(2);
     expect((await windowsOf(db))[0]).toMatchObject({ state: 'drained', attempts: 2, load_id: 2 });

@@ -85,7 +85,7 @@ function readerFor(columns: FeedTable['columns'], column: string): ValueReader {
 /** The types of columns that one field of a record can fill. */
 export type FieldType = Exclude<ColumnType, 'jsonb'>;
 
-/** What a column takes from a field, or `undefined` where the field's value is not of the column's type. */
+/** What a column takes from a field, or `undefined` if the field's value is not of the column's type. */
 export type ValueReader = (value: unknown) => string | number | undefined;
 
 /** How a field's value is read for each type of column; null, missing and "" have been sorted out before. */

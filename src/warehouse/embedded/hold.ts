@@ -95,7 +95,7 @@ export async function holdServer(address: ServerAddress, name: string): Promise<
   };
 }
 
-/** @returns false where the connection is lost, and so whether the server still runs is not known */
+/** @returns false if the connection is lost, and so whether the server still runs is not known */
 async function letGo(holder: pg.Client, stop: () => Promise<unknown>): Promise<boolean> {
   try {
     await holder.query('select pg_advisory_unlock_shared($1)', [inUse]);
@@ -109,7 +109,7 @@ async function letGo(holder: pg.Client, stop: () => Promise<unknown>): Promise<b
   }
 }
 
-/** Waits for a server that recovers; `undefined` where none is left. */
+/** Waits for a server that recovers; `undefined` if none is left. */
 async function holdUnlessGone(address: ServerAddress): Promise<pg.Client | undefined> {
   for (let tries = 2 * recoverySeconds; tries > 0; tries--) {
     try {

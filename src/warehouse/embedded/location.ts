@@ -22,7 +22,7 @@ export interface Location {
   /** Holds `data/`, in which the server's password and its log are as well. */
   readonly cluster: string;
   readonly account: Account | undefined;
-  /** True where the cluster cannot be kept below GMSI_HOME, and has got its place elsewhere just now. */
+  /** True if the cluster cannot be kept below GMSI_HOME, and has got its place elsewhere just now. */
   readonly justMoved: boolean;
 }
 
@@ -33,7 +33,7 @@ export const systemRoot = '/var/lib/gmsi';
  * The cluster's folder for a GMSI_HOME, made where it is missing. It is `<home>/postgres`, unless the program runs as
  * root and the server's user cannot get there (a clone below `/root`): then it is a folder of its own below
  * `/var/lib/gmsi`, and `<home>/postgres-is-in` says which.
- * @throws ConfigError where GMSI_HOME cannot be written.
+ * @throws ConfigError if GMSI_HOME cannot be written.
  */
 export function locateCluster(home: string): Location {
   const inHome = join(home, 'postgres');

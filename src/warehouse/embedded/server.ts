@@ -30,7 +30,7 @@ export interface EmbeddedServer extends AsyncDisposable {
   readonly url: Secret;
   /** For a person: where the data is, and why there. */
   readonly location: Location;
-  /** True where this process started the server rather than joined it. */
+  /** True if this process started the server rather than joined it. */
   readonly started: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface EmbeddedServer extends AsyncDisposable {
  * interface only, and asks for a password that nobody but the owner of GMSI_HOME can read.
  */
 export async function useEmbeddedServer(home: string): Promise<EmbeddedServer> {
-  // Where there is no server at all, nobody should be told first that the folder for its data cannot be written.
+  // If there is no server at all, nobody should be told first that the folder for its data cannot be written.
   locatePackage();
   const location = locateCluster(home);
   const binaries = findBinaries(location.account, () => sharedRoot(home, location.account));
@@ -144,7 +144,7 @@ async function startUnlessRunning(
   return startServer(binaries, args, { account: location.account, cwd: data, PGDATA: data });
 }
 
-/** Runs pg_ctl; true where it answers that all is well. */
+/** Runs pg_ctl; true if it answers that all is well. */
 async function control(
   binaries: Binaries,
   location: Location,

@@ -15,7 +15,7 @@ export interface DueAlert extends AlertCause {
   readonly message: string;
   readonly details: Readonly<Record<string, unknown>>;
   readonly raised_at: Date;
-  /** Set where its end is to be told. */
+  /** Set if its end is to be told. */
   readonly resolved_at: Date | null;
 }
 
@@ -42,7 +42,7 @@ export async function resolveAlert(db: Kysely<Database>, { job, kind }: AlertCau
 
 /**
  * Claims the alerts of a job that are to be sent: no other process sends them within the next two minutes. The end of
- * an alert is told only where its beginning was.
+ * an alert is told only if its beginning was.
  */
 export async function claimDueAlerts(db: Kysely<Database>, job: string): Promise<DueAlert[]> {
   const { rows } = await sql<DueAlert>`

@@ -12,7 +12,7 @@ export interface SeriesHabit extends SeriesKey {
   readonly polled_at: Date | null;
   readonly news_at: Date | null;
   readonly quiet_polls: number | null;
-  /** True where syncs have left it out since its last poll. */
+  /** True if syncs have left it out since its last poll. */
   readonly is_paused: boolean;
 }
 
@@ -56,7 +56,7 @@ export async function noteConcern(
   `.execute(trx);
 }
 
-/** What a sync's plan saves on a series, against polling it; less than nothing where a pause makes the poll dearer. */
+/** What a sync's plan saves on a series, against polling it; less than nothing if a pause makes the poll more expensive. */
 export interface Saving extends SeriesKey {
   readonly requests: number;
   readonly isLeftOut: boolean;
@@ -131,13 +131,13 @@ export async function notePoll(trx: Transaction<Database>, note: PollNote): Prom
 export interface CadenceReport {
   /** Series that syncs have left out since their last poll. */
   readonly paused: number;
-  /** First sync that left any of them out; `null` where none ever was. */
+  /** First sync that left any of them out; `null` if none ever was. */
   readonly since: Date | null;
   readonly leftOut: number;
   readonly requestsSaved: number;
   /** Rows that came with polls after a pause: at most so many were seen later than with every sync … */
   readonly lateRows: number;
-  /** … and at most so much later, in seconds; `null` where there are none. */
+  /** … and at most so much later, in seconds; `null` if there are none. */
   readonly lateBySeconds: number | null;
 }
 
@@ -157,11 +157,11 @@ export async function reportCadence(db: Kysely<Database>, scope: WindowScope): P
 /** How old rows of a feed are when they change or come late. */
 export interface ChangeAges {
   readonly changes: number;
-  /** Calendar days (UTC) within which 99% of them were seen; `null` where there were none. */
+  /** Calendar days (UTC) within which 99% of them were seen; `null` if there were none. */
   readonly days: number | null;
 }
 
-/** As measured in the last day; `undefined` where it is to be measured again. */
+/** As measured in the last day; `undefined` if it is to be measured again. */
 export async function storedChangeAges(
   db: Kysely<Database>,
   feed: string,

@@ -21,7 +21,7 @@ export interface PageCounts {
 
 /** What a page adds to its window. */
 export interface PageProgress extends PageCounts {
-  /** Distinct rows that the drain has met on each day of the window, this page's included; `null` where it is not known. */
+  /** Distinct rows that the drain has met on each day of the window, this page's included; `null` if it is not known. */
   readonly rowsMet: readonly number[] | null;
   /** From this day on none counts as covered; a later one than the window has already changes nothing. */
   readonly settledBefore: Day | undefined;
@@ -30,7 +30,7 @@ export interface PageProgress extends PageCounts {
 /**
  * Moves a window's checkpoint past the page that this transaction holds; with the last page the window is drained.
  * @param nextToken cursor of the next page, `null` with the last one
- * @returns false where the window is no longer this load's, or not where this load left it: the page must be given up
+ * @returns false if the window is no longer this load's, or not if this load left it: the page must be given up
  */
 export async function advanceCheckpoint(
   trx: Transaction<Database>,
@@ -84,7 +84,7 @@ export async function addCoverage(trx: Transaction<Database>, windowId: number):
 }
 
 /**
- * True where the page after `at` is in the warehouse, committed by this load: asked after a connection broke between
+ * True if the page after `at` is in the warehouse, committed by this load: asked after a connection broke between
  * the commit and its reply.
  */
 export async function isCommitted(

@@ -81,7 +81,7 @@ export async function canExport(warehouse: Warehouse): Promise<boolean> {
   return rows[0]!.yes;
 }
 
-/** Seconds, by the server's clock, until the state as of a moment cannot change any more; none where it cannot. */
+/** Seconds, by the server's clock, until the state as of a moment cannot change any more; none if it cannot. */
 export async function secondsUntilSettled(warehouse: Warehouse, moment: string): Promise<number> {
   const { rows } = await sql<{ seconds: number }>`
     select extract(epoch from ${moment}::timestamptz + gmsi.as_of_delay() - clock_timestamp())::float8 as seconds

@@ -56,7 +56,7 @@ export async function unscheduleJob(db: Kysely<Database>, job: string): Promise<
   await db.updateTable('schedules').set({ cron: null }).where('job', '=', job).execute();
 }
 
-/** The stored definition of a job; `undefined` where it was taken out meanwhile. */
+/** The stored definition of a job; `undefined` if it was taken out meanwhile. */
 export async function readDefinition(
   db: Kysely<Database>,
   job: string,
@@ -106,7 +106,7 @@ export async function pauseSchedule(
     .where('command', '=', command)
     .forUpdate()
     .executeTakeFirst();
-  // None where the job was taken out of the schedule while its run was under way: the run is to end all the same.
+  // None if the job was taken out of the schedule while its run was under way: the run is to end all the same.
   const pauses = schedule?.pauses ?? 0;
   const resumesAt = pause.resumesAt(pauses);
   await trx
@@ -186,7 +186,7 @@ export async function livingWorkers(
 
 /** The right to sync a job, held until it is disposed or its connection ends. */
 export interface SyncClaim extends AsyncDisposable {
-  /** False where another process is syncing it. */
+  /** False if another process is syncing it. */
   readonly isOurs: boolean;
 }
 

@@ -68,7 +68,7 @@ export function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<un
           = (asked.country, asked.topic, asked.ticker, asked.variant)`;
 }
 
-/** The earliest day that a sync of these series concerns itself with; `null` where their period ends before it. */
+/** The earliest day that a sync of these series concerns itself with; `null` if their period ends before it. */
 export async function findSyncBegin(
   db: Kysely<Database>,
   scope: WindowScope,

@@ -44,7 +44,7 @@ export async function addTasks(db: Kysely<Database>, tasks: readonly QueuedTask[
 /** The condition that a task `q` waits, or is being worked on; one that was tried in vain too often does neither. */
 const isAlive = sql`(q.attempts < q.max_attempts or q.locked_at is not null)`;
 
-/** True where a task with this key waits, or is being worked on. */
+/** True if a task with this key waits, or is being worked on. */
 export async function isQueued(db: Kysely<Database>, key: string): Promise<boolean> {
   const { rows } = await sql`
     select from graphile_worker.jobs q where q.key = ${key} and ${isAlive}
@@ -195,7 +195,7 @@ export async function queueSummary(
   return rows[0]!;
 }
 
-/** True where the warehouse's user sees the queue's rows: row security shows them to its owner only. */
+/** True if the warehouse's user sees the queue's rows: row security shows them to its owner only. */
 export async function ownsQueue(db: Kysely<Database>): Promise<boolean> {
   const { rows } = await sql<{ yes: boolean }>`
     select bool_and(pg_has_role(relowner, 'USAGE')) or bool_or(r.rolbypassrls or r.rolsuper) as yes

@@ -130,7 +130,7 @@ export async function takeBackRefusals(trx: Transaction<Database>, windowId: num
   `.execute(trx);
 }
 
-/** Refused windows that a run asks for again, over all series of its job. */
+/** Refused windows that a load asks for again, over all series of its job. */
 export const askedAgain = 20;
 
 /**

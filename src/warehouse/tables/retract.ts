@@ -51,7 +51,7 @@ export async function noteLiveSightings(
  * Marks retracted what stood in a window's days when its drain began and what the drain, which ends with this
  * transaction's page, has not met. Rows that the live feed brought meanwhile, or lately and alone, are left as they are,
  * and so are those on the edge of a day where a probe has learned that the service's days begin at another hour.
- * @returns how many; none where records were rejected, since each may be one of those that were not met
+ * @returns how many; none if records were rejected, since each may be one of those that were not met
  */
 export async function retractUnseen(
   trx: WriteTransaction,

@@ -103,7 +103,7 @@ async function stoppable<Result>(
   const { rows } = await sql<{ pid: number }>`
     select pg_backend_pid() as pid, set_config('statement_timeout', ${`${timeout}s`}, true), set_config('TimeZone', 'UTC', true)
   `.execute(trx);
-  // By another connection: this one is busy. Where even that fails, the statement ends by itself or by its time limit.
+  // By another connection: this one is busy. If even that fails, the statement ends by itself or by its time limit.
   const cancel = () =>
     void sql`select pg_cancel_backend(${rows[0]!.pid}::int)`.execute(warehouse).catch(() => {});
   using _listening = addAbortListener(stop, cancel);
@@ -131,7 +131,7 @@ export async function findingsOfCheck(
   return { findings: found[0]?.findings ?? 0, rows: found.slice(0, atMost).map(({ finding }) => finding) };
 }
 
-/** Whether a table, or one of the job's sets of rows, holds any. @throws SqlRefused where there is no such table */
+/** Whether a table, or one of the job's sets of rows, holds any. @throws SqlRefused if there is no such table */
 export async function holdsRows(snapshot: CheckSnapshot, name: string, scope: CheckScope): Promise<boolean> {
   const statement = sql`
     with ${jobSets(scope)} select json_build_object('yes', exists (select from ${sql.raw(name)})) as row`;

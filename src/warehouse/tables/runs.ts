@@ -112,7 +112,7 @@ export async function runsUnderWay(db: Kysely<Database>) {
     .execute();
 }
 
-/** Ends a run. @returns false where it was over already */
+/** Ends a run. @returns false if it was over already */
 export async function finishRun(
   db: Kysely<Database>,
   runId: number,
@@ -149,7 +149,7 @@ export async function endChangedRun(
   return rows[0]?.run_id;
 }
 
-/** Hands out the series whose live answers a run still has to read; none where it has been done before. */
+/** Hands out the series whose live answers a run still has to read; none if it has been done before. */
 export async function takeLiveSeries(db: Kysely<Database>, runId: number): Promise<SeriesKey[]> {
   const row = await db
     .updateTable('runs')
@@ -178,7 +178,7 @@ export async function liveFailures(db: Kysely<Database>, runId: number): Promise
   return row?.live_failed ?? 0;
 }
 
-/** From now on a run drains its newest days first. @returns false where it does already */
+/** From now on a run drains its newest days first. @returns false if it does already */
 export async function drainNewestFirst(db: Kysely<Database>, runId: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('runs')
@@ -189,7 +189,7 @@ export async function drainNewestFirst(db: Kysely<Database>, runId: number): Pro
   return numUpdatedRows === 1n;
 }
 
-/** True where a sync of a job is under way on workers that are alive. */
+/** True if a sync of a job is under way on workers that are alive. */
 export async function isSyncedByWorkers(
   db: Kysely<Database>,
   job: string,

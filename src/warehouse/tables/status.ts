@@ -139,7 +139,7 @@ export async function usageByMonth(db: Kysely<Database>, atMost: number) {
     .execute();
 }
 
-/** Records a day and series of a job's feed, over what is drained; `null` where nothing is. */
+/** Records a day and series of a job's feed, over what is drained; `null` if nothing is. */
 export async function recordsPerDay(db: Kysely<Database>, scope: WindowScope): Promise<number | null> {
   const { rows } = await sql<{ mean: number | null }>`
     select sum(records)::float8 / nullif(sum(last_day - first_day + 1), 0) as mean

@@ -27,16 +27,16 @@ export interface ClaimedWindow {
   readonly page_size: number | null;
   readonly next_token: string | null;
   readonly pages: number;
-  /** True where its days held rows when this drain began: at its end, those that it has not met are retracted. */
+  /** True if its days held rows when this drain began: at its end, those that it has not met are retracted. */
   readonly is_compared: boolean;
-  /** Distinct rows that this drain has met so far on each day of the window; `null` where they are not counted. */
+  /** Distinct rows that this drain has met so far on each day of the window; `null` if they are not counted. */
   readonly rows_met: readonly number[] | null;
   readonly attempts: number;
 }
 
 /**
  * Which windows are drained first. Steps, so that each is the head of an index scan, however many windows are pending. What failed
- * before comes last: a run that gives up after many failures would else meet the same ones again, and never the others.
+ * before comes last: a load that gives up after many failures would else meet the same ones again, and never the others.
  */
 export const claimSteps: readonly RawBuilder<boolean>[] = [
   sql`w.next_token is not null`,
@@ -46,7 +46,7 @@ export const claimSteps: readonly RawBuilder<boolean>[] = [
 
 /**
  * Claims the next window of a job: half-drained ones first, then in the order asked for, all series in turn, and what failed
- * before last. Free are pending windows, windows that failed before this run began, and those of a run that has been silent
+ * before last. Free are pending windows, windows that failed before this load began, and those of a load that has been silent
  * for longer than the lease.
  */
 export async function claimWindow(
@@ -74,7 +74,7 @@ export async function claimWindow(
 
 /**
  * Claims one window, also where it has failed; also where this load has it already, since the reply to its claim was lost.
- * @returns `undefined` where it is drained or refused, or another load has it
+ * @returns `undefined` if it is drained or refused, or another load has it
  */
 export async function claimOne(
   db: Kysely<Database>,
@@ -109,7 +109,7 @@ export async function countOpen(
 
 /**
  * Fixes what is asked of the service, at the first page of a drain; the counters begin again.
- * @returns whether the drain compares what it meets with what is here; `undefined` where the window is no longer this load's
+ * @returns whether the drain compares what it meets with what is here; `undefined` if the window is no longer this load's
  */
 export async function beginDrain(
   db: Kysely<Database>,
@@ -186,7 +186,7 @@ export async function releaseWindows(db: Kysely<Database>, loadId: number): Prom
   return Number(numUpdatedRows);
 }
 
-/** True where a load still holds a window that it has claimed. */
+/** True if a load still holds a window that it has claimed. */
 export async function holdsWindow(db: Kysely<Database>, windowId: number, loadId: number): Promise<boolean> {
   const row = await db
     .selectFrom('windows')
@@ -223,7 +223,7 @@ export async function countByState(db: Kysely<Database>, scope: WindowScope): Pr
   return { ...none, ...Object.fromEntries(rows.map(({ state, windows }) => [state, windows])) };
 }
 
-/** Windows that a run drains, by their length in days: the open ones, and of the refused ones a few, or all. */
+/** Windows that a load drains, by their length in days: the open ones, and of the refused ones a few, or all. */
 export async function countByLength(
   db: Kysely<Database>,
   scope: WindowScope,
