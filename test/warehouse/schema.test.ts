@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
+import { catalog } from '../../src/feeds/catalog.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 
 let warehouse: TestWarehouse;
@@ -14,6 +15,20 @@ afterAll(() => warehouse[Symbol.asyncDispose]());
 const ours = sql`
   relnamespace = 'gmsi'::regnamespace and relkind in ('r', 'p', 'v', 'm') and not relispartition
   and relname not like 'kysely\\_%'`;
+
+/** What a load says of each row, besides what the service sent. */
+const provenance = [
+  ...['first_seen_at', 'changed_at', 'retracted_at', 'is_backfilled', 'load_id', 'window_id'],
+];
+
+/** The columns of a table that it does not compute itself. */
+async function columnsOf(table: string): Promise<Map<string, { type: string; isNullable: boolean }>> {
+  const { rows } = await sql<{ name: string; type: string; isNullable: boolean }>`
+    select attname as name, format_type(atttypid, null) as type, not attnotnull as "isNullable" from pg_attribute
+    where attrelid = ${`gmsi.${table}`}::regclass and attnum > 0 and not attisdropped and attgenerated = ''
+  `.execute(warehouse.db);
+  return new Map(rows.map(({ name, ...column }) => [name, column]));
+}
 
 describe('the schema gmsi', () => {
   it('says of every table and column what it is', async () => {
@@ -51,17 +66,44 @@ describe('the schema gmsi', () => {
     },
   );
 
-  it('has a column of the right type for everything that a record is read into', async () => {
-    const { rows } = await sql<{ name: string; type: string }>`
-      select attname as name, format_type(atttypid, null) as type from pg_attribute
-      where attrelid = 'gmsi.headlines'::regclass and attnum > 0
-    `.execute(warehouse.db);
-    const types = Object.fromEntries(rows.map(({ name, type }) => [name, type]));
-    const wanted = Object.entries(gmsiHeadlines.table.columns).map(([name, type]) => [
-      name,
-      type === 'timestamptz' ? 'timestamp with time zone' : type,
-    ]);
-    expect(types).toMatchObject(Object.fromEntries(wanted));
+  it.each([...catalog.values()])(
+    '$name has a column of the right type for everything that a record is read into, and none that nothing fills',
+    async ({ table }) => {
+      const columns = await columnsOf(table.name);
+      const wanted = Object.entries(table.columns).map(([name, type]) => [
+        name,
+        type === 'timestamptz' ? 'timestamp with time zone' : type,
+      ]);
+      const types = Object.fromEntries([...columns].map(([name, { type }]) => [name, type]));
+      expect(types).toMatchObject(Object.fromEntries(wanted));
+      const filled = [...Object.keys(table.columns), ...Object.keys(table.series), ...provenance];
+      expect([...columns.keys()].filter((name) => !filled.includes(name))).toEqual([]);
+    },
+  );
+
+  it('has the tables and columns that queries are typed by, each null if its type is', async () => {
+    const text = readFileSync(new URL('../../src/warehouse/database.ts', import.meta.url), 'utf8');
+    const fieldsOf = (body: string) =>
+      [...body.matchAll(/^ {2}(\w+): ([^;]+);$/gm)].map(([, name, type]) => [name!, type!] as const);
+    const interfaces = new Map(
+      [...text.matchAll(/^export interface (\w+)(?: extends (\w+))? \{\n([\s\S]*?)^\}/gm)].map(
+        ([, name, base, body]) => [name!, { base, fields: fieldsOf(body!) }] as const,
+      ),
+    );
+    const tables = interfaces.get('Database')!.fields;
+    expect(tables.length).toBeGreaterThan(10);
+    for (const [table, type] of tables) {
+      const { base, fields } = interfaces.get(type)!;
+      const typed = [...(base ? interfaces.get(base)!.fields : []), ...fields];
+      const columns = await columnsOf(table);
+      expect(typed.map(([name]) => name).toSorted(), table).toEqual([...columns.keys()].toSorted());
+      for (const [name, type] of typed) {
+        // JSON is typed by what it holds.
+        const { isNullable, type: found } = columns.get(name)!;
+        if (found === 'jsonb') expect(type, `${table}.${name}`).toBe('Json');
+        else expect(type.endsWith('| null'), `${table}.${name} is ${type}`).toBe(isNullable);
+      }
+    }
   });
 
   it('lets a score be nothing but a double', async () => {
