@@ -4,7 +4,7 @@ import { aWarehouse } from '../support/test-warehouse.ts';
 import { accessTo, aFolder, gmsi } from './gmsi.ts';
 import { jobFor, quarter } from './jobs.ts';
 
-const perSecond = 5;
+const perSecond = 20;
 const burst = 20;
 const service = { rate: perSecond, burst, end_date: 'inclusive' };
 /** Some twenty requests: about a burst. */

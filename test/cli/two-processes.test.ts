@@ -1,23 +1,26 @@
+import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { requestsBooked, windowsOf } from '../support/warehouse-state.ts';
+import { loadsWithPages, requestsBooked, windowsOf } from '../support/warehouse-state.ts';
 import { accessTo, aFolder, gmsi, startGmsi } from './gmsi.ts';
 import { jobFor, quarter } from './jobs.ts';
 
 it('shares a job between two processes, each page asked for by one of them', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await using warehouse = await aWarehouse();
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   const job = await folder.write('job.yaml', jobFor(quarter, { service: { page_size: 30, concurrency: 2 } }));
   // So slow that none of them can drain it all before the other has begun.
-  sandbox.script([{ kind: 'latency', ms: 200, times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
+  sandbox.script([{ kind: 'latency', ms: 500, times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
 
-  const both = await Promise.all([gmsi(['backfill', job], run), gmsi(['backfill', job], run)]);
+  const both = [gmsi(['backfill', job], run), gmsi(['backfill', job], run)];
+  await vi.waitFor(async () => expect(await loadsWithPages(warehouse.db)).toBe(2), 90_000);
+  sandbox.script([]);
 
-  expect(both).toMatchObject([{ code: 0 }, { code: 0 }]);
+  expect(await Promise.all(both)).toMatchObject([{ code: 0 }, { code: 0 }]);
   expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
   const loads = await warehouse.db.selectFrom('loads').selectAll().execute();
@@ -27,13 +30,10 @@ it('shares a job between two processes, each page asked for by one of them', asy
 
 it('takes over what a killed process held while the other one waited for it', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.5 });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await using warehouse = await aWarehouse();
-  const run = {
-    cwd: folder.path,
-    env: { ...accessTo(warehouse, sandbox), GMSI_LEASE_SECONDS: '6' },
-  };
-  const service = { concurrency: 4, page_size: 50 };
+  const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+  const service = { concurrency: 4, page_size: 30 };
   const job = await folder.write(
     'job.yaml',
     jobFor(quarter, { service: { ...service, headers_timeout: 'PT10M' } }),
@@ -42,18 +42,22 @@ it('takes over what a killed process held while the other one waited for it', as
   // Of four windows the second page never comes while the first process lives, however long the other takes to start.
   sandbox.script([{ kind: 'latency', ms: 3_600_000, times: 4, match: ({ token }) => token !== null }]);
   const killed = startGmsi(['backfill', job], run);
-  await vi.waitFor(async () => {
-    const held = (await windowsOf(warehouse.db)).filter(
-      ({ state, pages }) => state === 'draining' && pages > 0,
-    );
-    expect(held).toHaveLength(4);
-  }, 90_000);
+  const heldWindows = async () => {
+    const windows = await windowsOf(warehouse.db);
+    return windows.filter(({ state, pages }) => state === 'draining' && pages > 0);
+  };
+  await vi.waitFor(async () => expect(await heldWindows()).toHaveLength(4), 90_000);
   const other = startGmsi(['backfill', job], run);
   await vi.waitFor(() => expect(other.stderr).toContain('another load holds 4 windows'), 90_000);
   killed.kill('SIGKILL');
+  expect((await killed.ended).signal).toBe('SIGKILL');
+  // Its lease is over.
+  const { load_id } = (await heldWindows())[0]!;
+  await sql`update gmsi.loads set heartbeat_at = now() - interval '1 hour' where load_id = ${load_id}`.execute(
+    warehouse.db,
+  );
 
   expect(await other.ended).toMatchObject({ code: 0 });
-  expect((await killed.ended).signal).toBe('SIGKILL');
   expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
   const { requests, pagesServedTwice } = sandbox.stats();
   // Of each window in hand, the page on its way to the table and the one on its way here.

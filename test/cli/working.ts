@@ -1,0 +1,44 @@
+import { expect, vi } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { accessTo, aFolder, type Running, startGmsi } from './gmsi.ts';
+
+/** A service, a warehouse, and processes that are gone with them. */
+export async function aSetting() {
+  const warehouse: TestWarehouse = await aWarehouse();
+  const sandbox: Sandbox = await startSandbox({ limits: null, volume: 0.2 });
+  const folder = await aFolder();
+  const elsewhere = await aFolder('gmsi elsewhere ');
+  const env: Record<string, string> = { ...accessTo(warehouse, sandbox), GMSI_LEASE_SECONDS: '6' };
+  const cli = { cwd: folder.path, env };
+  const started: Running[] = [];
+  return {
+    ...{ warehouse, sandbox, folder, cli },
+    /** A machine without job files. */
+    bare: { cwd: elsewhere.path, env },
+    start(args: readonly string[], setting: typeof cli): Running {
+      const running = startGmsi(args, setting);
+      started.push(running);
+      return running;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const running of started) running.kill('SIGKILL');
+      await Promise.all(started.map(({ ended }) => ended));
+      for (const owned of [elsewhere, folder, sandbox, warehouse]) await owned[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export async function atWork({ db }: TestWarehouse, workers: number): Promise<void> {
+  await vi.waitFor(
+    async () => expect(await db.selectFrom('workers').select('worker_id').execute()).toHaveLength(workers),
+    90_000,
+  );
+}
+
+export async function runIsOver({ db }: TestWarehouse, workers: readonly Running[]): Promise<void> {
+  await vi.waitFor(async () => {
+    const runs = await db.selectFrom('runs').select(['outcome']).execute();
+    expect(runs, workers.map(({ stderr }) => stderr).join('')).toEqual([{ outcome: 'done' }]);
+  }, 90_000);
+}
