@@ -1,12 +1,34 @@
+import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { aFolder, gmsi } from '../../cli/gmsi.ts';
-import { aClone } from './clone.ts';
+import { aClone, clusterElsewhere } from './clone.ts';
 
 const isRoot = process.getuid?.() === 0;
 const select = ['psql', '-c', 'select 6 * 7 as answer'];
 const answered = { code: 0, stdout: expect.stringContaining('42') };
+
+it.skipIf(!isRoot)(
+  'runs from a clone that only root can enter, says where its data are, and removes them from there (skipped: only root can make it)',
+  async () => {
+    await using clone = await aClone({ mode: 0o700 });
+    const setting = { cwd: clone.root, cli: clone.cli };
+    const home = join(clone.root, '.gmsi');
+
+    const first = await gmsi(['migrate', '--verbose'], setting);
+    const cluster = (await clusterElsewhere(home))!;
+    expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining(cluster) });
+    expect((await stat(cluster)).uid).not.toBe(0);
+    const migrated = ['psql', '-c', 'select 42 as answer from gmsi.headlines right join (select) on true'];
+    expect(await gmsi(migrated, setting)).toMatchObject({ ...answered, stderr: '' });
+
+    const removed = await gmsi(['demo', '--remove', '--yes'], setting);
+    expect(removed).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^Removed:\n/) });
+    expect(removed.stdout).toContain(cluster);
+    expect([existsSync(cluster), existsSync(home)]).toEqual([false, false]);
+  },
+);
 
 it.skipIf(!isRoot)(
   'runs for an ordinary user from a checkout that is not theirs to write, with GMSI_HOME elsewhere (skipped: this is not root)',

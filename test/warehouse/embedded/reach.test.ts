@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { chmod, stat } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../../src/config/environment.ts';
@@ -7,40 +6,22 @@ import { ConfigError } from '../../../src/errors.ts';
 import { explain } from '../../../src/exit.ts';
 import { useEmbeddedServer } from '../../../src/warehouse/embedded/server.ts';
 import { aFolder, gmsi } from '../../cli/gmsi.ts';
+import { gmsiHere } from '../../cli/in-process.ts';
 import { anEmbeddedHome } from '../../support/embedded-home.ts';
 import { aWarehouse } from '../../support/test-warehouse.ts';
-import { aClone, clusterElsewhere } from './clone.ts';
 
 const isRoot = process.getuid?.() === 0;
 const select = ['psql', '-c', 'select 6 * 7 as answer'];
 const answered = { code: 0, stdout: expect.stringContaining('42') };
 
 describe.skipIf(!isRoot)('for root (skipped: only root can make what only root can enter)', () => {
-  it('runs from a clone that only root can enter, says where its data are, and removes them from there', async () => {
-    await using clone = await aClone({ mode: 0o700 });
-    const setting = { cwd: clone.root, cli: clone.cli };
-    const home = join(clone.root, '.gmsi');
-
-    const first = await gmsi(['migrate', '--verbose'], setting);
-    const cluster = (await clusterElsewhere(home))!;
-    expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining(cluster) });
-    expect((await stat(cluster)).uid).not.toBe(0);
-    const migrated = ['psql', '-c', 'select 42 as answer from gmsi.headlines right join (select) on true'];
-    expect(await gmsi(migrated, setting)).toMatchObject({ ...answered, stderr: '' });
-
-    const removed = await gmsi(['demo', '--remove', '--yes'], setting);
-    expect(removed).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^Removed:\n/) });
-    expect(removed.stdout).toContain(cluster);
-    expect([existsSync(cluster), existsSync(home)]).toEqual([false, false]);
-  });
-
   it('does not begin afresh where it can no longer reach its data', async () => {
     await using folder = await aFolder();
     const home = join(folder.path, 'home');
     await anEmbeddedHome(home);
     await chmod(folder.path, 0o700);
 
-    const { code, stderr } = await gmsi(['status'], { cwd: folder.path, env: { GMSI_HOME: home } });
+    const { code, stderr } = await gmsiHere(['status'], { cwd: folder.path, env: { GMSI_HOME: home } });
 
     expect(code).toBe(2);
     expect(stderr).toMatch(
@@ -82,7 +63,7 @@ async function use(home: string, cwd: string): Promise<void> {
 it('says what to do where an export cannot be made', async () => {
   await using folder = await aFolder();
   await using warehouse = await aWarehouse();
-  const { code, stderr } = await gmsi(['export', '--out', '/proc/nosuch/export'], {
+  const { code, stderr } = await gmsiHere(['export', '--out', '/proc/nosuch/export'], {
     cwd: folder.path,
     env: { DATABASE_URL: warehouse.url },
   });

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../../src/errors.ts';
 import { findRemains, removeRemains } from '../../../src/warehouse/embedded/remove.ts';
 import { aFolder, type Folder, gmsi, startGmsi } from '../../cli/gmsi.ts';
+import { gmsiHere } from '../../cli/in-process.ts';
 import { anEmbeddedHome } from '../../support/embedded-home.ts';
 import { aWarehouse } from '../../support/test-warehouse.ts';
 import { hasProc, processesIn } from './processes.ts';
@@ -31,7 +32,7 @@ describe('gmsi demo --remove', () => {
       await writeFile(join(home, 'notes.txt'), 'mine');
       const cluster = join(home, 'postgres');
       const env = { ...setting.env, DATABASE_URL: warehouse.url };
-      const listed = await gmsi(remove, { ...setting, env });
+      const listed = await gmsiHere(remove, { ...setting, env });
       expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining(cluster) });
       expect(existsSync(join(cluster, 'data', 'PG_VERSION'))).toBe(true);
 
@@ -55,7 +56,7 @@ describe('gmsi demo --remove', () => {
 
   it('finds nothing where there is nothing, and makes nothing', async () => {
     const setting = { cwd: folder.path, env: { GMSI_HOME: home } };
-    expect((await gmsi([...remove, '--yes'], setting)).stdout).toMatch(/^Nothing to remove/);
+    expect((await gmsiHere([...remove, '--yes'], setting)).stdout).toMatch(/^Nothing to remove/);
     expect(existsSync(home)).toBe(false);
   });
 
@@ -82,7 +83,10 @@ describe('gmsi demo --remove', () => {
     await mkdir(precious);
     await writeFile(join(precious, 'thesis.txt'), '');
     await symlink(precious, join(home, 'postgres'));
-    const { code, stderr } = await gmsi([...remove, '--yes'], { cwd: folder.path, env: { GMSI_HOME: home } });
+    const { code, stderr } = await gmsiHere([...remove, '--yes'], {
+      cwd: folder.path,
+      env: { GMSI_HOME: home },
+    });
     expect([code, stderr]).toEqual([
       2,
       expect.stringContaining('is not as the embedded server makes it, and is left alone'),

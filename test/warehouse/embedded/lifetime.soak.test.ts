@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { gmsi, startGmsi } from '../../cli/gmsi.ts';
+import { hasProc } from './processes.ts';
+import {
+  cluster,
+  connected,
+  looksTwice,
+  nothingRuns,
+  postmaster,
+  sessions,
+  setting,
+  stayingUser,
+  withHome,
+} from './staying.ts';
+
+withHome();
+
+// Killed while the server starts and while it runs: lifetime.test.ts.
+describe.skipIf(!hasProc)('the server does not outlive its last user (skipped without /proc)', () => {
+  it('who was killed while the data were being made', async () => {
+    const first = startGmsi(['migrate'], setting);
+    await vi.waitFor(
+      async () => expect(await readdir(await cluster())).toContainEqual(expect.stringMatching(/^making-/)),
+      { timeout: 60_000, interval: 5 },
+    );
+    first.kill('SIGKILL');
+    await first.ended;
+    await nothingRuns();
+    // The next one begins afresh, and leaves nothing of it behind.
+    expect(await gmsi(['migrate'], setting)).toMatchObject({ code: 0 });
+    expect(await readdir(await cluster())).toEqual(['data']);
+  });
+
+  it('who was killed while stopping it', async () => {
+    const user = await stayingUser();
+    user.kill('SIGTERM');
+    const log = join(await cluster(), 'data', 'server.log');
+    await vi.waitFor(() => expect(readFileSync(log, 'utf8')).toContain('received fast shutdown request'), {
+      timeout: 60_000,
+      interval: 1,
+    });
+    user.kill('SIGKILL');
+    await user.ended;
+    await nothingRuns();
+  });
+
+  it.each(['SIGKILL', 'SIGTERM'] as const)(
+    'who ends by %s after a process of the server has crashed and all connections were lost',
+    async (signal) => {
+      const user = await stayingUser();
+      const client = await connected(user);
+      const { rows } = await client.query('select pg_backend_pid() as pid');
+      process.kill(rows[0].pid, 'SIGKILL');
+      await vi.waitFor(async () => expect(await sessions(user), user.stderr).toBe(1), 60_000);
+      // The one that looks for users has seen this one; for one that has yet to come it would wait for ten seconds.
+      await looksTwice(user);
+
+      user.kill(signal);
+      await user.ended;
+      await nothingRuns();
+    },
+  );
+});
+
+it('comes back after the server itself was killed, with all that was committed', async () => {
+  const user = await stayingUser();
+  const client = await connected(user);
+  await client.query('create table kept as select 42 as answer');
+  process.kill(Number(await postmaster()), 'SIGKILL');
+
+  const next = gmsi(['psql', '-c', 'select answer from kept'], setting);
+  expect(await user.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('does not answer') });
+  expect(await next).toMatchObject({ code: 0, stdout: expect.stringContaining('42') });
+  expect(await postmaster()).toBeUndefined();
+});
