@@ -1,20 +1,47 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { expect, it } from 'vitest';
-import { aWarehouse } from '../support/test-warehouse.ts';
-import { aFolder, program } from './gmsi.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { accessTo, aFolder, type Folder, program } from './gmsi.ts';
+import { jobFor, quarter } from './jobs.ts';
 
-it('stops watching once nobody looks any more, also if there is nothing new to write', async () => {
-  await using folder = await aFolder();
-  await using warehouse = await aWarehouse();
-  const child = spawn(process.execPath, [program, 'status', '--watch', '--json'], {
+let folder: Folder;
+let sandbox: Sandbox;
+let warehouse: TestWarehouse;
+
+beforeAll(async () => {
+  folder = await aFolder();
+  sandbox = await startSandbox({ limits: null });
+  warehouse = await aWarehouse();
+  await folder.write('jobs/job.yaml', jobFor(quarter));
+});
+
+afterAll(async () => {
+  await warehouse[Symbol.asyncDispose]();
+  await sandbox.stop();
+  await folder[Symbol.asyncDispose]();
+});
+
+it.each(['lookups', 'check job', '--help'])('ends quietly if nobody reads its result: gmsi %s', (command) =>
+  expectQuiet(command, false),
+);
+
+// Without --json there is something new to write every few seconds.
+it.each(['status --watch', 'status --watch --json'])(
+  'stops watching once nobody looks any more: gmsi %s',
+  (command) => expectQuiet(command, true),
+);
+
+async function expectQuiet(command: string, isLookedAtFirst: boolean): Promise<void> {
+  const child = spawn(process.execPath, [program, ...command.split(' ')], {
     cwd: folder.path,
-    env: { PATH: process.env.PATH, HOME: folder.path, DATABASE_URL: warehouse.url },
+    env: { PATH: process.env.PATH, HOME: folder.path, ...accessTo(warehouse, sandbox) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  await once(child.stdout, 'data');
+  if (isLookedAtFirst) await once(child.stdout, 'data');
   child.stdout.destroy();
   const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
   expect({ said, code }).toEqual({ said: '', code: 0 });
-});
+}

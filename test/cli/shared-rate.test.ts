@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { accessTo, aFolder, gmsi } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 
 const perSecond = 20;
@@ -14,7 +15,7 @@ const jobOf = (country: string) =>
 describe('processes on one key', () => {
   it('that run one after the other have one burst between them', async () => {
     await using setting = await aSetting();
-    for (const job of ['US', 'DE']) expect(await setting.backfill(job)).toMatchObject({ code: 0 });
+    for (const job of ['US', 'DE']) expect(await setting.backfill(job, gmsiHere)).toMatchObject({ code: 0 });
     expect(setting.statuses()).toEqual(['200']);
     expect(setting.sandbox.stats().requests).toBeGreaterThan(2 * burst);
   });
@@ -39,7 +40,7 @@ async function aSetting() {
   return {
     jobs,
     sandbox,
-    backfill: (job: string) => gmsi(['backfill', job], run),
+    backfill: (job: string, start = gmsi) => start(['backfill', job], run),
     statuses: () => Object.keys(sandbox.stats().byStatus),
     async [Symbol.asyncDispose]() {
       await sandbox.stop();

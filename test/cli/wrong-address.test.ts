@@ -211,28 +211,6 @@ describe('instead of the service', () => {
 });
 
 describe('a certificate', () => {
-  it.each([
-    [
-      'for another host',
-      { host: 'DNS:elsewhere.example' },
-      /is for another host \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
-      /made out for/,
-    ],
-    ['that has expired', { days: -1 }, /not valid at this time \(CERT_HAS_EXPIRED\)/, /clock/],
-  ])('%s is told from one that is not trusted', async (name, about, what, hint) => {
-    const certificate = await aCertificate(about);
-    const authority = await folder.write(`${name}.pem`, certificate.cert);
-    await using server = await webServer((_, response) => response.end(), certificate);
-    const env = { ...accessTo(warehouse, sandbox), GMSI_BASE_URL: https(server.port) };
-    const { code, stderr } = await gmsi(['lookups'], {
-      cwd: folder.path,
-      env: { ...env, NODE_EXTRA_CA_CERTS: authority },
-    });
-    expect(stderr).toMatch(what);
-    expect(stderr).toMatch(hint);
-    expect(code).toBe(2);
-  });
-
   it('that signs itself is taken once NODE_EXTRA_CA_CERTS names it, as the message says', async () => {
     await using proxy = await webServer(async (request, response) => {
       const answer = await fetch(`${sandbox.url}${request.url}`, {
@@ -259,8 +237,8 @@ describe('a run whose first request is for a window', () => {
   });
   afterAll(() => fresh[Symbol.asyncDispose]());
 
-  const run = (args: string[], url: string, start = gmsiHere): Promise<Ended> =>
-    start(args, { cwd: folder.path, env: { ...accessTo(fresh, sandbox), GMSI_BASE_URL: url } });
+  const run = (args: string[], url: string): Promise<Ended> =>
+    gmsiHere(args, { cwd: folder.path, env: { ...accessTo(fresh, sandbox), GMSI_BASE_URL: url } });
   const refreshed = ['backfill', 'small', '--full-refresh'];
   const backfill = (url: string) => run(refreshed, url);
 
@@ -269,7 +247,7 @@ describe('a run whose first request is for a window', () => {
     ['404 for everything', notFound, /it refuses whatever is asked for with 404/],
   ])('ends with 2 for %s, and goes on once the address is right', async (_, server, what) => {
     await using other = await server();
-    const { code, stdout, stderr } = await run(refreshed, http(other.port), gmsi);
+    const { code, stdout, stderr } = await run(refreshed, http(other.port));
     expect(stdout + stderr).toMatch(what);
     expect(code).toBe(2);
     expect(await backfill(sandbox.url)).toMatchObject({ code: 0 });
@@ -287,16 +265,16 @@ describe('a run whose first request is for a window', () => {
   it('ends with 2, too, if it is gmsi work', async () => {
     expect(await run([...refreshed, '--enqueue'], sandbox.url)).toMatchObject({ code: 0 });
     await using other = await html(200)();
-    const { code, stderr } = await run(['work', '--metrics-port', '0'], http(other.port), gmsi);
+    const { code, stderr } = await run(['work', '--metrics-port', '0'], http(other.port));
     expect(stderr).toMatch(/No service answers at GMSI_BASE_URL .*what is not JSON: Please log in/);
     expect(code).toBe(2);
   });
 });
 
-it('what may pass: says after three seconds what it waits for, also off a terminal, and ends with 1', async () => {
+it.concurrent('what may pass: says after three seconds what it waits for, also off a terminal, and ends with 1', async () => {
   await using unwell = await webServer((_, response) => response.writeHead(503).end());
   await using empty = await aWarehouse();
-  const patient = await folder.write('patient.yaml', jobFor(quarter, { service: { max_attempts: 5 } }));
+  const patient = await folder.write('patient.yaml', jobFor(quarter, { service: { max_attempts: 4 } }));
   // Port 1 refuses.
   const [refusing, plain, quiet] = await Promise.all(
     [
@@ -313,9 +291,24 @@ it('what may pass: says after three seconds what it waits for, also off a termin
   expect(plain!.stderr).toMatch(new RegExp(`${waiting.source}503`));
   expect(quiet!.stderr).not.toContain('waiting for');
   for (const { code, stderr } of [refusing!, plain!, quiet!]) {
-    expect(stderr).toContain('given up after 5 tries');
+    expect(stderr).toContain('given up after 4 tries');
     expect(code).toBe(1);
   }
+});
+
+it.concurrent('says after three seconds that it waits for the warehouse, also off a terminal, and then that none answers', async () => {
+  const env = { DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/db' };
+  const [plain, quiet] = await Promise.all(
+    [[], ['--quiet']].map((flags) => gmsi(['status', ...flags], { cwd: folder.path, env })),
+  );
+  const none =
+    /gmsi: No PostgreSQL answers at the warehouse's address: .*ECONNREFUSED.*\n {2}→ Is the server running\? .*\n$/;
+  expect(plain!.stderr).toMatch(
+    new RegExp(`waiting for database db on 127\\.0\\.0\\.1:1.*\\n${none.source}`),
+  );
+  expect(quiet!.stderr).toMatch(new RegExp(`^${none.source}`));
+  expect([plain!.code, quiet!.code]).toEqual([2, 2]);
+  expect(plain!.stderr + quiet!.stderr).not.toContain('secret');
 });
 
 const database: Record<string, Case> = {
@@ -368,19 +361,4 @@ describe('instead of the warehouse', () => {
   it.each(Object.entries(database))('%s ends a command with 2, which says what to do', (name, expected) => {
     expectTwoLines(ends.get(name), expected);
   });
-});
-
-it('says after three seconds that it waits for the warehouse, also off a terminal, and then that none answers', async () => {
-  const env = { DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/db' };
-  const [plain, quiet] = await Promise.all(
-    [[], ['--quiet']].map((flags) => gmsi(['status', ...flags], { cwd: folder.path, env })),
-  );
-  const none =
-    /gmsi: No PostgreSQL answers at the warehouse's address: .*ECONNREFUSED.*\n {2}→ Is the server running\? .*\n$/;
-  expect(plain!.stderr).toMatch(
-    new RegExp(`waiting for database db on 127\\.0\\.0\\.1:1.*\\n${none.source}`),
-  );
-  expect(quiet!.stderr).toMatch(new RegExp(`^${none.source}`));
-  expect([plain!.code, quiet!.code]).toEqual([2, 2]);
-  expect(plain!.stderr + quiet!.stderr).not.toContain('secret');
 });

@@ -1,0 +1,146 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { aCollector } from '../observe/a-collector.ts';
+import { aWebhook } from '../observe/a-webhook.ts';
+import { aKey, decodings, encoded } from '../support/encodings.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { allText } from './all-text.ts';
+import { aFolder, gmsi } from './gmsi.ts';
+import { jobFor, quarter } from './jobs.ts';
+
+it('shows and stores the key in no form that a decoder would undo, wherever and however the service repeats it', async () => {
+  await using folder = await aFolder();
+  await using warehouse = await aWarehouse();
+  await using webhook = await aWebhook();
+  await using collector = await aCollector();
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  const [echoed] = fc.sample(
+    aKey.chain((key) =>
+      fc.tuple(fc.constant(key), fc.infiniteStream(encoded(key, 1)), fc.infiniteStream(encoded(key, 2))),
+    ),
+    { seed, numRuns: 1 },
+  );
+  const [secret, once, twice] = echoed!;
+  const base64 = () => Buffer.from(`x-api-key: ${secret}`).toString('base64');
+  const forms = [() => secret, () => once.next().value!, () => twice.next().value!, base64];
+  let turn = 0;
+  const echo = () => forms[turn++ % forms.length]!();
+  await using service = await anEchoingService(echo);
+  const key = await folder.write('key', secret);
+  const env = {
+    ...{ DATABASE_URL: warehouse.url, GMSI_BASE_URL: service.url, GMSI_API_KEY_FILE: key },
+    ...{ GMSI_ALERT_WEBHOOK_URL: webhook.url.reveal(), OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+    LOG_LEVEL: 'trace',
+  };
+  const setting = { cwd: folder.path, env };
+  await folder.write(
+    'jobs/job.yaml',
+    jobFor(
+      { ...quarter, countries: service.countries, topics: ['Elections'] },
+      { service: { max_record_bytes: 20_000 } },
+    ),
+  );
+  const said: string[] = [];
+  for (const args of [
+    ['lookups', '--verbose'],
+    ['doctor', '--verbose'],
+    ['backfill', 'job', '--verbose'],
+    ['sync', 'job'],
+    ['status', 'job', '--json'],
+  ]) {
+    const { stdout, stderr } = await gmsi(args, setting);
+    said.push(stdout, stderr);
+  }
+  service.redirect();
+  const redirected = await gmsi(['backfill', 'job', '--verbose'], setting);
+  said.push(redirected.stdout, redirected.stderr);
+
+  const places = {
+    printed: said.join('\n'),
+    stored: await allText(warehouse.db),
+    posted: JSON.stringify(webhook.taken),
+    traced: collector.text,
+  };
+  expect(service.asked.size, [...service.asked].join()).toBe(service.countries.length);
+  for (const [place, text] of Object.entries(places)) {
+    expect(text.includes('[key]'), `nothing of the key was ${place}`).toBe(true);
+    // A row of the database shows a text of JSON as JSON, so of that it is one decoder's step more.
+    const steps = place === 'stored' ? decodings(text).flatMap(decodings) : decodings(text);
+    for (const so of steps) expect(so.includes(secret), `the key was ${place} (seed ${seed})`).toBe(false);
+  }
+  expect(places.printed).toContain('The next_token that the service sent holds the API key');
+  expect(places.printed).toContain('the service sends the API key back among its data');
+});
+
+/** A service that repeats the key wherever it can, for each country in another place. */
+async function anEchoingService(echo: () => string) {
+  const page = (data: unknown, rest: object = { has_more: false }) => JSON.stringify({ data, ...rest });
+  const readable = () => ({
+    publication_time: '2024-01-05T12:00:00',
+    directional_positive: 0.5,
+    headline: echo(),
+  });
+  type Answer = (response: ServerResponse) => void;
+  const places: Record<string, Answer> = {
+    US: (response) => response.writeHead(500).end(JSON.stringify({ detail: `${echo()} broke it` })),
+    GB: (response) => response.end(`not JSON: ${echo()}`),
+    DE: (response) =>
+      response.end(
+        page([
+          ...Array.from({ length: 9 }, readable),
+          { ...readable(), [echo()]: { deep: [echo()] }, id: echo() },
+        ]),
+      ),
+    FR: (response) => response.end(page([readable()], { has_more: true, next_token: echo() })),
+    IT: (response) => response.writeHead(404).end(`<html><title>${echo()} is not ${echo()}</title></html>`),
+    JP: (response) =>
+      response.writeHead(400).end(JSON.stringify({ detail: [{ loc: [echo()], msg: echo() }] })),
+    CA: (response) => response.setHeader('content-encoding', echo().replace(/[^\x21-\x7e]/g, '')).end('{}'),
+    NO: (response) => response.end(page([{ nothing: echo() }, echo(), { [echo()]: 'x'.repeat(30_000) }])),
+    // Cut where what is shown of it ends.
+    BR: (response) => response.writeHead(422).end(`${'x'.repeat(290)}${echo()}`),
+    SE: (response) => {
+      response.statusMessage = 'OK';
+      response
+        .writeHead(502, { 'retry-after': '0', server: 'x' })
+        .end(`${echo()} ${'x'.repeat(3900)} ${echo()}`);
+    },
+  };
+  let redirects = false;
+  const asked = new Set<string>();
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url!, 'http://service');
+    if (redirects) return void response.writeHead(302, { location: `/v2/${echo()}` }).end();
+    if (pathname === '/v1/countries')
+      return void response.end(
+        JSON.stringify(
+          Object.keys(places).map((code) => ({
+            code,
+            name: `${code} ${echo()}`,
+            more: { [echo()]: echo() },
+          })),
+        ),
+      );
+    if (pathname === '/v1/headlines/topics/gmsi') return void response.end('["Elections"]');
+    const country = pathname.split('/').at(-1)!;
+    if (pathname.includes('historical')) asked.add(country);
+    const answer = places[country];
+    if (answer) answer(response);
+    else response.writeHead(404).end(JSON.stringify({ detail: echo() }));
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    countries: Object.keys(places),
+    asked,
+    redirect() {
+      redirects = true;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
