@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { anEmbeddedHome } from '../support/embedded-home.ts';
 import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { accessTo, aFolder, type Folder, gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
@@ -200,7 +202,10 @@ describe('a user without rights', () => {
 });
 
 it('with the embedded warehouse, a wrong key is found as well', async () => {
-  const { code, lines } = await doctor({ DATABASE_URL: undefined, GMSI_API_KEY: 'wrong' }, gmsi);
+  const home = join(folder.path, 'home');
+  await anEmbeddedHome(home);
+  const env = { DATABASE_URL: undefined, GMSI_HOME: home, GMSI_API_KEY: 'wrong' };
+  const { code, lines } = await doctor(env, gmsi);
   expect(lines.key).toMatchObject({ sign: '✗' });
   expect(lines.warehouse).toMatchObject({ sign: '✓', found: expect.stringContaining('embedded PostgreSQL') });
   expect(code).toBe(2);

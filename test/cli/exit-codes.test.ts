@@ -71,7 +71,7 @@ it('75: the budget is spent, to the request, and a rerun with more goes on from 
   await withJob(
     { budget: { requests_per_month: 30, reserve: 10 } },
     async ({ sandbox, warehouse, backfill, change }) => {
-      const stopped = await backfill({}, gmsi);
+      const stopped = await backfill();
       expect(stopped).toMatchObject({
         code: 75,
         stdout: expect.stringContaining('stopped at the request budget'),

@@ -7,17 +7,17 @@ import { accessTo, aFolder, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 
-const service = { concurrency: 4, page_size: 50 };
+const service = { concurrency: 4, page_size: 20 };
 
 it('SIGTERM: finishes the pages in hand, gives its windows back and exits with 130; a rerun asks for nothing again', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.5 });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await using warehouse = await aWarehouse();
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   const job = await folder.write('job.yaml', jobFor(quarter, { service }));
 
   // So slow that it is in the middle when it is told to stop, however late that is.
-  sandbox.script([{ kind: 'latency', ms: 500, times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
+  sandbox.script([{ kind: 'latency', ms: 300, times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
   const interrupted = startGmsi(['backfill', job], run);
   await pagesServed(sandbox, 8);
   interrupted.kill('SIGTERM');
@@ -41,7 +41,7 @@ it('SIGTERM: finishes the pages in hand, gives its windows back and exits with 1
 
 it('SIGINT: ends at once when it comes twice, though the service never answers', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.5 });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await using warehouse = await aWarehouse();
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   const job = await folder.write('job.yaml', jobFor(quarter, { service }));
@@ -61,7 +61,7 @@ it('SIGINT: ends at once when it comes twice, though the service never answers',
 
 it('is interrupted before the first page as well', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.5 });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await using warehouse = await aWarehouse();
   const job = await folder.write('job.yaml', jobFor(quarter));
   sandbox.script([{ kind: 'hang', match: ({ path }) => path.endsWith('/countries') }]);

@@ -10,7 +10,7 @@ import { hasScript, screenAfter, startOnTerminal } from './on-terminal.ts';
 const hasPsql = spawnSync('psql', ['--version']).status === 0;
 
 describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-linux)', () => {
-  it.each([60, 80])(
+  it.concurrent.each([60, 80])(
     'draws progress on one line of %i columns and leaves nothing of it behind, with ^C as well',
     async (columns) => {
       await using folder = await aFolder();
@@ -44,7 +44,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     },
   );
 
-  it.each([60, 80])('watches in %i columns without half a word or half a number', async (columns) => {
+  it('watches in 60 and in 80 columns without half a word or half a number', async () => {
     await using folder = await aFolder();
     await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
     await using warehouse = await aWarehouse();
@@ -52,23 +52,26 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     await folder.write(`jobs/${name}.yaml`, jobFor(quarter));
     const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
     expect(await gmsiHere(['backfill', name, '--enqueue'], setting)).toMatchObject({ code: 0 });
-    const terminal = startOnTerminal(['status', name, '--watch'], columns, setting);
+    const terminals = [60, 80].map((columns) => {
+      return { columns, terminal: startOnTerminal(['status', name, '--watch'], columns, setting) };
+    });
+    for (const { columns, terminal } of terminals) {
+      await vi.waitFor(() => expect(terminal.written).toContain('drained'), 20_000);
+      terminal.type('\x03');
+      await terminal.ended;
 
-    await vi.waitFor(() => expect(terminal.written).toContain('drained'), 20_000);
-    terminal.type('\x03');
-    await terminal.ended;
-
-    const screen = screenAfter(terminal.written, columns);
-    const [short, counts] = columns === 60 ? ['a-job-with-a-…', ''] : ['a-job-with-a-rathe…', ' +8'];
-    expect(screen).toContainEqual(
-      expect.stringMatching(new RegExp(`^job +state +drained${counts && ' +pending'} +failed$`)),
-    );
-    expect(screen).toContainEqual(
-      expect.stringMatching(
-        new RegExp(`^${short} +since \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC +0${counts} +0$`),
-      ),
-    );
-    expect(screen).toContain('queue     0 waiting, 0 under way, 0 to be tried again');
+      const screen = screenAfter(terminal.written, columns);
+      const [short, counts] = columns === 60 ? ['a-job-with-a-…', ''] : ['a-job-with-a-rathe…', ' +8'];
+      expect(screen).toContainEqual(
+        expect.stringMatching(new RegExp(`^job +state +drained${counts && ' +pending'} +failed$`)),
+      );
+      expect(screen).toContainEqual(
+        expect.stringMatching(
+          new RegExp(`^${short} +since \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC +0${counts} +0$`),
+        ),
+      );
+      expect(screen).toContain('queue     0 waiting, 0 under way, 0 to be tried again');
+    }
   });
 
   it('says what it is counting while it plans', async () => {

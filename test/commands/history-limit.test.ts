@@ -58,9 +58,13 @@ const commands = (path: string) => ({
   status: (session: Session) => statusCommand(session, [path]),
 });
 
-/** Every command says that the period is shortened, as text and as JSON; none of them meets a refusal. */
-async function expectNamed(path: string, line: string, historyLimit: object): Promise<void> {
-  for (const [name, command] of Object.entries(commands(path))) {
+/** Each of these commands says that the period is shortened, as text and as JSON; none of them meets a refusal. */
+async function expectNamed(
+  some: Partial<ReturnType<typeof commands>>,
+  line: string,
+  historyLimit: object,
+): Promise<void> {
+  for (const [name, command] of Object.entries(some)) {
     const text = await run(command);
     expect([name, /^history limit +(.*)$/m.exec(text.output)?.[1]]).toEqual([name, line]);
     expect([name, text.code]).toEqual([name, 0]);
@@ -73,7 +77,7 @@ it('from the job file ends runs well, and is named in every plan and result', as
   const path = await aFile(`history_limit: ${limit}\n`);
   const requests = watchRequests(sandbox);
   const line = `${limit}, from the job file: 900 days before it are not asked for`;
-  await expectNamed(path, line, { firstDay: limit, by: 'job', days: 900 });
+  await expectNamed(commands(path), line, { firstDay: limit, by: 'job', days: 900 });
   expect(requests.every(({ query }) => (query.start_date ?? limit) >= limit)).toBe(true);
   const loaded = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: limit, to: `${today}` };
   expect(await heldBy(warehouse.db, loaded)).toEqual(servedBy(sandbox, loaded));
@@ -82,14 +86,16 @@ it('from the job file ends runs well, and is named in every plan and result', as
 it('from the job file may be a time before today', async () => {
   const firstDay = before({ weeks: 10, days: 5 });
   const line = `${firstDay}, from the job file: 925 days before it are not asked for`;
-  await expectNamed(await aFile('history_limit: P10W5D\n'), line, { firstDay, by: 'job', days: 925 });
+  const path = await aFile('history_limit: P10W5D\n');
+  await expectNamed({ plan: commands(path).plan }, line, { firstDay, by: 'job', days: 925 });
 });
 
 it('that a probe has learned is named as such', async () => {
   const fact = { feed: 'gmsi-headlines', fact: 'history_limit', value: learned, evidence: 'a test' };
   await warehouse.db.insertInto('learned_facts').values(fact).execute();
   const line = `${limit}, as a probe has learned: 900 days before it are not asked for`;
-  await expectNamed(await aFile(''), line, { firstDay: limit, by: 'probe', days: 900 });
+  const { plan, status } = commands(await aFile(''));
+  await expectNamed({ plan, status }, line, { firstDay: limit, by: 'probe', days: 900 });
 });
 
 it('that lies after a fixed end asks for nothing, and says so', async () => {

@@ -39,7 +39,7 @@ async function failedChecks(db: Warehouse, checked: Job): Promise<string[]> {
 test('a month is taken out and put back as docs/analysis.md says, and its rollups stay', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await runBackfill({ job, db, sandbox });
   await run(
     db,
@@ -67,7 +67,7 @@ test('a month is taken out and put back as docs/analysis.md says, and its rollup
 test('with the month gone, a rebuild of everything takes its rollups away', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await runBackfill({ job, db, sandbox });
   await run(db, sqlMarked('detach'));
   await sql`select gmsi.rebuild_rollups()`.execute(db);
@@ -77,7 +77,7 @@ test('with the month gone, a rebuild of everything takes its rollups away', asyn
 test('a month that is loaded again is a new partition, unless the old one still stands where it was', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await runBackfill({ job, db, sandbox });
   const before = await heldIn(db);
   const [, detach = '', move = ''] = sqlMarked('detach').split(';\n');

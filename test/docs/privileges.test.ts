@@ -40,7 +40,7 @@ async function dropRole(db: Kysely<Database>, name: string): Promise<void> {
 test('the privileges that are documented for a loading user are enough to load, twice, and to be a worker', async () => {
   await using warehouse = await aWarehouse();
   await using loader = await aUser(warehouse, 'loader');
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const job = aJob({ countries: ['NO'], topics: ['Inflation-Food'] });
 
   expect(await missingPrivileges(loader.db)).toEqual([]);

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { accessTo, aFolder, gmsi } from '../cli/gmsi.ts';
+import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aWebhook } from './a-webhook.ts';
@@ -9,7 +10,7 @@ const key = 'k3y-0f-some0ne';
 
 it('a nightly run tells that windows fail, and that they no longer do, and says neither key nor address', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, keys: [key] });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2, keys: [key] });
   await using warehouse = await aWarehouse();
   await using webhook = await aWebhook();
   const env = { ...accessTo(warehouse, sandbox, key), LOG_LEVEL: 'trace' };
@@ -25,12 +26,12 @@ it('a nightly run tells that windows fail, and that they no longer do, and says 
     },
   ]);
   let said = '';
-  const run = async () => {
-    const { code, stdout, stderr } = await gmsi(['backfill', 'job'], setting);
+  const run = async (start = gmsiHere) => {
+    const { code, stdout, stderr } = await start(['backfill', 'job'], setting);
     said += stdout + stderr;
     return code;
   };
-  expect(await run()).toBe(1);
+  expect(await run(gmsi)).toBe(1);
   sandbox.script([]);
   expect(await run()).toBe(0);
 

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { accessTo, aFolder, gmsi, startGmsi } from '../cli/gmsi.ts';
+import { accessTo, aFolder, startGmsi } from '../cli/gmsi.ts';
+import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -14,7 +15,7 @@ const said = ({ taken }: Awaited<ReturnType<typeof aWebhook>>) =>
 
 it('a key that is refused while gmsi work runs is told to every webhook before it ends, and once', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await using warehouse = await aWarehouse();
   await using usual = await aWebhook();
   await using own = await aWebhook();
@@ -26,7 +27,7 @@ it('a key that is refused while gmsi work runs is told to every webhook before i
     'jobs/two.yaml',
     jobFor({ ...january, countries: ['DE'] }, { schedule, alerts: { webhook_url: own.url.reveal() } }),
   );
-  expect(await gmsi(['backfill', 'one', '--enqueue'], setting)).toMatchObject({ code: 0 });
+  expect(await gmsiHere(['backfill', 'one', '--enqueue'], setting)).toMatchObject({ code: 0 });
   const refusal = { kind: 'refuse', status: 403, detail: 'this key was revoked', times: 1_000 } as const;
   sandbox.script([{ ...refusal, match: () => sandbox.stats().pages >= 3 }]);
 
@@ -43,19 +44,19 @@ it('a key that is refused while gmsi work runs is told to every webhook before i
   });
 
   sandbox.script([]);
-  expect(await gmsi(['backfill', 'one', 'two'], setting)).toMatchObject({ code: 0 });
+  expect(await gmsiHere(['backfill', 'one', 'two'], setting)).toMatchObject({ code: 0 });
   expect(said(usual)).toEqual(['key refused: one raised', 'key refused: one resolved']);
   expect(said(own)).toEqual(['key refused: two raised', 'key refused: two resolved']);
 });
 
 it('a key that cron’s run finds refused is told of as well', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await using warehouse = await aWarehouse();
   await using webhook = await aWebhook();
   const env = { ...accessTo(warehouse, sandbox, 'not-a-key'), GMSI_ALERT_WEBHOOK_URL: webhook.url.reveal() };
   await folder.write('jobs/job.yaml', jobFor(january));
-  expect(await gmsi(['backfill', 'job'], { cwd: folder.path, env })).toMatchObject({ code: 2 });
+  expect(await gmsiHere(['backfill', 'job'], { cwd: folder.path, env })).toMatchObject({ code: 2 });
   expect(said(webhook)).toEqual(['key refused: job raised']);
 });
 

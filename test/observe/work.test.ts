@@ -1,6 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { accessTo, aFolder, gmsi, type Running, startGmsi } from '../cli/gmsi.ts';
+import { accessTo, aFolder, type Running, startGmsi } from '../cli/gmsi.ts';
+import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { byLabel, scrape } from './a-telemetry.ts';
@@ -23,7 +24,7 @@ it('gmsi work can be watched: what it has done is what the sandbox has seen, and
   const worker = startGmsi(['work', '--metrics-port', '0'], setting);
   try {
     const address = await addressOf(worker);
-    expect(await gmsi(['backfill', 'job', '--enqueue'], setting)).toMatchObject({ code: 0 });
+    expect(await gmsiHere(['backfill', 'job', '--enqueue'], setting)).toMatchObject({ code: 0 });
     await vi.waitFor(
       async () => {
         const runs = await warehouse.db.selectFrom('runs').select('outcome').execute();

@@ -42,7 +42,7 @@ it('tries a window that failed again in the same run, from its last good page on
 
 it('does not ask for a window again that was refused; the next run does', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
   await registered(db, 'refused', jobFor(scope, { schedule, service }), lastNight);
@@ -66,7 +66,7 @@ it('does not ask for a window again that was refused; the next run does', async 
 
 it('pauses a job whose windows fail one after the other, and goes on by itself', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
   const job = jobFor(scope, { schedule, step: 'P2D', service: { ...service, concurrency: 2 } });
@@ -92,7 +92,7 @@ it('pauses a job whose windows fail one after the other, and goes on by itself',
 
 it('ends where it cannot be listed, instead of working unseen', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await sql`drop table gmsi.workers`.execute(warehouse.db);
   await using worker = aWorker({ warehouse, sandbox });
   await expect(worker.ended).rejects.toThrow('gmsi.workers');
@@ -117,7 +117,7 @@ it('ends the run of a job whose budget is spent, also where the job was taken ou
 
 it('pauses a job that could not be planned in any try, and goes on by itself', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
   await registered(db, 'unplanned', jobFor(scope, { schedule, service }), lastNight);
@@ -145,7 +145,7 @@ it('pauses a job that could not be planned in any try, and goes on by itself', a
 
 it('warns of a task that is not tried again, and of no other', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   const { db } = warehouse;
   const one = { ...scope, countries: ['NO'] };
   await registered(db, 'in vain', jobFor(one, { schedule, service }), lastNight);

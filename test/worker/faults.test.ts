@@ -16,7 +16,7 @@ const schedule = { backfill: '0 1 * * *' };
 
 it('outlives connections that break, those of its queue included', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
   const { db, url } = warehouse;
   await registered(db, 'cut off', jobFor(january, { schedule, step: 'P3D' }), lastNight);
   await using one = aWorker({ warehouse, sandbox });
@@ -107,7 +107,7 @@ it('loads series from their beginnings on, and after refusals that pass, whichev
 
 it('ends once the service refuses its key, and leaves the windows to others', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
   const { db } = warehouse;
   await registered(db, 'keyless', jobFor(january, { schedule }), lastNight);
   await using worker = aWorker({ warehouse, sandbox, apiKey: 'not-a-key' });

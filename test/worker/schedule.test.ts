@@ -14,7 +14,7 @@ const lastNight = new Date('2026-11-19T20:00:00Z');
 
 it('begins a job once, though two workers find it due, and catches up what was missed once', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
   const clock = () => now;
@@ -44,7 +44,7 @@ it('begins a job once, though two workers find it due, and catches up what was m
 
 it('leaves a job that is still under way to go on, and begins it again once it is through', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
   await registered(db, 'hourly', jobFor(scope, { schedule: { backfill: '0 * * * *' } }), lastNight);
@@ -70,7 +70,7 @@ it('leaves a job that is still under way to go on, and begins it again once it i
 
 it('does not begin what was due before it was scheduled, nor what is no longer scheduled', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
   const hourly = jobFor(scope, { schedule: { backfill: '0 * * * *', sync: '30 * * * *' } });
@@ -91,7 +91,7 @@ it('does not begin what was due before it was scheduled, nor what is no longer s
 
 it('runs a job that only another machine has the file of, as it was read last', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const schedule = { backfill: '0 * * * *' };
   await registered(db, 'far', jobFor({ ...scope, countries: ['US'] }, { schedule }), lastNight);
@@ -104,7 +104,7 @@ it('runs a job that only another machine has the file of, as it was read last', 
 
 it('begins the other jobs, too, where one that is paused cannot be read by this version', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const job = jobFor(scope, { schedule: { backfill: '15 * * * *' } });
   await registered(db, 'a newer one', { ...job, schedule: undefined }, lastNight);
@@ -117,7 +117,7 @@ it('begins the other jobs, too, where one that is paused cannot be read by this 
 
 it('does not drain what a run was planned for with what its job asks for by now, and plans that instead', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const job = jobFor(scope, { step: 'P5D', schedule: { backfill: '15 * * * *' } });
   await registered(db, 'edited', job, lastNight);
@@ -141,7 +141,7 @@ it('does not drain what a run was planned for with what its job asks for by now,
 
 it('ends a run whose job turns unreadable under way, and leaves the job until it is due again', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const job = jobFor(scope, { step: 'P5D', schedule: { backfill: '0 1 * * *' } });
   await registered(db, 'garbled', job, lastNight);
@@ -188,7 +188,7 @@ it.each([
   'begins the other jobs, too, where this machine does not know the %s of one (%s)',
   async (_, __, foreign) => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
     const { db } = warehouse;
     const job = jobFor(scope, { schedule: { backfill: '15 * * * *' } });
     await registered(db, 'a foreign one', job, lastNight);

@@ -21,7 +21,7 @@ const schedule = { sync: '30 * * * *' };
 
 it('syncs a job between two workers: its days are drained, and each live answer is read once', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
   const { db } = warehouse;
   await registered(db, 'hourly', { ...jobFor(scope, { service, schedule }), end_date: 'today' }, beforeNoon);
   const requests = watchRequests(sandbox);
@@ -39,7 +39,7 @@ it('asks the historical feed for what a live answer may have left out', async ()
   await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, clock, volume: 80 });
   const { db } = warehouse;
-  const one = { ...scope, countries: ['US'], topics: ['Inflation-Food'], from: '2026-11-17' };
+  const one = { ...scope, countries: ['US'], topics: ['Inflation-Food'], from: '2026-11-19' };
   await registered(db, 'busy', { ...jobFor(one, { service, schedule }), end_date: 'today' }, beforeNoon);
   const requests = watchRequests(sandbox);
   await using worker = aWorker({ warehouse, sandbox, clock });
@@ -52,7 +52,7 @@ it('asks the historical feed for what a live answer may have left out', async ()
 
 it('is left to the workers by gmsi sync while they are at it', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
   const { db } = warehouse;
   await registered(db, 'test', { ...jobFor(scope, { service, schedule }), end_date: 'today' }, beforeNoon);
   let letGo = () => {};
@@ -71,7 +71,7 @@ it('is left to the workers by gmsi sync while they are at it', async () => {
 
 it('is left to a worker by gmsi sync from its planning on, until its run has begun', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
   const { db } = warehouse;
   await registered(db, 'test', { ...jobFor(scope, { service, schedule }), end_date: 'today' }, beforeNoon);
   const job = aJobFor(scope, { end_date: 'today' });
