@@ -39,6 +39,29 @@ export async function change({ db }: TestWarehouse, statement: string): Promise<
   });
 }
 
+/** Changes one table so, looks at it, and puts it back as it was. */
+export async function whileChanged(
+  warehouse: TestWarehouse,
+  statement: string,
+  look: (rows: number) => Promise<void>,
+): Promise<void> {
+  const [, table] = /^(?:update|insert into|delete from) (gmsi\.\w+)/.exec(statement)!;
+  const { rows } = await sql<{ columns: string }>`
+    select string_agg(quote_ident(attname), ', ' order by attnum) as columns from pg_attribute
+    where attrelid = ${table}::regclass and attnum > 0 and not attisdropped and attgenerated = ''`.execute(
+    warehouse.db,
+  );
+  const { columns } = rows[0]!;
+  await change(warehouse, `create table public.kept as select ${columns} from ${table}`);
+  try {
+    await look(await change(warehouse, statement));
+  } finally {
+    await change(warehouse, `delete from ${table}`);
+    await change(warehouse, `insert into ${table} (${columns}) overriding system value table public.kept`);
+    await change(warehouse, 'drop table public.kept');
+  }
+}
+
 export async function checkedJob(db: Warehouse, job: Job): Promise<CheckedJob> {
   const feed = feedNamed(job.feed);
   const today = Temporal.PlainDate.from('2026-11-20');
