@@ -401,7 +401,7 @@ describe('what is refused', () => {
           expect(line).not.toMatch(/Invalid|Too (small|big)|Unrecognized|undefined/);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 });

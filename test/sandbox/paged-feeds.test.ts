@@ -44,7 +44,7 @@ test('each feed pages through its truth, all of it, in order, whatever the limit
         expect(pages.map(({ json }) => json.limit)).toEqual(pages.map(() => limit));
       },
     ),
-    { numRuns: 40 },
+    { numRuns: 16 },
   );
 });
 

@@ -43,7 +43,7 @@ test('pages hold the truth, all of it, in order, whatever the shape, limit, orde
         expect(pages.at(-1)!.json).toMatchObject({ has_more: false, next_token: null, limit });
       },
     ),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });
 
@@ -110,7 +110,7 @@ test('a cursor that is changed in any place is refused', async () => {
         expect((await getPage(sandbox, { next_token: tampered })).status).toBe(410);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });
 
