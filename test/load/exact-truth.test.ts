@@ -11,7 +11,7 @@ const clock = () => new Date('2026-11-20T12:00:00Z');
 
 /** Two months that meet, so that windows of 20 days end within them. */
 const scope: TruthScope = {
-  ...{ countries: ['US', 'DE'], topics: ['Governance/Corruption', 'Policy Reform & Legislation'] },
+  ...{ countries: ['US', 'DE'], topics: ['Governance/Corruption'] },
   ...{ from: '2026-08-20', to: '2026-09-30' },
 };
 
@@ -20,10 +20,7 @@ const looks: Record<string, Partial<RecordLook>> = {
   'ids but no texts': { texts: false },
   'texts but no ids': { ids: false },
   'neither ids nor texts': { ids: false, texts: false },
-  'nested scores': { scores: 'nested' },
-  'numbers sent as strings': { numbers: 'string' },
   'nested scores sent as strings': { scores: 'nested', numbers: 'string' },
-  'times with +00:00': { times: 'utc' },
   'times with another zone': { times: 'offset' },
   'every time rounded to the hour, without ids': { hourShare: 1, ids: false },
   'many scores missing': { missingScores: 0.4 },
@@ -45,12 +42,9 @@ describe('what is held after a backfill is exactly what is served', () => {
   });
 
   it.each([
-    ['oldest-first', 1, 0.02],
-    ['newest-first', 1, 0.02],
-    ['oldest-first', 7, 0.1],
+    ['oldest-first', 1, 0.03],
     ['newest-first', 7, 0.1],
     ['oldest-first', 1000, 0.3],
-    ['newest-first', 1000, 0.3],
   ] as const)('for records %s on pages of %i', async (order, pageSize, volume) => {
     await holdsTheTruth({ order, volume }, { service: { page_size: pageSize } });
   });

@@ -5,7 +5,7 @@ import { askedAgain } from '../../src/warehouse/tables/refusals.ts';
 import { refusing, servedFrom, sorted } from '../support/refusing.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { heldBy } from '../support/truth.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 
@@ -57,4 +57,18 @@ describe('whatever the service refuses, and however often', () => {
       { numRuns: 5 },
     );
   }, 120_000);
+});
+
+it('series do not keep others from being loaded, though many that have nothing at all go first', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
+  const { db } = warehouse;
+  const topics = ['Inflation-Food', 'Policy Outlook', 'Market Stress', 'Wars', 'Elections', 'Tension'];
+  // Countries are drained from the last one on.
+  const many = { countries: ['AU', 'ZA', 'US', 'SE', 'NO'], topics, from: '2026-08-01', to: '2026-11-15' };
+  const job = aJobFor(many, { step: 'P30D' });
+  refusing(sandbox, (series) => !series.startsWith('AU'));
+  for (let run = 0; run < 3; run++) await runBackfill({ job, db, sandbox, clock });
+  const loaded = { ...many, countries: ['AU'] };
+  expect(await heldBy(db, loaded)).toEqual(servedBy(sandbox, loaded));
 });

@@ -79,7 +79,7 @@ describe('a sync', () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
-    const job = aJobFor({ ...one, from: '2020-01-01' }, open);
+    const job = aJobFor({ ...one, from: '2024-06-01' }, open);
     const requests = watchRequests(sandbox);
     expect((await runSync({ job, db, sandbox, clock: noon })).outcome).toBe('done');
     expect(

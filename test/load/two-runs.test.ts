@@ -40,7 +40,8 @@ describe('runs of one job at once', () => {
     expect(sandbox.stats().faults.refuse).toBe(2);
   });
 
-  it.each([2, 3])('(%i of them) share the work, and all end when all of it is done', async (runs) => {
+  it('share the work, and all end when all of it is done', async () => {
+    const runs = 3;
     await using warehouse = await aWarehouse({ connections: 8 });
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;

@@ -1,0 +1,24 @@
+import { sql } from 'kysely';
+import type { Sandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { servedBy, type TruthScope } from '../support/truth.ts';
+
+/** Ends the server's process that writes a certain headline, the first so many times. */
+export async function breakAt(db: Warehouse, headlineId: string, times: number): Promise<void> {
+  await sql`
+    create sequence gmsi.broken;
+    create function gmsi.break_off() returns trigger language plpgsql as $$
+    begin
+      -- Counted also by a transaction that is never committed.
+      if nextval('gmsi.broken') <= ${sql.lit(times)} then perform pg_terminate_backend(pg_backend_pid()); end if;
+      return new;
+    end $$;
+    create trigger break_off before insert on gmsi.headlines for each row
+      when (new.headline_id = ${sql.lit(headlineId)}) execute function gmsi.break_off()`.execute(db);
+}
+
+/** A headline in the middle of the first half of September in one country. */
+export function someHeadline(sandbox: Sandbox, scope: TruthScope, country: string): string {
+  const held = servedBy(sandbox, { ...scope, countries: [country], to: '2026-09-15' });
+  return held[Math.floor(held.length / 2)]![3] as string;
+}

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { windowsOf } from '../support/warehouse-state.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-08-01', to: '2026-10-30' };
+const service = { end_date: 'inclusive', page_size: 12, concurrency: 4 };
+
+it('a request budget that ends lets requests under way come to their end however slow the service is', {
+  timeout: 60_000,
+}, async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+  const { db } = warehouse;
+  // Longer than a run that is stopped from outside waits.
+  sandbox.script([{ kind: 'latency', ms: 11_000, match: ({ path }) => path.endsWith('/DE') }]);
+  // Two requests go to the lookups, one to the slow page, two to the other series.
+  const job = aJobFor(scope, {
+    budget: { requests_per_month: 5 },
+    service: { ...service, concurrency: 2 },
+  });
+  const result = await runBackfill({ job, db, sandbox, clock });
+  expect(result).toMatchObject({ outcome: 'budget', totals: { requests: 5, pages: 3 } });
+  const germany = (await windowsOf(db)).find(({ country }) => country === 'DE');
+  expect(germany).toMatchObject({ state: 'pending', pages: 1, records: 12 });
+
+  const richer = aJobFor(scope, { service });
+  expect((await runBackfill({ job: richer, db, sandbox, clock })).outcome).toBe('done');
+  expect(sandbox.stats().pagesServedTwice).toBe(0);
+});
