@@ -5,7 +5,7 @@ import { accessTo, aFolder, gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 
-const perSecond = 20;
+const perSecond = 10;
 const burst = 20;
 const service = { rate: perSecond, burst, end_date: 'inclusive' };
 /** Some twenty requests: about a burst. */
