@@ -13,7 +13,6 @@ export interface TestWarehouse extends AsyncDisposable {
 
 interface Standing {
   readonly name: string;
-  readonly connections: number;
   readonly db: Warehouse;
   readonly url: string;
 }
@@ -22,17 +21,24 @@ interface Standing {
 const free: Standing[] = [];
 let fresh: string | undefined;
 
-/** A fresh warehouse: one that an earlier test of this worker has left and that is as it was, or a clone of the template. */
-export async function aWarehouse({ connections = 6 } = {}): Promise<TestWarehouse> {
-  const index = free.findIndex((standing) => standing.connections === connections);
-  const [left] = index < 0 ? [] : free.splice(index, 1);
-  const standing = left ?? (await aDatabase(`template ${inject('template')}`, connections));
+/** How many connections a warehouse is used by. */
+const usual = 6;
+
+/**
+ * A fresh warehouse: one that an earlier test of this worker has left and that is as it was, or a clone of the template.
+ * @param connections another number than usual is for a test of connections, which gets new ones, and leaves none
+ */
+export async function aWarehouse({ connections = usual } = {}): Promise<TestWarehouse> {
+  const standing =
+    (connections === usual ? free.pop() : undefined) ??
+    (await aDatabase(`template ${inject('template')}`, connections));
   fresh ??= await schemaOf(standing.db);
   return {
     db: standing.db,
     url: standing.url,
     async [Symbol.asyncDispose]() {
-      if (free.length < 3 && (await emptyAgain(standing.db, fresh!))) free.push(standing);
+      if (connections === usual && free.length < 3 && (await emptyAgain(standing.db, fresh!)))
+        free.push(standing);
       else await drop(standing);
     },
   };
@@ -41,12 +47,12 @@ export async function aWarehouse({ connections = 6 } = {}): Promise<TestWarehous
 /** Clones a warehouse as it stands, to be changed without changing it. Closes its connections: nobody may be on it. */
 export async function aCloneOf({ db, url }: TestWarehouse): Promise<TestWarehouse> {
   await db.destroy();
-  return disposable(await aDatabase(`template ${new URL(url).pathname.slice(1)}`, 6));
+  return disposable(await aDatabase(`template ${new URL(url).pathname.slice(1)}`, usual));
 }
 
 /** A database without a schema, for tests of migrations. */
 export async function anEmptyDatabase(): Promise<TestWarehouse> {
-  return disposable(await aDatabase("template template0 encoding 'UTF8'", 6));
+  return disposable(await aDatabase("template template0 encoding 'UTF8'", usual));
 }
 
 function disposable(standing: Standing): TestWarehouse {
@@ -61,7 +67,7 @@ async function aDatabase(from: string, connections: number): Promise<Standing> {
   const own = new URL(url);
   own.searchParams.set('application_name', sessionName);
   const db = connect({ kind: 'url', url: new Secret(own.href) }, connections);
-  return { name, connections, db, url: url.href };
+  return { name, db, url: url.href };
 }
 
 async function drop({ name, db }: Standing): Promise<void> {
