@@ -13,7 +13,8 @@ const folder = inPackage('migrations');
  * Brings the warehouse to the newest schema, in one transaction under an advisory lock: of processes that start at
  * once, one migrates and the others wait.
  * @returns the names of the migrations that were applied, none if the schema was current
- * @throws ConfigError if the warehouse is newer than this program, or older and not its user's to migrate
+ * @throws ConfigError if the warehouse is newer than this program, from before its first release, or older and not its
+ * user's to migrate
  */
 export async function migrate(warehouse: Warehouse): Promise<readonly string[]> {
   if (await isCurrent(warehouse)) return [];
@@ -53,7 +54,7 @@ export async function migrationStatus(warehouse: Warehouse): Promise<readonly Mi
     for (const { name, timestamp } of rows) applied.set(name, new Date(timestamp));
   }
   const unknown = [...applied.keys()].filter((name) => !all.some(([known]) => known === name));
-  if (unknown.length > 0) throw newer(unknown);
+  if (unknown.length > 0) throw applied.has(all[0]![0]) ? newer(unknown) : unreleased(unknown);
   return all.map(
     ([name, migration]) => ({ name, migration, executedAt: applied.get(name) }) as MigrationInfo,
   );
@@ -100,6 +101,16 @@ function newer(unknown: readonly string[]): ConfigError {
   return new ConfigError(`The warehouse was migrated by a newer gmsi (it knows ${unknown.join(', ')}).`, {
     hint: 'Use that version, or point DATABASE_URL at another database.',
   });
+}
+
+/** The migrations of development were joined into those of the first release, which cannot go on from part of them. */
+function unreleased([first]: readonly string[]): ConfigError {
+  return new ConfigError(
+    `The warehouse was migrated by a gmsi from before the first release (it begins with ${first}); this one cannot use it.`,
+    {
+      hint: 'Point DATABASE_URL at a new database; or, if all that is loaded may go: drop schema if exists gmsi, graphile_worker cascade; then gmsi migrate.',
+    },
+  );
 }
 
 function explained(error: unknown): unknown {

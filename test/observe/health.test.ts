@@ -33,7 +33,7 @@ describe('/readyz', () => {
     await using empty = await anEmptyDatabase();
     const { status, body } = await ask(empty.db, '/readyz');
     expect(status).toBe(503);
-    expect(body.reasons).toEqual([expect.stringMatching(/^the schema lacks 0001_warehouse, /)]);
+    expect(body.reasons).toEqual([expect.stringMatching(/^the schema lacks 0001_service, /)]);
   });
 
   it('says no where the warehouse is away, without its password', async () => {

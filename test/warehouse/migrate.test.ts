@@ -57,6 +57,23 @@ describe('migrating', () => {
     await expect(migrationStatus(db)).rejects.toBeInstanceOf(ConfigError);
   });
 
+  it('refuses a warehouse from before the first release, says what to do, and changes nothing', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await sql`delete from gmsi.kysely_migration`.execute(db);
+    await sql`insert into gmsi.kysely_migration (name, timestamp)
+      values ('0001_warehouse', '2026-01-01'), ('0002_headlines', '2026-01-01')`.execute(db);
+    const refusal = await migrate(db).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(ConfigError);
+    expect((refusal as ConfigError).message).toMatch(/from before the first release .*0001_warehouse/);
+    expect((refusal as ConfigError).hint).toMatch(
+      /new database.*drop schema if exists gmsi, graphile_worker cascade/,
+    );
+    await expect(migrationStatus(db)).rejects.toThrow('from before the first release');
+    const { rows } = await sql`select name from gmsi.kysely_migration order by name`.execute(db);
+    expect(rows).toEqual([{ name: '0001_warehouse' }, { name: '0002_headlines' }]);
+  });
+
   it('needs no privilege where there is nothing to migrate', async () => {
     await using warehouse = await aWarehouse({ connections: 1 });
     const { db } = warehouse;

@@ -1,4 +1,4 @@
--- Rollups: what the headlines of each hour and day add up to, kept in the transaction of every change.
+-- What analysts ask: rollups, kept in the transaction of every change; is this day loaded; how did the loads go.
 
 create table gmsi.sentiment_hourly (
   country text not null,
@@ -71,11 +71,12 @@ comment on function gmsi.summable(double precision) is 'A number as the rollups 
 
 -- Sums up the hours of a series from first_hour to last_hour again, and their days. Sums that stay the same are not written.
 -- Hours that lost their last headline are removed, if rows may have gone.
+-- Runs with the rights of the user who changes headlines, so that user may write rollups too.
 create function gmsi.roll_up(
   in_country text, in_topic text, in_match_type text, first_hour timestamptz, last_hour timestamptz, may_shrink boolean
 ) returns bigint
   -- A plan over all partitions looks expensive enough to be compiled, which takes a quarter of a second a page.
-  language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+  language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
   begins timestamptz := first_hour;
   ends timestamptz := last_hour + interval '1 hour';
@@ -189,11 +190,10 @@ begin
   select (select count(*) from written) + (select count(*) from removed) into days;
   return hours + days;
 end $$;
-revoke execute on function gmsi.roll_up(text, text, text, timestamptz, timestamptz, boolean) from public;
 comment on function gmsi.roll_up(text, text, text, timestamptz, timestamptz, boolean) is 'Sums up some hours of a series again in sentiment_hourly, and their days in sentiment_daily. Returns how many of their rows it wrote or removed.';
 
 create function gmsi.roll_up_changes() returns trigger
-  language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+  language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   -- Each kind of statement has its own transition tables; the others do not exist.
   changed text := case tg_op
@@ -217,14 +217,13 @@ begin
   return null;
 end $$;
 comment on function gmsi.roll_up_changes() is 'Keeps the rollups right in the transaction of every change to gmsi.headlines, whoever makes it. Statement-level: one call a page.';
-
 create trigger roll_up_inserts after insert on gmsi.headlines
   referencing new table as new_rows for each statement execute function gmsi.roll_up_changes();
 create trigger roll_up_updates after update on gmsi.headlines
   referencing old table as old_rows new table as new_rows for each statement execute function gmsi.roll_up_changes();
-create trigger roll_up_truncates after truncate on gmsi.headlines for each statement execute function gmsi.roll_up_changes();
 create trigger roll_up_deletes after delete on gmsi.headlines
   referencing old table as old_rows for each statement execute function gmsi.roll_up_changes();
+create trigger roll_up_truncates after truncate on gmsi.headlines for each statement execute function gmsi.roll_up_changes();
 
 create function gmsi.series_to_roll_up(from_day date default null, to_day date default null)
   returns table (country text, topic text, match_type text, first_hour timestamptz, last_hour timestamptz)
@@ -254,7 +253,98 @@ create function gmsi.rebuild_rollups(from_day date default null, to_day date def
   select coalesce(sum(gmsi.roll_up(country, topic, match_type, first_hour, last_hour, true)), 0)::bigint
   from gmsi.series_to_roll_up(from_day, to_day)
 $$;
-revoke execute on function gmsi.rebuild_rollups(date, date) from public;
 comment on function gmsi.rebuild_rollups(date, date) is 'Sums up the rollups of some days (all by default) again from gmsi.headlines, and removes those without headlines. Returns how many rows were wrong. One transaction: gmsi rollup --rebuild does the same series by series, and lets loads pass.';
 
-select gmsi.rebuild_rollups();
+create view gmsi.coverage_by_day as
+  select span.feed, span.country, span.topic, span.ticker, span.match_type, span.variant, day::date as day,
+         coalesce(span.covered @> day::date, false) as is_covered
+  from (
+    select feed, country, topic, ticker, match_type, variant, c.days as covered,
+           least(lower(c.days), min(w.first_day)) as first_day, greatest(upper(c.days) - 1, max(w.last_day)) as last_day
+    from gmsi.coverage c
+    full join gmsi.windows w using (feed, country, topic, ticker, match_type, variant)
+    group by feed, country, topic, ticker, match_type, variant, c.days
+  ) as span
+  cross join lateral generate_series(span.first_day::timestamp, span.last_day::timestamp, interval '1 day') as day;
+comment on view gmsi.coverage_by_day is 'One row per series and day (UTC), from the first day that was ever asked for to the last: whether the day is loaded to its end and settled. Left-join it to tell a day without news from one that was never fetched. Filter by series: there are many days.';
+comment on column gmsi.coverage_by_day.feed is 'Feed.';
+comment on column gmsi.coverage_by_day.country is 'Country of the series; empty if the feed is not by country.';
+comment on column gmsi.coverage_by_day.topic is 'Topic of the series; empty if the feed is not by topic.';
+comment on column gmsi.coverage_by_day.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
+comment on column gmsi.coverage_by_day.match_type is 'Match type of the series.';
+comment on column gmsi.coverage_by_day.variant is 'Further parameters of the series; empty if there are none.';
+comment on column gmsi.coverage_by_day.day is 'Day (UTC).';
+comment on column gmsi.coverage_by_day.is_covered is 'True if the day is loaded to its end and settled; false if it was asked for and is not, or not yet.';
+
+create view gmsi.coverage_gaps as
+  select span.feed, span.country, span.topic, span.ticker, span.match_type, span.variant,
+         lower(part.days) as from_day, upper(part.days) - 1 as to_day, upper(part.days) - lower(part.days) as days,
+         coalesce(part.state, 'unsettled') as state, part.window_id, part.last_error
+  from (
+    select feed, country, topic, ticker, match_type, variant, coalesce(c.days, '{}') as covered,
+           daterange(least(lower(c.days), min(w.first_day)), greatest(upper(c.days) - 1, max(w.last_day)), '[]') as span
+    from gmsi.coverage c
+    full join gmsi.windows w using (feed, country, topic, ticker, match_type, variant)
+    group by feed, country, topic, ticker, match_type, variant, c.days
+  ) as span
+  cross join lateral unnest(datemultirange(span.span) - span.covered) as gap
+  cross join lateral (
+    -- A gap is split by the windows of its days; days without a window stay as they are.
+    select gap * w.days as days, w.window_id, w.state, w.last_error
+    from gmsi.windows w
+    where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
+        = (span.feed, span.country, span.topic, span.ticker, span.match_type, span.variant)
+      and w.days && gap and w.state <> 'drained'
+    union all
+    select rest, null, null, null
+    from unnest(datemultirange(gap) - coalesce((
+      select range_agg(w.days) from gmsi.windows w
+      where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
+          = (span.feed, span.country, span.topic, span.ticker, span.match_type, span.variant)
+        and w.days && gap and w.state <> 'drained'), '{}')) as rest
+  ) as part;
+comment on view gmsi.coverage_gaps is 'Days (UTC) that were asked for, or lie between days that were, and are not loaded to their end and settled, with the window that stands for them.';
+comment on column gmsi.coverage_gaps.feed is 'Feed.';
+comment on column gmsi.coverage_gaps.country is 'Country of the series; empty if the feed is not by country.';
+comment on column gmsi.coverage_gaps.topic is 'Topic of the series; empty if the feed is not by topic.';
+comment on column gmsi.coverage_gaps.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
+comment on column gmsi.coverage_gaps.match_type is 'Match type of the series.';
+comment on column gmsi.coverage_gaps.variant is 'Further parameters of the series; empty if there are none.';
+comment on column gmsi.coverage_gaps.from_day is 'First day of the gap (UTC).';
+comment on column gmsi.coverage_gaps.to_day is 'Last day of the gap (UTC), itself included.';
+comment on column gmsi.coverage_gaps.days is 'How many days that is.';
+comment on column gmsi.coverage_gaps.state is 'State of the window that stands for these days (pending, draining, failed, refused). unsettled: no window stands for them now; loaded, but they may still change, and a sync loads them again; or never asked for, between days that were.';
+comment on column gmsi.coverage_gaps.window_id is 'The window.';
+comment on column gmsi.coverage_gaps.last_error is 'Why its last attempt failed, if it did.';
+
+create view gmsi.load_history as
+  select load_id, command, job, feed,
+         case
+           when outcome is not null then outcome
+           when heartbeat_at > now() - interval '5 minutes' then 'running'
+           else 'killed'
+         end as state,
+         started_at, finished_at, coalesce(finished_at, heartbeat_at) - started_at as took,
+         requests, windows_drained, windows_failed, pages, records,
+         rows_inserted, rows_changed, rows_retracted, records_rejected, error, run_by
+  from gmsi.loads;
+comment on view gmsi.load_history is 'How each load went. The load_id of a headline leads here.';
+comment on column gmsi.load_history.load_id is 'Number of the load.';
+comment on column gmsi.load_history.command is 'backfill, sync or replay.';
+comment on column gmsi.load_history.job is 'Name of the job file, without its ending; empty for a replay of a whole feed.';
+comment on column gmsi.load_history.feed is 'Feed that the job loads.';
+comment on column gmsi.load_history.state is 'As outcome in gmsi.loads; running, or killed if it has no outcome and was silent for five minutes.';
+comment on column gmsi.load_history.started_at is 'Start of the load.';
+comment on column gmsi.load_history.finished_at is 'End of the load; null while it runs, and for ever if it was killed.';
+comment on column gmsi.load_history.took is 'How long it ran; of one that has no end, until its last sign of life.';
+comment on column gmsi.load_history.requests is 'Requests sent, retries included.';
+comment on column gmsi.load_history.windows_drained is 'Windows drained to their end.';
+comment on column gmsi.load_history.windows_failed is 'Windows that failed or were refused.';
+comment on column gmsi.load_history.pages is 'Pages committed.';
+comment on column gmsi.load_history.records is 'Records on those pages.';
+comment on column gmsi.load_history.rows_inserted is 'Rows that were new.';
+comment on column gmsi.load_history.rows_changed is 'Rows that replaced an older version.';
+comment on column gmsi.load_history.rows_retracted is 'Rows that the service was found not to return any more.';
+comment on column gmsi.load_history.records_rejected is 'Records put into rejected_records.';
+comment on column gmsi.load_history.error is 'Why the load ended early, if it did.';
+comment on column gmsi.load_history.run_by is 'Host and process id, and the version of the program.';

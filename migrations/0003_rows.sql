@@ -1,0 +1,639 @@
+-- The rows that the feeds bring, their partitions, the versions that were replaced, and the rows as they stood at a moment.
+
+-- The only function that runs with its owner's rights: only the owner of a table can create its partitions.
+create function gmsi.ensure_month_partition(parent text, month date) returns void
+  language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  parent_id oid := (select c.oid from pg_catalog.pg_class c
+                    where c.relnamespace = 'gmsi'::regnamespace and c.relname = parent and c.relkind = 'p'
+                      and c.relowner = (select r.oid from pg_catalog.pg_roles r where r.rolname = current_user));
+  first_day date := date_trunc('month', month::timestamp)::date;
+  part text := format('%s_%s', parent, to_char(first_day, 'YYYY_MM'));
+  held record;
+begin
+  if parent_id is null then
+    raise exception 'gmsi.% is no partitioned table of this warehouse', parent using errcode = 'undefined_table';
+  end if;
+  -- Only years that a record's time may have, so that nobody can fill the catalog.
+  if month is null or month not between date '1900-01-01' and date '2100-12-31' then
+    raise exception 'no partition is made for %: it is not between 1900 and 2100', coalesce(month::text, 'no month')
+      using errcode = 'datetime_field_overflow';
+  end if;
+  -- PostgreSQL would cut the name, and two months would share one.
+  if octet_length(part) > 63 then
+    raise exception 'the name % is too long for a table', part using errcode = 'name_too_long';
+  end if;
+  -- Read from the table itself: after the wait for the lock, to_regclass could answer from a stale cache.
+  perform pg_advisory_xact_lock(hashtext('gmsi.ensure_month_partition'));
+  if exists (select from pg_catalog.pg_class c join pg_catalog.pg_inherits i on i.inhrelid = c.oid
+             where c.relnamespace = 'gmsi'::regnamespace and c.relname = part and i.inhparent = parent_id) then
+    return;
+  end if;
+  if exists (select from pg_catalog.pg_class c where c.relnamespace = 'gmsi'::regnamespace and c.relname = part) then
+    raise exception 'gmsi.% is no partition of gmsi.%: it was detached, and rows of its month are to be loaded', part, parent
+      using hint = 'Attach it again, or move it to another schema.';
+  end if;
+  -- Attached, not created as PARTITION OF: that would wait behind every load in flight, and they behind it.
+  -- An identity column is the table's: it comes with attaching, and a partition that has one of its own is refused.
+  execute format('create table gmsi.%I (like gmsi.%I including all excluding identity)', part, parent);
+  execute format('alter table gmsi.%I attach partition gmsi.%I for values from (%L) to (%L)', parent, part,
+                 to_char(first_day, 'YYYY-MM-DD "00:00:00+00"'),
+                 to_char(first_day + interval '1 month', 'YYYY-MM-DD "00:00:00+00"'));
+  for held in
+    select acl.privilege_type as privilege, case when acl.grantee = 0 then 'public' else acl.grantee::regrole::text end as grantee
+    from pg_catalog.pg_class c cross join aclexplode(c.relacl) as acl
+    where c.oid = parent_id and acl.grantee <> c.relowner
+  loop
+    execute format('grant %s on gmsi.%I to %s', held.privilege, part, held.grantee);
+  end loop;
+end $$;
+comment on function gmsi.ensure_month_partition(text, date) is 'Makes the partition of a partitioned table of the warehouse for the month of a day, if there is none yet; from 1900 to 2100. Runs with the rights of its owner, so that a loading user need not own the tables.';
+-- It runs as its owner, so that a loading user need not own the tables; a reader must not be able to make tables by it.
+revoke execute on function gmsi.ensure_month_partition(text, date) from public;
+
+create table gmsi.headlines (
+  headline_id uuid not null,
+  country text not null,
+  topic text not null,
+  match_type text not null,
+  published_at timestamptz not null,
+  headline text,
+  language text,
+  source text,
+  url text,
+  topic_probability double precision,
+  directional_positive double precision,
+  directional_neutral double precision,
+  directional_negative double precision,
+  directional_score double precision,
+  semantic_positive double precision,
+  semantic_neutral double precision,
+  semantic_negative double precision,
+  semantic_score double precision,
+  extra jsonb,
+  first_seen_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(),
+  retracted_at timestamptz,
+  is_backfilled boolean not null,
+  load_id bigint not null,
+  window_id bigint,
+  -- Holds country and the partition column, so that the table could be distributed by country as it is.
+  primary key (country, topic, match_type, published_at, headline_id)
+) partition by range (published_at);
+comment on table gmsi.headlines is 'One row per headline, country, topic and match type asked for: its current version. Partitioned by month of published_at.';
+comment on column gmsi.headlines.headline_id is 'Identity: the service''s own id if a record has one, else a hash of publication time, text, source and language, else of all its content. The same headline has the same id under every country and topic.';
+comment on column gmsi.headlines.country is 'Country that was asked for.';
+comment on column gmsi.headlines.topic is 'Topic that was asked for.';
+comment on column gmsi.headlines.match_type is 'Match type that was asked for: COMBINED, DOMESTIC or INTERNATIONAL. A record''s own match type, if it carries one, is in extra.';
+comment on column gmsi.headlines.published_at is 'Publication time; the service may round it to the hour. Times without a zone are read as UTC.';
+comment on column gmsi.headlines.headline is 'Text of the headline.';
+comment on column gmsi.headlines.language is 'Language of the headline.';
+comment on column gmsi.headlines.source is 'Publisher.';
+comment on column gmsi.headlines.url is 'Address of the article.';
+comment on column gmsi.headlines.topic_probability is 'Probability (0 to 1) that the headline belongs to the topic.';
+comment on column gmsi.headlines.directional_positive is 'Directional model: probability (0 to 1) of positive.';
+comment on column gmsi.headlines.directional_neutral is 'Directional model: probability (0 to 1) of neutral.';
+comment on column gmsi.headlines.directional_negative is 'Directional model: probability (0 to 1) of negative.';
+comment on column gmsi.headlines.directional_score is 'Directional score (-1 to 1): as sent, else positive minus negative.';
+comment on column gmsi.headlines.semantic_positive is 'Semantic model: probability (0 to 1) of positive.';
+comment on column gmsi.headlines.semantic_neutral is 'Semantic model: probability (0 to 1) of neutral.';
+comment on column gmsi.headlines.semantic_negative is 'Semantic model: probability (0 to 1) of negative.';
+comment on column gmsi.headlines.semantic_score is 'Semantic score (-1 to 1): as sent, else positive minus negative.';
+comment on column gmsi.headlines.extra is 'Every field of the record that has no column, so that the record is kept whole.';
+comment on column gmsi.headlines.first_seen_at is 'When this warehouse first held the headline.';
+comment on column gmsi.headlines.changed_at is 'When this warehouse first held this version of it.';
+comment on column gmsi.headlines.retracted_at is 'When the service was found not to return it any more; null while it does.';
+comment on column gmsi.headlines.is_backfilled is 'True if it was first loaded by a backfill, after the fact: first_seen_at then says nothing about when the service had it.';
+comment on column gmsi.headlines.load_id is 'Load that wrote this version.';
+comment on column gmsi.headlines.window_id is 'Window that brought this version; null if it came by the live feed or out of rejected_records.';
+
+create table gmsi.headline_revisions (
+  headline_id uuid not null,
+  country text not null,
+  topic text not null,
+  match_type text not null,
+  published_at timestamptz not null,
+  headline text,
+  language text,
+  source text,
+  url text,
+  topic_probability double precision,
+  directional_positive double precision,
+  directional_neutral double precision,
+  directional_negative double precision,
+  directional_score double precision,
+  semantic_positive double precision,
+  semantic_neutral double precision,
+  semantic_negative double precision,
+  semantic_score double precision,
+  extra jsonb,
+  first_seen_at timestamptz not null,
+  known_from timestamptz not null,
+  known_to timestamptz not null check (known_to > known_from),
+  retracted_at timestamptz,
+  is_backfilled boolean not null,
+  load_id bigint not null,
+  window_id bigint,
+  reason text not null check (reason in ('rescored', 'text changed', 'retracted', 'returned', 'read again', 'other')),
+  primary key (country, topic, match_type, published_at, headline_id, known_from)
+);
+comment on table gmsi.headline_revisions is 'Superseded versions of headlines: each stood in gmsi.headlines from known_from until known_to.';
+comment on column gmsi.headline_revisions.headline_id is 'As in gmsi.headlines.';
+comment on column gmsi.headline_revisions.country is 'As in gmsi.headlines.';
+comment on column gmsi.headline_revisions.topic is 'As in gmsi.headlines.';
+comment on column gmsi.headline_revisions.match_type is 'As in gmsi.headlines.';
+comment on column gmsi.headline_revisions.published_at is 'As in gmsi.headlines.';
+comment on column gmsi.headline_revisions.headline is 'As it stood.';
+comment on column gmsi.headline_revisions.language is 'As it stood.';
+comment on column gmsi.headline_revisions.source is 'As it stood.';
+comment on column gmsi.headline_revisions.url is 'As it stood.';
+comment on column gmsi.headline_revisions.topic_probability is 'As it stood.';
+comment on column gmsi.headline_revisions.directional_positive is 'As it stood.';
+comment on column gmsi.headline_revisions.directional_neutral is 'As it stood.';
+comment on column gmsi.headline_revisions.directional_negative is 'As it stood.';
+comment on column gmsi.headline_revisions.directional_score is 'As it stood.';
+comment on column gmsi.headline_revisions.semantic_positive is 'As it stood.';
+comment on column gmsi.headline_revisions.semantic_neutral is 'As it stood.';
+comment on column gmsi.headline_revisions.semantic_negative is 'As it stood.';
+comment on column gmsi.headline_revisions.semantic_score is 'As it stood.';
+comment on column gmsi.headline_revisions.extra is 'As it stood.';
+comment on column gmsi.headline_revisions.first_seen_at is 'As in gmsi.headlines.';
+comment on column gmsi.headline_revisions.known_from is 'From when on the warehouse held this version (its changed_at).';
+comment on column gmsi.headline_revisions.known_to is 'Until when: the changed_at of the version that replaced it.';
+comment on column gmsi.headline_revisions.retracted_at is 'As it stood; set if this version was the headline while retracted.';
+comment on column gmsi.headline_revisions.is_backfilled is 'As in gmsi.headlines.';
+comment on column gmsi.headline_revisions.load_id is 'Load that wrote this version.';
+comment on column gmsi.headline_revisions.window_id is 'Window that brought this version; null if it came by the live feed or out of rejected_records.';
+comment on column gmsi.headline_revisions.reason is 'Why it was replaced: rescored, text changed, retracted, returned (after having been retracted), read again (a replay filled columns from extra; the service changed nothing), or other (url or extra).';
+
+-- The plan is made when the first, perhaps empty, statement fires it: a nested loop would then meet thousands of rows. If PostgreSQL up
+-- to 17 cannot do without one, the plan looks so expensive that it is compiled, which takes longer than the query.
+create function gmsi.keep_headline_revisions() returns trigger
+  language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off set jit = off as $$
+declare
+  is_read_again boolean := current_setting('gmsi.reading_again', true) = 'on';
+begin
+  insert into gmsi.headline_revisions (
+    headline_id, country, topic, match_type, published_at, headline, language, source, url, topic_probability,
+    directional_positive, directional_neutral, directional_negative, directional_score,
+    semantic_positive, semantic_neutral, semantic_negative, semantic_score,
+    extra, first_seen_at, known_from, known_to, retracted_at, is_backfilled, load_id, window_id, reason)
+  select o.headline_id, o.country, o.topic, o.match_type, o.published_at, o.headline, o.language, o.source, o.url,
+         o.topic_probability, o.directional_positive, o.directional_neutral, o.directional_negative,
+         o.directional_score, o.semantic_positive, o.semantic_neutral, o.semantic_negative, o.semantic_score,
+         o.extra, o.first_seen_at, o.changed_at, n.changed_at, o.retracted_at, o.is_backfilled, o.load_id, o.window_id,
+         case
+           when is_read_again then 'read again'
+           when o.retracted_at is null and n.retracted_at is not null then 'retracted'
+           when o.retracted_at is not null and n.retracted_at is null then 'returned'
+           when (o.headline, o.language, o.source) is distinct from (n.headline, n.language, n.source)
+             then 'text changed'
+           when (o.topic_probability, o.directional_positive, o.directional_neutral, o.directional_negative,
+                 o.directional_score, o.semantic_positive, o.semantic_neutral, o.semantic_negative, o.semantic_score)
+             is distinct from
+                (n.topic_probability, n.directional_positive, n.directional_neutral, n.directional_negative,
+                 n.directional_score, n.semantic_positive, n.semantic_neutral, n.semantic_negative, n.semantic_score)
+             then 'rescored'
+           else 'other'
+         end
+  from old_rows o
+  join new_rows n using (country, topic, match_type, published_at, headline_id)
+  where n.changed_at > o.changed_at;
+  return null;
+end $$;
+comment on function gmsi.keep_headline_revisions() is 'Keeps each version that an update of gmsi.headlines replaces. Statement-level: one call a page, whatever the number of rows.';
+create trigger keep_revisions after update on gmsi.headlines
+  referencing old table as old_rows new table as new_rows
+  for each statement execute function gmsi.keep_headline_revisions();
+
+create table gmsi.revisions (
+  table_name text not null,
+  row_id uuid not null,
+  series jsonb not null,
+  version jsonb not null,
+  known_from timestamptz not null,
+  known_to timestamptz not null check (known_to > known_from),
+  reason text not null default 'changed' check (reason in ('changed', 'retracted', 'returned', 'read again')),
+  primary key (table_name, series, row_id, known_from)
+);
+comment on table gmsi.revisions is 'Superseded versions of the rows of every feed''s table but gmsi.headlines, which has headline_revisions.';
+comment on column gmsi.revisions.table_name is 'Table that the row stands in.';
+comment on column gmsi.revisions.row_id is 'Its id there.';
+comment on column gmsi.revisions.series is 'The columns that say which series it belongs to, and its time.';
+comment on column gmsi.revisions.version is 'The whole row as it stood.';
+comment on column gmsi.revisions.known_from is 'From when on the warehouse held this version.';
+comment on column gmsi.revisions.known_to is 'Until when.';
+comment on column gmsi.revisions.reason is 'Why it was replaced: changed (by the service), retracted, returned (after having been retracted), or read again (a replay filled columns from extra; the service changed nothing).';
+
+create function gmsi.keep_row_revisions() returns trigger
+  language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off set jit = off as $$
+declare
+  id text := tg_argv[0];
+  key text := (select string_agg(format('%I', a), ', ') from unnest(tg_argv[1:]) as a);
+  is_read_again boolean := coalesce(current_setting('gmsi.reading_again', true) = 'on', false);
+begin
+  execute format(
+    'insert into gmsi.revisions (table_name, row_id, series, version, known_from, known_to, reason)
+     select %L, o.%I, (select jsonb_object_agg(k, to_jsonb(o) -> k) from unnest(%L::text[]) as k), to_jsonb(o), o.changed_at, n.changed_at,
+            case when %L::boolean then ''read again''
+                 when o.retracted_at is null and n.retracted_at is not null then ''retracted''
+                 when o.retracted_at is not null and n.retracted_at is null then ''returned''
+                 else ''changed'' end
+     from old_rows o join new_rows n using (%s, %I) where n.changed_at > o.changed_at',
+    tg_table_name, id, tg_argv[1:], is_read_again, key, id);
+  return null;
+end $$;
+comment on function gmsi.keep_row_revisions() is 'Keeps each version that an update of a feed''s table replaces.';
+
+create table gmsi.ticker_headlines (
+  ticker text not null,
+  match_type text not null,
+  variant text not null,
+  headline_id uuid not null,
+  published_at timestamptz not null,
+  ticker_name text,
+  headline text,
+  language text,
+  source text,
+  url text,
+  topic text,
+  topic_probability double precision,
+  record_match_type text,
+  sentiment_score double precision,
+  bearish_probability double precision,
+  neutral_probability double precision,
+  bullish_probability double precision,
+  extra jsonb,
+  first_seen_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(),
+  retracted_at timestamptz,
+  is_backfilled boolean not null,
+  load_id bigint not null,
+  window_id bigint,
+  primary key (ticker, match_type, variant, published_at, headline_id)
+) partition by range (published_at);
+comment on table gmsi.ticker_headlines is 'One row per headline, ticker and match type asked for: its current version. Partitioned by month of published_at.';
+comment on column gmsi.ticker_headlines.ticker is 'Ticker that was asked for.';
+comment on column gmsi.ticker_headlines.match_type is 'Match type that was asked for: COMBINED, EXPLICIT or IMPLICIT.';
+comment on column gmsi.ticker_headlines.variant is 'Further parameters that were asked with, as name=value&name=value; empty if there were none.';
+comment on column gmsi.ticker_headlines.headline_id is 'Identity, as in gmsi.headlines.';
+comment on column gmsi.ticker_headlines.published_at is 'Publication time; without a zone read as UTC.';
+comment on column gmsi.ticker_headlines.ticker_name is 'Name of the asset.';
+comment on column gmsi.ticker_headlines.headline is 'Text of the headline, if the service sends it.';
+comment on column gmsi.ticker_headlines.language is 'Language of the headline.';
+comment on column gmsi.ticker_headlines.source is 'Publisher, if the service sends it.';
+comment on column gmsi.ticker_headlines.url is 'Address of the article, if the service sends it.';
+comment on column gmsi.ticker_headlines.topic is 'Topic that the headline was classified as.';
+comment on column gmsi.ticker_headlines.topic_probability is 'Probability (0 to 1) of the topic.';
+comment on column gmsi.ticker_headlines.record_match_type is 'How the headline mentions the asset, as the record says: EXPLICIT or IMPLICIT.';
+comment on column gmsi.ticker_headlines.sentiment_score is 'Sentiment (-1 to 1): as sent, else bullish minus bearish.';
+comment on column gmsi.ticker_headlines.bearish_probability is 'Probability (0 to 1) of bearish.';
+comment on column gmsi.ticker_headlines.neutral_probability is 'Probability (0 to 1) of neutral.';
+comment on column gmsi.ticker_headlines.bullish_probability is 'Probability (0 to 1) of bullish.';
+comment on column gmsi.ticker_headlines.window_id is 'Window that brought this version; null if it came by the live feed or out of rejected_records.';
+create trigger keep_revisions after update on gmsi.ticker_headlines
+  referencing old table as old_rows new table as new_rows
+  for each statement execute function gmsi.keep_row_revisions('headline_id', 'ticker', 'match_type', 'variant', 'published_at');
+
+create table gmsi.ticker_events (
+  ticker text not null,
+  variant text not null,
+  event_id uuid not null,
+  event_at timestamptz not null,
+  event_name text,
+  summary text,
+  event_type text,
+  direction text,
+  impact text,
+  topic text,
+  extra jsonb,
+  impact_number double precision generated always as (case when impact ~ '^[-+]?[0-9]*[.]?[0-9]+$' then impact::double precision end) stored,
+  first_seen_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(),
+  retracted_at timestamptz,
+  is_backfilled boolean not null,
+  load_id bigint not null,
+  window_id bigint,
+  primary key (ticker, variant, event_at, event_id)
+);
+comment on table gmsi.ticker_events is 'One row per event of a ticker, as asked for: its current version.';
+comment on column gmsi.ticker_events.ticker is 'Ticker that was asked for.';
+comment on column gmsi.ticker_events.variant is 'Further parameters that were asked with, as name=value&name=value; empty if there were none.';
+comment on column gmsi.ticker_events.event_id is 'Identity: the service''s own id if there is one, else a hash of time, name, type and topic, else of all content.';
+comment on column gmsi.ticker_events.event_at is 'Date of the event (event_date).';
+comment on column gmsi.ticker_events.event_name is 'Name of the event.';
+comment on column gmsi.ticker_events.summary is 'Summary.';
+comment on column gmsi.ticker_events.event_type is 'Type, as the record says.';
+comment on column gmsi.ticker_events.direction is 'Bullish or Bearish.';
+comment on column gmsi.ticker_events.impact is 'Impact as sent: a number, or a word such as High.';
+comment on column gmsi.ticker_events.topic is 'Topic.';
+comment on column gmsi.ticker_events.impact_number is 'impact if it is a number.';
+comment on column gmsi.ticker_events.window_id is 'Window that brought this version; null if it came out of rejected_records.';
+create trigger keep_revisions after update on gmsi.ticker_events
+  referencing old table as old_rows new table as new_rows
+  for each statement execute function gmsi.keep_row_revisions('event_id', 'ticker', 'variant', 'event_at');
+
+create table gmsi.ticker_event_headlines (
+  ticker text not null,
+  variant text not null,
+  headline_id uuid not null,
+  published_at timestamptz not null,
+  headline text,
+  language text,
+  source text,
+  url text,
+  event_id text,
+  event_name text,
+  event_at timestamptz,
+  event_type text,
+  topic text,
+  sentiment_score double precision,
+  extra jsonb,
+  first_seen_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(),
+  retracted_at timestamptz,
+  is_backfilled boolean not null,
+  load_id bigint not null,
+  window_id bigint,
+  primary key (ticker, variant, published_at, headline_id)
+) partition by range (published_at);
+comment on table gmsi.ticker_event_headlines is 'One row per headline behind an event of a ticker: its current version. Partitioned by month of published_at.';
+comment on column gmsi.ticker_event_headlines.ticker is 'Ticker that was asked for.';
+comment on column gmsi.ticker_event_headlines.variant is 'Further parameters that were asked with, as name=value&name=value; empty if there were none.';
+comment on column gmsi.ticker_event_headlines.headline_id is 'Identity, as in gmsi.headlines.';
+comment on column gmsi.ticker_event_headlines.published_at is 'Publication time.';
+comment on column gmsi.ticker_event_headlines.headline is 'Text of the headline.';
+comment on column gmsi.ticker_event_headlines.language is 'Language.';
+comment on column gmsi.ticker_event_headlines.source is 'Publisher.';
+comment on column gmsi.ticker_event_headlines.url is 'Address of the article.';
+comment on column gmsi.ticker_event_headlines.event_id is 'Id of the event as the service sends it.';
+comment on column gmsi.ticker_event_headlines.event_name is 'Name of the event.';
+comment on column gmsi.ticker_event_headlines.event_at is 'Date of the event.';
+comment on column gmsi.ticker_event_headlines.event_type is 'Type of the event.';
+comment on column gmsi.ticker_event_headlines.topic is 'Topic.';
+comment on column gmsi.ticker_event_headlines.sentiment_score is 'Sentiment, if the service sends it.';
+comment on column gmsi.ticker_event_headlines.window_id is 'Window that brought this version; null if it came out of rejected_records.';
+create trigger keep_revisions after update on gmsi.ticker_event_headlines
+  referencing old table as old_rows new table as new_rows
+  for each statement execute function gmsi.keep_row_revisions('headline_id', 'ticker', 'variant', 'published_at');
+
+create table gmsi.ticker_index (
+  ticker text not null,
+  index_type text not null,
+  variant text not null,
+  entry_id uuid not null,
+  published_at timestamptz not null,
+  topic text,
+  headline_count double precision,
+  sentiment_sum double precision,
+  sentiment_abs_sum double precision,
+  sentiment_std double precision,
+  extra jsonb,
+  first_seen_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(),
+  retracted_at timestamptz,
+  is_backfilled boolean not null,
+  load_id bigint not null,
+  window_id bigint,
+  primary key (ticker, index_type, variant, published_at, entry_id)
+) partition by range (published_at);
+comment on table gmsi.ticker_index is 'Hourly headline sentiment of a ticker by topic, as the service aggregates it. Partitioned by month of published_at.';
+comment on column gmsi.ticker_index.ticker is 'Ticker that was asked for.';
+comment on column gmsi.ticker_index.index_type is 'Index type that was asked for: COMBINED, EXPLICIT or IMPLICIT.';
+comment on column gmsi.ticker_index.variant is 'Further parameters that were asked with, as name=value&name=value; empty if there were none.';
+comment on column gmsi.ticker_index.entry_id is 'Identity: a hash of time and topic.';
+comment on column gmsi.ticker_index.published_at is 'The hour.';
+comment on column gmsi.ticker_index.topic is 'Topic.';
+comment on column gmsi.ticker_index.headline_count is 'Headlines in the hour.';
+comment on column gmsi.ticker_index.sentiment_sum is 'Sum of their scores; divided by headline_count it is the mean.';
+comment on column gmsi.ticker_index.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
+comment on column gmsi.ticker_index.sentiment_std is 'Standard deviation of their scores.';
+comment on column gmsi.ticker_index.window_id is 'Window that brought this version; null if it came by the live feed or out of rejected_records.';
+create trigger keep_revisions after update on gmsi.ticker_index
+  referencing old table as old_rows new table as new_rows
+  for each statement execute function gmsi.keep_row_revisions('entry_id', 'ticker', 'index_type', 'variant', 'published_at');
+
+create table gmsi.gmsi_index (
+  country text not null,
+  topic text not null,
+  index_type text not null,
+  sentiment_type text not null,
+  entry_id uuid not null,
+  published_at timestamptz not null,
+  topic_name text,
+  headline_count double precision,
+  sentiment_sum double precision,
+  sentiment_abs_sum double precision,
+  sentiment_std double precision,
+  extra jsonb,
+  first_seen_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(),
+  retracted_at timestamptz,
+  is_backfilled boolean not null,
+  load_id bigint not null,
+  window_id bigint,
+  primary key (country, topic, index_type, sentiment_type, published_at, entry_id)
+) partition by range (published_at);
+comment on table gmsi.gmsi_index is 'Hourly headline sentiment of a country and topic, as the service aggregates it. Partitioned by month of published_at.';
+comment on column gmsi.gmsi_index.country is 'Country that was asked for.';
+comment on column gmsi.gmsi_index.topic is 'Topic that was asked for.';
+comment on column gmsi.gmsi_index.index_type is 'Index type that was asked for: COMBINED, DOMESTIC or INTERNATIONAL.';
+comment on column gmsi.gmsi_index.sentiment_type is 'Model: directional or semantic_sentiment.';
+comment on column gmsi.gmsi_index.entry_id is 'Identity: a hash of time and topic.';
+comment on column gmsi.gmsi_index.published_at is 'The hour.';
+comment on column gmsi.gmsi_index.topic_name is 'Topic as the record says.';
+comment on column gmsi.gmsi_index.headline_count is 'Headlines in the hour.';
+comment on column gmsi.gmsi_index.sentiment_sum is 'Sum of their scores; divided by headline_count it is the mean.';
+comment on column gmsi.gmsi_index.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
+comment on column gmsi.gmsi_index.sentiment_std is 'Standard deviation of their scores.';
+comment on column gmsi.gmsi_index.window_id is 'Window that brought this version; null if it came by the live feed or out of rejected_records.';
+create trigger keep_revisions after update on gmsi.gmsi_index
+  referencing old table as old_rows new table as new_rows
+  for each statement execute function gmsi.keep_row_revisions('entry_id', 'country', 'topic', 'index_type', 'sentiment_type', 'published_at');
+
+create table gmsi.ticker_event_metrics (
+  ticker text not null,
+  variant text not null,
+  entry_id uuid not null,
+  published_at timestamptz not null,
+  event_type text,
+  topic text,
+  event_count double precision,
+  sentiment_sum double precision,
+  sentiment_abs_sum double precision,
+  sentiment_std double precision,
+  extra jsonb,
+  first_seen_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(),
+  retracted_at timestamptz,
+  is_backfilled boolean not null,
+  load_id bigint not null,
+  window_id bigint,
+  primary key (ticker, variant, published_at, entry_id)
+);
+comment on table gmsi.ticker_event_metrics is 'Event sentiment metrics of a ticker, as the service aggregates them. Their fields are not documented: what has no column is in extra.';
+comment on column gmsi.ticker_event_metrics.ticker is 'Ticker that was asked for.';
+comment on column gmsi.ticker_event_metrics.variant is 'Further parameters that were asked with, as name=value&name=value; empty if there were none.';
+comment on column gmsi.ticker_event_metrics.entry_id is 'Identity: a hash of time, event type and topic.';
+comment on column gmsi.ticker_event_metrics.published_at is 'Time of the metric.';
+comment on column gmsi.ticker_event_metrics.event_type is 'Event type.';
+comment on column gmsi.ticker_event_metrics.topic is 'Topic.';
+comment on column gmsi.ticker_event_metrics.event_count is 'Events.';
+comment on column gmsi.ticker_event_metrics.sentiment_sum is 'Sum of their scores.';
+comment on column gmsi.ticker_event_metrics.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
+comment on column gmsi.ticker_event_metrics.sentiment_std is 'Standard deviation of their scores.';
+comment on column gmsi.ticker_event_metrics.window_id is 'Window that brought this version; null if it came out of rejected_records.';
+create trigger keep_revisions after update on gmsi.ticker_event_metrics
+  referencing old table as old_rows new table as new_rows
+  for each statement execute function gmsi.keep_row_revisions('entry_id', 'ticker', 'variant', 'published_at');
+
+create table gmsi.event_query_metrics (
+  variant text not null,
+  entry_id uuid not null,
+  published_at timestamptz not null,
+  ticker text,
+  event_type text,
+  topic text,
+  event_count double precision,
+  sentiment_sum double precision,
+  sentiment_abs_sum double precision,
+  sentiment_std double precision,
+  extra jsonb,
+  first_seen_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(),
+  retracted_at timestamptz,
+  is_backfilled boolean not null,
+  load_id bigint not null,
+  window_id bigint,
+  primary key (variant, published_at, entry_id)
+);
+comment on table gmsi.event_query_metrics is 'Answers of the custom query for event sentiment metrics (POST /events/index/query).';
+comment on column gmsi.event_query_metrics.variant is 'Which query: a hash of the body in the job file.';
+comment on column gmsi.event_query_metrics.entry_id is 'Identity: a hash of time, ticker, event type and topic.';
+comment on column gmsi.event_query_metrics.published_at is 'Time of the metric.';
+comment on column gmsi.event_query_metrics.ticker is 'Ticker, as the record says.';
+comment on column gmsi.event_query_metrics.event_type is 'Event type.';
+comment on column gmsi.event_query_metrics.topic is 'Topic.';
+comment on column gmsi.event_query_metrics.event_count is 'Events.';
+comment on column gmsi.event_query_metrics.sentiment_sum is 'Sum of their scores.';
+comment on column gmsi.event_query_metrics.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
+comment on column gmsi.event_query_metrics.sentiment_std is 'Standard deviation of their scores.';
+comment on column gmsi.event_query_metrics.window_id is 'Window that brought this version; null if it came out of rejected_records.';
+create trigger keep_revisions after update on gmsi.event_query_metrics
+  referencing old table as old_rows new table as new_rows
+  for each statement execute function gmsi.keep_row_revisions('entry_id', 'variant', 'published_at');
+
+-- What the tables of all feeds but headlines have in common.
+do $$
+declare
+  feed text;
+begin
+  foreach feed in array array[
+    'ticker_headlines', 'ticker_events', 'ticker_event_headlines', 'ticker_index', 'gmsi_index', 'ticker_event_metrics',
+    'event_query_metrics']
+  loop
+    execute format($c$comment on column gmsi.%I.extra is 'Every field of the record that has no column, so that the record is kept whole.'$c$, feed);
+    execute format($c$comment on column gmsi.%I.first_seen_at is 'When this warehouse first held the row.'$c$, feed);
+    execute format($c$comment on column gmsi.%I.changed_at is 'When this warehouse first held this version of it.'$c$, feed);
+    execute format($c$comment on column gmsi.%I.retracted_at is 'When the service was found not to return it any more; null while it does.'$c$, feed);
+    execute format($c$comment on column gmsi.%I.is_backfilled is 'True if it was first loaded by a backfill, after the fact.'$c$, feed);
+    execute format($c$comment on column gmsi.%I.load_id is 'Load that wrote this version.'$c$, feed);
+  end loop;
+end $$;
+
+create function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval '10 seconds';
+comment on function gmsi.as_of_delay() is 'How long ago a moment must be so that headlines_as_of never answers differently for it again. A transaction that writes rows must commit within half of it, or is rolled back and tried again. If the disk is slow, the owner may replace it: create or replace function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval ''30 seconds''.';
+
+create function gmsi.refuse_late_commit() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  took interval := clock_timestamp() - transaction_timestamp();
+begin
+  if took > gmsi.as_of_delay() / 2 then
+    raise exception 'the transaction took % s, more than half of gmsi.as_of_delay(), which is % s',
+                    round(extract(epoch from took), 1), extract(epoch from gmsi.as_of_delay())::float8
+      using errcode = '25P04';
+  end if;
+end $$;
+comment on function gmsi.refuse_late_commit() is 'Fails in a transaction that is older than half of gmsi.as_of_delay(): its rows say changed_at of its beginning, and somebody may already have asked for that moment. Sent together with every COMMIT of feed rows.';
+
+-- By the names of its columns: a column that somebody adds to gmsi.headlines is none of this function's, and breaks nothing.
+create function gmsi.headlines_as_of(moment timestamptz) returns table (
+  headline_id uuid, country text, topic text, match_type text, published_at timestamptz,
+  headline text, language text, source text, url text, topic_probability double precision,
+  directional_positive double precision, directional_neutral double precision, directional_negative double precision,
+  directional_score double precision, semantic_positive double precision, semantic_neutral double precision,
+  semantic_negative double precision, semantic_score double precision,
+  extra jsonb, first_seen_at timestamptz, changed_at timestamptz, retracted_at timestamptz,
+  is_backfilled boolean, load_id bigint, window_id bigint)
+  -- No set, no PL/pgSQL: PostgreSQL reads it as part of the query around it, whose filters reach the indexes.
+  language sql stable parallel safe rows 100000 as $$
+  select h.headline_id, h.country, h.topic, h.match_type, h.published_at, h.headline, h.language, h.source, h.url,
+         h.topic_probability, h.directional_positive, h.directional_neutral, h.directional_negative,
+         h.directional_score, h.semantic_positive, h.semantic_neutral, h.semantic_negative, h.semantic_score,
+         h.extra, h.first_seen_at, h.changed_at, h.retracted_at, h.is_backfilled, h.load_id, h.window_id
+  from gmsi.headlines h where h.changed_at <= moment
+  union all
+  select r.headline_id, r.country, r.topic, r.match_type, r.published_at, r.headline, r.language, r.source, r.url,
+         r.topic_probability, r.directional_positive, r.directional_neutral, r.directional_negative,
+         r.directional_score, r.semantic_positive, r.semantic_neutral, r.semantic_negative, r.semantic_score,
+         r.extra, r.first_seen_at, r.known_from, r.retracted_at, r.is_backfilled, r.load_id, r.window_id
+  from gmsi.headline_revisions r where r.known_from <= moment and r.known_to > moment
+$$;
+comment on function gmsi.headlines_as_of(timestamptz) is 'gmsi.headlines exactly as it stood at a moment: the version of each headline that this warehouse held then, the retracted ones (retracted_at is set) included. Its columns are those of gmsi.headlines that come with the warehouse. For a moment more than gmsi.as_of_delay() ago the answer never changes. Filters on country, topic and published_at reach the indexes.';
+
+create view gmsi.headlines_point_in_time as
+  select version.*,
+         greatest(published_at, known_from) as usable_from,
+         case when is_backfilled and is_first then published_at else greatest(published_at, known_from) end as assumed_from
+  from (
+    select h.headline_id, h.country, h.topic, h.match_type, h.published_at, h.headline, h.language, h.source, h.url,
+           h.topic_probability, h.directional_positive, h.directional_neutral, h.directional_negative,
+           h.directional_score, h.semantic_positive, h.semantic_neutral, h.semantic_negative, h.semantic_score,
+           h.changed_at as known_from, null::timestamptz as usable_to, h.is_backfilled,
+           h.changed_at = h.first_seen_at or not exists (
+             select from gmsi.headline_revisions before
+             where (before.country, before.topic, before.match_type, before.published_at, before.headline_id)
+                 = (h.country, h.topic, h.match_type, h.published_at, h.headline_id)
+               and before.reason <> 'read again') as is_first,
+           h.load_id, h.window_id
+    from gmsi.headlines h where h.retracted_at is null
+    union all
+    select r.headline_id, r.country, r.topic, r.match_type, r.published_at, r.headline, r.language, r.source, r.url,
+           r.topic_probability, r.directional_positive, r.directional_neutral, r.directional_negative,
+           r.directional_score, r.semantic_positive, r.semantic_neutral, r.semantic_negative, r.semantic_score,
+           r.known_from, r.known_to, r.is_backfilled,
+           r.known_from = r.first_seen_at or not exists (
+             select from gmsi.headline_revisions before
+             where (before.country, before.topic, before.match_type, before.published_at, before.headline_id)
+                 = (r.country, r.topic, r.match_type, r.published_at, r.headline_id)
+               and before.known_to <= r.known_from and before.reason <> 'read again'),
+           r.load_id, r.window_id
+    from gmsi.headline_revisions r where r.retracted_at is null
+  ) as version;
+comment on view gmsi.headlines_point_in_time is 'Every version of every headline with the time in which it may be used: from usable_from until before usable_to. A back-test that sees only these sees nothing that nobody could have known. Versions of a headline while it was retracted are left out.';
+comment on column gmsi.headlines_point_in_time.headline_id is 'As in gmsi.headlines.';
+comment on column gmsi.headlines_point_in_time.country is 'As in gmsi.headlines.';
+comment on column gmsi.headlines_point_in_time.topic is 'As in gmsi.headlines.';
+comment on column gmsi.headlines_point_in_time.match_type is 'As in gmsi.headlines.';
+comment on column gmsi.headlines_point_in_time.published_at is 'As in gmsi.headlines.';
+comment on column gmsi.headlines_point_in_time.headline is 'In this version.';
+comment on column gmsi.headlines_point_in_time.language is 'In this version.';
+comment on column gmsi.headlines_point_in_time.source is 'In this version.';
+comment on column gmsi.headlines_point_in_time.url is 'In this version.';
+comment on column gmsi.headlines_point_in_time.topic_probability is 'In this version.';
+comment on column gmsi.headlines_point_in_time.directional_positive is 'In this version.';
+comment on column gmsi.headlines_point_in_time.directional_neutral is 'In this version.';
+comment on column gmsi.headlines_point_in_time.directional_negative is 'In this version.';
+comment on column gmsi.headlines_point_in_time.directional_score is 'In this version.';
+comment on column gmsi.headlines_point_in_time.semantic_positive is 'In this version.';
+comment on column gmsi.headlines_point_in_time.semantic_neutral is 'In this version.';
+comment on column gmsi.headlines_point_in_time.semantic_negative is 'In this version.';
+comment on column gmsi.headlines_point_in_time.semantic_score is 'In this version.';
+comment on column gmsi.headlines_point_in_time.known_from is 'When this warehouse first held this version.';
+comment on column gmsi.headlines_point_in_time.usable_to is 'When the next version replaced it, or it was found retracted; null while it stands.';
+comment on column gmsi.headlines_point_in_time.is_backfilled is 'True if the headline was first loaded after the fact: nobody watched when it appeared, or with what scores.';
+comment on column gmsi.headlines_point_in_time.is_first is 'True for the first version of the headline that this warehouse held, and for one that only a replay has filled since: the service had not changed it.';
+comment on column gmsi.headlines_point_in_time.load_id is 'Load that wrote this version.';
+comment on column gmsi.headlines_point_in_time.window_id is 'Window that brought it; null if it came by the live feed or out of rejected_records.';
+comment on column gmsi.headlines_point_in_time.usable_from is 'From when on it may honestly be used: it was published and this warehouse held it.';
+comment on column gmsi.headlines_point_in_time.assumed_from is 'The same for those who trust that the service had a backfilled headline, with the scores that it returned later, when it was published. An assumption: scores revised before the backfill are look-ahead.';
