@@ -3,13 +3,14 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { migrate } from '../../src/warehouse/migrate.ts';
 import { checkAll } from '../check/loaded.ts';
 import { accessTo, aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { anEmptyDatabase, type TestWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { aRow, upsert } from './a-row.ts';
 
@@ -61,8 +62,10 @@ describe('with columns, indexes and views that somebody has added', () => {
 
   /** Loads while there is a partition already, changes, syncs and drains again. */
   beforeAll(async () => {
-    warehouse = await aWarehouse();
+    // Not one that an earlier test has left: what its connections prepared would not know the columns.
+    warehouse = await anEmptyDatabase();
     db = warehouse.db;
+    await migrate(db);
     await sql.raw(`select gmsi.ensure_month_partition('headlines', '2026-10-01')`).execute(db);
     await sql.raw(added).execute(db);
     const { rows } = await sql<{ number: number }>`
