@@ -5,7 +5,7 @@ import type { WarehouseAddress } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import { version } from '../package.ts';
 import type { Database } from './database.ts';
-import { missesPartition, namedDatabaseError } from './errors.ts';
+import { isStale, namedDatabaseError } from './errors.ts';
 import { firstAnswer, postgresSocket } from './first-answer.ts';
 import { inOurSettings, prepareSession } from './session-settings.ts';
 import { tlsOptions, withoutTls } from './tls.ts';
@@ -80,17 +80,16 @@ function preparing(pool: pg.Pool): PostgresPool {
   return {
     async connect() {
       const client = await pool.connect();
-      let isStale = false;
+      let isOver = false;
       const query = inOurSettings(client, (text, values) =>
         client
           .query({ text, values: [...values], ...(values.length > 0 ? { name: nameOf(text) } : {}) })
           .catch((error: unknown) => {
-            isStale ||= missesPartition(error);
+            isOver ||= isStale(error);
             throw error;
           }),
       );
-      // A connection that has missed a partition would go on missing it.
-      return { query, release: () => client.release(isStale) } as unknown as PostgresPoolClient;
+      return { query, release: () => client.release(isOver) } as unknown as PostgresPoolClient;
     },
     end: () => pool.end(),
   };

@@ -43,10 +43,24 @@ const ending = /^(08...|57P0[1-35]|25P03)$/;
  * True if a row found no partition. Each is made before its rows are written, so this is a connection that does not know of
  * it yet: seen on PostgreSQL 15, where another one attached it at that moment. A new connection does.
  */
-export function missesPartition(error: unknown): boolean {
+function missesPartition(error: unknown): boolean {
   const { code, routine } = error as { code?: string; routine?: string };
   // By what reports it, not by its words: those may be in any language.
   return code === '23514' && routine === 'ExecFindPartition';
+}
+
+/**
+ * True if a table has other columns than when this connection prepared the statement, since somebody has added one: the
+ * statement fails on this connection for good, and on a new one it does not.
+ */
+function hasOldPlan(error: unknown): boolean {
+  const { code, routine } = error as { code?: string; routine?: string };
+  return code === '0A000' && routine === 'RevalidateCachedQuery';
+}
+
+/** True if an error will come again on the same connection, but not on a new one. */
+export function isStale(error: unknown): boolean {
+  return missesPartition(error) || hasOldPlan(error);
 }
 
 const network = new Set([
@@ -98,7 +112,7 @@ export function namedDatabaseError(error: unknown): unknown {
   const ofTls = tlsProblem(error);
   if (ofTls) return ofTls;
   const cut = code === undefined && cutConnection.test(error.message);
-  if (cut || missesPartition(error) || (code && (passing.test(code) || network.has(code)))) {
+  if (cut || isStale(error) || (code && (passing.test(code) || network.has(code)))) {
     return new WarehouseUnavailable(`The warehouse does not answer: ${error.message}`, {
       cause: error,
       hint: 'Is PostgreSQL running at the address in DATABASE_URL? A rerun goes on where this one stopped.',

@@ -41,6 +41,16 @@ test('a connection that has missed a partition is not used again, and the page i
   expect(await connection()).not.toBe(before);
 });
 
+test('a connection whose statements are older than a column that somebody has added is not used again', async () => {
+  await using warehouse = await aWarehouse({ connections: 1 });
+  const { db } = warehouse;
+  const countries = () => sql`select * from gmsi.countries where country <> ${'XX'}`.execute(db);
+  await countries();
+  await asSomebodyElse(warehouse.url, 'alter table gmsi.countries add column desk_note text');
+  expect(namedDatabaseError(await countries().catch((error) => error))).toBeInstanceOf(WarehouseUnavailable);
+  await countries();
+});
+
 /** Each loses a connection in its own way, and rejects with what pg says then. */
 const losses: [string, (client: pg.Client, url: string) => Promise<unknown>][] = [
   [
