@@ -19,6 +19,12 @@ for name in node sh env ln rm chmod; do
   program=$(command -v "$name")
   for file in "$program" $(ldd "$program" | grep -o '/[^ ]*'); do take "$file"; done
 done
+# What every glibc image has, and native modules may name: empty by now, but looked for.
+for file in $(ldd "$(command -v node)" | grep -o '/[^ ]*libc\.so\.6'); do
+  for name in libdl.so.2 libpthread.so.0 librt.so.1; do
+    if [ -e "$(dirname "$file")/$name" ]; then take "$(dirname "$file")/$name"; fi
+  done
+done
 # npm's command is a link, by which it finds the rest of itself.
 npm=$(command -v npm)
 take "$(dirname "$(dirname "$(readlink -f "$npm")")")"
