@@ -62,7 +62,8 @@ describe('parsePage', () => {
 
   test('reads any page as JSON.parse does where nothing is too large, and says of none that it is JSON where it is not', () => {
     const record = fc.oneof(
-      fc.jsonValue(),
+      // Long integers are read as text, to the last digit.
+      fc.jsonValue().filter((value) => !/\d{16}/.test(JSON.stringify(value))),
       fc.string().map((text) => ({ [text]: text })),
     );
     const page = fc.record({ data: fc.array(record), has_more: fc.boolean(), next_token: fc.string() });
