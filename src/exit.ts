@@ -18,7 +18,7 @@ export class StoppedBySignal extends Error {
 /**
  * The first SIGINT or SIGTERM asks the command to finish what is in hand; the second ends the process at once, which
  * costs at most the pages in hand.
- * @param screen where a person is told so
+ * @param screen where that is said
  */
 export function stopOnSignals(screen: { write(text: string): void }): AbortSignal {
   const controller = new AbortController();

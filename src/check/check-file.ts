@@ -6,7 +6,7 @@ import { knownNames, nearest } from '../nearest.ts';
 export interface Check {
   /** The file's name without its ending. */
   readonly name: string;
-  /** As it is told to people. */
+  /** As it is shown to people. */
   readonly path: string;
   readonly title: string;
   readonly why: string;
@@ -113,7 +113,7 @@ const settingPattern = new RegExp(`^([a-z]\\w*)\\s*=\\s*(${number})(?:,\\s*(.+))
 const changePattern = new RegExp(`^(?:([\\w-]+)\\.)?(\\w+)=(${number})$`);
 
 /** Reads `name = number, what it means`; `undefined` if it is written otherwise. */
-export function readSetting(text: string): CheckSetting | undefined {
+function readSetting(text: string): CheckSetting | undefined {
   const [, name, value, meaning = ''] = settingPattern.exec(text) ?? [];
   return name === undefined ? undefined : { name, value: Number(value), meaning };
 }

@@ -6,7 +6,7 @@ import { inPackage } from '../package.ts';
 import { type Check, parseCheck } from './check-file.ts';
 
 /** The checks that come with the program. */
-export const builtIn = inPackage('jobs/checks');
+const builtIn = inPackage('jobs/checks');
 
 export interface CheckPlaces {
   readonly cwd: string;

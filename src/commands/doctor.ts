@@ -201,7 +201,7 @@ function printFindings(
 }
 
 /** Whether others on the way to the warehouse could read along. As this end of the connection sees it: a pooler may answer. */
-export async function checkEncryption(reached: () => OpenWarehouse): Promise<Finding> {
+async function checkEncryption(reached: () => OpenWarehouse): Promise<Finding> {
   let fix: string | undefined;
   const line = await finding('encryption', async () => {
     const pool = openPool(reached().address, 1);

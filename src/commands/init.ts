@@ -15,7 +15,7 @@ import {
 } from '@clack/prompts';
 import { stringify } from 'yaml';
 import { openService, openWarehouse, type Session, today } from '../compose.ts';
-import { readConfig } from '../config/environment.ts';
+import { readBaseUrl, readConfig, readWarehouse } from '../config/environment.ts';
 import { likelyQuota } from '../config/job-schema.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import { writeDotenv } from '../config/write-dotenv.ts';
@@ -83,7 +83,7 @@ async function askForService(): Promise<{ GMSI_BASE_URL: string; GMSI_API_KEY: s
     text({
       message: 'The address of the service',
       placeholder: 'https://…',
-      validate: (value) => problemOf(() => readConfig({ GMSI_BASE_URL: required(value) }, '/')),
+      validate: (value) => problemOf(() => readBaseUrl('It', required(value))),
     }),
   );
   const key = await answered(
@@ -107,7 +107,7 @@ async function askForDatabase(): Promise<{ DATABASE_URL: string | undefined }> {
   const url = await answered(
     password({
       message: 'Its address, postgres://user:password@host:5432/database',
-      validate: (value) => problemOf(() => readConfig({ DATABASE_URL: required(value) }, '/')),
+      validate: (value) => problemOf(() => readWarehouse({ DATABASE_URL: required(value) })),
     }),
   );
   return { DATABASE_URL: url.trim() };

@@ -57,7 +57,7 @@ export interface JobRunner<Result extends LoadResult> {
 }
 
 /** Runs jobs one after the other, each summed up; answers with the exit code. */
-export async function runJobs<Result extends LoadResult>(
+async function runJobs<Result extends LoadResult>(
   session: Session,
   names: readonly string[],
   runner: JobRunner<Result>,
@@ -95,7 +95,7 @@ async function runEach<Result extends LoadResult>(
     try {
       summary = await runJob(session, warehouse, job, runner);
     } catch (error) {
-      // With jobs before or after it, what they did is told all the same.
+      // With jobs before or after it, what they did is reported all the same.
       if (jobs.length === 1) throw error;
       const code = exitCodeOf(error);
       codes.push(code);
@@ -148,7 +148,7 @@ interface Enqueued {
 }
 
 /** Plans backfills and hands them to the workers: `gmsi backfill <job>… --enqueue`. */
-export async function enqueueJobs(
+async function enqueueJobs(
   session: Session,
   names: readonly string[],
   { fullRefresh = false, retryRefused = false }: Partial<PlanOptions>,

@@ -97,7 +97,7 @@ async function register(
  * bring their webhooks, which the warehouse does not hold.
  * @param metricsPort as given on the command line, if it was
  */
-export async function watchWork(
+async function watchWork(
   session: Session,
   warehouse: Warehouse,
   {

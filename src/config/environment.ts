@@ -201,7 +201,8 @@ function readApiKey(env: Environment, cwd: string): Secret | undefined {
   return new Secret(key);
 }
 
-function readBaseUrl(name: string, text: string | undefined): string | undefined {
+/** An address of the service without `/v1`. @throws ConfigError if it is none */
+export function readBaseUrl(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   let url: URL;
   try {
@@ -224,7 +225,8 @@ function readBaseUrl(name: string, text: string | undefined): string | undefined
   return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/(\/v1)+$/i, '')}`;
 }
 
-function readWarehouse(env: Environment): WarehouseAddress {
+/** @throws ConfigError if `DATABASE_URL` is no address of PostgreSQL; never shows it */
+export function readWarehouse(env: Environment): WarehouseAddress {
   const text = env.DATABASE_URL;
   const { PGSSLMODE: mode, PGSSLROOTCERT: rootCertificate, PGSSLCERT: certificate, PGSSLKEY: key } = env;
   const tls = { mode, rootCertificate, certificate, key };
@@ -246,8 +248,8 @@ function isPostgresAddress(text: string): boolean {
   if (!/^postgres(ql)?:\/\//.test(text)) return false;
   try {
     const { username, password, hostname, pathname } = new URL(text);
-    // Its result is used: a bundler takes a call of decodeURIComponent for its result only, and leaves it out otherwise.
-    return [username, password, hostname, pathname].every((part) => decodeURIComponent(part) !== undefined);
+    for (const part of [username, password, hostname, pathname]) decodeURIComponent(part);
+    return true;
   } catch {
     return false;
   }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 /**
  * The kinds of values in a job file that YAML itself does not know. Every message names what is expected, to follow
- * the word "expected"; the place, and what was found, are added by describe-problems.ts.
+ * the word "expected"; the place, and what was found, are added by problems.ts.
  */
 
 /** No feed of headlines begins before 1900; a year such as 0216 is a slip of the finger. */

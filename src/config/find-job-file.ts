@@ -9,7 +9,7 @@ const endings = ['.yaml', '.yml'];
 /** The job files that the package brings. */
 const examples = inPackage('jobs');
 
-/** A job file as found: its path as it is told to people, its text, and its name without folder and ending. */
+/** A job file as found: its path as it is shown to people, its text, and its name without folder and ending. */
 export interface JobFileText {
   readonly path: string;
   readonly name: string;

@@ -7,7 +7,7 @@ import { serviceSection } from './service-schema.ts';
 
 /**
  * The job file, as written. What it says is published as jobs/job.schema.json, and every default is visible there.
- * Each `error` names what is expected; see describe-problems.ts for how a problem is told.
+ * Each `error` names what is expected; see problems.ts for how it is shown.
  */
 
 /** What a job file is checked against besides its own schema. */
@@ -241,8 +241,8 @@ function checkPeriod({ start_date, end_date }: JobFile, context: z.RefinementCtx
 
 const expectedAddress = 'the https:// address of a webhook';
 
-/** `alerts:` of a job file: who is told what goes wrong where nobody watches. */
-export const alertsSection = z
+/** `alerts:` of a job file: where to report what goes wrong while nobody watches. */
+const alertsSection = z
   .strictObject(
     {
       webhook_url: z
@@ -273,7 +273,7 @@ interface Unsettled {
 }
 
 /** Days that a job leaves uncovered on purpose would raise the alarm every day. */
-export function checkMaxLag({ alerts, lookback, cadence }: Unsettled, context: z.RefinementCtx): void {
+function checkMaxLag({ alerts, lookback, cadence }: Unsettled, context: z.RefinementCtx): void {
   // What is refused by itself is compared with nothing.
   if (typeof lookback !== 'number' || typeof cadence?.max_uncovered !== 'number') return;
   const least = cadence.adaptive === true ? Math.max(lookback + 2, cadence.max_uncovered + 1) : lookback + 2;

@@ -62,7 +62,7 @@ export interface Cadence {
   readonly maxUncoveredDays: number;
 }
 
-/** Who is told what goes wrong with a job. */
+/** Where to report what goes wrong with a job. */
 export interface JobAlerts {
   /** Whoever knows the address can post to it. `undefined`: where the environment says, if it says. */
   readonly webhookUrl: Secret | undefined;

@@ -24,7 +24,7 @@ export class JobFileError extends ConfigError {
         ? table(path, inOrder)
         : `${path} has ${inOrder.length} problems:\n${table(path, inOrder)}`,
       {
-        hint: `Mend ${path} and run again.`,
+        hint: `Correct ${path} and run it again.`,
       },
     );
     this.problems = inOrder;

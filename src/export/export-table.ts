@@ -135,11 +135,7 @@ export interface ExportPlan {
 }
 
 /** Counts what there is to export, as of the transaction. */
-export async function planExport(
-  snapshot: Snapshot,
-  scope: ExportScope,
-  stop: AbortSignal,
-): Promise<ExportPlan> {
+async function planExport(snapshot: Snapshot, scope: ExportScope, stop: AbortSignal): Promise<ExportPlan> {
   const series = partitionColumn(scope.table);
   const columns = (await exportColumns(snapshot, scope)).filter(({ name }) => name !== series);
   // The statement that may take long must not begin after the moment at which it would have been ended.
@@ -151,7 +147,7 @@ export async function planExport(
 }
 
 /** The folder of a partition within the export, such as `country=US/month=2025-01`. */
-export function folderOf({ folders }: ExportPlan, { series, month }: Partition): string {
+function folderOf({ folders }: ExportPlan, { series, month }: Partition): string {
   return join(hiveFolder(folders[0], series), hiveFolder(folders[1], month));
 }
 

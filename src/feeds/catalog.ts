@@ -39,7 +39,7 @@ export class UnknownFeed extends ConfigError {
 }
 
 /** A job names a feed that there is no longer. */
-export class RetiredFeed extends ConfigError {
+class RetiredFeed extends ConfigError {
   constructor(name: string, instead: string) {
     super(`the feed "${name}" is retired`, { hint: instead });
   }

@@ -125,7 +125,7 @@ type Readable = Rejected & { readonly row: Row };
 const nothing = { taken: 0, superseded: 0, inserted: 0, changed: 0 };
 
 /** Reads rejected records again, the oldest first, so that of two versions of a headline the newer one stays. */
-export async function replayRejected(run: Replay): Promise<void> {
+async function replayRejected(run: Replay): Promise<void> {
   const { warehouse, feed, scope, stop, batchSize } = run;
   let last: Rejected | undefined;
   while (!stop.aborted) {
@@ -228,7 +228,7 @@ function seriesOf([{ country, topic, ticker, matchType, variant }]: readonly [
 }
 
 /** Fills empty columns of a feed's rows from what their `extra` holds. */
-export async function refillRows(run: Replay): Promise<void> {
+async function refillRows(run: Replay): Promise<void> {
   const { warehouse, feed, scope, reader, stop, batchSize } = run;
   const selection = { fields: reader.knownFields, scope };
   let last: StoredRow | undefined;

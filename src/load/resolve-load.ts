@@ -62,7 +62,7 @@ export async function refreshList(
 }
 
 /** The stored lookups; those of `lists` that are missing or older than a week are fetched anew first. */
-export async function freshLookups(
+async function freshLookups(
   warehouse: Warehouse,
   client: Client,
   origin: Origin,

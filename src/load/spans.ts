@@ -2,7 +2,7 @@ import { type Attributes, context, type Span, SpanStatusCode, trace } from '@ope
 import type { Series } from '../feeds/feed.ts';
 import type { Load, Stage } from './load.ts';
 
-/** Does nothing, at next to no cost, unless `telemetry/tracing.ts` has registered what exports spans. */
+/** Does nothing, at next to no cost, unless `observe/tracing.ts` has registered what exports spans. */
 const tracer = trace.getTracer('gmsi');
 
 /** Starts a span within `parent`, or else within the span that this is called in. Whoever starts it ends it. */

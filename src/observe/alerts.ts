@@ -111,7 +111,7 @@ export interface AlertFinding extends AlertCause {
   readonly trouble: { readonly message: string; readonly details: object } | null;
 }
 
-/** A budget counts as sufficient again below this share of it, so that a forecast on the edge is told of once. */
+/** A budget counts as sufficient again below this share of it, so that a forecast on the edge is reported once. */
 const surelyEnough = 0.95;
 
 /** What is to be told of a job. */
@@ -125,7 +125,7 @@ export function findingsOfJobs(standing: JobStanding, failed: WindowsInTrouble):
 }
 
 /** Whether the service takes the key, which concerns each job that is loaded with it. */
-export function keyFinding(job: string, { refusedWith }: KeyStanding): AlertFinding {
+function keyFinding(job: string, { refusedWith }: KeyStanding): AlertFinding {
   if (refusedWith === undefined) return { job, kind: 'key refused', trouble: null };
   const message = `The service refuses the API key with ${refusedWith}, so job ${job} is not loaded. Check GMSI_API_KEY and that the key may read the feed, then start gmsi again.`;
   return { job, kind: 'key refused', trouble: { message, details: { status: refusedWith } } };

@@ -18,7 +18,7 @@ export interface TelemetryServer extends AsyncDisposable {
 }
 
 /** OpenTelemetry's own port for Prometheus, where none is set. */
-export const usualPort = 9464;
+const usualPort = 9464;
 
 /** What a client may take of the server at the most; times in milliseconds. */
 export interface ServerBounds {

@@ -142,7 +142,7 @@ export interface SyncMoment {
 }
 
 /** How many days back polls of a job look for changes; measured once a day where the job's cadence is adaptive. */
-export async function daysToRecheck(warehouse: Warehouse, job: Job, feed: Feed, now: Date): Promise<number> {
+async function daysToRecheck(warehouse: Warehouse, job: Job, feed: Feed, now: Date): Promise<number> {
   if (!job.cadence.adaptive) return job.lookbackDays;
   const seen = await withWarehouseRetries(
     async () =>
@@ -152,7 +152,7 @@ export async function daysToRecheck(warehouse: Warehouse, job: Job, feed: Feed, 
 }
 
 /** Leaves out the series that are not due yet, and of those that are the days in which changes are too rare to look. */
-export function spacePolls(
+function spacePolls(
   job: Job,
   scope: WindowScope,
   { habits, gaps, hasLive }: { habits: readonly SeriesHabit[]; gaps: readonly Gap[]; hasLive: boolean },

@@ -87,7 +87,7 @@ export function asker(setting: AskSetting): Asker {
 }
 
 /** The requests that this run may send are used up; what is still to be found out stays unknown. */
-export class RequestCapReached extends GmsiError {
+class RequestCapReached extends GmsiError {
   override readonly kind = 'skippable';
 
   constructor(most: number) {

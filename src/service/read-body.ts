@@ -115,7 +115,7 @@ export async function readRefusal(body: Readable, encoding: Encoding): Promise<B
  * in memory, from here until its records are committed: eight windows that are all sent the largest page at once would
  * take more memory than a small machine has.
  */
-export const largeFrom = 2 * 1024 * 1024;
+const largeFrom = 2 * 1024 * 1024;
 
 let last: Promise<void> = Promise.resolve();
 
@@ -123,7 +123,7 @@ let last: Promise<void> = Promise.resolve();
  * Waits until no other large body is in memory.
  * @returns what the caller must call once its own is gone; calling it again does nothing
  */
-export async function enterLarge(signal: AbortSignal): Promise<() => void> {
+async function enterLarge(signal: AbortSignal): Promise<() => void> {
   signal.throwIfAborted();
   const before = last;
   let leave!: () => void;
@@ -171,7 +171,7 @@ const mostCodings = 3;
  * Reads a `Content-Encoding` header: what was applied to the body, in that order (RFC 9110, 8.4).
  * @throws MalformedPage for an encoding that is not known, or too many of them
  */
-export function codingsOf(header: string | readonly string[] | undefined): Coding[] {
+function codingsOf(header: string | readonly string[] | undefined): Coding[] {
   const names = [header ?? ''].flat().join(',').toLowerCase().split(',');
   const applied: Coding[] = [];
   for (const name of names.map((name) => name.trim())) {
@@ -192,11 +192,7 @@ export function codingsOf(header: string | readonly string[] | undefined): Codin
  * Unpacks a body, the last coding first.
  * @param most bytes that any step may unpack to; one more is an error with the code `ERR_BUFFER_TOO_LARGE`
  */
-export async function unpack(
-  packed: Uint8Array,
-  applied: readonly Coding[],
-  most: number,
-): Promise<Uint8Array> {
+async function unpack(packed: Uint8Array, applied: readonly Coding[], most: number): Promise<Uint8Array> {
   let bytes = packed;
   for (const coding of applied.toReversed()) {
     if (bytes.byteLength === 0) return bytes;

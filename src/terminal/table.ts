@@ -13,7 +13,7 @@ export function table(head: readonly string[], rows: readonly (readonly Cell[])[
 }
 
 /** Rows in aligned columns without frames; a column that holds only numbers (and blanks) is aligned to the right. */
-export function wholeTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
+function wholeTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const lines = [...(head.length > 0 ? [head] : []), ...rows].map((row) => row.map(textOf));
   const columns = (head.length > 0 ? head : (rows[0] ?? [])).map((_, column) => ({
     width: widest(lines.map((line) => line[column] ?? '')),

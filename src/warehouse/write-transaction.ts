@@ -57,7 +57,7 @@ const commit = 'select gmsi.refuse_late_commit(); commit';
  * The sessions that have held locks in the schema `gmsi` for longest, as a person would look for them; nobody but
  * PostgreSQL knows which of them another session has waited for.
  */
-export async function lockHolders(db: Kysely<Database>): Promise<string[]> {
+async function lockHolders(db: Kysely<Database>): Promise<string[]> {
   const { rows } = await sql<{ holder: string }>`
     select concat_ws(' ', 'process', a.pid, '(' || nullif(a.application_name, '') || ')',
                      'for ' || round(extract(epoch from clock_timestamp() - a.xact_start)) || ' s') as holder

@@ -119,7 +119,7 @@ function mayNot(why: string, cause?: unknown): ConfigError {
   });
 }
 
-/** graphile-worker's log as entries of ours. Failed tasks are told elsewhere, with what they mean. */
+/** graphile-worker's log as entries of ours. Failed tasks are reported elsewhere, with what they mean. */
 export function queueLog(log: Log): Logger {
   const factory: LogFunctionFactory = (scope) => (level, message, meta) => {
     const about = { from: 'graphile-worker', ...(scope.label ? { part: scope.label } : {}) };

@@ -177,7 +177,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
  * where it cannot write down that a task is done, it gives up all of its work (and its batches, which are meant to try again,
  * throw at the first failure). Each of its statements is a transaction of its own, and does nothing the second time.
  */
-export function steadyPool(pool: pg.Pool): pg.Pool {
+function steadyPool(pool: pg.Pool): pg.Pool {
   const query = (...statement: Parameters<pg.Pool['query']>) =>
     withWarehouseRetries(() => pool.query(...statement) as unknown as Promise<pg.QueryResult>);
   const client = { query, release: () => {} };

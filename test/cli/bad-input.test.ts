@@ -130,12 +130,12 @@ const mistakes: Record<string, Mistake> = {
   'an unknown field in a job file': {
     args: ['backfill', 'typo'],
     what: /contries +unknown; did you mean/,
-    hint: /Mend jobs\/typo\.yaml/,
+    hint: /Correct jobs\/typo\.yaml/,
   },
   'an unknown topic in a job file': {
     args: ['backfill', 'topic'],
     what: /"Inflation-Fod".*did you mean "Inflation-Food"/,
-    hint: /Mend jobs\/topic\.yaml/,
+    hint: /Correct jobs\/topic\.yaml/,
   },
   'an unknown job': { args: ['backfill', 'goood'], what: /no job file goood/, hint: /Did you mean good\?/ },
   'a key file that is not there': {

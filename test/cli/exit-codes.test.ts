@@ -38,7 +38,7 @@ it('1: some windows failed, and a rerun takes them up again', async () => {
 });
 
 it.each([401, 403] as const)(
-  '2: the key is refused with %i, which a retry does not mend',
+  '2: the key is refused with %i, which a retry does not fix',
   async (badKeyStatus) => {
     await withJob(
       {},

@@ -11,7 +11,7 @@ import { jobFor, scope } from './jobs.ts';
 
 const concurrency = 4;
 const service = { concurrency, page_size: 50 };
-/** What a process books at a time (request-budget.ts). */
+/** What a process books at a time (rate/budget.ts). */
 const block = 25;
 
 const kills = 10;

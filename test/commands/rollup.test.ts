@@ -6,7 +6,7 @@ import { aWarehouse } from '../support/test-warehouse.ts';
 import { aRow, upsert } from '../warehouse/a-row.ts';
 import { runCommand } from './run-command.ts';
 
-it('shows the rollups, mends them and says how many rows were not right', async () => {
+it('shows the rollups, corrects them and says how many rows were not right', async () => {
   await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox();
   const { db } = warehouse;

@@ -113,7 +113,7 @@ it('a transaction that is rolled back leaves no trace in the rollups', async () 
   expect(await versionsOfRollups(db)).toEqual(before);
 });
 
-it('a rebuild mends what was broken by hand, of the days that it is asked for, and says how much that was', async () => {
+it('a rebuild corrects what was broken by hand, of the days that it is asked for, and says how much that was', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
   await upsert(db, [aRow({ directional_score: 0.5 })]);

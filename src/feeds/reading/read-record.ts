@@ -88,7 +88,7 @@ function fillIdentity(identity: RecordIdentity, reading: Reading): void {
 }
 
 /** Names of fields that a load notes, far more than any feed has: a service that makes up names must not fill a table. */
-export const mostFieldsNoted = 1000;
+const mostFieldsNoted = 1000;
 
 function canBeNoted(name: string, { size }: { readonly size: number }): boolean {
   return size < mostFieldsNoted && name.length <= 200 && holdableText(name) === name;

@@ -88,7 +88,7 @@ export function fillDifferences(differences: readonly Difference[], row: Row): v
 }
 
 /** Empties those that are what they would be computed as. */
-export function emptyDifferences(differences: readonly Difference[], row: Row): void {
+function emptyDifferences(differences: readonly Difference[], row: Row): void {
   for (const { column, of } of differences) if (row[column] === differenceIn(row, of)) row[column] = null;
 }
 

@@ -42,7 +42,7 @@ export async function resolveAlert(db: Kysely<Database>, { job, kind }: AlertCau
 
 /**
  * Claims the alerts of a job that are to be sent: no other process sends them within the next two minutes. The end of
- * an alert is told only if its beginning was.
+ * an alert is reported only if its beginning was.
  */
 export async function claimDueAlerts(db: Kysely<Database>, job: string): Promise<DueAlert[]> {
   const { rows } = await sql<DueAlert>`

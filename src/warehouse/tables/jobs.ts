@@ -72,10 +72,6 @@ export async function lockSchedules(db: Kysely<Database>): Promise<StoredSchedul
   return db.selectFrom('schedules').selectAll().orderBy('job').orderBy('command').forUpdate().execute();
 }
 
-export async function readSchedules(db: Kysely<Database>): Promise<StoredSchedule[]> {
-  return db.selectFrom('schedules').selectAll().orderBy('job').orderBy('command').execute();
-}
-
 /** Notes that a job was begun; it is no longer paused. */
 export async function noteFired(
   db: Kysely<Database>,

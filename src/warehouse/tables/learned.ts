@@ -137,7 +137,7 @@ export async function claimOrigin(db: Kysely<Database>, servedBy: ServedBy): Pro
 }
 
 /** Who filled this warehouse; `undefined` while it is empty. */
-export async function readOrigin(db: Kysely<Database>): Promise<ServedBy | undefined> {
+async function readOrigin(db: Kysely<Database>): Promise<ServedBy | undefined> {
   const row = await db.selectFrom('origin').select('served_by').executeTakeFirst();
   return row?.served_by;
 }

@@ -113,7 +113,7 @@ export function hasRowsOf(table: FeedTable, series: Series): RawBuilder<boolean>
 }
 
 /** The condition that a row, called `kept` in the query, is of a series and lies in the days of the window `w`. */
-export function isInDaysOfWindow(table: FeedTable, series: Series): RawBuilder<boolean> {
+function isInDaysOfWindow(table: FeedTable, series: Series): RawBuilder<boolean> {
   const [time] = keyOf(table);
   return sql`(${isInSeries('kept', table, series)}
       and kept.${time} >= (w.first_day::timestamp at time zone 'UTC')
