@@ -25,7 +25,7 @@ export async function copyWindow(
   for (const [page, rows] of pages.entries()) {
     await client.query('begin');
     const stream = client.query(copyFrom(copy));
-    await pipeline([copyText(rows, `${country}\t${series.topic}\t${series.matchType}\tt\t1`)], stream);
+    await pipeline([copyText(rows, `${country}\t${series.topic}\t${series.match_type}\tt\t1`)], stream);
     await client.query({ ...checkpoint, values: [windowId, `token ${page}`, rows.length] });
     await client.query('commit');
   }

@@ -7,10 +7,11 @@ import { startSandbox } from '../src/sandbox/index.ts';
 export type WindowOfPages = readonly (readonly Row[])[];
 
 export const series: Series = {
+  feed: 'gmsi-headlines',
   country: 'US',
   topic: 'Inflation-Food',
   ticker: '',
-  matchType: 'COMBINED',
+  match_type: 'COMBINED',
   variant: '',
 };
 export const pageSize = 1000;

@@ -146,7 +146,7 @@ async function timeStatus(url: string): Promise<[string, string][]> {
 
 /** A busy series over its ten years, and what passes over all there is. */
 async function timeReading(db: Warehouse): Promise<[string, string][]> {
-  const ofSeries = sql`country = ${series.country} and topic = ${series.topic} and match_type = ${series.matchType}`;
+  const ofSeries = sql`country = ${series.country} and topic = ${series.topic} and match_type = ${series.match_type}`;
   const asked = {
     'headlines_as_of a moment, a quarter of a series': sql`select count(*), avg(directional_score)
       from gmsi.headlines_as_of('2025-06-30') where ${ofSeries} and published_at >= '2024-04-01' and published_at < '2024-07-01'`,

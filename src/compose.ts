@@ -23,7 +23,7 @@ import { useEmbeddedServer } from './warehouse/embedded/server.ts';
 import { migrate } from './warehouse/migrate.ts';
 import type { RegisteredJob } from './warehouse/tables/jobs.ts';
 import type { StoredLookups } from './warehouse/tables/lookups.ts';
-import type { WindowScope } from './warehouse/tables/scope.ts';
+import type { WindowScope } from './warehouse/tables/series.ts';
 
 /** What every command is given: the environment as read, the log, the clock, and the signal to stop. */
 export interface Session {

@@ -11,7 +11,7 @@ import { settledBefore } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, nextStep, table } from '../terminal/table.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
-import { seriesIn, type WindowScope } from '../warehouse/tables/scope.ts';
+import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 
 export interface CheckOptions {
   readonly list?: boolean;

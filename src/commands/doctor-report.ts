@@ -80,21 +80,21 @@ export async function canBook(db: Warehouse): Promise<boolean> {
 }
 
 async function schema(db: Warehouse): Promise<string> {
-  const { mayMigrate, mayRead, owner } = await readStanding(db);
-  if (!mayRead) throw new NotChecked('the user may not look into it; see privileges');
+  const { may_migrate, may_read, owner } = await readStanding(db);
+  if (!may_read) throw new NotChecked('the user may not look into it; see privileges');
   const migrations = await migrationStatus(db);
   const waiting = migrations.filter(({ executedAt }) => !executedAt).length;
   if (waiting === 0) return 'current';
   if (waiting === migrations.length) return 'not there yet: the first load makes it';
   const found = `${waiting} of ${migrations.length} migrations are still to be applied`;
-  if (mayMigrate) return `${found}: the next load does it`;
+  if (may_migrate) return `${found}: the next load does it`;
   throw new ToFix(`${found}, and the user does not own it`, `As ${owner}: gmsi migrate`);
 }
 
 async function privileges(db: Warehouse): Promise<string> {
   const missing = await missingPrivileges(db);
   if (missing.length === 0) return 'enough to load';
-  const { user, database, owner, loaderRole } = await readStanding(db);
+  const { user, database, owner, loader_role } = await readStanding(db);
   const more = missing.length > named ? ` and ${missing.length - named} more` : '';
   const found = `the user ${user} lacks ${missing.slice(0, named).join(', ')}${more}`;
   const grant = `grant gmsi_loader to ${user};`;
@@ -107,7 +107,7 @@ async function privileges(db: Warehouse): Promise<string> {
     granted: `As ${owner}: gmsi migrate, which grants gmsi_loader what it lacks.`,
     missing: `As ${owner}, who must be allowed to create roles: gmsi migrate. Then: ${grant}`,
   };
-  throw new ToFix(found, fixes[loaderRole]);
+  throw new ToFix(found, fixes[loader_role]);
 }
 
 async function clock(db: Warehouse): Promise<string> {

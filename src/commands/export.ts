@@ -12,13 +12,9 @@ import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import {
-  canExport,
-  type ExportScope,
-  secondsUntilSettled,
-  valuesOfSeries,
-} from '../warehouse/tables/export-rows.ts';
+import { canExport, type ExportScope, secondsUntilSettled } from '../warehouse/tables/export-rows.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
+import { jobInTable } from '../warehouse/tables/series.ts';
 
 export interface ExportOptions {
   readonly format: ExportFormat;
@@ -129,7 +125,7 @@ async function scopeFor(
   }
   const scope = knownScope(session, job!, lookups, 'exported');
   const { from = scope.from, to = scope.to, asOf } = times;
-  return { scope: { table, from, to, asOf, only: valuesOfSeries(table, scope) }, name: job!.name };
+  return { scope: { table, from, to, asOf, only: jobInTable(table, scope) }, name: job!.name };
 }
 
 /** Before the lists have been fetched, anything may be right. */

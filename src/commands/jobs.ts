@@ -11,7 +11,7 @@ import { print, printJson } from '../terminal/print.ts';
 import { count, nextStep, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
-import { seriesIn } from '../warehouse/tables/scope.ts';
+import { seriesIn } from '../warehouse/tables/series.ts';
 import { coverageOf } from '../warehouse/tables/status.ts';
 
 interface ListedJob {

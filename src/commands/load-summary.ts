@@ -8,7 +8,7 @@ import type { SyncResult } from '../load/sync.ts';
 import { type ShortenedPeriod, settledBefore } from '../plan/days.ts';
 import { count, duration, facts, nextStep, number } from '../terminal/table.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
-import { seriesIn } from '../warehouse/tables/scope.ts';
+import { seriesIn } from '../warehouse/tables/series.ts';
 
 /** What a load of one job did, and what it left of the budget. */
 export interface LoadSummary extends LoadResult {

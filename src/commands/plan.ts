@@ -24,7 +24,7 @@ import type { CadenceReport } from '../warehouse/tables/cadence.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
-import { seriesIn, type WindowScope } from '../warehouse/tables/scope.ts';
+import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { describeHistoryLimit } from './load-summary.ts';
 
 interface PlannedJob {
@@ -263,15 +263,15 @@ export function describeSchedule({ budget, cadence }: Job, schedule: ScheduleFor
 
 /** What an adaptive cadence has saved and cost so far, in one line; `undefined` if nothing was ever left out. */
 export function describeCadence(report: CadenceReport): string | undefined {
-  const { since, paused, leftOut, requestsSaved, lateRows, lateBySeconds } = report;
+  const { since, paused, left_out, requests_saved, late_rows, late_by_seconds } = report;
   if (since === null) return undefined;
   const late =
-    lateRows === 0
+    late_rows === 0
       ? 'nothing seen late'
-      : `at most ${count(lateRows, 'row')} seen late, by at most ${duration(lateBySeconds!)}`;
+      : `at most ${count(late_rows, 'row')} seen late, by at most ${duration(late_by_seconds!)}`;
   return (
-    `${count(requestsSaved, 'request')} saved since ${since.toISOString().slice(0, 10)} by leaving out series ` +
-    `${count(leftOut, 'time')}, ${number(paused)} of them now; ${late}`
+    `${count(requests_saved, 'request')} saved since ${since.toISOString().slice(0, 10)} by leaving out series ` +
+    `${count(left_out, 'time')}, ${number(paused)} of them now; ${late}`
   );
 }
 

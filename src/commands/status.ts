@@ -10,7 +10,7 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { type CadenceReport, reportCadence } from '../warehouse/tables/cadence.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain, countRefused } from '../warehouse/tables/refusals.ts';
-import { seriesIn, type WindowScope } from '../warehouse/tables/scope.ts';
+import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import {
   coverageByFeed,
   coverageOf,

@@ -33,11 +33,11 @@ export function resolveSeries(job: Job, lookups: Lookups): Series[] {
   const problems = [countries, topics, tickers].flatMap((resolved) => resolved.problems);
   if (problems.length > 0) throw new JobFileError(job.path, problems);
 
-  const { matchType, variants } = job;
+  const { feed, matchType: match_type, variants } = job;
   return countries.names.flatMap((country) =>
     topics.names.flatMap((topic) =>
       tickers.names.flatMap((ticker) =>
-        variants.map((variant) => ({ country, topic, ticker, matchType, variant })),
+        variants.map((variant) => ({ feed, country, topic, ticker, match_type, variant })),
       ),
     ),
   );

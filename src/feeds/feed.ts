@@ -1,12 +1,13 @@
 /**
  * One thing that a feed is asked for over time; coverage, windows and cursors are kept per series. What a feed is not
- * partitioned by is empty.
+ * partitioned by is empty. Named as in the warehouse, whose rows hold one.
  */
 export interface Series {
+  readonly feed: string;
   readonly country: string;
   readonly topic: string;
   readonly ticker: string;
-  readonly matchType: string;
+  readonly match_type: string;
   /** Further parameters that make it a series of its own, as `name=value&name=value` in the order of their names. */
   readonly variant: string;
 }

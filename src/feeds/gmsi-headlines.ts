@@ -86,7 +86,7 @@ export const gmsiHeadlines: Feed = {
     name: 'headlines',
     columns,
     key: ['published_at', 'headline_id'],
-    series: { country: 'country', topic: 'topic', match_type: 'matchType' },
+    series: { country: 'country', topic: 'topic', match_type: 'match_type' },
     partitionedBy: 'published_at',
   },
   fields,

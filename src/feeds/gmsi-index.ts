@@ -26,7 +26,7 @@ export const gmsiIndex: Feed = {
     series: {
       country: 'country',
       topic: 'topic',
-      index_type: 'matchType',
+      index_type: 'match_type',
       sentiment_type: { parameter: 'sentiment_type' },
     },
     partitionedBy: 'published_at',

@@ -69,7 +69,7 @@ export const tickerHeadlines: Feed = {
     name: 'ticker_headlines',
     columns,
     key: ['published_at', 'headline_id'],
-    series: { ticker: 'ticker', match_type: 'matchType', variant: 'variant' },
+    series: { ticker: 'ticker', match_type: 'match_type', variant: 'variant' },
     partitionedBy: 'published_at',
   },
   fields,

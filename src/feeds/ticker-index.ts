@@ -23,7 +23,7 @@ export const tickerIndex: Feed = {
     name: 'ticker_index',
     columns: shape.columns,
     key: ['published_at', 'entry_id'],
-    series: { ticker: 'ticker', index_type: 'matchType', variant: 'variant' },
+    series: { ticker: 'ticker', index_type: 'match_type', variant: 'variant' },
     partitionedBy: 'published_at',
   },
   fields: shape.fields,

@@ -71,12 +71,7 @@ export async function commitPage(
     await ensurePartitions(warehouse, feed.table, page.rows, known);
     return writeTransaction(warehouse, async (trx) => {
       const upserted = await upsertByDay(trx, page);
-      await keepRejected(trx, rejected, {
-        feed: feed.name,
-        series,
-        windowId: at.windowId,
-        loadId: at.loadId,
-      });
+      await keepRejected(trx, rejected, { series, windowId: at.windowId, loadId: at.loadId });
       const retracted = page.isCompared ? await compare(trx, page) : 0;
       const counts = { ...upserted, retracted, records: page.records, rejected: rejected.length };
       if (at.pages === 0) await takeBackRefusals(trx, at.windowId);
@@ -90,7 +85,7 @@ export async function commitPage(
       if (page.tellsOfNews) {
         const isPoll = nextToken === null && page.reachesToday;
         const { loadId } = at;
-        await notePoll(trx, { feed: feed.name, series, loadId, at: page.now, isPoll, ...upserted });
+        await notePoll(trx, { series, loadId, at: page.now, isPoll, ...upserted });
       }
       return counts;
     });
@@ -155,8 +150,8 @@ export async function commitLive(
       await noteLiveSightings(trx, feed, series, rows, polledAt);
       const provenance = { series, loadId, windowId: null, isBackfilled: false };
       const upserted = await upsertRows(trx, feed.table, rows, provenance);
-      await keepRejected(trx, rejected, { feed: feed.name, series, windowId: null, loadId });
-      await notePoll(trx, { feed: feed.name, series, loadId, at: polledAt, isPoll: false, ...upserted });
+      await keepRejected(trx, rejected, { series, windowId: null, loadId });
+      await notePoll(trx, { series, loadId, at: polledAt, isPoll: false, ...upserted });
       return { ...upserted, retracted: 0, records, rejected: rejected.length };
     });
   };

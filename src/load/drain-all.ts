@@ -207,7 +207,7 @@ async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused):
   return {
     is: left.state,
     error,
-    isOfItsSeries: left.isOlderThanAnswered || totals.windows_drained > 0,
+    isOfItsSeries: left.is_older_than_answered || totals.windows_drained > 0,
   };
 }
 

@@ -1,5 +1,4 @@
 import type { Attributes, Span } from '@opentelemetry/api';
-import type { Series } from '../feeds/feed.ts';
 import { requestRange } from '../plan/cut-windows.ts';
 import { dayRange, settledAt } from '../plan/days.ts';
 import { CursorWithoutEnd, cursorGuard } from '../service/cursor.ts';
@@ -8,6 +7,7 @@ import type { Day } from '../warehouse/database.ts';
 import { withWarehouseRetries, withWriteRetries } from '../warehouse/retries.ts';
 import type { Checkpoint } from '../warehouse/tables/checkpoint.ts';
 import { metSoFar } from '../warehouse/tables/retract.ts';
+import { seriesOnly } from '../warehouse/tables/series.ts';
 import { beginDrain, type ClaimedWindow, forgetCursor } from '../warehouse/tables/windows.ts';
 import { writeTransaction } from '../warehouse/write-transaction.ts';
 import { ClaimLost, commitPage, type PageToCommit } from './commit-page.ts';
@@ -29,7 +29,7 @@ const restartsAllowed = 2;
 export async function drainWindow(load: Load, claimed: ClaimedWindow): Promise<'drained' | 'stopped'> {
   const { window_id, first_day, last_day } = claimed;
   const about = { ...idsOf(load, window_id), 'gmsi.first_day': first_day, 'gmsi.last_day': last_day };
-  const span = startSpan('window', { ...about, ...seriesAttributes(seriesOf(claimed)) }, load.span);
+  const span = startSpan('window', { ...about, ...seriesAttributes(claimed) }, load.span);
   return inSpan(span, () => drain(load, claimed));
 }
 
@@ -232,7 +232,7 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
     isRestart,
   };
   const at = { windowId: window.window_id, loadId: load.loadId };
-  const series = seriesOf(window);
+  const series = seriesOnly(window);
   const begun = await withWriteRetries(
     // It looks for rows, so it waits for whoever has locked them, too.
     () =>
@@ -260,7 +260,7 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
 function resume({ feed, job }: Load, window: ClaimedWindow): Drain {
   return {
     feed,
-    series: seriesOf(window),
+    series: seriesOnly(window),
     isCompared: window.is_compared,
     begunAt: undefined,
     startDate: window.request_start!,
@@ -269,10 +269,6 @@ function resume({ feed, job }: Load, window: ClaimedWindow): Drain {
     parameters: job.service.parameters,
     body: job.body,
   };
-}
-
-function seriesOf({ country, topic, ticker, match_type, variant }: ClaimedWindow): Series {
-  return { country, topic, ticker, matchType: match_type, variant };
 }
 
 /** What leads from a span to the rows and back. */

@@ -44,7 +44,7 @@ export function fetchLive(
   const live = feed.live!;
   const query = {
     ...variantOf(series),
-    ...named(feed, renamed, { topic: series.topic, matchType: series.matchType, limit: String(live.limit) }),
+    ...named(feed, renamed, { topic: series.topic, matchType: series.match_type, limit: String(live.limit) }),
   };
   const envelope = { bareArray: true, limit: live.limit };
   return client.getPage({ path: live.path(series), query, isLive: true }, signal, envelope);
@@ -55,7 +55,7 @@ function parametersOf(
   token: string | null,
 ): Record<string, string> {
   const values = {
-    ...{ topic: series.topic, matchType: series.matchType, limit: String(request.pageSize) },
+    ...{ topic: series.topic, matchType: series.match_type, limit: String(request.pageSize) },
     ...{ startDate: request.startDate, endDate: request.endDate },
     ...(token === null ? {} : { nextToken: token }),
   };

@@ -13,7 +13,7 @@ import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { finishLoad, type LoadTotals, type PageCounts, startLoad } from '../warehouse/tables/checkpoint.ts';
 import { rememberFields } from '../warehouse/tables/learned.ts';
 import type { KnownPartitions } from '../warehouse/tables/rows.ts';
-import type { WindowScope } from '../warehouse/tables/scope.ts';
+import type { WindowScope } from '../warehouse/tables/series.ts';
 import type { WindowsByState } from '../warehouse/tables/windows.ts';
 import { type Clocks, watchClocks } from './clocks.ts';
 import type { LoadEnd } from './drain-all.ts';

@@ -1,6 +1,5 @@
 import type { Series } from '../feeds/feed.ts';
 import { BudgetSpent } from '../service/errors.ts';
-import type { SeriesKey } from '../warehouse/tables/scope.ts';
 import { commitLive } from './commit-page.ts';
 import { endedBy, failuresInARow, graver, type LoadEnd } from './drain-all.ts';
 import { fetchLive } from './fetch-page.ts';
@@ -15,7 +14,7 @@ export interface LiveRead {
   /** Series that gave none; the historical feed brings their headlines later. */
   readonly failed: number;
   /** Series whose answer was as long as it may be: what else there was is not in it. */
-  readonly cutOff: readonly SeriesKey[];
+  readonly cutOff: readonly Series[];
   readonly end: LoadEnd;
 }
 
@@ -25,11 +24,11 @@ export interface LiveRead {
  */
 export async function readLive(
   load: Load,
-  all: readonly SeriesKey[],
-  onDone: (series: SeriesKey) => void,
+  all: readonly Series[],
+  onDone: (series: Series) => void,
 ): Promise<LiveRead> {
   const counts = { series: 0, records: 0, failed: 0 };
-  const cutOff: SeriesKey[] = [];
+  const cutOff: Series[] = [];
   let end: LoadEnd = { outcome: 'done', error: undefined };
   const waiting = all.values();
   let inARow = 0;
@@ -38,7 +37,7 @@ export async function readLive(
     for (const key of waiting) {
       if (load.stop.aborted || endsRun(end)) return;
       try {
-        const { records, isCutOff } = await readOne(load, { ...key, matchType: load.scope.matchType });
+        const { records, isCutOff } = await readOne(load, key);
         counts.series++;
         counts.records += records;
         inARow = 0;

@@ -1,4 +1,4 @@
-import type { Feed, FieldAliases, RecordReader, Row, Series } from '../feeds/feed.ts';
+import type { Feed, FieldAliases, RecordReader, Row } from '../feeds/feed.ts';
 import type { Log } from '../log.ts';
 import { standsForLarger } from '../service/parse-page.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
@@ -16,7 +16,7 @@ import {
   writeRefilled,
 } from '../warehouse/tables/rejected-records.ts';
 import { ensurePartitions, upsertRows } from '../warehouse/tables/rows.ts';
-import type { WindowScope } from '../warehouse/tables/scope.ts';
+import { keyOfSeries, type WindowScope } from '../warehouse/tables/series.ts';
 import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
 
 export interface ReplayContext {
@@ -165,7 +165,7 @@ async function replayBatch(run: Replay, batch: readonly Rejected[]): Promise<voi
 async function foresee({ warehouse, feed }: Replay, readable: readonly Readable[]) {
   const done = { ...nothing, taken: readable.length };
   for (const records of bySeries(readable)) {
-    done.superseded += (await findSuperseded(warehouse, feed.table, seriesOf(records), records)).size;
+    done.superseded += (await findSuperseded(warehouse, feed.table, records[0], records)).size;
   }
   return done;
 }
@@ -177,10 +177,10 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
   const loadId = await run.loadId();
   const rows = readable.map(({ row }) => row);
   const move = async (trx: WriteTransaction) => {
-    const taken = await takeRejected(trx, feed.name, readable);
+    const taken = await takeRejected(trx, readable);
     const done = { ...nothing, taken: taken.length };
     for (const records of bySeries(taken)) {
-      const series = seriesOf(records);
+      const series = records[0];
       const superseded = await findSuperseded(trx, feed.table, series, records);
       const current = records.filter((_, index) => !superseded.has(index)).map(({ row }) => row);
       // What a replay brings in is known after the fact, as what a backfill brings in is.
@@ -191,7 +191,7 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
       done.inserted += upserted.inserted;
       done.changed += upserted.changed;
     }
-    await renewReasons(trx, feed.name, renewed);
+    await renewReasons(trx, renewed);
     await beat(trx, loadId, {
       ...totals,
       records: totals.records + done.taken,
@@ -212,19 +212,12 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
 function bySeries(records: readonly Readable[]): [Readable, ...Readable[]][] {
   const groups = new Map<string, [Readable, ...Readable[]]>();
   for (const record of records) {
-    const key = JSON.stringify(Object.values(seriesOf([record])));
+    const key = keyOfSeries(record);
     const group = groups.get(key);
     if (group) group.push(record);
     else groups.set(key, [record]);
   }
   return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
-}
-
-function seriesOf([{ country, topic, ticker, matchType, variant }]: readonly [
-  Readable,
-  ...Readable[],
-]): Series {
-  return { country, topic, ticker, matchType, variant };
 }
 
 /** Fills empty columns of a feed's rows from what their `extra` holds. */

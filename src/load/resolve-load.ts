@@ -19,7 +19,7 @@ import {
   saveCountries,
   saveTopics,
 } from '../warehouse/tables/lookups.ts';
-import type { WindowScope } from '../warehouse/tables/scope.ts';
+import type { WindowScope } from '../warehouse/tables/series.ts';
 import { type Clocks, endByClocks } from './clocks.ts';
 import { clocksOf, countingTotals, type LoadContext, type LoadResult, nothingDone } from './load.ts';
 

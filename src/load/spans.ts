@@ -48,8 +48,8 @@ export async function atStage<T>(load: Load, stage: Stage, work: () => T | Promi
 }
 
 /** What spans say of a series; what its feed is not partitioned by is left out. */
-export function seriesAttributes({ country, topic, ticker, matchType, variant }: Series): Attributes {
-  const all = { country, topic, ticker, match_type: matchType, variant };
+export function seriesAttributes({ country, topic, ticker, match_type, variant }: Series): Attributes {
+  const all = { country, topic, ticker, match_type, variant };
   const present = Object.entries(all).filter(([, value]) => value !== '');
   return Object.fromEntries(present.map(([name, value]) => [`gmsi.${name}`, value]));
 }

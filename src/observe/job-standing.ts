@@ -10,7 +10,7 @@ import type { Secret } from '../secret.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
-import type { WindowScope } from '../warehouse/tables/scope.ts';
+import type { WindowScope } from '../warehouse/tables/series.ts';
 import { newestCoveredDay } from '../warehouse/tables/status.ts';
 
 /** How a job stands, as far as the warehouse knows. */

@@ -93,7 +93,7 @@ export function createMetrics(): ProcessMetrics {
   };
 }
 
-const anySeries = { country: '*', topic: '', ticker: '*', matchType: '', variant: '' };
+const anySeries = { feed: '', country: '*', topic: '', ticker: '*', match_type: '', variant: '' };
 
 /** Where each feed and its live twin begin; what a path is asked for by stands at its end. */
 const beginnings = [...catalog.values()].flatMap((feed) =>

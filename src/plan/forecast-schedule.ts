@@ -2,7 +2,7 @@ import type { Job } from '../config/job.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { readHabits, type SeriesHabit } from '../warehouse/tables/cadence.ts';
-import { seriesIn, type WindowScope } from '../warehouse/tables/scope.ts';
+import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { pollInterval } from './cadence.ts';
 import { costOfSchedule, pollCost, type Scheduled } from './schedule-cost.ts';
 

@@ -1,7 +1,7 @@
 import type { Job } from '../config/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { findGaps } from '../warehouse/tables/planning.ts';
-import type { WindowScope } from '../warehouse/tables/scope.ts';
+import type { WindowScope } from '../warehouse/tables/series.ts';
 import { coverageOf, recordsPerDay } from '../warehouse/tables/status.ts';
 import { countByLength, countByState, type WindowsByState } from '../warehouse/tables/windows.ts';
 import { dayRange, daysIn } from './days.ts';

@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
-import type { Feed } from '../feeds/feed.ts';
+import type { Feed, Series } from '../feeds/feed.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
@@ -23,7 +23,7 @@ import {
   lockPlanning,
 } from '../warehouse/tables/planning.ts';
 import { askAgain } from '../warehouse/tables/refusals.ts';
-import { type SeriesKey, seriesOf, type WindowScope } from '../warehouse/tables/scope.ts';
+import { everySeries, keyOfSeries, seriesOnly, type WindowScope } from '../warehouse/tables/series.ts';
 import { nextPollDue, pollFrom, recheckDays } from './cadence.ts';
 import { longestWindowDays } from './cut-windows.ts';
 import { dayRange, daysIn, settledBefore } from './days.ts';
@@ -34,7 +34,7 @@ import { windowsIn } from './schedule-cost.ts';
 export interface SyncPlan {
   readonly scope: WindowScope;
   /** The series that it polls. */
-  readonly series: readonly SeriesKey[];
+  readonly series: readonly Series[];
   /** How many it leaves out, since they have had no news for long. */
   readonly leftOut: number;
   /** Requests that this saves at the least, less what polls after a pause spend more. */
@@ -48,7 +48,7 @@ export interface DueSync extends SyncPlan {
   /** Days before today that it drains again of every series. */
   readonly recheckDays: number;
   /** Series whose live answers it reads. */
-  readonly live: readonly SeriesKey[];
+  readonly live: readonly Series[];
 }
 
 /** Plans a sync of a job that begins now; `undefined` if the job's period is over. */
@@ -88,13 +88,13 @@ async function planSync(
       const habits = job.cadence.adaptive ? await readHabits(trx, scope, unsettledFrom) : undefined;
       const spaced = habits && spacePolls(job, scope, { habits, gaps, hasLive }, moment);
       const wanted = cutGaps(spaced?.gaps ?? gaps, job);
-      for (const batch of batches(wanted)) await insertWindows(trx, scope, batch);
+      for (const batch of batches(wanted)) await insertWindows(trx, batch);
       await noteConcern(trx, scope, unsettledFrom);
       const savings = spaced?.savings ?? [];
-      await noteSavings(trx, scope, savings, now);
+      await noteSavings(trx, savings, now);
       return {
         scope: { ...scope, from },
-        series: spaced?.series ?? seriesOf(scope),
+        series: spaced?.series ?? everySeries(scope),
         leftOut: savings.filter(({ isLeftOut }) => isLeftOut).length,
         requestsSaved: savings.reduce((sum, { requests }) => sum + requests, 0),
       };
@@ -105,7 +105,7 @@ async function planSync(
 /** What a full live answer may have left out is in the historical feed, for the days that the live feed reaches over. */
 export async function planCutOff(
   load: { warehouse: Warehouse; job: Job; scope: WindowScope; feed: Feed; log: Log },
-  series: readonly SeriesKey[],
+  series: readonly Series[],
 ): Promise<void> {
   const { warehouse, job, scope, feed, log } = load;
   const days = Math.ceil(feed.live!.hours / 24);
@@ -119,7 +119,7 @@ export async function planCutOff(
   await withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
       await lockPlanning(trx, scope.feed);
-      for (const batch of batches(cutGaps(gaps, job))) await insertWindows(trx, scope, batch);
+      for (const batch of batches(cutGaps(gaps, job))) await insertWindows(trx, batch);
     }),
   );
 }
@@ -127,7 +127,7 @@ export async function planCutOff(
 /** A sync's plan, spaced out by the habits of its series. */
 export interface SpacedPolls {
   /** The series that it polls, with what it drains of each. */
-  readonly series: readonly SeriesKey[];
+  readonly series: readonly Series[];
   readonly gaps: readonly Gap[];
   readonly savings: readonly Saving[];
 }
@@ -161,24 +161,23 @@ function spacePolls(
   const gapsOf = groupByKey(gaps);
   const usual = dayRange(later(scope.from, moment.unsettledFrom), scope.to);
   const usualWindows = windowsIn(daysIn(usual), job);
-  const series: SeriesKey[] = [];
+  const series: Series[] = [];
   const wanted: Gap[] = [];
   const savings: Saving[] = [];
   for (const habit of habits) {
-    const { country, topic, ticker, variant } = habit;
-    const key = { country, topic, ticker, variant };
+    const one = seriesOnly(habit);
     const from = beginOf(habit, job, moment);
     if (from === null) {
-      savings.push({ ...key, requests: usualWindows + (hasLive ? 1 : 0), isLeftOut: true });
+      savings.push({ ...one, requests: usualWindows + (hasLive ? 1 : 0), isLeftOut: true });
       continue;
     }
-    series.push(key);
-    const own = (gapsOf.get(keyOf(habit)) ?? []).filter(({ to }) => to >= from);
+    series.push(one);
+    const own = (gapsOf.get(keyOfSeries(habit)) ?? []).filter(({ to }) => to >= from);
     wanted.push(...own.map((gap) => ({ ...gap, from: later(gap.from, from) })));
     if (habit.is_paused) {
       // After a long pause, there may be too many days for one window.
       const windows = own.reduce((sum, gap) => sum + windowsIn(daysIn(dayRange(gap.from, gap.to)), job), 0);
-      savings.push({ ...key, requests: Math.min(0, usualWindows - windows), isLeftOut: false });
+      savings.push({ ...one, requests: Math.min(0, usualWindows - windows), isLeftOut: false });
     }
   }
   return { series, gaps: wanted, savings };
@@ -202,16 +201,12 @@ function beginOf(habit: SeriesHabit, job: Job, moment: SyncMoment): Day | null {
 function groupByKey(gaps: readonly Gap[]): Map<string, Gap[]> {
   const groups = new Map<string, Gap[]>();
   for (const gap of gaps) {
-    const key = keyOf(gap);
+    const key = keyOfSeries(gap);
     const group = groups.get(key);
     if (group) group.push(gap);
     else groups.set(key, [gap]);
   }
   return groups;
-}
-
-function keyOf({ country, topic, ticker, variant }: SeriesKey): string {
-  return JSON.stringify([country, topic, ticker, variant]);
 }
 
 function later(a: Day, b: Day): Day {

@@ -11,7 +11,7 @@ import {
   type PlannedWindow,
 } from '../warehouse/tables/planning.ts';
 import { askAgain, cutAtBeginning, cutRefused } from '../warehouse/tables/refusals.ts';
-import type { WindowScope } from '../warehouse/tables/scope.ts';
+import type { WindowScope } from '../warehouse/tables/series.ts';
 import { cutWindows, longestWindowDays } from './cut-windows.ts';
 import { dayRange } from './days.ts';
 
@@ -45,7 +45,7 @@ export async function planWindows(
       const gaps = await findGaps(trx, scope, { ignoreCoverage: options.fullRefresh });
       let planned = 0;
       for (const batch of batches(cutGaps(gaps, job))) {
-        await insertWindows(trx, scope, batch);
+        await insertWindows(trx, batch);
         planned += batch.length;
       }
       return planned;

@@ -3,6 +3,7 @@ import { type Lookups, resolveSeries, variantsOf } from '../config/resolve-serie
 import type { Feed, Series } from '../feeds/feed.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { busiestSeries } from '../warehouse/tables/rollups.ts';
+import { keyOfSeries } from '../warehouse/tables/series.ts';
 
 /** Series to try: a second one where the first has no news. */
 const candidates = 2;
@@ -24,10 +25,10 @@ export async function chooseSeries(
   lookups: Lookups,
 ): Promise<Series[]> {
   const all = job ? resolveSeries(job, lookups) : everySeries(feed, lookups);
-  const named = new Map(all.map((series) => [nameOf(series), series]));
+  const named = new Map(all.map((series) => [keyOfSeries(series), series]));
   const matchType = job?.matchType ?? feed.matchTypes[0] ?? '';
   const loaded = (await busiestSeries(warehouse, feed.name, matchType, 100))
-    .map(({ match_type, ...series }) => named.get(nameOf({ ...series, matchType: match_type })))
+    .map((series) => named.get(keyOfSeries(series)))
     .filter((series) => series !== undefined);
   const guessed = all.toSorted((a, b) => quietness(a) - quietness(b));
   return [...new Set([...loaded, ...guessed])].slice(0, candidates);
@@ -36,7 +37,7 @@ export async function chooseSeries(
 function everySeries(feed: Feed, { countries, topics, tickers }: Lookups): Series[] {
   const names = (dimension: Feed['dimensions'][number], listed: readonly string[]) =>
     feed.dimensions.includes(dimension) ? listed : [''];
-  const matchType = feed.matchTypes[0] ?? '';
+  const match_type = feed.matchTypes[0] ?? '';
   const [variant = ''] = variantsOf(feed, { parameters: {} });
   return names(
     'country',
@@ -49,7 +50,7 @@ function everySeries(feed: Feed, { countries, topics, tickers }: Lookups): Serie
       names(
         'ticker',
         tickers.map(({ code }) => code),
-      ).map((ticker) => ({ country, topic, ticker, matchType, variant })),
+      ).map((ticker) => ({ feed: feed.name, country, topic, ticker, match_type, variant })),
     ),
   );
 }
@@ -58,8 +59,4 @@ function quietness({ country, topic }: Series): number {
   const place = (list: readonly string[], name: string) =>
     list.includes(name) ? list.indexOf(name) : list.length;
   return place(likelyBusy.countries, country) * 10 + place(likelyBusy.topics, topic);
-}
-
-function nameOf({ country, topic, ticker, matchType, variant }: Series): string {
-  return JSON.stringify([country, topic, ticker, matchType, variant]);
 }

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely';
+import type { Series } from '../feeds/feed.ts';
 
 /** `YYYY-MM-DD`, as a `date` column is read and written here: a calendar day has no time zone. */
 export type Day = string;
@@ -18,16 +19,7 @@ export type WindowState = 'pending' | 'draining' | 'drained' | 'failed' | 'refus
 
 export type LoadOutcome = 'done' | 'incomplete' | 'budget' | 'interrupted' | 'failed';
 
-export interface SeriesColumns {
-  feed: string;
-  country: string;
-  topic: string;
-  ticker: string;
-  match_type: string;
-  variant: string;
-}
-
-export interface WindowsTable extends SeriesColumns {
+export interface WindowsTable extends Series {
   window_id: Generated<number>;
   first_day: Day;
   last_day: Day;
@@ -77,7 +69,7 @@ export interface LoadsTable {
   run_by: string;
 }
 
-export interface CoverageTable extends SeriesColumns {
+export interface CoverageTable extends Series {
   days: string;
   updated_at: GeneratedTimestamp;
 }
@@ -95,7 +87,7 @@ export interface RequestRateTable {
   counted_at: Timestamp;
 }
 
-export interface RejectedRecordsTable extends SeriesColumns {
+export interface RejectedRecordsTable extends Series {
   record_hash: string;
   reason: string;
   record: Json;

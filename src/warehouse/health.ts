@@ -52,10 +52,10 @@ export interface SchemaStanding {
   /** Who owns the schema; `null` if it is not there. */
   readonly owner: string | null;
   /** Whether the user acts as the owner, or may make the schema if it is not there. */
-  readonly mayMigrate: boolean;
-  readonly mayRead: boolean;
-  readonly isSuperuser: boolean;
-  readonly loaderRole: 'missing' | 'not granted' | 'granted';
+  readonly may_migrate: boolean;
+  readonly may_read: boolean;
+  readonly is_superuser: boolean;
+  readonly loader_role: 'missing' | 'not granted' | 'granted';
 }
 
 export async function readStanding(db: Kysely<Database>): Promise<SchemaStanding> {
@@ -63,12 +63,12 @@ export async function readStanding(db: Kysely<Database>): Promise<SchemaStanding
     select quote_ident(current_user) as user, quote_ident(current_database()) as database,
            quote_ident(pg_get_userbyid(schema.nspowner)) as owner,
            case when schema.oid is null then has_database_privilege(current_database(), 'CREATE')
-                else pg_has_role(schema.nspowner, 'USAGE') end as "mayMigrate",
+                else pg_has_role(schema.nspowner, 'USAGE') end as may_migrate,
            coalesce(has_schema_privilege(schema.oid, 'USAGE'), true)
-             and coalesce(has_table_privilege(migrations.oid, 'SELECT'), true) as "mayRead",
-           (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser",
+             and coalesce(has_table_privilege(migrations.oid, 'SELECT'), true) as may_read,
+           (select rolsuper from pg_roles where rolname = current_user) as is_superuser,
            case when loader.oid is null then 'missing'
-                when pg_has_role(loader.oid, 'USAGE') then 'granted' else 'not granted' end as "loaderRole"
+                when pg_has_role(loader.oid, 'USAGE') then 'granted' else 'not granted' end as loader_role
     from (values (1)) as one
     left join pg_namespace as schema on nspname = 'gmsi'
     left join pg_class as migrations on relnamespace = schema.oid and relname = 'kysely_migration'

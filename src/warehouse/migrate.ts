@@ -30,10 +30,10 @@ export async function migrate(warehouse: Warehouse): Promise<readonly string[]> 
  * @throws ConfigError that begins with what makes the owner needed
  */
 export async function checkOwner(warehouse: Warehouse, why: string): Promise<void> {
-  const { user, owner, mayMigrate, isSuperuser } = await readStanding(warehouse);
-  if (owner === null || (mayMigrate && (owner === user || !isSuperuser))) return;
+  const { user, owner, may_migrate, is_superuser } = await readStanding(warehouse);
+  if (owner === null || (may_migrate && (owner === user || !is_superuser))) return;
   throw new ConfigError(`${why}, and it belongs to ${owner}, not to ${user}.`, {
-    hint: isSuperuser
+    hint: is_superuser
       ? `Run gmsi migrate as ${owner}; or, once you have looked at what is in it: alter schema gmsi owner to ${user};`
       : `Let ${owner} run gmsi migrate, with this version.`,
   });

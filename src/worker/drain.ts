@@ -1,4 +1,5 @@
 import { GmsiError } from '../errors.ts';
+import type { Series } from '../feeds/feed.ts';
 import { drainClaimed, refusalsBeforeTurning, type WindowEnd } from '../load/drain-all.ts';
 import { readLive } from '../load/read-live.ts';
 import { planCutOff } from '../plan/plan-sync.ts';
@@ -6,7 +7,6 @@ import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { addTasks, withdrawLabelled } from '../warehouse/tables/queue.ts';
 import { drainNewestFirst, noteLiveFailures } from '../warehouse/tables/runs.ts';
-import type { SeriesKey } from '../warehouse/tables/scope.ts';
 import { claimOne } from '../warehouse/tables/windows.ts';
 import type { WorkerContext } from './context.ts';
 import type { Part, Parts } from './parts.ts';
@@ -87,7 +87,7 @@ export async function live(
 ): Promise<void> {
   const { warehouse } = context;
   await parts.within(runId, async ({ load, run }) => {
-    const done = new Set<SeriesKey>();
+    const done = new Set<Series>();
     const { cutOff, failed, end } = await readLive(load, series, (key) => done.add(key));
     if (cutOff.length > 0) await planCutOff(load, cutOff);
     if (failed > 0) await withWarehouseRetries(() => noteLiveFailures(warehouse, runId, failed));

@@ -1,12 +1,12 @@
 import { type LogFunctionFactory, Logger, runMigrations } from 'graphile-worker';
 import type pg from 'pg';
 import { ConfigError } from '../errors.ts';
+import type { Series } from '../feeds/feed.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { JobCommand } from '../warehouse/database.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { ownsQueue, type QueuedTask, queueSchema, taskNames } from '../warehouse/tables/queue.ts';
-import type { SeriesKey } from '../warehouse/tables/scope.ts';
 import type { OfJob } from './context.ts';
 
 /** Lower ones go first. What keeps the others supplied takes moments, and must not wait behind them. */
@@ -31,7 +31,7 @@ export interface DrainPayload extends RunPayload {
 export interface LivePayload extends RunPayload {
   readonly part: number;
   readonly command: JobCommand;
-  readonly series: readonly SeriesKey[];
+  readonly series: readonly Series[];
 }
 
 /** Looks at every schedule, whether it is due. */
@@ -67,7 +67,7 @@ export function drainTasks(run: number, command: JobCommand) {
 export function liveTasks(
   run: number,
   command: JobCommand,
-  series: readonly SeriesKey[],
+  series: readonly Series[],
   firstPart = 0,
 ): QueuedTask[] {
   const parts = Math.ceil(series.length / liveSeriesATask);

@@ -44,8 +44,8 @@ describe('what a schedule costs', () => {
 
 describe('what an adaptive cadence did', () => {
   const aReport = (overrides: Partial<CadenceReport> = {}): CadenceReport => ({
-    ...{ paused: 3, since: new Date('2026-11-01T12:00:00Z'), leftOut: 500, requestsSaved: 990 },
-    ...{ lateRows: 12, lateBySeconds: 30 * 3600 },
+    ...{ paused: 3, since: new Date('2026-11-01T12:00:00Z'), left_out: 500, requests_saved: 990 },
+    ...{ late_rows: 12, late_by_seconds: 30 * 3600 },
     ...overrides,
   });
 
@@ -54,7 +54,9 @@ describe('what an adaptive cadence did', () => {
       '990 requests saved since 2026-11-01 by leaving out series 500 times, 3 of them now; ' +
         'at most 12 rows seen late, by at most 30 h 0 min',
     );
-    expect(describeCadence(aReport({ lateRows: 0, lateBySeconds: null }))).toContain('; nothing seen late');
+    expect(describeCadence(aReport({ late_rows: 0, late_by_seconds: null }))).toContain(
+      '; nothing seen late',
+    );
   });
 
   it('is not told where nothing was ever left out', () => {

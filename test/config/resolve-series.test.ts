@@ -39,10 +39,38 @@ describe('what a job selects', () => {
       match_type: 'DOMESTIC',
     });
     expect(resolveSeries(job, lookups)).toEqual([
-      { country: 'US', topic: 'Inflation-Food', matchType: 'DOMESTIC', ticker: '', variant: '' },
-      { country: 'US', topic: 'Elections', matchType: 'DOMESTIC', ticker: '', variant: '' },
-      { country: 'DE', topic: 'Inflation-Food', matchType: 'DOMESTIC', ticker: '', variant: '' },
-      { country: 'DE', topic: 'Elections', matchType: 'DOMESTIC', ticker: '', variant: '' },
+      {
+        feed: 'gmsi-headlines',
+        country: 'US',
+        topic: 'Inflation-Food',
+        match_type: 'DOMESTIC',
+        ticker: '',
+        variant: '',
+      },
+      {
+        feed: 'gmsi-headlines',
+        country: 'US',
+        topic: 'Elections',
+        match_type: 'DOMESTIC',
+        ticker: '',
+        variant: '',
+      },
+      {
+        feed: 'gmsi-headlines',
+        country: 'DE',
+        topic: 'Inflation-Food',
+        match_type: 'DOMESTIC',
+        ticker: '',
+        variant: '',
+      },
+      {
+        feed: 'gmsi-headlines',
+        country: 'DE',
+        topic: 'Elections',
+        match_type: 'DOMESTIC',
+        ticker: '',
+        variant: '',
+      },
     ]);
   });
 
@@ -90,8 +118,22 @@ describe('tickers', () => {
   test('are crossed with the variants, and have neither country nor topic', () => {
     const parameters = 'parameters: { topic_preset: [ALL, Supply] }\n';
     expect(resolveSeries(job('[BZ_COM]', parameters), lookups)).toEqual([
-      { country: '', topic: '', ticker: 'BZ_COM', matchType: 'COMBINED', variant: 'topic_preset=ALL' },
-      { country: '', topic: '', ticker: 'BZ_COM', matchType: 'COMBINED', variant: 'topic_preset=Supply' },
+      {
+        feed: 'ticker-headlines',
+        country: '',
+        topic: '',
+        ticker: 'BZ_COM',
+        match_type: 'COMBINED',
+        variant: 'topic_preset=ALL',
+      },
+      {
+        feed: 'ticker-headlines',
+        country: '',
+        topic: '',
+        ticker: 'BZ_COM',
+        match_type: 'COMBINED',
+        variant: 'topic_preset=Supply',
+      },
     ]);
   });
 

@@ -7,14 +7,22 @@ const read = (record: unknown) => gmsiHeadlines.reader().read(record);
 describe('the path of historical GMSI headlines', () => {
   test('holds the country, encoded', () => {
     expect(
-      gmsiHeadlines.path({ country: 'US', topic: 'Tension', ticker: '', matchType: 'COMBINED', variant: '' }),
+      gmsiHeadlines.path({
+        feed: 'gmsi-headlines',
+        country: 'US',
+        topic: 'Tension',
+        ticker: '',
+        match_type: 'COMBINED',
+        variant: '',
+      }),
     ).toBe('/headlines/feed/historical/gmsi/US');
     expect(
       gmsiHeadlines.path({
+        feed: 'gmsi-headlines',
         country: 'a/b?',
         topic: 'Tension',
         ticker: '',
-        matchType: 'COMBINED',
+        match_type: 'COMBINED',
         variant: '',
       }),
     ).toBe('/headlines/feed/historical/gmsi/a%2Fb%3F');

@@ -83,7 +83,14 @@ describe('a headline of a ticker', () => {
   });
 
   test('is asked for by its ticker, encoded', () => {
-    const series = { country: '', topic: '', ticker: 'A/B', matchType: 'COMBINED', variant: '' };
+    const series = {
+      feed: 'ticker-headlines',
+      country: '',
+      topic: '',
+      ticker: 'A/B',
+      match_type: 'COMBINED',
+      variant: '',
+    };
     expect(tickerHeadlines.path(series)).toBe('/headlines/feed/historical/ticker/A%2FB');
     expect(tickerHeadlines.live?.path(series)).toBe('/headlines/feed/live/ticker/A%2FB');
   });

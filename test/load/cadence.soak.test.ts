@@ -52,9 +52,9 @@ it('weeks of syncs with an adaptive cadence spend fewer requests than every seri
   expect(requests.length).toBeLessThan(atEverySync);
   await expectCoveredDaysExact(db, simulated);
   const report = await reportCadence(db, windowScope);
-  expect(report).toMatchObject({ leftOut, requestsSaved: atEverySync - requests.length });
-  expect(report.lateRows).toBeGreaterThan(0);
-  expect(report.lateBySeconds).toBeLessThanOrEqual(5 * 24 * 3600);
+  expect(report).toMatchObject({ left_out: leftOut, requests_saved: atEverySync - requests.length });
+  expect(report.late_rows).toBeGreaterThan(0);
+  expect(report.late_by_seconds).toBeLessThanOrEqual(5 * 24 * 3600);
 
   // Once every series has been polled, all is as the service has it.
   const everySync = aSpacedJob({ lookback: 'P15D', cadence: {} });

@@ -6,7 +6,7 @@ import { type ReplayContext, type ReplayResult, replay } from '../../src/load/re
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
-import type { WindowScope } from '../../src/warehouse/tables/scope.ts';
+import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
 import { aJob, aJobFor, runBackfill } from '../support/run-backfill.ts';

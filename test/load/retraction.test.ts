@@ -222,7 +222,14 @@ it('a load that has lost its window does not make the one that has it now forget
   const { db, run } = service;
   await runBackfill(run);
   const { table } = feedNamed('gmsi-headlines');
-  const series = { country: 'US', topic: 'Inflation-Food', ticker: '', matchType: 'COMBINED', variant: '' };
+  const series = {
+    feed: 'gmsi-headlines',
+    country: 'US',
+    topic: 'Inflation-Food',
+    ticker: '',
+    match_type: 'COMBINED',
+    variant: '',
+  };
   const request = { start: '2026-09-01', end: '2026-09-20', pageSize: 50, settledBefore: '2026-09-21' };
   const [window] = await windowsOf(db);
   let pages = 0;

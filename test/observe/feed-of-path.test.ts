@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
 import { feedOfPath } from '../../src/observe/metrics.ts';
 
-const series = { country: 'US', topic: 'Tension', ticker: 'BZ_COM', matchType: 'COMBINED', variant: '' };
+const series = {
+  feed: '',
+  country: 'US',
+  topic: 'Tension',
+  ticker: 'BZ_COM',
+  match_type: 'COMBINED',
+  variant: '',
+};
 
 describe('the feed of a request', () => {
   it.each([...catalog.values()])('is told by its path, the live one too: $name', (feed) => {

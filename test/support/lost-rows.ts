@@ -4,7 +4,7 @@ import { findChecks, onlyThese } from '../../src/check/find-checks.ts';
 import { runChecks } from '../../src/check/run-checks.ts';
 import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import type { WindowScope } from '../../src/warehouse/tables/scope.ts';
+import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 
 /** Expects that windows have counted rows, and that the check `lost-rows` finds every one of them, in all feeds that are there. */
 export async function expectNothingLost(db: Warehouse): Promise<void> {

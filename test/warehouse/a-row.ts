@@ -5,10 +5,11 @@ import { ensurePartitions, type Upserted, upsertRows } from '../../src/warehouse
 import { writeTransaction } from '../../src/warehouse/write-transaction.ts';
 
 export const series = {
+  feed: 'gmsi-headlines',
   country: 'US',
   topic: 'Inflation-Food',
   ticker: '',
-  matchType: 'COMBINED',
+  match_type: 'COMBINED',
   variant: '',
 };
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { planWindows } from '../../src/plan/plan-windows.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { startLoad } from '../../src/warehouse/tables/checkpoint.ts';
-import type { WindowScope } from '../../src/warehouse/tables/scope.ts';
+import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { claimOne, type Leaving, leaveWindow } from '../../src/warehouse/tables/windows.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';

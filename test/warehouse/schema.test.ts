@@ -82,9 +82,13 @@ describe('the schema gmsi', () => {
   );
 
   it('has the tables and columns that queries are typed by, each null if its type is', async () => {
-    const text = readFileSync(new URL('../../src/warehouse/database.ts', import.meta.url), 'utf8');
+    const text = ['warehouse/database.ts', 'feeds/feed.ts']
+      .map((file) => readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8'))
+      .join('\n');
     const fieldsOf = (body: string) =>
-      [...body.matchAll(/^ {2}(\w+): ([^;]+);$/gm)].map(([, name, type]) => [name!, type!] as const);
+      [...body.matchAll(/^ {2}(?:readonly )?(\w+): ([^;]+);$/gm)].map(
+        ([, name, type]) => [name!, type!] as const,
+      );
     const interfaces = new Map(
       [...text.matchAll(/^export interface (\w+)(?: extends (\w+))? \{\n([\s\S]*?)^\}/gm)].map(
         ([, name, base, body]) => [name!, { base, fields: fieldsOf(body!) }] as const,

@@ -6,7 +6,7 @@ import { Secret } from '../../src/secret.ts';
 import { createLog } from '../../src/terminal/log.ts';
 import { openPool, type Warehouse } from '../../src/warehouse/connect.ts';
 import { queueWindows, unlockAbandoned } from '../../src/warehouse/tables/queue.ts';
-import type { WindowScope } from '../../src/warehouse/tables/scope.ts';
+import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { drainTasks, openQueue } from '../../src/worker/queue.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aWorker, registered, told } from '../support/a-worker.ts';

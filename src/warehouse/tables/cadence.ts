@@ -2,10 +2,18 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Feed, Series } from '../../feeds/feed.ts';
 import type { Database, Day } from '../database.ts';
 import { syncSince } from './planning.ts';
-import { inSeries, type SeriesKey, type WindowScope } from './scope.ts';
+import {
+  isOfJob,
+  sameSeries,
+  seriesArrays,
+  seriesColumns,
+  seriesOf,
+  seriesValues,
+  type WindowScope,
+} from './series.ts';
 
 /** What is known of a series' polls, and how far its coverage reaches. */
-export interface SeriesHabit extends SeriesKey {
+export interface SeriesHabit extends Series {
   /** The first day that a sync of it concerns itself with. */
   readonly first_uncovered: Day;
   /** `null` before the first poll. */
@@ -23,11 +31,10 @@ export async function readHabits(
   unsettledFrom: Day,
 ): Promise<SeriesHabit[]> {
   const { rows } = await sql<SeriesHabit>`
-    select wanted.country, wanted.topic, wanted.ticker, wanted.variant, since::text as first_uncovered,
+    select ${seriesOf('wanted')}, since::text as first_uncovered,
            k.polled_at, k.news_at, k.quiet_polls, coalesce(k.left_out_since > k.polled_at, false) as is_paused
     from (${syncSince(scope, unsettledFrom)}) as wanted
-    left join gmsi.cadence k on k.feed = ${scope.feed} and k.match_type = ${scope.matchType}
-      and (k.country, k.topic, k.ticker, k.variant) = (wanted.country, wanted.topic, wanted.ticker, wanted.variant)
+    left join gmsi.cadence k on ${sameSeries('k', 'wanted')}
     where since <= ${scope.to}::date
   `.execute(db);
   return rows;
@@ -43,28 +50,25 @@ export async function noteConcern(
   unsettledFrom: Day,
 ): Promise<void> {
   await sql`
-    insert into gmsi.cadence as kept (feed, match_type, country, topic, ticker, variant, settle_from)
-    select ${scope.feed}, ${scope.matchType}, wanted.country, wanted.topic, wanted.ticker, wanted.variant, since
+    insert into gmsi.cadence as kept (${seriesColumns}, settle_from)
+    select ${seriesOf('wanted')}, since
     from (${syncSince(scope, unsettledFrom)}) as wanted
     where since <= ${scope.to}::date
-    on conflict (feed, country, topic, ticker, match_type, variant) do update set settle_from = excluded.settle_from
+    on conflict (${seriesColumns}) do update set settle_from = excluded.settle_from
     where kept.settle_from is null or excluded.settle_from < kept.settle_from
       or (excluded.settle_from > kept.settle_from and exists (
-        select from gmsi.coverage c where (c.feed, c.country, c.topic, c.ticker, c.match_type, c.variant)
-          = (kept.feed, kept.country, kept.topic, kept.ticker, kept.match_type, kept.variant)
-          and c.days @> daterange(kept.settle_from, excluded.settle_from)))
+        select from gmsi.coverage c where ${sameSeries('c', 'kept')} and c.days @> daterange(kept.settle_from, excluded.settle_from)))
   `.execute(trx);
 }
 
 /** What a sync's plan saves on a series, against polling it; less than nothing if a pause makes the poll more expensive. */
-export interface Saving extends SeriesKey {
+export interface Saving extends Series {
   readonly requests: number;
   readonly isLeftOut: boolean;
 }
 
 export async function noteSavings(
   trx: Transaction<Database>,
-  scope: WindowScope,
   savings: readonly Saving[],
   now: Date,
 ): Promise<void> {
@@ -77,18 +81,14 @@ export async function noteSavings(
       first_left_out_at = case when saving.is_left_out then coalesce(k.first_left_out_at, ${now}) else k.first_left_out_at end,
       left_out_since = case when saving.is_left_out and (k.left_out_since > k.polled_at) is not true
                             then ${now} else k.left_out_since end
-    from unnest(
-      ${column('country')}::text[], ${column('topic')}::text[], ${column('ticker')}::text[],
-      ${column('variant')}::text[], ${column('requests')}::integer[], ${column('isLeftOut')}::boolean[]
-    ) as saving (country, topic, ticker, variant, requests, is_left_out)
-    where k.feed = ${scope.feed} and k.match_type = ${scope.matchType}
-      and (k.country, k.topic, k.ticker, k.variant) = (saving.country, saving.topic, saving.ticker, saving.variant)
+    from unnest(${seriesArrays(savings)}, ${column('requests')}::integer[], ${column('isLeftOut')}::boolean[])
+      as saving (${seriesColumns}, requests, is_left_out)
+    where ${sameSeries('k', 'saving')}
   `.execute(trx);
 }
 
 /** What a page or a live answer says of its series' habits. */
 export interface PollNote {
-  readonly feed: string;
   readonly series: Series;
   readonly loadId: number;
   readonly at: Date;
@@ -108,11 +108,9 @@ export async function notePoll(trx: Transaction<Database>, note: PollNote): Prom
   if (!hasNews && !note.isPoll) return;
   const isLate = sql`(kept.left_out_since > kept.polled_at or kept.load_id = ${loadId})`;
   await sql`
-    insert into gmsi.cadence as kept (feed, country, topic, ticker, match_type, variant, polled_at, news_at, quiet_polls,
-                                      polls, load_id)
-    values (${note.feed}, ${series.country}, ${series.topic}, ${series.ticker}, ${series.matchType}, ${series.variant},
-            ${note.isPoll ? at : null}, ${at}, ${hasNews ? 0 : 1}, ${note.isPoll ? 1 : 0}, ${loadId})
-    on conflict (feed, country, topic, ticker, match_type, variant) do update set
+    insert into gmsi.cadence as kept (${seriesColumns}, polled_at, news_at, quiet_polls, polls, load_id)
+    values (${seriesValues(series)}, ${note.isPoll ? at : null}, ${at}, ${hasNews ? 0 : 1}, ${note.isPoll ? 1 : 0}, ${loadId})
+    on conflict (${seriesColumns}) do update set
       polled_at = coalesce(excluded.polled_at, kept.polled_at),
       news_at = case when ${hasNews}::boolean then excluded.news_at else coalesce(kept.news_at, excluded.news_at) end,
       quiet_polls = case when ${hasNews}::boolean then 0
@@ -133,23 +131,23 @@ export interface CadenceReport {
   readonly paused: number;
   /** First sync that left any of them out; `null` if none ever was. */
   readonly since: Date | null;
-  readonly leftOut: number;
-  readonly requestsSaved: number;
+  readonly left_out: number;
+  readonly requests_saved: number;
   /** Rows that came with polls after a pause: at most so many were seen later than with every sync … */
-  readonly lateRows: number;
+  readonly late_rows: number;
   /** … and at most so much later, in seconds; `null` if there are none. */
-  readonly lateBySeconds: number | null;
+  readonly late_by_seconds: number | null;
 }
 
 export async function reportCadence(db: Kysely<Database>, scope: WindowScope): Promise<CadenceReport> {
   const { rows } = await sql<CadenceReport>`
     select count(*) filter (where c.left_out_since > c.polled_at) as paused, min(c.first_left_out_at) as since,
-           coalesce(sum(c.left_out), 0)::float8 as "leftOut",
-           coalesce(sum(c.requests_saved), 0)::float8 as "requestsSaved",
-           coalesce(sum(c.late_rows), 0)::float8 as "lateRows",
-           extract(epoch from max(c.late_by))::float8 as "lateBySeconds"
+           coalesce(sum(c.left_out), 0)::float8 as left_out,
+           coalesce(sum(c.requests_saved), 0)::float8 as requests_saved,
+           coalesce(sum(c.late_rows), 0)::float8 as late_rows,
+           extract(epoch from max(c.late_by))::float8 as late_by_seconds
     from gmsi.cadence c
-    where c.feed = ${scope.feed} and c.match_type = ${scope.matchType} and ${inSeries(scope, 'c')}
+    where ${isOfJob('c', scope)}
   `.execute(db);
   return rows[0]!;
 }
@@ -196,9 +194,7 @@ export async function measureChangeAges(
       : sql`select ${dayOf(sql`known_to`)} - ${dayOf(sql`(version ->> ${time})::timestamptz`)} as days
             from gmsi.revisions where table_name = ${table.name} and reason = 'changed' and known_to ${recent}`;
   const ofItsSeries = Object.entries(table.series).flatMap(([column, part]) =>
-    typeof part === 'string'
-      ? [sql`${sql.ref(`k.${part === 'matchType' ? 'match_type' : part}`)} = ${sql.ref(`r.${column}`)}`]
-      : [],
+    typeof part === 'string' ? [sql`${sql.ref(`k.${part}`)} = ${sql.ref(`r.${column}`)}`] : [],
   );
   const at = sql.ref(`r.${time}`);
   const { rows } = await sql<ChangeAges>`

@@ -1,5 +1,6 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Database, Day, LoadOutcome } from '../database.ts';
+import { seriesColumns } from './series.ts';
 import { releaseWindows } from './windows.ts';
 
 /** What a window's claim says of how far it is; a page is only committed on top of exactly this. */
@@ -74,11 +75,11 @@ export async function advanceCheckpoint(
 /** Counts the settled days of a drained window as covered. */
 export async function addCoverage(trx: Transaction<Database>, windowId: number): Promise<void> {
   await sql`
-    insert into gmsi.coverage as kept (feed, country, topic, ticker, match_type, variant, days)
-    select feed, country, topic, ticker, match_type, variant, datemultirange(days * daterange(null, settled_before))
+    insert into gmsi.coverage as kept (${seriesColumns}, days)
+    select ${seriesColumns}, datemultirange(days * daterange(null, settled_before))
     from gmsi.windows
     where window_id = ${windowId} and not isempty(days * daterange(null, settled_before))
-    on conflict (feed, country, topic, ticker, match_type, variant)
+    on conflict (${seriesColumns})
     do update set days = kept.days + excluded.days, updated_at = now()
   `.execute(trx);
 }

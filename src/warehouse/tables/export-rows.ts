@@ -3,7 +3,6 @@ import type { FeedTable } from '../../feeds/feed.ts';
 import type { Warehouse } from '../connect.ts';
 import type { Day } from '../database.ts';
 import { inOneSnapshot, type Snapshot } from './run-check.ts';
-import type { WindowScope } from './scope.ts';
 
 /** Which rows of a feed's table are taken along. */
 export interface ExportScope {
@@ -43,17 +42,6 @@ export type TextRow = Readonly<Record<string, string | null>>;
 /** The column that an export's folders are by: country, or ticker, or what else the series of the feed begin with. */
 export function partitionColumn({ series }: FeedTable): string {
   return Object.keys(series)[0]!;
-}
-
-/** The columns in which the table tells series apart, with the values that a job's series have there. */
-export function valuesOfSeries({ series }: FeedTable, scope: WindowScope): Record<string, readonly string[]> {
-  const valuesOf = (part: FeedTable['series'][string]): readonly string[] => {
-    if (typeof part !== 'string')
-      return scope.variants.map((variant) => new URLSearchParams(variant).get(part.parameter) ?? '');
-    const { countries: country, topics: topic, tickers: ticker, variants: variant, matchType } = scope;
-    return { country, topic, ticker, variant, matchType: [matchType] }[part];
-  };
-  return Object.fromEntries(Object.entries(series).map(([column, part]) => [column, valuesOf(part)]));
 }
 
 /**

@@ -1,22 +1,25 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day } from '../database.ts';
 import {
   askedSeries,
-  coverageOfAsked,
   inScope,
   isOpen,
   period,
-  type SeriesKey,
+  sameSeries,
+  seriesArrays,
+  seriesColumns,
+  seriesOf,
   type WindowScope,
-} from './scope.ts';
+} from './series.ts';
 
-export interface PlannedWindow extends SeriesKey {
+export interface PlannedWindow extends Series {
   readonly first_day: Day;
   readonly last_day: Day;
 }
 
 /** Days that are neither covered nor in a window that is open or refused. */
-export interface Gap extends SeriesKey {
+export interface Gap extends Series {
   readonly from: Day;
   readonly to: Day;
 }
@@ -40,14 +43,13 @@ export async function findGaps(
     with standing as (${standingWindows(scope)})
     select asked.*, lower(gap)::text as from, (upper(gap) - 1)::text as to
     from ${askedSeries(scope)}
-    left join standing on (standing.country, standing.topic, standing.ticker, standing.variant)
-      = (asked.country, asked.topic, asked.ticker, asked.variant)
-    left join ${coverageOfAsked(scope)}
+    left join standing on ${sameSeries('standing', 'asked')}
+    left join gmsi.coverage c on ${sameSeries('c', 'asked')}
     cross join lateral unnest(
       datemultirange(${period(scope)}) - coalesce(standing.days, '{}')
         - case when ${options.ignoreCoverage}::boolean then '{}' else coalesce(c.days, '{}') end
     ) as gap
-    order by asked.country, asked.topic, asked.ticker, asked.variant, gap
+    order by ${seriesOf('asked')}, gap
   `.execute(db);
   return rows;
 }
@@ -62,10 +64,8 @@ export function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<un
       select asked.*, coalesce(c.days, '{}') as covered, greatest(${scope.from}::date, least(coalesce(upper(c.days), ${latest}), ${latest},
         case when asked_for.settle_from < ${latest} then
           lower(datemultirange(daterange(asked_for.settle_from, ${latest})) - coalesce(c.days, '{}')) end)) as since
-      from ${askedSeries(scope)} left join ${coverageOfAsked(scope)}
-      left join gmsi.cadence asked_for on asked_for.feed = ${scope.feed} and asked_for.match_type = ${scope.matchType}
-        and (asked_for.country, asked_for.topic, asked_for.ticker, asked_for.variant)
-          = (asked.country, asked.topic, asked.ticker, asked.variant)`;
+      from ${askedSeries(scope)} left join gmsi.coverage c on ${sameSeries('c', 'asked')}
+      left join gmsi.cadence asked_for on ${sameSeries('asked_for', 'asked')}`;
 }
 
 /** The earliest day that a sync of these series concerns itself with; `null` if their period ends before it. */
@@ -88,17 +88,15 @@ export async function findSyncGaps(
 ): Promise<Gap[]> {
   const { rows } = await sql<Gap>`
     with standing as (${standingWindows(scope)}), wanted as (${syncSince(scope, unsettledFrom)})
-    select wanted.country, wanted.topic, wanted.ticker, wanted.variant,
-           lower(gap)::text as from, (upper(gap) - 1)::text as to
+    select ${seriesOf('wanted')}, lower(gap)::text as from, (upper(gap) - 1)::text as to
     from wanted
-    left join standing on (standing.country, standing.topic, standing.ticker, standing.variant)
-      = (wanted.country, wanted.topic, wanted.ticker, wanted.variant)
+    left join standing on ${sameSeries('standing', 'wanted')}
     cross join lateral unnest(
       datemultirange(daterange(since, ${scope.to}::date, '[]')) - coalesce(standing.days, '{}')
         - covered * datemultirange(daterange(null, ${unsettledFrom}::date))
     ) as gap
     where since <= ${scope.to}::date
-    order by 1, 2, 3, 4, gap
+    order by ${seriesOf('wanted')}, gap
   `.execute(db);
   return rows;
 }
@@ -106,9 +104,9 @@ export async function findSyncGaps(
 /** The days that open and refused windows of a job stand for, per series. */
 function standingWindows(scope: WindowScope): RawBuilder<unknown> {
   return sql`
-      select w.country, w.topic, w.ticker, w.variant, range_agg(w.days) as days
+      select ${seriesOf('w')}, range_agg(w.days) as days
       from gmsi.windows w where ${inScope(scope)} and w.state in ('pending', 'draining', 'failed', 'refused')
-      group by 1, 2, 3, 4`;
+      group by ${seriesOf('w')}`;
 }
 
 /**
@@ -128,38 +126,25 @@ export async function dropLongWindows(
 }
 
 /** Plans windows. One that stands for exactly these days, drained or open, is used again rather than doubled. */
-export async function insertWindows(
-  db: Kysely<Database>,
-  scope: WindowScope,
-  windows: readonly PlannedWindow[],
-): Promise<void> {
-  const column = (name: keyof PlannedWindow) => windows.map((window) => window[name]);
-  const key = (alias: string) =>
-    sql`(${sql.join(
-      ['country', 'topic', 'ticker', 'variant', 'first_day', 'last_day'].map((name) =>
-        sql.ref(`${alias}.${name}`),
-      ),
-    )})`;
+export async function insertWindows(db: Kysely<Database>, windows: readonly PlannedWindow[]): Promise<void> {
+  const days = (name: 'first_day' | 'last_day') => sql`${windows.map((window) => window[name])}::date[]`;
+  const isSame = sql`(${sameSeries('w', 'planned')} and (w.first_day, w.last_day) = (planned.first_day, planned.last_day))`;
   await sql`
     with planned as (
-      select * from unnest(
-        ${column('country')}::text[], ${column('topic')}::text[], ${column('ticker')}::text[],
-        ${column('variant')}::text[], ${column('first_day')}::date[], ${column('last_day')}::date[]
-      ) as planned (country, topic, ticker, variant, first_day, last_day)
+      select * from unnest(${seriesArrays(windows)}, ${days('first_day')}, ${days('last_day')})
+        as planned (${seriesColumns}, first_day, last_day)
     ), again as (
       update gmsi.windows w set state = 'pending', planned_at = now(), finished_at = null
       from planned
-      where w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and w.state = 'drained'
-        and ${key('w')} = ${key('planned')}
+      where w.state = 'drained' and ${isSame}
     )
-    insert into gmsi.windows (feed, match_type, country, topic, ticker, variant, first_day, last_day)
-    select ${scope.feed}, ${scope.matchType}, planned.* from planned
+    insert into gmsi.windows (${seriesColumns}, first_day, last_day)
+    select planned.* from planned
     -- Looked up one by one, by the index: where the statistics know of no open window yet, the planner would compare each
     -- planned one with all that the batches before have planned.
     left join lateral (
       select true as stands from gmsi.windows w
-      where w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and (${isOpen} or w.state = 'drained')
-        and ${key('w')} = ${key('planned')}
+      where (${isOpen} or w.state = 'drained') and ${isSame}
       limit 1
     ) as same on true
     where same.stands is null

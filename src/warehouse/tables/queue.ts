@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { inScope, isOpen, type WindowScope } from './scope.ts';
+import { inScope, isOpen, type WindowScope } from './series.ts';
 import { claimSteps, isSilent } from './windows.ts';
 
 /** graphile-worker's own schema; only what it documents of it is used: its functions and its view of jobs. */

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Database } from '../database.ts';
-import { inScope, type WindowScope } from './scope.ts';
+import { inScope, sameSeries, seriesColumns, seriesOf, type WindowScope } from './series.ts';
 
 /*
  * What a refusal tells, decided here and nowhere else, of one series at a time and from its windows alone:
@@ -13,16 +13,6 @@ import { inScope, type WindowScope } from './scope.ts';
  * - Each run asks again for a few of them, so that nothing is given up for good.
  */
 
-/** The condition that two rows with the columns of a series are of the same one. */
-const sameSeries = (one: string, other: string) => sql<boolean>`(${seriesOf(one)} = ${seriesOf(other)})`;
-
-const seriesOf = (alias: string) =>
-  sql`(${sql.join(
-    ['feed', 'country', 'topic', 'ticker', 'match_type', 'variant'].map((column) =>
-      sql.ref(`${alias}.${column}`),
-    ),
-  )})`;
-
 /** The condition that the service has answered days of the series of window `w`: those within a range of days. */
 const isAnswered = (range: RawBuilder<unknown>) => sql<boolean>`(
   exists (select from gmsi.windows a where ${sameSeries('a', 'w')} and (a.state = 'drained' or a.pages > 0) and a.days && ${range})
@@ -34,7 +24,7 @@ const younger = sql`daterange(w.last_day + 1, null)`;
 /** Of two transactions that tell from a series' windows what a refusal means, the later one sees what the earlier one wrote. */
 async function lockSeriesOf(trx: Transaction<Database>, windowId: number): Promise<void> {
   await sql`
-    select pg_advisory_xact_lock(hashtext('gmsi.refusals'), hashtext(${seriesOf('w')}::text))
+    select pg_advisory_xact_lock(hashtext('gmsi.refusals'), hashtext((${seriesOf('w')})::text))
     from gmsi.windows w where window_id = ${windowId}
   `.execute(trx);
 }
@@ -47,7 +37,7 @@ export interface RefusedWindow {
   /** Windows that are failed or refused now, and that this load has not counted as such yet; itself included. */
   readonly counted: number;
   /** True if younger days of its series were answered: the series may well begin later. */
-  readonly isOlderThanAnswered: boolean;
+  readonly is_older_than_answered: boolean;
 }
 
 /**
@@ -98,7 +88,7 @@ export async function leaveRefused(
       from meant m where m.window_id = n.window_id
       returning n.state, m.*
     )
-    select max(state) filter (where is_itself) as state, bool_or(has_younger) as "isOlderThanAnswered",
+    select max(state) filter (where is_itself) as state, bool_or(has_younger) as is_older_than_answered,
            count(*) filter (where not is_itself and not was_asked) as skipped,
            count(*) filter (where is_itself or is_new) as counted
     from left_so having count(*) > 0
@@ -139,7 +129,7 @@ export const askedAgain = 20;
  * that never were, any: scattered over their days, they find what lies below a hole in a series.
  */
 export function nextToAskAgain(scope: WindowScope): RawBuilder<unknown> {
-  const series = sql`w.country, w.topic, w.ticker, w.variant`;
+  const series = seriesOf('w');
   const askedAt = sql`case when w.refused_with is not null then w.finished_at end`;
   return sql`(
     select window_id, days from (
@@ -195,11 +185,11 @@ export async function cutRefused(
       from lowest w left join found on true
       -- A last day that was refused only together with younger ones, which were answered since, is asked for by itself.
       where w.first_day < w.last_day or w.request_end is null
-      order by w.last_day - w.first_day, w.country, w.topic, w.ticker, w.variant
+      order by w.last_day - w.first_day, ${seriesOf('w')}
       limit case when exists (select from found) then null else ${atMost}::bigint end
     ), younger as (
-      insert into gmsi.windows (feed, country, topic, ticker, match_type, variant, first_day, last_day)
-      select feed, country, topic, ticker, match_type, variant, cut.day, last_day
+      insert into gmsi.windows (${seriesColumns}, first_day, last_day)
+      select ${seriesColumns}, cut.day, last_day
       from cut join lowest using (window_id) where cut.day > cut.first_day
     ), rest as (
       update gmsi.windows w
@@ -224,8 +214,8 @@ export async function cutAtBeginning(db: Kysely<Database>, scope: WindowScope): 
         and w.first_day < ${from}
       for update
     ), younger as (
-      insert into gmsi.windows (feed, country, topic, ticker, match_type, variant, first_day, last_day)
-      select feed, country, topic, ticker, match_type, variant, ${from}, last_day from reaching
+      insert into gmsi.windows (${seriesColumns}, first_day, last_day)
+      select ${seriesColumns}, ${from}, last_day from reaching
     )
     update gmsi.windows w set last_day = ${from} - 1, request_start = null, request_end = null
     from reaching where reaching.window_id = w.window_id

@@ -3,8 +3,18 @@ import type { FeedTable, Row, Series } from '../../feeds/feed.ts';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
 import type { WriteTransaction } from '../write-transaction.ts';
-import { arrayParameter, seriesValues } from './rows.ts';
-import { inSeries, type WindowScope } from './scope.ts';
+import { arrayParameter } from './rows.ts';
+import {
+  isOfJob,
+  isRowOfJob,
+  isRowOfSeries,
+  sameSeries,
+  seriesArrays,
+  seriesColumns,
+  seriesOf,
+  seriesValues,
+  type WindowScope,
+} from './series.ts';
 
 /** A record that could not be read. */
 export type RejectedRecord = {
@@ -18,15 +28,13 @@ export type RejectedRecord = {
 export async function keepRejected(
   db: Kysely<Database>,
   records: readonly RejectedRecord[],
-  from: { feed: string; series: Series; windowId: number | null; loadId: number },
+  from: { series: Series; windowId: number | null; loadId: number },
 ): Promise<void> {
   if (records.length === 0) return;
-  const { feed, series, windowId, loadId } = from;
+  const { series, windowId, loadId } = from;
   await sql`
-    insert into gmsi.rejected_records
-      (feed, country, topic, ticker, match_type, variant, window_id, load_id, record_hash, reason, record)
-    select ${feed}, ${series.country}, ${series.topic}, ${series.ticker}, ${series.matchType}, ${series.variant},
-           ${windowId}::bigint, ${loadId}::bigint,
+    insert into gmsi.rejected_records (${seriesColumns}, window_id, load_id, record_hash, reason, record)
+    select ${seriesValues(series)}, ${windowId}::bigint, ${loadId}::bigint,
            unnest(${arrayParameter(records, 'record_hash', 'uuid')}::uuid[]),
            unnest(${arrayParameter(records, 'reason', 'text')}::text[]),
            unnest(${arrayParameter(records, 'record', 'jsonb')}::jsonb[])
@@ -36,14 +44,14 @@ export async function keepRejected(
 
 /** A record that could not be read when it came. */
 export interface Rejected extends Series {
-  readonly hash: string;
+  readonly record_hash: string;
   readonly record: unknown;
   readonly reason: string;
   /** With its microseconds, which a Date would drop. */
-  readonly rejectedAt: string;
+  readonly rejected_at: string;
 }
 
-const order = sql.raw('r.rejected_at, r.record_hash, r.country, r.topic, r.ticker, r.match_type, r.variant');
+const order = sql`r.rejected_at, r.record_hash, ${seriesOf('r')}`;
 
 /**
  * The rejected records of a feed in the order in which they came.
@@ -57,14 +65,12 @@ export async function rejectedAfter(
   after: Rejected | undefined,
   limit: number,
 ): Promise<Rejected[]> {
-  const ofJob = scope ? sql`and ${inSeries(scope, 'r')} and r.match_type = ${scope.matchType}` : sql.raw('');
+  const ofJob = scope ? sql`and ${isOfJob('r', scope)}` : sql.raw('');
   const onwards = after
-    ? sql`and (${order}) > (${after.rejectedAt}::timestamptz, ${after.hash}::uuid, ${after.country}, ${after.topic},
-                            ${after.ticker}, ${after.matchType}, ${after.variant})`
+    ? sql`and (${order}) > (${after.rejected_at}::timestamptz, ${after.record_hash}::uuid, ${seriesValues(after)})`
     : sql.raw('');
   const { rows } = await sql<Rejected>`
-    select r.country, r.topic, r.ticker, r.match_type as "matchType", r.variant, r.record_hash as hash, r.record,
-           r.reason, r.rejected_at::text as "rejectedAt"
+    select ${seriesOf('r')}, r.record_hash, r.record, r.reason, r.rejected_at::text
     from gmsi.rejected_records r where r.feed = ${feed} ${ofJob} ${onwards}
     order by ${order} limit ${limit}
   `.execute(warehouse);
@@ -74,26 +80,21 @@ export async function rejectedAfter(
 /** Takes records out of the rejected ones. @returns those that were still there */
 export async function takeRejected<Taken extends Rejected>(
   trx: Transaction<Database>,
-  feed: string,
   records: readonly Taken[],
 ): Promise<Taken[]> {
   if (records.length === 0) return [];
   const { rows } = await sql<{ position: number }>`
-    delete from gmsi.rejected_records r using ${sent(records)} as sent where ${isSent(feed)} returning sent.position
+    delete from gmsi.rejected_records r using ${sent(records)} where ${isSent} returning sent.position
   `.execute(trx);
   const taken = new Set(rows.map(({ position }) => position));
   return records.filter((_, index) => taken.has(index + 1));
 }
 
 /** Writes down why records cannot be read now. */
-export async function renewReasons(
-  trx: Transaction<Database>,
-  feed: string,
-  records: readonly Rejected[],
-): Promise<void> {
+export async function renewReasons(trx: Transaction<Database>, records: readonly Rejected[]): Promise<void> {
   if (records.length === 0) return;
   await sql`
-    update gmsi.rejected_records r set reason = sent.reason from ${sent(records)} as sent where ${isSent(feed)}
+    update gmsi.rejected_records r set reason = sent.reason from ${sent(records)} where ${isSent}
   `.execute(trx);
 }
 
@@ -106,21 +107,19 @@ export async function findSuperseded(
   db: Kysely<Database>,
   table: FeedTable,
   series: Series,
-  rows: readonly { readonly row: Row; readonly rejectedAt: string }[],
+  rows: readonly { readonly row: Row; readonly rejected_at: string }[],
 ): Promise<Set<number>> {
   const found = rows.map(({ row }) => row);
   const keys = table.key.map(
     (column) => sql`${arrayParameter(found, column, table.columns[column]!)}::${type(table, column)}[]`,
   );
-  const values = seriesValues(table, series);
-  const ofSeries = Object.keys(table.series).map((column, i) => sql`kept.${sql.ref(column)} = ${values[i]}`);
   const ofKey = table.key.map((column) => sql`kept.${sql.ref(column)} = sent.${sql.ref(column)}`);
   const names = [...table.key, 'rejected_at', 'position'].map((column) => sql.ref(column));
   const { rows: superseded } = await sql<{ position: number }>`
     select sent.position
-    from unnest(${sql.join(keys)}, ${rows.map(({ rejectedAt }) => rejectedAt)}::timestamptz[])
+    from unnest(${sql.join(keys)}, ${rows.map(({ rejected_at }) => rejected_at)}::timestamptz[])
       with ordinality as sent (${sql.join(names)})
-    join ${sql.table(`gmsi.${table.name}`)} kept on ${sql.join([...ofSeries, ...ofKey], sql` and `)}
+    join ${sql.table(`gmsi.${table.name}`)} kept on ${sql.join([isRowOfSeries('kept', table, series), ...ofKey], sql` and `)}
     left join gmsi.loads l on l.load_id = kept.load_id
     where kept.changed_at > sent.rejected_at and l.command is distinct from 'replay'
   `.execute(db);
@@ -131,19 +130,14 @@ function type(table: FeedTable, column: string): RawBuilder<unknown> {
   return sql.raw(table.columns[column]!);
 }
 
-/** Rejected records as rows `(country, …, hash, reason, position)`, counted from 1. */
+/** Rejected records as rows `sent`, with a `position` counted from 1. */
 function sent(records: readonly Rejected[]): RawBuilder<unknown> {
-  const texts = (['country', 'topic', 'ticker', 'matchType', 'variant', 'reason'] as const).map(
-    (part) => sql`${records.map((record) => record[part])}::text[]`,
-  );
-  return sql`(select * from unnest(${sql.join(texts)}, ${records.map(({ hash }) => hash)}::uuid[])
-    with ordinality as s (country, topic, ticker, match_type, variant, reason, record_hash, position))`;
+  const column = (name: 'record_hash' | 'reason') => records.map((record) => record[name]);
+  return sql`unnest(${seriesArrays(records)}, ${column('record_hash')}::uuid[], ${column('reason')}::text[])
+    with ordinality as sent (${seriesColumns}, record_hash, reason, position)`;
 }
 
-function isSent(feed: string): RawBuilder<boolean> {
-  return sql`(r.feed = ${feed} and r.country = sent.country and r.topic = sent.topic and r.ticker = sent.ticker
-    and r.match_type = sent.match_type and r.variant = sent.variant and r.record_hash = sent.record_hash)`;
-}
+const isSent = sql<boolean>`(${sameSeries('r', 'sent')} and r.record_hash = sent.record_hash)`;
 
 /** A row as it stands in a feed's table: its series, its columns, and `changed_at`; times as texts in UTC. */
 export type StoredRow = Row;
@@ -166,7 +160,7 @@ export async function rowsToRefill(
   const key = keyOf(table);
   const keyColumns = sql.join(key.map((column) => sql.ref(column)));
   const conditions = [sql`extra ?| ${[...fields]}::text[]`];
-  if (scope) conditions.push(...inSeriesOf(table, scope));
+  if (scope) conditions.push(isRowOfJob('kept', table, scope));
   if (after) {
     const from = key.map((column) => sql`${after[column]}::${sql.raw(table.columns[column] ?? 'text')}`);
     conditions.push(sql`(${keyColumns}) > (${sql.join(from)})`);
@@ -177,7 +171,7 @@ export async function rowsToRefill(
     asSent('changed_at', 'timestamptz'),
   ];
   const { rows } = await sql<StoredRow>`
-    select ${sql.join(columns)} from ${sql.table(`gmsi.${table.name}`)}
+    select ${sql.join(columns)} from ${sql.table(`gmsi.${table.name}`)} as kept
     where ${sql.join(conditions, sql` and `)} order by ${keyColumns} limit ${limit}
   `.execute(warehouse);
   return rows;
@@ -226,18 +220,4 @@ function asSent(column: string, type: string): RawBuilder<unknown> {
   if (type === 'jsonb') return sql`${name}::text as ${name}`;
   if (type !== 'timestamptz') return name;
   return sql`to_char(${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ${name}`;
-}
-
-function inSeriesOf(table: FeedTable, scope: WindowScope): RawBuilder<unknown>[] {
-  const { countries: country, topics: topic, tickers: ticker, variants: variant, matchType } = scope;
-  const lists: Record<keyof Series, readonly string[]> = {
-    ...{ country, topic, ticker, variant, matchType: [matchType] },
-  };
-  return Object.entries(table.series).map(([column, part]) => {
-    const wanted =
-      typeof part === 'string'
-        ? lists[part]
-        : variant.map((parameters) => new URLSearchParams(parameters).get(part.parameter) ?? '');
-    return sql`${sql.ref(column)} = any(${[...wanted]}::text[])`;
-  });
 }

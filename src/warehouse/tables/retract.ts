@@ -2,7 +2,8 @@ import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Feed, FeedTable, Row, Series } from '../../feeds/feed.ts';
 import type { Database } from '../database.ts';
 import type { WriteTransaction } from '../write-transaction.ts';
-import { arrayParameter, seriesValues } from './rows.ts';
+import { arrayParameter } from './rows.ts';
+import { isOfSeries, isRowOfSeries, seriesColumns, seriesValues } from './series.ts';
 import type { ClaimedWindow } from './windows.ts';
 
 /** Remembers which rows a page of a compared window has met, until the window's drain ends. */
@@ -35,14 +36,14 @@ export async function noteLiveSightings(
   await sql`
     with forgotten as (
       delete from gmsi.live_sightings l
-      where ${isOfSeries('l', feed, series)} and l.row_time < ${reachedFrom(feed, now)}
+      where ${isOfSeries('l', series)} and l.row_time < ${reachedFrom(feed, now)}
     )
-    insert into gmsi.live_sightings (feed, country, topic, ticker, match_type, variant, row_time, row_id)
-    select ${feed.name}, ${series.country}, ${series.topic}, ${series.ticker}, ${series.matchType}, ${series.variant}, met.*
+    insert into gmsi.live_sightings (${seriesColumns}, row_time, row_id)
+    select ${seriesValues(series)}, met.*
     from (select unnest(${times}::timestamptz[]) as row_time, unnest(${ids}::uuid[]) as row_id) as met
     where not exists (
       select from ${sql.table(`gmsi.${feed.table.name}`)} as kept
-      where ${isInSeries('kept', feed.table, series)} and ${isSame('kept', feed.table, 'met')} and kept.retracted_at is null)
+      where ${isRowOfSeries('kept', feed.table, series)} and ${isSame('kept', feed.table, 'met')} and kept.retracted_at is null)
     on conflict do nothing
   `.execute(trx);
 }
@@ -80,16 +81,16 @@ export async function retractUnseen(
       delete from gmsi.drain_sightings where window_id = ${at.windowId}
     ), confirmed as (
       delete from gmsi.live_sightings l using met
-      where ${isOfSeries('l', feed, series)} and l.row_time = met.row_time and l.row_id = met.row_id
+      where ${isOfSeries('l', series)} and l.row_time = met.row_time and l.row_id = met.row_id
     ), gone as (
       select kept.${time}, kept.${id} from ${name} as kept
       -- Values, not a join: so that only the window's days are read. And hashed by "not in": "not exists" is a nested loop over
       -- both while nothing is analyzed yet, and takes seconds for some thousands of rows.
-      where ${isInSeries('kept', table, series)}
+      where ${isRowOfSeries('kept', table, series)}
         and kept.${time} >= (select begins from drained) and kept.${time} < (select ends from drained)
         and kept.retracted_at is null and kept.changed_at < (select drain_started_at from drained)
         and (kept.${time}, kept.${id}) not in (select met.row_time, met.row_id from met)
-        and not exists (select from gmsi.live_sightings l where ${isOfSeries('l', feed, series)}
+        and not exists (select from gmsi.live_sightings l where ${isOfSeries('l', series)}
           and ${isSame('kept', table, 'l')} and l.row_time >= ${reachedFrom(feed, at.now)})
       -- In the order in which pages lock rows.
       order by kept.${time}, kept.${id} for update of kept
@@ -98,7 +99,7 @@ export async function retractUnseen(
       set retracted_at = now(), changed_at = greatest(now(), kept.changed_at + interval '1 microsecond'),
           load_id = ${at.loadId}::bigint, window_id = ${at.windowId}::bigint
       from gone
-      where ${isInSeries('kept', table, series)} and kept.${time} = gone.${time} and kept.${id} = gone.${id}
+      where ${isRowOfSeries('kept', table, series)} and kept.${time} = gone.${time} and kept.${id} = gone.${id}
       returning 1
     )
     select count(*) as retracted from retracted
@@ -115,7 +116,7 @@ export function hasRowsOf(table: FeedTable, series: Series): RawBuilder<boolean>
 /** The condition that a row, called `kept` in the query, is of a series and lies in the days of the window `w`. */
 function isInDaysOfWindow(table: FeedTable, series: Series): RawBuilder<boolean> {
   const [time] = keyOf(table);
-  return sql`(${isInSeries('kept', table, series)}
+  return sql`(${isRowOfSeries('kept', table, series)}
       and kept.${time} >= (w.first_day::timestamp at time zone 'UTC')
       and kept.${time} < ((w.last_day + 1)::timestamp at time zone 'UTC'))`;
 }
@@ -138,22 +139,6 @@ function sightings({ key, columns }: FeedTable, rows: readonly Row[]) {
 function isSame(alias: string, table: FeedTable, met: string): RawBuilder<boolean> {
   const [time, id] = table.key;
   return sql`(${sql.ref(`${alias}.${time}`)} = ${sql.ref(`${met}.row_time`)} and ${sql.ref(`${alias}.${id}`)} = ${sql.ref(`${met}.row_id`)})`;
-}
-
-function isInSeries(alias: string, table: FeedTable, series: Series): RawBuilder<boolean> {
-  const values = seriesValues(table, series);
-  const parts = Object.keys(table.series).map(
-    (column, index) => sql`${sql.ref(`${alias}.${column}`)} = ${values[index]}`,
-  );
-  return sql`(${sql.join(parts, sql` and `)})`;
-}
-
-function isOfSeries(alias: string, feed: Feed, series: Series): RawBuilder<boolean> {
-  const { country, topic, ticker, matchType: match_type, variant } = series;
-  const parts = Object.entries({ feed: feed.name, country, topic, ticker, match_type, variant }).map(
-    ([column, value]) => sql`${sql.ref(`${alias}.${column}`)} = ${value}`,
-  );
-  return sql`(${sql.join(parts, sql` and `)})`;
 }
 
 /** A row by its time, `YYYY-MM-DDTHH:MM:SS.ffffffZ`, and its id. */

@@ -1,6 +1,8 @@
 import { type Kysely, sql } from 'kysely';
+import type { Series } from '../../feeds/feed.ts';
 import type { Warehouse } from '../connect.ts';
-import type { Database, Day, SeriesColumns } from '../database.ts';
+import type { Database, Day } from '../database.ts';
+import { seriesColumns } from './series.ts';
 
 /** A series of headlines and the hours, as PostgreSQL writes them, between which it has any. */
 export interface RolledUpSeries {
@@ -83,11 +85,11 @@ export async function busiestSeries(
   feed: string,
   matchType: string,
   atMost: number,
-): Promise<SeriesColumns[]> {
-  const { rows } = await sql<SeriesColumns>`
-    select feed, country, topic, ticker, match_type, variant from gmsi.windows
+): Promise<Series[]> {
+  const { rows } = await sql<Series>`
+    select ${seriesColumns} from gmsi.windows
     where feed = ${feed} and match_type = ${matchType} and state = 'drained' and records > 0
-    group by 1, 2, 3, 4, 5, 6
+    group by ${seriesColumns}
     order by sum(records)::float8 / sum(last_day - first_day + 1) desc limit ${atMost}
   `.execute(db);
   return rows;

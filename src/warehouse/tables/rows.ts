@@ -2,6 +2,7 @@ import { CompiledQuery, sql } from 'kysely';
 import type { ColumnType, FeedTable, Row, Series } from '../../feeds/feed.ts';
 import type { Warehouse } from '../connect.ts';
 import { type WriteTransaction, writeTransaction } from '../write-transaction.ts';
+import { seriesInTable } from './series.ts';
 
 export interface Upserted {
   /** Rows that were new. */
@@ -32,7 +33,13 @@ export async function upsertRows(
   const unique = sortedAndUnique(rows, table.key);
   if (unique.length === 0) return { inserted: 0, changed: 0 };
   const columns = Object.entries(table.columns).map(([column, type]) => arrayParameter(unique, column, type));
-  const parameters = [isBackfilled, loadId, windowId, ...seriesValues(table, series), ...columns];
+  const parameters = [
+    isBackfilled,
+    loadId,
+    windowId,
+    ...Object.values(seriesInTable(table, series)),
+    ...columns,
+  ];
   const result = await trx.executeQuery<Upserted>(CompiledQuery.raw(statementFor(table), parameters));
   return result.rows[0]!;
 }
@@ -70,14 +77,6 @@ function writeStatement({ name, columns, key, series }: FeedTable): string {
       returning kept.first_seen_at = kept.changed_at as is_new
     )
     select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as changed from written`;
-}
-
-/** What a series has in each column of the table that says which series a row belongs to. */
-export function seriesValues(table: FeedTable, series: Series): string[] {
-  const parameters = new URLSearchParams(series.variant);
-  return Object.values(table.series).map((part) =>
-    typeof part === 'string' ? series[part] : (parameters.get(part.parameter) ?? ''),
-  );
 }
 
 /**

@@ -7,7 +7,15 @@ import type { Warehouse } from '../connect.ts';
 import type { Database, Day } from '../database.ts';
 import { namedDatabaseError } from '../errors.ts';
 import { becomeReader, throughReader } from '../session-settings.ts';
-import { askedSeries, coverageOfAsked, type WindowScope } from './scope.ts';
+import {
+  askedSeries,
+  isRowOfJob,
+  isRowOfSame,
+  sameSeries,
+  seriesColumns,
+  seriesOf,
+  type WindowScope,
+} from './series.ts';
 
 /** A job as its checks see it. */
 export interface CheckScope {
@@ -146,24 +154,22 @@ const ofEveryRow = ['first_seen_at', 'changed_at', 'retracted_at', 'is_backfille
  * the tables' indexes and partitions.
  */
 function jobSets({ window, table, settledBefore }: CheckScope): RawBuilder<unknown> {
-  const { from, to, feed, matchType } = window;
+  const { from, to } = window;
   const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
   // Not `kept.*`: a column that somebody has added could take the place of a name that a check gives.
   const columns = [...Object.keys(table.series), ...Object.keys(table.columns), ...ofEveryRow];
   const rows = sql`
     select ${sql.join(columns.map((column) => sql.ref(`kept.${column}`)))} from ${sql.table(`gmsi.${table.name}`)} as kept
-    where ${ofSeries(table, window)} and ${time} >= ${from}::date::timestamp at time zone 'UTC'
+    where ${isRowOfJob('kept', table, window)} and ${time} >= ${from}::date::timestamp at time zone 'UTC'
       and ${time} < (${to}::date + 1)::timestamp at time zone 'UTC'`;
   return sql`
     job_period as not materialized (
       select ${from}::date as first_day, ${to}::date as last_day, ${settledBefore}::date as settled_before),
     job_series as not materialized (
-      select ${feed}::text as feed, country, topic, ticker, ${matchType}::text as match_type, variant
-      from ${askedSeries(window)}),
+      select * from ${askedSeries(window)}),
     job_days as not materialized (
-      select ${feed}::text as feed, asked.country, asked.topic, asked.ticker, ${matchType}::text as match_type,
-             asked.variant, day, coalesce(c.days @> day, false) as is_covered
-      from ${askedSeries(window)} left join ${coverageOfAsked(window)}
+      select asked.*, day, coalesce(c.days @> day, false) as is_covered
+      from ${askedSeries(window)} left join gmsi.coverage c on ${sameSeries('c', 'asked')}
       cross join lateral (select ${from}::date + n as day from generate_series(0, ${to}::date - ${from}::date) as n) as days),
     job_counted_days as not materialized (${countedDays(table, window)}),
     ${sql.ref(`job_${table.name}`)} as not materialized (${rows} and kept.retracted_at is null),
@@ -178,10 +184,10 @@ function jobSets({ window, table, settledBefore }: CheckScope): RawBuilder<unkno
 function countedDays(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
   const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
   return sql`
-    select w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant, w.window_id, w.ended_at, counted.*
+    select ${seriesOf('w')}, w.window_id, w.ended_at, counted.*
     from (
       select w.*, case when w.state = 'drained' then w.finished_at end as ended_at
-      from job_series join gmsi.windows w using (feed, country, topic, ticker, match_type, variant)
+      from job_series join gmsi.windows w using (${seriesColumns})
       where w.rows_met is not null and w.first_day <= ${window.to}::date and w.last_day >= ${window.from}::date
     ) as w
     cross join lateral (
@@ -192,7 +198,7 @@ function countedDays(table: FeedTable, window: WindowScope): RawBuilder<unknown>
       left join (
         select (${time} at time zone 'UTC')::date as day, count(*) as rows_held
         from ${sql.table(`gmsi.${table.name}`)} as kept
-        where ${ofWindow(table, window)}
+        where ${isRowOfSame('kept', table, 'w', window)}
           and ${time} >= w.first_day::timestamp at time zone 'UTC' and ${time} < (w.last_day + 1)::timestamp at time zone 'UTC'
           and (w.ended_at is null or (kept.first_seen_at <= w.ended_at
             and (kept.retracted_at is null or kept.retracted_at > w.ended_at)))
@@ -202,48 +208,8 @@ function countedDays(table: FeedTable, window: WindowScope): RawBuilder<unknown>
     ) as counted
     where not exists (
       select from gmsi.windows later
-      where (later.feed, later.country, later.topic, later.ticker, later.match_type, later.variant)
-          = (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
-        and later.state = 'drained' and later.finished_at > coalesce(w.ended_at, w.planned_at) and later.window_id <> w.window_id
+      where ${sameSeries('later', 'w')} and later.state = 'drained' and later.finished_at > coalesce(w.ended_at, w.planned_at) and later.window_id <> w.window_id
         and counted.day between later.first_day and later.last_day)`;
-}
-
-/** The condition that a row, called `kept`, of a feed's table is of the series of a window, called `w`. */
-function ofWindow({ series }: FeedTable, { variants }: WindowScope): RawBuilder<boolean> {
-  const columns = {
-    country: 'country',
-    topic: 'topic',
-    ticker: 'ticker',
-    matchType: 'match_type',
-    variant: 'variant',
-  };
-  const partOf = (part: FeedTable['series'][string]) => {
-    if (typeof part === 'string') return sql.ref(`w.${columns[part]}`);
-    const cases = variants.map(
-      (variant) =>
-        sql`when ${variant}::text then ${new URLSearchParams(variant).get(part.parameter) ?? ''}::text`,
-    );
-    return sql`case w.variant ${sql.join(cases, sql` `)} end`;
-  };
-  const parts = Object.entries(series).map(
-    ([column, part]) => sql`${sql.ref(`kept.${column}`)} = ${partOf(part)}`,
-  );
-  return sql`(${sql.join(parts, sql` and `)})`;
-}
-
-/** The condition that a row, called `kept`, of a feed's table is of one of a job's series. */
-function ofSeries({ series }: FeedTable, window: WindowScope): RawBuilder<boolean> {
-  const lists = { country: window.countries, topic: window.topics, ticker: window.tickers };
-  const valuesOf = (part: FeedTable['series'][string]): readonly string[] => {
-    if (part === 'matchType') return [window.matchType];
-    if (part === 'variant') return window.variants;
-    if (typeof part === 'string') return lists[part];
-    return window.variants.map((variant) => new URLSearchParams(variant).get(part.parameter) ?? '');
-  };
-  const parts = Object.entries(series).map(
-    ([column, part]) => sql`${sql.ref(`kept.${column}`)} = any(${[...valuesOf(part)]}::text[])`,
-  );
-  return sql`(${sql.join(parts, sql` and `)})`;
 }
 
 /**

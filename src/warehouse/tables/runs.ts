@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
+import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day, JobCommand, RunsTable } from '../database.ts';
-import type { SeriesKey, WindowScope } from './scope.ts';
+import type { WindowScope } from './series.ts';
 
 /** A run of a job that workers share. */
 export interface Run {
@@ -24,7 +25,7 @@ export interface PlannedRun {
   readonly scope: WindowScope;
   readonly unsettledFrom: Day | null;
   readonly newestFirst: boolean;
-  readonly live: readonly SeriesKey[];
+  readonly live: readonly Series[];
 }
 
 /** Begins a run. One of the same job and command that is under way goes on with the new scope instead. */
@@ -150,7 +151,7 @@ export async function endChangedRun(
 }
 
 /** Hands out the series whose live answers a run still has to read; none if it has been done before. */
-export async function takeLiveSeries(db: Kysely<Database>, runId: number): Promise<SeriesKey[]> {
+export async function takeLiveSeries(db: Kysely<Database>, runId: number): Promise<Series[]> {
   const row = await db
     .updateTable('runs')
     .set({ live_begun_at: sql<Date>`now()` })
@@ -158,7 +159,7 @@ export async function takeLiveSeries(db: Kysely<Database>, runId: number): Promi
     .where('live_begun_at', 'is', null)
     .returning('live_series')
     .executeTakeFirst();
-  return (row?.live_series ?? []) as SeriesKey[];
+  return (row?.live_series ?? []) as Series[];
 }
 
 export async function noteLiveFailures(db: Kysely<Database>, runId: number, failed: number): Promise<void> {

@@ -1,16 +1,17 @@
 import { type Kysely, sql } from 'kysely';
+import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day, JobCommand } from '../database.ts';
 import { queueSchema, taskNames } from './queue.ts';
 import {
   askedSeries,
-  coverageOfAsked,
   inScope,
-  inSeries,
+  isOfJob,
   isOpen,
   period,
+  sameSeries,
   seriesIn,
   type WindowScope,
-} from './scope.ts';
+} from './series.ts';
 
 /** How far a feed is loaded, over all series of a match type. */
 export interface FeedCoverage {
@@ -42,8 +43,7 @@ export async function coverageOf(
            ${seriesIn(scope)}::bigint * (${scope.to}::date - ${scope.from}::date + 1) as wanted
     from gmsi.coverage c
     cross join lateral unnest(c.days * datemultirange(${period(scope)})) as range
-    where c.feed = ${scope.feed} and c.match_type = ${scope.matchType}
-      and ${inSeries(scope, 'c')}
+    where ${isOfJob('c', scope)}
   `.execute(db);
   return rows[0]!;
 }
@@ -63,7 +63,7 @@ export async function gapsOf(db: Kysely<Database>, scope: WindowScope, atMost: n
     select lower(gap)::text as from, (upper(gap) - 1)::text as to, count(*) as series,
            min(concat_ws(' ', nullif(asked.country, ''), nullif(asked.topic, ''), nullif(asked.ticker, ''), nullif(asked.variant, ''))) as example
     from ${askedSeries(scope)}
-    left join ${coverageOfAsked(scope)}
+    left join gmsi.coverage c on ${sameSeries('c', 'asked')}
     cross join lateral unnest(datemultirange(${period(scope)})
       - coalesce(c.days, '{}')) as gap
     group by gap order by count(*) desc, gap desc limit ${atMost}
@@ -71,14 +71,8 @@ export async function gapsOf(db: Kysely<Database>, scope: WindowScope, atMost: n
   return rows;
 }
 
-export interface WindowTrouble {
+export interface WindowTrouble extends Series {
   readonly window_id: number;
-  readonly feed: string;
-  readonly country: string;
-  readonly topic: string;
-  readonly ticker: string;
-  readonly match_type: string;
-  readonly variant: string;
   readonly first_day: Day;
   readonly last_day: Day;
   readonly state: string;
@@ -144,8 +138,7 @@ export async function recordsPerDay(db: Kysely<Database>, scope: WindowScope): P
   const { rows } = await sql<{ mean: number | null }>`
     select sum(records)::float8 / nullif(sum(last_day - first_day + 1), 0) as mean
     from gmsi.windows w
-    where w.feed = ${scope.feed} and w.match_type = ${scope.matchType} and w.state = 'drained'
-      and ${inSeries(scope, 'w')}
+    where ${isOfJob('w', scope)} and w.state = 'drained'
   `.execute(db);
   return rows[0]!.mean;
 }
@@ -188,7 +181,7 @@ export async function newestCoveredDay(db: Kysely<Database>, scope: WindowScope)
     select case when bool_and(covered is not null) then min(covered) - 1 end as day
     from (
       select upper(c.days * datemultirange(${period(scope)})) as covered
-      from ${askedSeries(scope)} left join ${coverageOfAsked(scope)}
+      from ${askedSeries(scope)} left join gmsi.coverage c on ${sameSeries('c', 'asked')}
     ) as series
   `.execute(db);
   return rows[0]!.day;

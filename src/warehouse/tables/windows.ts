@@ -3,7 +3,7 @@ import type { FeedTable, Series } from '../../feeds/feed.ts';
 import type { Database, Day, WindowState } from '../database.ts';
 import { nextToAskAgain } from './refusals.ts';
 import { hasRowsOf } from './retract.ts';
-import { inScope, isOpen, type WindowScope } from './scope.ts';
+import { inScope, isOpen, seriesColumns, type WindowScope } from './series.ts';
 
 /** Who asks for a window. */
 export interface Claimant {
@@ -13,13 +13,8 @@ export interface Claimant {
 }
 
 /** A window that this load alone may drain, for as long as the load shows signs of life. */
-export interface ClaimedWindow {
+export interface ClaimedWindow extends Series {
   readonly window_id: number;
-  readonly country: string;
-  readonly topic: string;
-  readonly ticker: string;
-  readonly match_type: string;
-  readonly variant: string;
   readonly first_day: Day;
   readonly last_day: Day;
   readonly request_start: Day | null;
@@ -90,8 +85,8 @@ export async function claimOne(
   return rows[0];
 }
 
-const asClaimed = sql.raw(`window_id, country, topic, ticker, match_type, variant, first_day, last_day,
-  request_start, request_end, page_size, next_token, pages, is_compared, rows_met, attempts`);
+const asClaimed = sql`window_id, ${seriesColumns}, first_day, last_day,
+  request_start, request_end, page_size, next_token, pages, is_compared, rows_met, attempts`;
 
 /** Windows of a job that are still to be drained: free ones, and ones that another living run holds. */
 export async function countOpen(

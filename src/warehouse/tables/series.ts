@@ -1,0 +1,181 @@
+import { type RawBuilder, sql } from 'kysely';
+import { longestRequestDays } from '../../config/job.ts';
+import type { FeedTable, Series } from '../../feeds/feed.ts';
+import type { Day } from '../database.ts';
+
+/** Which windows belong to a job: its series, crossed out of these lists, and its period. */
+export interface WindowScope {
+  readonly feed: string;
+  readonly countries: readonly string[];
+  readonly topics: readonly string[];
+  readonly tickers: readonly string[];
+  readonly matchType: string;
+  readonly variants: readonly string[];
+  readonly from: Day;
+  readonly to: Day;
+}
+
+/** How many series a job has. */
+export function seriesIn({ countries, topics, tickers, variants }: WindowScope): number {
+  return countries.length * topics.length * tickers.length * variants.length;
+}
+
+/** Every series of a job. */
+export function everySeries({ feed, matchType, ...lists }: WindowScope): Series[] {
+  return lists.countries.flatMap((country) =>
+    lists.topics.flatMap((topic) =>
+      lists.tickers.flatMap((ticker) =>
+        lists.variants.map((variant) => ({ feed, country, topic, ticker, match_type: matchType, variant })),
+      ),
+    ),
+  );
+}
+
+/** The series of a row, without the rest of it. */
+export function seriesOnly({ feed, country, topic, ticker, match_type, variant }: Series): Series {
+  return { feed, country, topic, ticker, match_type, variant };
+}
+
+/** A text that two rows have in common if they are of the same series. */
+export function keyOfSeries(row: Series): string {
+  return JSON.stringify(Object.values(seriesOnly(row)));
+}
+
+/** The columns that say which series a row of the loads' own tables is of. */
+const columns: readonly (keyof Series)[] = ['feed', 'country', 'topic', 'ticker', 'match_type', 'variant'];
+
+/** Their names, as a list. */
+export const seriesColumns: RawBuilder<unknown> = sql.join(columns.map((column) => sql.ref(column)));
+
+/** The series of a row of the loads' own tables, as a list of columns. */
+export function seriesOf(alias: string): RawBuilder<unknown> {
+  return sql.join(columns.map((column) => sql.ref(`${alias}.${column}`)));
+}
+
+/** A series as the values of `seriesColumns`. */
+export function seriesValues(series: Series): RawBuilder<unknown> {
+  return sql.join(columns.map((column) => sql`${series[column]}::text`));
+}
+
+/** The series of several rows: an array for each of `seriesColumns`, to unnest. */
+export function seriesArrays(rows: readonly Series[]): RawBuilder<unknown> {
+  return sql.join(columns.map((column) => sql`${rows.map((row) => row[column])}::text[]`));
+}
+
+/** The condition that two rows of the loads' own tables are of the same series. */
+export function sameSeries(one: string, other: string): RawBuilder<boolean> {
+  return sql`((${seriesOf(one)}) = (${seriesOf(other)}))`;
+}
+
+/** The condition that a row of the loads' own tables is of a series. */
+export function isOfSeries(alias: string, series: Series): RawBuilder<boolean> {
+  return sql`((${seriesOf(alias)}) = (${seriesValues(series)}))`;
+}
+
+/** Every series of a job, as rows `asked`. */
+export function askedSeries({ feed, matchType, ...lists }: WindowScope): RawBuilder<unknown> {
+  return sql`(select ${feed}::text as feed, country, topic, ticker, ${matchType}::text as match_type, variant
+              from unnest(${[...lists.countries]}::text[]) as country
+              cross join unnest(${[...lists.topics]}::text[]) as topic
+              cross join unnest(${[...lists.tickers]}::text[]) as ticker
+              cross join unnest(${[...lists.variants]}::text[]) as variant) as asked`;
+}
+
+/** The condition that a row of the loads' own tables is of one of a job's series. */
+export function isOfJob(alias: string, scope: WindowScope): RawBuilder<boolean> {
+  const isOneOf = (column: string, values: readonly string[]) =>
+    sql`${sql.ref(`${alias}.${column}`)} = any(${[...values]}::text[])`;
+  return sql`(${sql.ref(`${alias}.feed`)} = ${scope.feed} and ${sql.ref(`${alias}.match_type`)} = ${scope.matchType}
+    and ${isOneOf('country', scope.countries)} and ${isOneOf('topic', scope.topics)}
+    and ${isOneOf('ticker', scope.tickers)} and ${isOneOf('variant', scope.variants)})`;
+}
+
+/**
+ * The condition that a window, called `w` in the query, belongs to a job. The bounds of its last day follow from the
+ * overlap; an index can use them.
+ */
+export function inScope(scope: WindowScope): RawBuilder<boolean> {
+  return sql`(${isOfJob('w', scope)} and w.days && ${period(scope)}
+    and w.last_day between ${scope.from}::date and ${scope.to}::date + ${longestRequestDays - 1}::int)`;
+}
+
+/** The condition that a window `w` is still to be drained; in the words of the partial indexes, so that they are used. */
+export const isOpen: RawBuilder<boolean> = sql`w.state in ('pending', 'draining', 'failed')`;
+
+/** A job's period as a range. */
+export function period(scope: WindowScope): RawBuilder<unknown> {
+  return sql`daterange(${scope.from}::date, ${scope.to}::date, '[]')`;
+}
+
+/*
+ * A feed's table has columns of its own for the series of its rows: some parts of a series, or one parameter out of the variant.
+ */
+
+type SeriesPart = FeedTable['series'][string];
+
+/** What a series has in each column of the table that says which series a row belongs to. */
+export function seriesInTable(table: FeedTable, series: Series): Record<string, string> {
+  return inEachColumn(table, (part) =>
+    typeof part === 'string' ? series[part] : parameterOf(series.variant, part),
+  );
+}
+
+/** The same of all series of a job. */
+export function jobInTable(table: FeedTable, scope: WindowScope): Record<string, readonly string[]> {
+  const { countries: country, topics: topic, tickers: ticker, variants: variant } = scope;
+  const lists = { feed: [scope.feed], country, topic, ticker, match_type: [scope.matchType], variant };
+  return inEachColumn(table, (part) =>
+    typeof part === 'string' ? lists[part] : variant.map((one) => parameterOf(one, part)),
+  );
+}
+
+/** The condition that a row of a feed's table is of a series. */
+export function isRowOfSeries(alias: string, table: FeedTable, series: Series): RawBuilder<boolean> {
+  return all(alias, seriesInTable(table, series), (column, value) => sql`${column} = ${value}`);
+}
+
+/** The condition that a row of a feed's table is of one of a job's series. */
+export function isRowOfJob(alias: string, table: FeedTable, scope: WindowScope): RawBuilder<boolean> {
+  return all(
+    alias,
+    jobInTable(table, scope),
+    (column, values) => sql`${column} = any(${[...values]}::text[])`,
+  );
+}
+
+/** The condition that a row of a feed's table is of the series of a row of the loads' own tables, which is one of a job's. */
+export function isRowOfSame(
+  alias: string,
+  table: FeedTable,
+  other: string,
+  { variants }: WindowScope,
+): RawBuilder<boolean> {
+  const parts = inEachColumn(table, (part) => {
+    if (typeof part === 'string') return sql.ref(`${other}.${part}`);
+    const cases = variants.map((one) => sql`when ${one}::text then ${parameterOf(one, part)}::text`);
+    return sql`case ${sql.ref(`${other}.variant`)} ${sql.join(cases, sql` `)} end`;
+  });
+  return all(alias, parts, (column, value) => sql`${column} = ${value}`);
+}
+
+function inEachColumn<Value>(
+  { series }: FeedTable,
+  of: (part: SeriesPart) => Value,
+): Record<string, Value> {
+  return Object.fromEntries(Object.entries(series).map(([column, part]) => [column, of(part)]));
+}
+
+function all<Value>(
+  alias: string,
+  values: Record<string, Value>,
+  condition: (column: RawBuilder<unknown>, value: Value) => RawBuilder<unknown>,
+): RawBuilder<boolean> {
+  const conditions = Object.entries(values).map(([column, value]) =>
+    condition(sql.ref(`${alias}.${column}`), value),
+  );
+  return sql`(${sql.join(conditions, sql` and `)})`;
+}
+
+function parameterOf(variant: string, { parameter }: Exclude<SeriesPart, string>): string {
+  return new URLSearchParams(variant).get(parameter) ?? '';
+}
