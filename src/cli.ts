@@ -6,8 +6,8 @@ import { exitCodeOf, exitCodes, explain } from './exit.ts';
 import { ended, program } from './program.ts';
 import { outputFailure, printError, surviveClosedOutput } from './terminal/print.ts';
 
-// Pages are large and soon done with. Left to itself V8 lets its heap grow to several times what is in use before it
-// collects them: a third more memory, for no time worth speaking of (docs/benchmarks.md).
+// Pages are large and short-lived. By default V8 lets its heap grow to several times what is in use before it collects them:
+// a third more memory, and hardly any time saved (docs/benchmarks.md).
 setFlagsFromString('--heap-growing-percent=100');
 
 surviveClosedOutput();
@@ -17,7 +17,7 @@ process.on('exit', () => {
   printError(`gmsi: The result cannot be written to standard output: ${cause.message}\n`);
   process.exitCode ||= exitCodes.incomplete;
 });
-// Prints an error that nobody has foreseen as every other error, not as Node.js would.
+// Prints an unexpected error like every other error, not as Node.js would.
 process.on('uncaughtException', (error) => {
   printError(explain(error, process.argv.includes('--verbose')));
   process.exit(exitCodes.incomplete);
@@ -33,7 +33,7 @@ try {
   process.exitCode = isHelp && error.exitCode === 0 ? exitCodes.done : exitCodeOf(shown);
 }
 
-/** What commander says, in the form of every other error. */
+/** Commander's messages, in the form of every other error. */
 function misuse(error: CommanderError): ConfigError {
   const [, option, given, must] =
     /^error: option '(?:-\w, )?(--[\w-]+)[^']*' argument '(.*)' is invalid\. (.*)$/s.exec(error.message) ??

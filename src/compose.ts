@@ -34,23 +34,23 @@ export interface Session {
   /** Results as one JSON document instead of text for a person. */
   readonly json: boolean;
   readonly progress: ProgressView;
-  /** Told what happens at the service, if somebody measures it. */
+  /** Receives the client's events, for metrics. */
   readonly onClientEvent?: (event: ClientEvent) => void;
 }
 
 export interface OpenWarehouse extends AsyncDisposable {
   readonly db: Warehouse;
   readonly address: Exclude<WarehouseAddress, { kind: 'embedded' }>;
-  /** Set for the embedded server and for DATABASE_URL; `PG*` variables are pg's own affair. */
+  /** Set for the embedded server and for DATABASE_URL; `PG*` variables are read by pg itself. */
   readonly url: Secret | undefined;
   /** For a person, without a password. */
   readonly description: string;
 }
 
-/** Of this process: `gmsi work` opens a client for each run. */
+/** Shared by the process: `gmsi work` opens a client for each run. */
 const answered: AnsweredAddresses = new Set();
 
-/** Host, process and version, as written down with each load. */
+/** Host, process and version, as stored with each load. */
 export const runBy = `${hostname()} ${process.pid}, gmsi ${version}`;
 
 /**
@@ -124,13 +124,13 @@ export async function readJobs(session: Session, names: readonly string[]): Prom
   return Promise.all(names.map((name) => readJob(name, facts)));
 }
 
-/** What a job is read in the light of. */
+/** What reading a job depends on besides its file. */
 export function jobFacts(session: Session): JobFacts {
   return { today: today(session), known: { feeds: catalog, retired } };
 }
 
 /**
- * The address and key of the service.
+ * The service's address and key.
  * @throws ConfigError naming what is not set, or an address to which the key would go unencrypted
  */
 export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: Secret } {
@@ -161,9 +161,9 @@ export interface ServiceConnection extends AsyncDisposable {
 }
 
 /**
- * A client of the service whose requests are booked in the warehouse, up to `limit` in the month, and keep to the rate
- * that the key's processes share.
- * @param bound what else is to be kept to when a request is booked
+ * A client of the service whose requests are booked in the warehouse, up to `limit` in the month, and keep to the rate that
+ * the key's processes share.
+ * @param bound a further limit for booking requests
  */
 export function openService(
   session: Session,
@@ -186,7 +186,7 @@ export function openService(
   };
 }
 
-/** A client whose requests nobody counts: for the doctor's one, if the warehouse cannot book it. */
+/** A client whose requests are not counted: for the one request of `gmsi doctor`, if the warehouse cannot book it. */
 export function openUncounted(session: Session, settings: ServiceSettings): Client {
   return openClient(session, settings, { book: async () => {} }, unlimited);
 }
@@ -231,12 +231,12 @@ function logEvent(log: Log, event: ClientEvent): void {
 }
 
 function logRetry(log: Log, { path, attempt, delayMs, reason }: ClientEvent & { type: 'retry' }): void {
-  // The first ones are over in a second or two and of no interest; later ones explain a silence.
+  // The first retries take a second or two and interest nobody; later ones explain a long wait.
   const level = attempt < 3 ? 'debug' : 'info';
   log[level]({ path }, `${reason.message} Try ${attempt + 1} follows in ${(delayMs / 1000).toFixed(1)} s.`);
 }
 
-/** A job, and what of its file is kept for workers that do not have it. */
+/** A job, and the part of its file that is stored for workers that do not have it. */
 export interface ReadJob extends Pick<RegisteredJob, 'job' | 'definition'> {
   readonly parsed: Job;
 }
@@ -248,8 +248,8 @@ export async function readWithDefinition(session: Session, nameOrPath: string): 
 }
 
 /**
- * What a job asks for, by the lookups as they are stored; the service is not asked.
- * @param done what cannot be done without them, such as `checked`
+ * What a job asks for, by the stored lookups; sends no request.
+ * @param done the participle for the error message, such as `checked`
  * @throws ConfigError if they were never fetched
  */
 export function knownScope(session: Session, job: Job, lookups: StoredLookups, done: string): WindowScope {

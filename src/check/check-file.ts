@@ -6,13 +6,13 @@ import { knownNames, nearest } from '../nearest.ts';
 export interface Check {
   /** The file's name without its ending. */
   readonly name: string;
-  /** As it is shown to people. */
+  /** As shown to people. */
   readonly path: string;
   readonly title: string;
   readonly why: string;
   /** Feeds whose jobs it can check. */
   readonly feeds: 'all' | readonly string[];
-  /** `warn` where ordinary data may have findings. */
+  /** `warn` if ordinary data may have findings. */
   readonly severity: 'fail' | 'warn';
   /** What must hold rows for the check to mean anything: a table, or one of the job's sets of rows. */
   readonly needs: string | undefined;
@@ -118,7 +118,7 @@ function readSetting(text: string): CheckSetting | undefined {
   return name === undefined ? undefined : { name, value: Number(value), meaning };
 }
 
-/** A setting as somebody wants it for one run, in every check that has it, or in one. */
+/** A setting changed for one run, in one check or in every check that has it. */
 interface Change {
   readonly check: string | undefined;
   readonly name: string;
@@ -126,9 +126,9 @@ interface Change {
 }
 
 /**
- * Checks with their settings as somebody wants them for this run.
+ * Checks with their settings changed for this run.
  * @param changes `name=number` for every check that has the setting, `check.name=number` for one; later ones win
- * @throws ConfigError naming the nearest setting there is
+ * @throws ConfigError naming the nearest setting
  */
 export function withSettings(checks: readonly Check[], changes: readonly string[]): Check[] {
   const wanted = changes.map(readChange);

@@ -10,13 +10,13 @@ const builtIn = inPackage('jobs/checks');
 
 export interface CheckPlaces {
   readonly cwd: string;
-  /** A folder of a team's own, besides `jobs/checks` of the working directory; relative to `cwd`. */
+  /** A further folder of checks, besides `jobs/checks` of the working directory; relative to `cwd`. */
   readonly folder?: string | undefined;
 }
 
 /**
- * Every check there is, by name: the program's own, those in `jobs/checks` of the working directory, and those of one
- * more folder. A file of the same name replaces the one before it.
+ * Every check, by name: the program's own, those in `jobs/checks` of the working directory, and those of one more folder. A
+ * file of the same name replaces the one before it.
  * @throws BrokenCheck; ConfigError if the named folder has no check
  */
 export async function findChecks(
@@ -39,7 +39,7 @@ export async function findChecks(
   return [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Those of the checks that somebody named. @throws ConfigError naming the nearest one there is */
+/** The checks with these names. @throws ConfigError naming the nearest check */
 export function onlyThese(checks: readonly Check[], names: readonly string[]): Check[] {
   const known = checks.map(({ name }) => name);
   const unknown = names.find((name) => !known.includes(name));
@@ -61,7 +61,7 @@ async function checksIn(folder: string): Promise<string[]> {
   }
 }
 
-/** A path as a person would write it: relative where it is below the working directory. */
+/** A path as a person would write it: relative if it is below the working directory. */
 function told(path: string, cwd: string): string {
   const short = relative(cwd, path);
   return short.startsWith('..') ? path : short;

@@ -15,9 +15,9 @@ import { BrokenCheck, type Check } from './check-file.ts';
 /** What a check found in a job. */
 export interface CheckResult extends CheckFindings {
   readonly check: Check;
-  /** `skipped` where the check does not concern the job's feed, or what it needs holds no row. */
+  /** `skipped` if the check is not for the job's feed, or if what it needs holds no row. */
   readonly result: 'passed' | 'failed' | 'warned' | 'skipped';
-  /** Why it was skipped, or why it did not come to an end; else null. */
+  /** Why it was skipped or did not finish; else null. */
   readonly reason: string | null;
   readonly seconds: number;
 }
@@ -31,14 +31,14 @@ export interface CheckedJob {
 export interface CheckRun {
   /** The most findings of a check that are kept as rows. */
   readonly rows: number;
-  /** Seconds after which a check is given up; it then counts as one that found something. */
+  /** Seconds after which a check is stopped; it then counts as one that found something. */
   readonly timeout: number;
   readonly stop: AbortSignal;
 }
 
 /**
- * Runs all checks over all jobs in one read-only transaction, so that all of them see the same moment. Asks the service
- * nothing and writes nothing.
+ * Runs all checks over all jobs in one read-only transaction, so that all of them see the same moment. Sends no request and
+ * writes nothing.
  * @returns for each job, the checks in their order
  * @throws BrokenCheck if PostgreSQL refuses a check's SQL
  */
@@ -56,7 +56,7 @@ export async function runChecks(
         run.stop.throwIfAborted();
         const startedAt = performance.now();
         const outcome = await named(check, () => outcomeOf(snapshot, job, check, run.rows));
-        // A check that was cut short has told nothing.
+        // A check that was stopped has found out nothing.
         run.stop.throwIfAborted();
         ofJob.push({ check, ...outcome, seconds: (performance.now() - startedAt) / 1000 });
       }
@@ -89,7 +89,7 @@ function judged({ severity }: Check, found: CheckFindings, reason: string | null
   return { result: isFine ? 'passed' : severity === 'fail' ? 'failed' : 'warned', reason, ...found };
 }
 
-/** Says which file it was where PostgreSQL refuses its SQL; a check that does not end has not passed. */
+/** If PostgreSQL refuses the SQL, names its file. A check that does not end has not passed. */
 async function named(check: Check, run: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await run();

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 
-// Loaded with every command's description, so it imports nothing heavier.
+// Loaded for every command, even for `--help`, so it imports nothing large.
 
 /** Reads a whole number, between bounds if there are any. */
 export function wholeNumber({ from = 0, to = Number.MAX_SAFE_INTEGER } = {}): (text: string) => number {

@@ -22,12 +22,12 @@ export interface CheckOptions {
   readonly timeout: number;
 }
 
-/** How many findings of a check are kept where nobody says. */
+/** How many findings of a check are kept by default. */
 const shown = { person: 5, json: 100 };
-/** A longer text in a finding is cut, for a person. */
+/** A longer text in a finding is cut in the output for people. */
 const longestCell = 60;
 
-/** `gmsi check <job>…`: looks for what is wrong with what is loaded; asks the service nothing and writes nothing. */
+/** `gmsi check <job>…`: looks for errors in what is loaded; sends no request and writes nothing. */
 export async function checkCommand(
   session: Session,
   names: readonly string[],
@@ -146,7 +146,7 @@ function describeFindings({ check, result, findings, rows }: CheckResult): strin
 
 function cell(value: unknown): string | null {
   if (value === null || value === undefined) return null;
-  // Ids and counts as they are, without separators; what floats have behind their twelfth digit is noise.
+  // Ids and counts without separators. The digits of a float after the twelfth are noise.
   if (typeof value === 'number') return String(Number(value.toPrecision(12)));
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > longestCell ? `${text.slice(0, longestCell - 1)}…` : text;

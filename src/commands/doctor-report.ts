@@ -9,13 +9,13 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { clockDifference, missingPrivileges, readStanding } from '../warehouse/health.ts';
 import { migrationStatus } from '../warehouse/migrate.ts';
 
-/** One line of the doctor's. */
+/** One line of the report. */
 export interface Finding {
   readonly check: string;
-  /** `null` if it could not be looked at: that says nothing, neither good nor bad. */
+  /** `null` if it could not be checked. */
   readonly ok: boolean | null;
   readonly found: string;
-  /** What to do. With `ok`, it is a warning: all works as it is. */
+  /** What to do. With `ok`, it is a warning. */
   readonly fix?: string;
 }
 
@@ -29,10 +29,10 @@ export class ToFix extends Error {
   }
 }
 
-/** Something that cannot be looked at as things stand; the message says why. */
+/** Something that cannot be checked now; the message says why. */
 export class NotChecked extends Error {}
 
-/** Looks at one thing: what is found, or what is thrown, becomes its line. @throws AbortError */
+/** Runs one check; its result or its error becomes the line. @throws AbortError */
 export async function finding(check: string, look: () => Promise<string> | string): Promise<Finding> {
   try {
     return { check, ok: true, found: await look() };
@@ -46,7 +46,7 @@ export async function finding(check: string, look: () => Promise<string> | strin
   }
 }
 
-/** A line each, and below it what to do. */
+/** A line for each, and below it what to do. */
 export function describeFindings(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const sign = ({ ok, fix }: Finding) => (ok === null ? '–' : !ok ? '✗' : fix ? '!' : '✓');
@@ -59,10 +59,10 @@ export function describeFindings(findings: readonly Finding[]): string {
     .join('');
 }
 
-/** Missing privileges that are named; somebody without any lacks a hundred. */
+/** How many missing privileges are named; a user without any lacks a hundred. */
 const named = 3;
 
-/** What the doctor looks at in a warehouse that answers: a line each, in this order. */
+/** The checks of a warehouse that answers, in this order. */
 export const warehouseChecks: Readonly<Record<string, (db: Warehouse) => Promise<string>>> = {
   schema,
   privileges,
@@ -171,7 +171,7 @@ function describeLearned(fact: FactName, value: FactValue): string {
   return `${from} to ${to} h ${least < 0 ? 'before' : 'after'} 0:00 of the records' times`;
 }
 
-/** What follows for a person from what is known now. */
+/** What a person can do now. */
 function adviceOn(lessons: readonly Lesson[]): string[] {
   const known = new Map(
     lessons.map(({ fact, standing, value, before }) => [

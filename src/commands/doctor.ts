@@ -40,16 +40,16 @@ import {
 } from './doctor-report.ts';
 
 export interface DoctorOptions {
-  /** Find out what of the service is not documented. */
+  /** Find out how the service behaves where it is not documented. */
   readonly probe?: boolean;
   /** A job whose feed, series and settings are probed. */
   readonly job?: string;
-  /** Take what the probe finds for what was learned before. */
+  /** Let what the probe finds replace what was learned before. */
   readonly accept?: boolean;
 }
 
 /**
- * `gmsi doctor`: looks at everything that a load needs, and says what to fix. Spends one request if a key is set; with
+ * `gmsi doctor`: checks everything that a load needs, and says what to fix. Spends one request if a key is set; with
  * `--probe` up to 12, and a minute, to learn how the service behaves.
  */
 export async function doctorCommand(session: Session, options: DoctorOptions): Promise<number> {
@@ -62,7 +62,7 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
   const ofWarehouse: Finding[] = [];
   try {
     const opened = await finding('warehouse', async () => {
-      // The embedded warehouse is the program's own; somebody's database is only looked at.
+      // The embedded warehouse is the program's own; a user's database is only read.
       const isOurs = session.config.warehouse.kind === 'embedded';
       warehouse = await openWarehouse(session, isOurs || options.probe ? 'migrate' : 'as-is');
       return `${warehouse.description}, PostgreSQL ${(await checkServer(warehouse.db)).version}`;
@@ -93,7 +93,7 @@ interface Asked {
   readonly isBudgetSpent?: boolean;
 }
 
-/** Asks the service, whatever is wrong with the warehouse: a key that is refused must not hide behind that. */
+/** Asks the service even if the warehouse fails, so that a refused key is reported too. */
 async function askService(
   session: Session,
   warehouse: OpenWarehouse | undefined,
@@ -123,7 +123,7 @@ async function askService(
   return { findings: [configuration, service], report, isBudgetSpent };
 }
 
-/** One request, not booked, for there is nowhere to book it. */
+/** One request that is not booked, because no warehouse can book it. */
 async function askUncounted(session: Session, isProbe = false): Promise<string> {
   await using client = openUncounted(session, askingOnce);
   const missed = isProbe ? ', and nothing was probed' : '';
@@ -160,14 +160,14 @@ function ofSandbox({ servedBy }: Client): string {
   return servedBy === 'sandbox' ? ' (a sandbox)' : '';
 }
 
-/** The probe asks more than enough to tell whether the service answers, so it takes that check's place. */
+/** The probe also shows whether the service answers, so it replaces that check. */
 async function probe(
   session: Session,
   { db }: OpenWarehouse,
   job: Job | undefined,
   { accept = false }: DoctorOptions,
 ): Promise<{ found: string; report: ProbeReport }> {
-  // One try more where a request fails, and no more: each is one of the few.
+  // At most one more try of a request that fails, since each try counts toward the limit of the probe.
   const settings = { ...(job?.service ?? defaultServiceSettings), maxAttempts: 2, concurrency: 1 };
   const limit = job?.budget.requestsPerMonth ?? likelyQuota;
   const cap = (budget: Budget) => capRequests(budget, mostRequests);
@@ -200,7 +200,7 @@ function printFindings(
   if (findings.every(({ ok }) => ok)) print(nextStep('jobs'));
 }
 
-/** Whether others on the way to the warehouse could read along. As this end of the connection sees it: a pooler may answer. */
+/** Whether others could read the connection to the warehouse. Judged from this end, since a pooler may be in between. */
 async function checkEncryption(reached: () => OpenWarehouse): Promise<Finding> {
   let fix: string | undefined;
   const line = await finding('encryption', async () => {

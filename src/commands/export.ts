@@ -28,10 +28,10 @@ export interface ExportOptions {
   readonly defuseFormulas?: boolean;
 }
 
-/** What of the options does not depend on the warehouse. */
+/** The options that do not depend on the warehouse. */
 type Times = Pick<ExportScope, 'from' | 'to' | 'asOf'>;
 
-/** `gmsi export [<job>]`: writes what is loaded into files of Parquet or CSV; asks the service nothing. */
+/** `gmsi export [<job>]`: writes what is loaded into files of Parquet or CSV; sends no request. */
 export async function exportCommand(
   session: Session,
   jobName: string | undefined,
@@ -45,7 +45,7 @@ export async function exportCommand(
     });
   }
   const { exportTable } = await loadExporter();
-  // As it is: whoever may only read it, or reads a standby, exports too.
+  // Not migrated, so that a user who may only read, or who reads a standby, can export too.
   await using warehouse = await openWarehouse(session, 'as-is');
   await refuseUnmade(warehouse.db);
   await refuseUnsettled(warehouse.db, times.asOf);
@@ -62,7 +62,7 @@ export async function exportCommand(
   return exitCodes.done;
 }
 
-/** Only here, since DuckDB is a large library that no other command needs, and is not made for every machine. */
+/** Imported only here: DuckDB is a large library that no other command needs, and is not available on every platform. */
 async function loadExporter() {
   try {
     return await import('../export/export-table.ts');
@@ -128,7 +128,7 @@ async function scopeFor(
   return { scope: { table, from, to, asOf, only: jobInTable(table, scope) }, name: job!.name };
 }
 
-/** Before the lists have been fetched, anything may be right. */
+/** Before the lists have been fetched, any value may be right. */
 function refuseUnlisted(flag: string, given: readonly string[] = [], listed: readonly string[]): void {
   if (listed.length === 0) return;
   const unlisted = given.find((value) => !listed.includes(value));
@@ -200,7 +200,7 @@ function describe({ out, manifest, series, months, bytes }: Exported, seconds: n
   return `${lines}\n\nNext: duckdb -c "select count(*) from ${read}('${out}/**/*.${format}', hive_partitioning = true)"\n`;
 }
 
-/** Said of CSV, which people open in spreadsheets: its texts are whatever somebody has published. */
+/** For CSV, which people open in spreadsheets: its texts come from the press and can hold anything. */
 function formulas({ formulas_defused }: Exported['manifest']): string | null {
   if (formulas_defused === null) return null;
   return formulas_defused

@@ -103,7 +103,7 @@ async function askForDatabase(): Promise<{ DATABASE_URL: string | undefined }> {
     }),
   );
   if (kind === 'embedded') return { DATABASE_URL: undefined };
-  // Hidden, for it holds a password.
+  // Hidden, because it holds a password.
   const url = await answered(
     password({
       message: 'Its address, postgres://user:password@host:5432/database',
@@ -120,7 +120,7 @@ async function tried(session: Session, isSandbox: boolean): Promise<StoredLookup
   try {
     await using warehouse = await openWarehouse(session);
     progress.message('Asking the service for its countries and topics');
-    // Just for the lists: whoever loads something starts it.
+    // The sandbox is needed for the lists only; a load starts its own.
     await using service = isSandbox ? await startSandbox({ limits: null }) : undefined;
     const config = { ...session.config, baseUrl: service ? service.url : session.config.baseUrl };
     await using connection = openService(
@@ -147,7 +147,7 @@ async function firstJob(session: Session, lookups: StoredLookups): Promise<strin
   const countries = await answered(
     autocompleteMultiselect({
       message: 'Countries',
-      // A code in capitals is meant as one.
+      // A word in capitals is taken for a code.
       filter: (search, { value, label = '' }) =>
         /^[A-Z]{2}$/.test(search) ? value === search : label.toLowerCase().includes(search.toLowerCase()),
       options: lookups.countries.map(({ code, name }) => ({
@@ -210,7 +210,7 @@ function required(value: string | undefined): string {
   return value.trim();
 }
 
-/** Why an answer is not taken, if it is not. */
+/** Why an answer is not accepted; `undefined` if it is. */
 function problemOf(check: () => unknown): string | undefined {
   try {
     check();

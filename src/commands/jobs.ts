@@ -27,7 +27,7 @@ interface ListedJob {
   readonly nextRun: { readonly command: 'sync' | 'backfill'; readonly at: Date } | null;
 }
 
-/** `gmsi jobs`: lists the job files, how far each is loaded, and when it runs next; asks the service nothing. */
+/** `gmsi jobs`: lists the job files, how far each is loaded, and when it runs next; sends no request. */
 export async function jobsCommand(session: Session): Promise<number> {
   const { folder, paths, areExamples } = await allJobFiles(process.cwd());
   const read = await Promise.allSettled(
@@ -103,7 +103,7 @@ function describe(jobs: readonly ListedJob[], now: Date): string {
 
 function share({ covered, wanted }: Pick<ListedJob, 'covered' | 'wanted'>): string {
   if (covered === null || wanted === null) return '';
-  // Only what is complete is called so.
+  // 100% only if it is complete.
   return covered === wanted ? '100%' : `${(Math.floor((covered / wanted) * 1000) / 10).toFixed(1)}%`;
 }
 

@@ -15,7 +15,7 @@ export interface LoadSummary extends LoadResult {
   readonly job: Job;
   /** What a sync read from the live feed. */
   readonly live?: SyncResult['live'];
-  /** What a sync left out, since it had had no news for long. */
+  /** What a sync left out because it has had no news for long. */
   readonly cadence?: SyncResult['cadence'];
   /** Another sync of the job was under way. */
   readonly isElsewhere?: boolean;
@@ -79,7 +79,7 @@ export function summaryAsJson({ job, scope, error, today: _, ...rest }: LoadSumm
   };
 }
 
-/** What is loaded is worth a check; what is not is worth another load, unless that would end alike. */
+/** Suggests a check of what is loaded, and another load of what is not, unless that would end the same way. */
 function nextOf({ job, outcome, live }: LoadSummary): string {
   if (outcome === 'failed') return '';
   if (outcome === 'budget') return nextStep(`plan ${typedJob(job.path)}`);
@@ -177,7 +177,7 @@ function openWindows({ windows }: LoadSummary): number {
   return windows.pending + windows.draining + windows.failed;
 }
 
-/** `312 drained, 3 failed`; what there is none of is left out, the first excepted. */
+/** `312 drained, 3 failed`; counts of zero are left out, except the first. */
 function list(parts: readonly (readonly [many: number, what: string])[]): string {
   return parts
     .filter(([many], index) => many > 0 || index === 0)

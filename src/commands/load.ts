@@ -27,7 +27,7 @@ import { livingWorkers, registerJob } from '../warehouse/tables/jobs.ts';
 import { planRun } from '../worker/plan.ts';
 import { describeHistoryLimit, describeSummary, type LoadSummary, summaryAsJson } from './load-summary.ts';
 
-/** `gmsi backfill <job>…`; with `--enqueue`, workers do it. */
+/** `gmsi backfill <job>…`; with `--enqueue`, workers run it. */
 export function backfillCommand(
   session: Session,
   names: string[],
@@ -56,7 +56,7 @@ export interface JobRunner<Result extends LoadResult> {
   readonly limit: (job: Job) => number;
 }
 
-/** Runs jobs one after the other, each summed up; answers with the exit code. */
+/** Runs jobs one after the other and prints a summary of each; returns the exit code. */
 async function runJobs<Result extends LoadResult>(
   session: Session,
   names: readonly string[],
@@ -76,7 +76,7 @@ async function runJobs<Result extends LoadResult>(
   try {
     return await runEach(watched, warehouse.db, jobs, runner);
   } finally {
-    // Also where a job could not even begin: whoever has cron run it may only ever see this. A person who stops it knows.
+    // Also if a job could not begin: a user of cron may see nothing but the alert. Not if a person stopped the job.
     if (!session.stop.aborted)
       await alertAfterRun(jobs, { ...session, warehouse: warehouse.db }, key.standing);
   }
@@ -95,7 +95,7 @@ async function runEach<Result extends LoadResult>(
     try {
       summary = await runJob(session, warehouse, job, runner);
     } catch (error) {
-      // With jobs before or after it, what they did is reported all the same.
+      // If there are other jobs, what they did is still reported.
       if (jobs.length === 1) throw error;
       const code = exitCodeOf(error);
       codes.push(code);
@@ -107,14 +107,14 @@ async function runEach<Result extends LoadResult>(
     codes.push(exitCodeOfOutcome(summary.outcome));
     summaries.push(summaryAsJson(summary));
     if (!session.json) print(`${describeSummary(summary)}\n`);
-    // A key that is refused, or a person who interrupts, concerns the jobs that follow as well.
+    // A refused key or an interrupt ends the jobs that follow as well.
     if (summary.outcome === 'failed' || summary.outcome === 'interrupted') break;
   }
   if (session.json) printJson({ jobs: summaries });
   return worst(codes);
 }
 
-/** Runs one job with its progress shown; what it did, and what is left of the budget. */
+/** Runs one job and shows its progress. @returns what it did, and what is left of the budget */
 export async function runJob<Result extends LoadResult>(
   session: Session,
   warehouse: Warehouse,
@@ -180,7 +180,7 @@ async function enqueue(
 ): Promise<Enqueued> {
   const { log, clock, stop, config } = session;
 
-  // The schedule, if it has one, is for gmsi work to begin.
+  // Without the schedule, which only `gmsi work` begins.
   await registerJob(db, { job, definition, schedule: undefined }, { at: clock(), by: runBy });
   await using service = openService(session, db, parsed.service, requestLimit('backfill', parsed.budget));
   const { leaseSeconds } = config;

@@ -17,13 +17,13 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { type ListName, readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 
 export interface LookupsOptions {
-  /** Asks which countries match, and refreshes nothing. */
+  /** Only asks which countries match. */
   readonly search?: string;
   /** The query parameter for `search`; only likely (docs/service.md, "Lookups"). */
   readonly parameter: string;
 }
 
-/** The first two are what GMSI is by; the others are for feeds of assets, which a key may not include. */
+/** GMSI feeds need the first two; the others are for feeds of assets, which a key may not include. */
 const lists: readonly ListName[] = ['countries', 'topics', 'tickers', 'sources', 'languages'];
 const optional: ReadonlySet<ListName> = new Set(['tickers', 'sources', 'languages']);
 
@@ -62,7 +62,7 @@ async function refreshAll(
   return readLookups(warehouse);
 }
 
-/** What a search is refused for is most likely its parameter's name, a guess. */
+/** If a search is refused, the likely cause is the parameter's name, which is a guess. */
 async function searched<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -75,7 +75,7 @@ async function searched<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** After countries and topics were read with the same key, a refusal concerns this list alone. */
+/** The same key has already read countries and topics, so a refusal concerns this list only. */
 function isRefusal(error: unknown): error is Error {
   return error instanceof KeyRefused || error instanceof RequestRefused || error instanceof LookupUnreadable;
 }

@@ -16,7 +16,7 @@ export async function migrateCommand(session: Session, what: string | undefined)
   const applied: string[] = [];
   if (what !== 'status') {
     applied.push(...(await migrate(warehouse.db)));
-    // Also where the schema is current: somebody may have made the roles since.
+    // Also if the schema is current: somebody may have created the roles since.
     await checkOwner(warehouse.db, 'Only the owner of the schema can grant what is in it');
     await grantRoles(warehouse.db);
   }
@@ -46,7 +46,7 @@ export async function migrateCommand(session: Session, what: string | undefined)
   return 0;
 }
 
-/** What somebody who may create roles has to run, where the migrating user may not. */
+/** What a user who may create roles has to run, if the migrating user may not. */
 function rolesScript(missing: readonly string[]): string {
   if (missing.length === 0) return '';
   const script = missing.map((name) => `  create role ${name} nologin;`).join('\n');

@@ -28,7 +28,7 @@ import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { describeHistoryLimit } from './load-summary.ts';
 
 interface PlannedJob {
-  /** With the reading of `end_date` that is in force. */
+  /** With the reading of `end_date` that applies. */
   readonly job: Job;
   readonly endDate: ReadingInForce;
   readonly scope: WindowScope;
@@ -216,7 +216,7 @@ function asJson(session: Session, planned: PlannedJob): object {
   };
 }
 
-/** What a feed is not by is one empty text in a scope. */
+/** A dimension that the feed does not have is one empty text in a scope. */
 function isGiven(text: string): boolean {
   return text !== '';
 }
@@ -261,7 +261,7 @@ export function describeSchedule({ budget, cadence }: Job, schedule: ScheduleFor
   return `${lines}\n\n${table(['what would save', 'requests', 'saves'], rows)}`;
 }
 
-/** What an adaptive cadence has saved and cost so far, in one line; `undefined` if nothing was ever left out. */
+/** What an adaptive cadence has saved and cost so far, in one line; `undefined` if it never left anything out. */
 export function describeCadence(report: CadenceReport): string | undefined {
   const { since, paused, left_out, requests_saved, late_rows, late_by_seconds } = report;
   if (since === null) return undefined;
@@ -281,7 +281,7 @@ function againstBudget(requests: number, perMonth: number, days: number): string
   return `${number(requests)}, ${share}${requests > perMonth ? `: enough for ${count(lasts, 'day')}` : ''}`;
 }
 
-/** Backfills stop short of the reserve, syncs do not: a reserve below what the syncs take can leave these without. */
+/** Backfills stop at the reserve, syncs do not: if the reserve is below what the syncs take, they can run out. */
 function reserveAdvice(
   { requestsPerMonth, reserve }: Job['budget'],
   { spentBySyncs, backfills }: { spentBySyncs: number; backfills: number },

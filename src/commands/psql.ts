@@ -18,7 +18,7 @@ export interface PsqlOptions {
   readonly address?: boolean;
 }
 
-/** How often to look whether the server at the printed address is still there, in milliseconds. */
+/** How often to check that the server at the printed address still runs, in milliseconds. */
 const checkInterval = 2_000;
 const recovering = '57P03';
 
@@ -34,7 +34,7 @@ export async function psqlCommand(session: Session, options: PsqlOptions): Promi
   if (options.address) return await keepOpen(session, warehouse);
   if (!hasPsql) return await runWithoutPsql(warehouse, options.command!);
   const args = ['-v', 'ON_ERROR_STOP=1', ...(options.command === undefined ? [] : ['-c', options.command])];
-  // What a statement prints to a terminal passes by us, who leave out what the terminal would obey.
+  // Output to a terminal goes through this process, which removes what the terminal would obey.
   const passes = options.command !== undefined && output.isTTY;
   const child = spawn('psql', args, {
     stdio: ['inherit', ...(passes ? (['pipe', 'pipe'] as const) : (['inherit', 'inherit'] as const))],
@@ -47,7 +47,7 @@ export async function psqlCommand(session: Session, options: PsqlOptions): Promi
   return code ?? exitCodes.incomplete;
 }
 
-/** Ctrl-C is psql's: there it cancels a statement, and must not end the program that keeps the server running. */
+/** Ctrl-C is left to psql, which cancels a statement with it. It must not end this program, which keeps the server running. */
 function leaveSignalsTo(child: ChildProcess): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeAllListeners(signal);
   process.on('SIGINT', () => {});
@@ -132,7 +132,7 @@ function notInstalled(what: string): ConfigError {
   });
 }
 
-/** Through the environment, so that the password shows in no list of processes. */
+/** Through the environment, so that no list of processes shows the password. */
 function addressFor({ url }: OpenWarehouse): Record<string, string> {
   if (!url) return {};
   const { hostname, port, username, password, pathname, searchParams } = new URL(url.reveal());

@@ -23,10 +23,10 @@ import { countByState, type WindowsByState } from '../warehouse/tables/windows.t
 /** Milliseconds between two looks. */
 const interval = 2_000;
 
-/** With `--json`, looks without news until the last is said again. */
+/** With `--json`, how many unchanged looks until the last document is printed again. */
 const looksUnsaid = 10;
 
-/** Looks that the rate is measured over; loads tell what they have done every few seconds only. */
+/** Looks that the rate is measured over; loads report their counts only every few seconds. */
 const looksForRate = 8;
 
 interface Watched {
@@ -46,8 +46,8 @@ interface WatchedRun extends Omit<QueuedJob, 'scope'> {
 }
 
 /**
- * `gmsi status [<job>…] --watch`: what the workers are at, looked at every 2 seconds until it is told to stop, or
- * nobody reads it any more.
+ * `gmsi status [<job>…] --watch`: what the workers are doing, updated every 2 seconds until it is stopped or nobody reads
+ * its output any more.
  */
 export async function watchStatus(session: Session, names: readonly string[]): Promise<number> {
   const jobs = await readJobs(session, names);
@@ -63,7 +63,7 @@ export async function watchStatus(session: Session, names: readonly string[]): P
     if (json) {
       const told = JSON.stringify(watched);
       unsaid = told === last ? unsaid + 1 : 0;
-      // Now and then also without news: only who writes learns that nobody reads any more.
+      // Now and then also if nothing changed: only a write shows that nobody reads any more.
       if (unsaid % looksUnsaid === 0) printJson({ at: clock(), ...watched }, 0);
       last = told;
     } else
@@ -121,7 +121,7 @@ async function look(
   };
 }
 
-/** @param columns of the terminal; what a person can best do without is left out where they are few */
+/** @param columns of the terminal; on a narrow terminal, the least important parts are left out */
 function describe({ workers, slots, queue, rate, used, left, runs }: Watched, columns: number): string {
   const { waiting, running, retrying } = queue;
   const label = 10;

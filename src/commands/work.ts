@@ -25,7 +25,7 @@ import { createWorkerEvents, type WorkerEvents } from '../worker/context.ts';
 /** The queue's own connections: one hears of new tasks, the others fetch them. */
 const queueConnections = 3;
 
-/** `gmsi work [<job>…]`: runs scheduled and queued work until told to stop. */
+/** `gmsi work [<job>…]`: runs scheduled and queued work until it is stopped. */
 export async function workCommand(
   session: Session,
   names: string[],
@@ -36,7 +36,7 @@ export async function workCommand(
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
   for (const job of jobs) await register(session, db, job);
-  // Only here, because it looks around for files of its own as soon as it is loaded.
+  // Imported only here, because it looks for its own configuration files as soon as it is loaded.
   const { runWorker } = await import('../worker/run-worker.ts');
   const events = createWorkerEvents((error) => session.log.warn({ err: error }, 'an observer failed'));
   const ownJobs = jobs.map(({ parsed }) => parsed);
@@ -93,8 +93,8 @@ async function register(
 }
 
 /**
- * Lets a worker be watched: metrics, health and alerts for every job that the workers know. Those whose files are here
- * bring their webhooks, which the warehouse does not hold.
+ * Starts a worker's metrics, health checks and alerts, for every job that the workers know. Only jobs whose files are here
+ * have webhooks, which the warehouse does not hold.
  * @param metricsPort as given on the command line, if it was
  */
 async function watchWork(
