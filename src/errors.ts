@@ -1,18 +1,18 @@
 /**
  * What the rest of a load does about an error:
  * - `retryable`: the same request may succeed later; retried in place, then the window fails and a rerun takes it up
- * - `skippable`: this window (or record) cannot be had; the load goes on without it and says so
+ * - `skippable`: this window (or record) cannot be loaded; the load goes on without it and says so
  * - `fatal`: nothing else can succeed either; the load ends and must not be retried as it is
  */
 export type ErrorKind = 'retryable' | 'skippable' | 'fatal';
 
-/** `hint` is the one line that tells a person what to do; `cause` keeps what was caught, for `--verbose`. */
+/** `hint` is one line that says what to do; `cause` keeps the error that was caught, for `--verbose`. */
 export interface ErrorDetails {
   readonly hint?: string;
   readonly cause?: unknown;
 }
 
-/** Every error that this program raises on purpose. Decisions look at `kind`, never at a message. */
+/** The base of every error that this program raises on purpose. Decisions look at `kind`, never at a message. */
 export abstract class GmsiError extends Error {
   abstract readonly kind: ErrorKind;
   readonly hint: string | undefined;

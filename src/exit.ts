@@ -4,7 +4,7 @@ import { GmsiError } from './errors.ts';
 import { BudgetSpent } from './service/errors.ts';
 import type { LoadOutcome } from './warehouse/database.ts';
 
-/** Why a command was aborted: somebody told it to stop. */
+/** Why a command was aborted: somebody stopped it. */
 export class StoppedBySignal extends Error {
   override readonly name = 'AbortError';
   readonly signal: NodeJS.Signals;
@@ -16,9 +16,9 @@ export class StoppedBySignal extends Error {
 }
 
 /**
- * The first SIGINT or SIGTERM asks the command to finish what is in hand; the second ends the process at once, which
- * costs at most the pages in hand.
- * @param screen where that is said
+ * The first SIGINT or SIGTERM asks the command to finish the pages in hand; the second ends the process at once, which loses
+ * at most these pages.
+ * @param screen where to print that
  */
 export function stopOnSignals(screen: { write(text: string): void }): AbortSignal {
   const controller = new AbortController();
@@ -55,13 +55,13 @@ export function exitCodeOf(error: unknown): number {
   return error instanceof GmsiError && error.kind === 'fatal' ? exitCodes.doNotRetry : exitCodes.incomplete;
 }
 
-/** The code for several jobs in one call: the one that most needs a person. */
+/** The code for several jobs in one call: the one that needs a person most. */
 export function worst(codes: readonly number[]): number {
   const { interrupted, doNotRetry, incomplete, budget, done } = exitCodes;
   return [interrupted, doNotRetry, incomplete, budget].find((code) => codes.includes(code)) ?? done;
 }
 
-/** One line of what and one of what to do; with `verbose` also where it came from. */
+/** One line says what is wrong and one what to do; with `verbose` also the stack. */
 export function explain(error: unknown, verbose: boolean): string {
   if (error instanceof Error && error.name === 'AbortError' && !verbose) return 'gmsi: interrupted\n';
   const message = error instanceof Error ? error.message : String(error);
@@ -75,7 +75,7 @@ export function explain(error: unknown, verbose: boolean): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Further lines are indented: what a service or a database says in an error cannot look like a line of ours. */
+/** Further lines are indented, so that a message of the service or the database cannot look like a line of ours. */
 function indented(text: string): string {
   return text.replace(/[\n\v\f\r\u0085\u2028\u2029]+/g, '\n  ');
 }

@@ -6,10 +6,10 @@ import type { GlobalOptions, Command as GmsiCommand } from './commands/run-comma
 import { inPackage, version } from './package.ts';
 import { print, printError } from './terminal/print.ts';
 
-/** How the command ended, once `program` has parsed the arguments and run it; a mere `--help` ends with 0. */
+/** The exit code of the command, once `program` has run it; 0 for `--help`. */
 export const ended = { exitCode: 0 };
 
-/** The command line: what each command is called, takes and says of itself. What it does is loaded once it is asked for. */
+/** The command line: name, arguments and help of each command. The command's code is loaded when it is run. */
 export const program = new Command('gmsi')
   .description('Loads the Global Macro Sentiment Indices (GMSI) headline feeds into PostgreSQL.')
   .version(version, '-V, --version', 'print the version')
@@ -42,12 +42,12 @@ Documentation: ${inPackage('docs')}
   .configureOutput({ writeOut: print, writeErr: printError, outputError: () => {} })
   .exitOverride();
 
-/** What stands below the help of a command. */
+/** The text below the help of a command. */
 function examples(...lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`;
 }
 
-/** Loads a command and what every command needs once it is asked for: `--help` and `--version` need neither. */
+/** Loads a command, and what every command needs, only when it is run: `--help` and `--version` need neither. */
 function runs<Args extends unknown[]>(load: () => Promise<GmsiCommand<Args>>, { readable = false } = {}) {
   return async (...given: unknown[]) => {
     const args = given.slice(0, -1) as Args;
@@ -270,7 +270,7 @@ for (const command of completions.commands.values()) {
   command.argument('job', names, true);
 }
 
-/** Of the job files in `jobs/`, without their endings. */
+/** Names of the job files in `jobs/`, without their endings. */
 function jobNames(): string[] {
   try {
     return readdirSync('jobs').flatMap((file) => /^(.*)\.ya?ml$/.exec(file)?.[1] ?? []);

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** A value that must not reach a log, an error or the database: every way of printing it shows `[secret]`. */
+/** A value that must not reach a log, an error or the database: however it is printed, it shows `[secret]`. */
 export class Secret {
   readonly #value: string;
 

@@ -12,10 +12,10 @@ export interface ReplayOptions {
   readonly dryRun?: boolean;
 }
 
-/** What to replay, and as what: the series of a job by its aliases, or a whole feed by its own. */
+/** What to replay, and with which aliases: the series of a job with the job's, or a whole feed with its own. */
 type Part = Pick<ReplayContext, 'feed' | 'fields' | 'scope' | 'job'>;
 
-/** `gmsi replay [<job>…]`: reads again what the reader could not take when it came; asks the service nothing. */
+/** `gmsi replay [<job>…]`: reads again what the reader could not read when it was loaded; sends no request. */
 export async function replayCommand(
   session: Session,
   names: string[],

@@ -14,7 +14,7 @@ export interface RollupOptions {
   readonly to?: string;
 }
 
-/** `gmsi rollup [--rebuild]`: shows the rollups, or sums them up anew. */
+/** `gmsi rollup [--rebuild]`: shows the rollups, or computes them again. */
 export async function rollupCommand(
   session: Session,
   { rebuild = false, from, to }: RollupOptions,
@@ -60,8 +60,8 @@ export interface Rebuilt {
 }
 
 /**
- * Sums up the rollups of some days (an open end is all there is) from the headlines anew: series by series, each in a
- * transaction of its own, so that a load waits for one series at the most.
+ * Computes the rollups of some days again from the headlines (an open end means no bound): series by series, each in its own
+ * transaction, so that a load waits for one series at most.
  */
 export async function rebuildRollups(
   warehouse: Warehouse,

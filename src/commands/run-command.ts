@@ -6,7 +6,7 @@ import { createLog } from '../terminal/log.ts';
 import { errorOutput } from '../terminal/print.ts';
 import { StatusLine } from '../terminal/status-line.ts';
 
-/** A command: does its work, prints its result, answers with the exit code. */
+/** A command: does its work, prints its result, returns the exit code. */
 export type Command<Args extends unknown[]> = (session: Session, ...args: Args) => Promise<number>;
 
 /** The options that every command takes. */

@@ -23,7 +23,7 @@ export interface SandboxFlags {
   readonly options?: string;
 }
 
-/** `gmsi sandbox`: serves until it is told to stop. */
+/** `gmsi sandbox`: serves until it is stopped. */
 export async function sandboxCommand(session: Session, flags: SandboxFlags): Promise<number> {
   await using sandbox = await start(flags);
   const use = { GMSI_BASE_URL: sandbox.url, GMSI_API_KEY: flags.key[0] };
@@ -127,7 +127,7 @@ export async function demoCommand(session: Session, options: DemoOptions = {}): 
   return exitCodeOfOutcome(summary.outcome);
 }
 
-/** Only what belongs to the embedded server: a database that DATABASE_URL names is nobody's to remove but its owner's. */
+/** Only the embedded server: a database that DATABASE_URL names belongs to its owner. */
 async function removeDemo({ config, json }: Session, isAgreed: boolean): Promise<number> {
   const remains = findRemains(config.home);
   const { paths } = remains;

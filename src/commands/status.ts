@@ -43,7 +43,7 @@ interface JobStatus {
   readonly gaps: readonly SharedGap[];
 }
 
-/** `gmsi status [<job>…]`: what is loaded, what is missing, and why; asks the service nothing. */
+/** `gmsi status [<job>…]`: what is loaded, what is missing, and why; sends no request. */
 export async function statusCommand(
   session: Session,
   names: string[],
@@ -53,7 +53,7 @@ export async function statusCommand(
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
-  // Of the jobs that are named alone; what all of them share is in the status of everything.
+  // Only about the named jobs; what all jobs share is shown if none is named.
   const isOfAll = jobs.length === 0;
   const reports = await Promise.all(jobs.map((job) => statusOf(session, db, job)));
   const scopes = reports.flatMap(({ scope }) => (scope ? [scope] : []));
@@ -70,7 +70,7 @@ export async function statusCommand(
   return 0;
 }
 
-/** The first job that is not covered wants a backfill; without one named, the list of jobs says more. */
+/** Suggests a backfill of the first job that is not covered; if no job was named, the list of jobs. */
 function nextOf(jobs: readonly Job[], reports: readonly Awaited<ReturnType<typeof statusOf>>[]): string {
   if (jobs.length === 0) return nextStep('jobs');
   const open = reports.findIndex((one) => one.series === null || one.covered < one.wanted);

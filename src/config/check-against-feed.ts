@@ -8,8 +8,8 @@ export const selectionKeys = { country: 'countries', topic: 'topics', ticker: 't
 const dimensions = ['country', 'topic', 'ticker'] as const;
 
 /**
- * What only the feed decides: by what its jobs select, its match types, which parameters are its own, whether it sends
- * a body, which columns it has. Runs beside other problems, so that a key may be of any type yet.
+ * What depends on the feed: by what its jobs select, its match types, which parameters it has, whether it sends a body,
+ * which columns it has. Runs even if the file has other problems, so a key may still have any type.
  */
 export function checkAgainstFeed(file: JobFile, feed: Feed, context: z.RefinementCtx): void {
   checkSelections(file, feed, context);
@@ -24,7 +24,7 @@ export function describeFeed(feed: Feed): string {
   return `${by(feed)}, into gmsi.${feed.table.name}`;
 }
 
-/** The same, as far as an editor can use it. Match types are only examples, because service.match_types adds others. */
+/** The same as JSON Schema, for editors. Match types are only examples, because service.match_types can add others. */
 export function jsonSchemaOfFeed(feed: Feed) {
   const { dimensions: selects, matchTypes, method } = feed;
   const kept = keptParameters(feed);
@@ -85,7 +85,7 @@ function checkParameters({ parameters, service }: JobFile, feed: Feed, context: 
   }
 }
 
-/** What the pipeline sends by itself must not be set a second time, and what is asked with must be kept apart. */
+/** Refuses parameters that the pipeline sends itself, and values that cannot be kept apart. */
 function refusalOfParameter(name: string, feed: Feed, service: JobFile['service']): string | undefined {
   if (isSentAnyway(name, feed, service)) return sentAnyway(name);
   if (feed.method === 'POST') return `no ${name} here: feed ${feed.name} takes it in its body`;
@@ -108,7 +108,7 @@ function checkBody({ body, service }: JobFile, feed: Feed, context: z.Refinement
   }
 }
 
-/** The parameters that tell rows of a feed apart: of those alone can there be several values in one table. */
+/** The parameters that tell rows of a feed apart: only these can have several values in one table. */
 function keptParameters({ table, method }: Feed): 'any' | string[] {
   if (method === 'POST') return [];
   const kept = Object.values(table.series);
@@ -124,7 +124,7 @@ function sentAnyway(name: string): string {
   return `no ${name} here: it is sent anyway, out of the other keys of the job`;
 }
 
-/** A mistyped column would be read as before, and nobody would know why. */
+/** A mistyped column would silently change nothing. */
 function checkFields({ fields }: JobFile, feed: Feed, context: z.RefinementCtx): void {
   if (!isMap(fields)) return;
   const knownKeys = Object.keys(feed.fields);

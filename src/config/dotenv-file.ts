@@ -5,13 +5,13 @@ import { ConfigError } from '../errors.ts';
 /** `NAME=value`, as dotenv reads it: `export` before it and blanks around it are allowed. */
 const assignment = /^\s*(?:export\s+)?([\w.-]+)(?:\s*=|:\s)\s*(.*?)\s*$/;
 const quotes = ['"', "'", '`'];
-/** What an editor or a chat makes of quotes. */
+/** What editors and chats turn quotes into. */
 const typographic = '“”„‟‘’‚‛«»';
 
 /**
- * The values of a `.env` file; none if it is not there. dotenv passes over a line that it cannot read, and an open quote
- * swallows the lines below it, so that a key seems not to be set: such a line is named.
- * @throws ConfigError naming file and line, never what stands there: it may be a secret
+ * The values of a `.env` file; none if it is not there. dotenv ignores a line that it cannot read, and an open quote takes
+ * in the lines below it, so that a key seems not to be set. This names such a line.
+ * @throws ConfigError naming file and line, never the text: it may be a secret
  */
 export function readDotenvFile(path: string, isSetting: (name: string) => boolean): Record<string, string> {
   if (!existsSync(path)) return {};
@@ -67,7 +67,7 @@ function firstProblem(lines: readonly string[], isSetting: (name: string) => boo
   return undefined;
 }
 
-/** A name that is not one of ours may be a part of a secret that was pasted over two lines. */
+/** An unknown name may be part of a secret that was pasted over two lines. */
 function shown(name: string, isSetting: (name: string) => boolean): string {
   return isSetting(name) ? name : 'a variable';
 }
@@ -93,7 +93,7 @@ function faultOfQuoted(
 ): Fault | undefined {
   const hint = `Close it with ${value[0]} on the same line.`;
   if (to === undefined) return ['begins with a quote that is not closed', hint];
-  // A value of several lines is fine, but not for a setting of ours, and not if it holds what looks like the next setting.
+  // A value of several lines is fine, except for a setting of ours, or if it holds what looks like the next setting.
   const swallowed = lines.slice(from + 1, to + 1);
   if (swallowed.length > 0 && (isOurs || swallowed.some((line) => /^\s*(export\s+)?[A-Z]\w*\s*=/.test(line))))
     return [

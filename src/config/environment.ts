@@ -11,10 +11,10 @@ import { readDotenvFile } from './dotenv-file.ts';
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** How the way to the database is encrypted, in libpq's words: `sslmode`, `sslrootcert`, `sslcert`, `sslkey`. */
+/** How the connection to the database is encrypted, in libpq's terms: `sslmode`, `sslrootcert`, `sslcert`, `sslkey`. */
 export interface TlsSettings {
   readonly mode?: string | undefined;
-  /** Path of the certificates that are trusted, or `system`: those that Node trusts by itself. */
+  /** Path of the trusted certificates, or `system`: those that Node trusts by default. */
   readonly rootCertificate?: string | undefined;
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
@@ -22,7 +22,7 @@ export interface TlsSettings {
 
 /** Where the warehouse is: an address, the `PG*` variables that libpq knows, or the embedded server. */
 export type WarehouseAddress =
-  // What an address says of TLS counts; `tls` is what the environment says.
+  // `tls` is what the environment says; what the address says takes precedence.
   | { readonly kind: 'url'; readonly url: Secret; readonly tls?: TlsSettings }
   | { readonly kind: 'pg-environment'; readonly tls?: TlsSettings }
   | { readonly kind: 'embedded' };
@@ -31,7 +31,7 @@ export type WarehouseAddress =
 export interface Config {
   readonly apiKey: Secret | undefined;
   readonly baseUrl: string | undefined;
-  /** Where the live feeds are, if not there (docs/service.md, "Addresses and key"). */
+  /** The address of the live feeds, if it is another one (docs/service.md, "Addresses and key"). */
   readonly liveBaseUrl: string | undefined;
   /** Whether the key may go over plain `http` to another machine. */
   readonly sendKeyUnencrypted: boolean;
@@ -41,13 +41,13 @@ export interface Config {
   readonly logLevel: LogLevel;
   /** Seconds of silence after which a load's windows are free for others. */
   readonly leaseSeconds: number;
-  /** Where alerts go of jobs that name no webhook themselves. */
+  /** Where alerts go for jobs that name no webhook. */
   readonly alertWebhook: Secret | undefined;
-  /** Where `gmsi work` serves metrics and health; port 0 is any, `undefined` the usual one or any. */
+  /** Where `gmsi work` serves metrics and health. Port 0 is any free one, `undefined` the usual one if it is free. */
   readonly metrics: { readonly host: string; readonly port: number | undefined };
   /** Whether traces are exported; the SDK reads the variables `OTEL_*` itself. */
   readonly tracing: boolean;
-  /** What a person should know of it, a line each. */
+  /** Warnings for a person, one a line. */
   readonly warnings: readonly string[];
 }
 
@@ -55,7 +55,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads `.env` in `cwd` (the real environment wins) and the environment.
- * @throws ConfigError if a variable cannot be meant as it is; never shows a key or an address with a password.
+ * @throws ConfigError if a variable is not valid; never shows a key or an address with a password.
  */
 export function readConfig(processEnvironment: Environment = process.env, cwd = process.cwd()): Config {
   const env = { ...readDotenv(cwd), ...withoutEmpty(processEnvironment) };
@@ -77,8 +77,8 @@ export function readConfig(processEnvironment: Environment = process.env, cwd = 
 }
 
 /**
- * What `psql` is given of the environment: the search path, the language, the terminal, and what libpq and psql read. The
- * API key and other addresses are not its affair, nor that of what it starts.
+ * The environment for `psql`: the search path, the language, the terminal, and what libpq and psql read. Neither psql nor
+ * what it starts needs the API key and other addresses.
  */
 export function environmentForPsql(processEnvironment: Environment = process.env): Record<string, string> {
   const names =
@@ -90,7 +90,7 @@ export function environmentForPsql(processEnvironment: Environment = process.env
   );
 }
 
-/** Every `GMSI_*` there is; the last two are read by docker-compose.yml. */
+/** Every variable `GMSI_*`; docker-compose.yml reads the last two. */
 export const settings = [
   ...[
     'GMSI_API_KEY',
@@ -108,10 +108,10 @@ function isSetting(name: string): boolean {
   return settings.includes(name) || /^(DATABASE_URL|LOG_LEVEL|PG[A-Z]+|OTEL_[A-Z_]+)$/.test(name);
 }
 
-/** What Kubernetes puts into every pod beside a service called `gmsi…`. */
+/** What Kubernetes sets in every pod if there is a service called `gmsi…`. */
 const ofKubernetes = /_SERVICE_(HOST|PORT)\w*=|_PORT_\d+_(TCP|UDP|SCTP)\w*=|=(tcp|udp|sctp):/;
 
-/** A line for each variable that looks like a setting of ours and is none, with the one that was likely meant. */
+/** A line for each variable that looks like a setting of ours but is none, with the likely right name. */
 function unknownSettings(env: Environment): string[] {
   return Object.entries(env)
     .filter(([name, value]) => !settings.includes(name) && !ofKubernetes.test(`${name}=${value}`))
@@ -126,14 +126,14 @@ function unknownSettings(env: Environment): string[] {
 
 function readDotenv(cwd: string): Environment {
   const values = readDotenvFile(join(cwd, '.env'), isSetting);
-  // pg reads PG* by itself and OpenTelemetry OTEL_*, from the environment of the process only.
+  // pg reads PG* and OpenTelemetry reads OTEL_* from the environment of the process only.
   for (const [name, value] of Object.entries(values)) {
     if (/^(PG|OTEL_)/.test(name)) process.env[name] ??= value;
   }
   return withoutEmpty(values);
 }
 
-/** A variable that is set to nothing counts as not set: compose files and CI write those. */
+/** An empty variable counts as not set: compose files and CI write those. */
 function withoutEmpty(env: Environment): Environment {
   return Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
@@ -225,7 +225,7 @@ export function readBaseUrl(name: string, text: string | undefined): string | un
   return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/(\/v1)+$/i, '')}`;
 }
 
-/** @throws ConfigError if `DATABASE_URL` is no address of PostgreSQL; never shows it */
+/** @throws ConfigError if `DATABASE_URL` is not an address of PostgreSQL; never shows it */
 export function readWarehouse(env: Environment): WarehouseAddress {
   const text = env.DATABASE_URL;
   const { PGSSLMODE: mode, PGSSLROOTCERT: rootCertificate, PGSSLCERT: certificate, PGSSLKEY: key } = env;
@@ -236,7 +236,7 @@ export function readWarehouse(env: Environment): WarehouseAddress {
       : { kind: 'embedded' };
   }
   if (!isPostgresAddress(text.trim())) {
-    // No cause: the parser's error quotes the address, password and all.
+    // No cause: the parser's error quotes the address with its password.
     throw new ConfigError('DATABASE_URL is not the address of a PostgreSQL database.', {
       hint: 'It looks like postgres://user:password@host:5432/database, special characters of the password as %40.',
     });
@@ -256,7 +256,7 @@ function isPostgresAddress(text: string): boolean {
 }
 
 function readHome(text: string | undefined, cwd: string): string {
-  // PostgreSQL keeps the path in a file of lines.
+  // PostgreSQL writes the path into a file with one value a line.
   if (text !== undefined && /\p{Cc}/u.test(text)) {
     throw new ConfigError('GMSI_HOME holds a line break or another control character.', {
       hint: 'It must be the path of a folder, in one line.',

@@ -3,14 +3,14 @@ import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 
 /**
- * The kinds of values in a job file that YAML itself does not know. Every message names what is expected, to follow
- * the word "expected"; the place, and what was found, are added by problems.ts.
+ * The kinds of values in a job file that YAML itself does not have. Every message completes the word "expected"; problems.ts
+ * adds the place and what was found.
  */
 
-/** No feed of headlines begins before 1900; a year such as 0216 is a slip of the finger. */
+/** No feed of headlines begins before 1900; a year such as 0216 is a typing error. */
 const dayPattern = /^(19|2\d)\d{2}-\d{2}-\d{2}$/;
 
-/** A day written as `2016-01-01`; `words` are what may stand in its place. */
+/** A day written as `2016-01-01`; `words` are allowed instead. */
 export function day(expected: string, words: readonly string[] = []) {
   return z
     .string({ error: expected })
@@ -119,7 +119,7 @@ export function cronExpression() {
   });
 }
 
-/** A time zone that this machine knows, by its IANA name. */
+/** A time zone known to this machine, by its IANA name. */
 export function timeZone() {
   const expected = 'a time zone such as UTC or Europe/Oslo';
   return z.string({ error: expected }).superRefine((name, context) => {
@@ -130,7 +130,7 @@ export function timeZone() {
   });
 }
 
-/** `undefined` if Temporal or Intl refuse a text, which they do with a RangeError. */
+/** `undefined` if Temporal or Intl refuse a text, with a RangeError. */
 function attempt<T>(parse: () => T): T | undefined {
   try {
     return parse();

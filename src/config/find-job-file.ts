@@ -6,7 +6,7 @@ import { nearest } from '../nearest.ts';
 import { inPackage } from '../package.ts';
 
 const endings = ['.yaml', '.yml'];
-/** The job files that the package brings. */
+/** The job files that come with the package. */
 const examples = inPackage('jobs');
 
 /** A job file as found: its path as it is shown to people, its text, and its name without folder and ending. */
@@ -18,8 +18,9 @@ export interface JobFileText {
 
 /**
  * Reads a job file given by its path, or by the name of a file in `jobs/` without its ending: of the working folder, or of
- * the package if that has no such folder. With one, a mistyped name must not spend requests on an example.
- * Relative paths are relative to `cwd`. Fails with a `ConfigError` that names the nearest job file there is.
+ * the package if that has no such folder. If it has one, a mistyped name must not spend requests on an example. Relative
+ * paths are relative to `cwd`.
+ * @throws ConfigError naming the nearest job file
  */
 export async function findJobFile(nameOrPath: string, cwd: string): Promise<JobFileText> {
   const isPath = /[\\/]/.test(nameOrPath) || endings.includes(extname(nameOrPath));
@@ -32,7 +33,7 @@ export async function findJobFile(nameOrPath: string, cwd: string): Promise<JobF
   throw await notFound(nameOrPath, candidates, cwd);
 }
 
-/** What to type for the job of a file: its name if it is in `jobs/`, else its path. */
+/** How to name a file's job in a command: its name if it is in `jobs/`, else its path. */
 export function typedJob(path: string): string {
   const typed = ['jobs', examples].includes(dirname(path)) ? jobName(path) : path;
   return /^[\w./-]+$/.test(typed) ? typed : `"${typed}"`;
@@ -75,7 +76,7 @@ async function notFound(
   });
 }
 
-/** The job files that can be called by their name: those in `jobs/`, or the package's examples if there is no such folder. */
+/** The job files that can be named without a path: those in `jobs/`, or the package's examples if there is no such folder. */
 export async function allJobFiles(
   cwd: string,
 ): Promise<{ readonly folder: string; readonly paths: string[]; readonly areExamples: boolean }> {

@@ -6,14 +6,14 @@ import { cronExpression, day, dayOrReach, timeZone, wholeDays, wholeNumber } fro
 import { serviceSection } from './service-schema.ts';
 
 /**
- * The job file, as written. What it says is published as jobs/job.schema.json, and every default is visible there.
- * Each `error` names what is expected; see problems.ts for how it is shown.
+ * The job file, as written. It is published as jobs/job.schema.json, with every default. Each `error` names what is
+ * expected; see problems.ts for how it is shown.
  */
 
 /** What a job file is checked against besides its own schema. */
 export interface KnownFeeds {
   readonly feeds: ReadonlyMap<string, Feed>;
-  /** Feeds that are gone, with what to use instead. */
+  /** Retired feeds, with what to use instead. */
   readonly retired: ReadonlyMap<string, string>;
 }
 
@@ -207,8 +207,8 @@ const jobFileKeys = ({ feeds }: KnownFeeds) =>
 export type JobFile = z.output<ReturnType<typeof jobFileKeys>>;
 
 /**
- * A job file as written. The checks across keys run beside other problems too, so that one reading tells them all;
- * a key that did not parse is then not yet of its type.
+ * A job file as written. The checks across keys run even if there are other problems, so that one reading reports all of
+ * them. A key that did not parse can then have any type.
  */
 export function jobFileSchema(known: KnownFeeds) {
   const when = { when: ({ value }: { value: unknown }) => isMap(value) };
@@ -222,7 +222,7 @@ export function jobFileSchema(known: KnownFeeds) {
     }, when);
 }
 
-/** Days within the lookback are never covered, so a bound within it could not be kept. */
+/** Days within the lookback are never covered, so a smaller bound could not be kept. */
 function checkCadence({ cadence, lookback }: JobFile, context: z.RefinementCtx): void {
   if (cadence?.adaptive !== true || !(cadence.max_uncovered <= lookback)) return;
   const message = `more days than lookback, P${lookback}D: days within it are not covered yet`;
@@ -241,14 +241,14 @@ function checkPeriod({ start_date, end_date }: JobFile, context: z.RefinementCtx
 
 const expectedAddress = 'the https:// address of a webhook';
 
-/** `alerts:` of a job file: where to report what goes wrong while nobody watches. */
+/** `alerts:` of a job file: where to report problems. */
 const alertsSection = z
   .strictObject(
     {
       webhook_url: z
         .string({ error: expectedAddress })
         .refine(isWebAddress, { error: expectedAddress })
-        // The keyword of JSON Schema for what is not to be shown: whoever knows the address can post to it.
+        // The keyword of JSON Schema for secrets: whoever knows the address can post to it.
         .meta({ writeOnly: true })
         .exactOptional()
         .describe(
@@ -265,16 +265,16 @@ const alertsSection = z
   .prefault({})
   .describe('What to tell somebody of, where nobody watches.');
 
-/** As much of a job file as decides how late a job always is. */
+/** The part of a job file that decides how late a job always is. */
 interface Unsettled {
   readonly alerts: z.output<typeof alertsSection>;
   readonly lookback: number;
   readonly cadence: { readonly adaptive: boolean; readonly max_uncovered: number };
 }
 
-/** Days that a job leaves uncovered on purpose would raise the alarm every day. */
+/** Days that a job leaves uncovered on purpose would raise an alert every day. */
 function checkMaxLag({ alerts, lookback, cadence }: Unsettled, context: z.RefinementCtx): void {
-  // What is refused by itself is compared with nothing.
+  // A value that was refused is not compared.
   if (typeof lookback !== 'number' || typeof cadence?.max_uncovered !== 'number') return;
   const least = cadence.adaptive === true ? Math.max(lookback + 2, cadence.max_uncovered + 1) : lookback + 2;
   if (!((alerts?.max_lag ?? Number.NaN) < least)) return;

@@ -8,12 +8,12 @@ export const longestRequestDays = 90;
 /** Names or globs out of a lookup, or everything that the lookup lists. */
 export type Selection = 'all' | readonly string[];
 
-/** How the service reads `end_date`; not known, so `unknown` asks for windows that are right under both readings. */
+/** How the service reads `end_date`. It is not documented, so `unknown` asks for windows that are right either way. */
 export type EndDateReading = 'unknown' | 'inclusive' | 'exclusive';
 
 /** What is only likely about the service (docs/service.md) and can therefore be set in a job file's `service`. */
 export interface ServiceSettings {
-  /** Requests a second, sustained; `Infinity` where the job says `unlimited`. */
+  /** Requests a second, sustained; `Infinity` if the job says `unlimited`. */
   readonly rate: number;
   /** Requests that may go out at once after a pause. */
   readonly burst: number;
@@ -22,19 +22,19 @@ export interface ServiceSettings {
   /** Records asked for per page, at most 1000 (docs/service.md, "Paging"). */
   readonly pageSize: number;
   readonly endDate: EndDateReading;
-  /** Query parameters by another name than the feed's own. */
+  /** Names of query parameters that differ from the feed's own. */
   readonly parameters: Partial<ParameterNames>;
   /** Time limits, in milliseconds. */
   readonly connectTimeout: number;
   readonly headersTimeout: number;
   readonly bodyTimeout: number;
-  /** The largest body that is read, as received and as unpacked, in bytes. */
+  /** The largest body, both as received and as unpacked, in bytes. */
   readonly maxBodyBytes: number;
-  /** The largest record that is read, in bytes of JSON. */
+  /** The largest record, in bytes of JSON. */
   readonly maxRecordBytes: number;
   /** Tries of one request, the first included. */
   readonly maxAttempts: number;
-  /** Pages in a row that bring nothing new, after which a window's cursor is taken for one without end. */
+  /** After this many pages in a row without anything new, a window's cursor counts as endless. */
   readonly maxPagesWithoutNews: number;
 }
 
@@ -56,21 +56,21 @@ export interface Schedule {
 export interface Cadence {
   /** False if every sync polls all of them. */
   readonly adaptive: boolean;
-  /** The longest that polls of a quiet series may lie apart, in days. */
+  /** The longest time between two polls of a quiet series, in days. */
   readonly longestDays: number;
-  /** The oldest, in days, that the first uncovered day of a series may get; more than the job's lookback. */
+  /** How old the first uncovered day of a series may become, in days; more than the job's lookback. */
   readonly maxUncoveredDays: number;
 }
 
 /** Where to report what goes wrong with a job. */
 export interface JobAlerts {
-  /** Whoever knows the address can post to it. `undefined`: where the environment says, if it says. */
+  /** Whoever knows the address can post to it. `undefined`: the environment's webhook, if it has one. */
   readonly webhookUrl: Secret | undefined;
-  /** How many days old the end of the newest covered day may be, of any series; `undefined` for any age. */
+  /** How many days old the end of any series' newest covered day may be; `undefined` for any age. */
   readonly maxLagDays: number | undefined;
 }
 
-/** The first day that is asked for at the earliest, or how long before today it lies; and who says so. */
+/** The earliest day that is asked for, or how long before today it is; and who says so. */
 export interface HistoryLimit {
   readonly reach: Temporal.PlainDate | Temporal.Duration;
   readonly by: 'job' | 'probe';
@@ -89,16 +89,16 @@ export interface FilePosition {
 export interface Job {
   /** The file's name without its ending. */
   readonly name: string;
-  /** As the user gave it, or `jobs/<name>.yaml`; relative to the working directory then. */
+  /** As the user gave it, or `jobs/<name>.yaml`, relative to the working directory. */
   readonly path: string;
-  /** Where a field's value (or its key) stands in the file, so that what is refused after reading can be shown. */
+  /** The place of a field's value (or key) in the file, for problems that are found after reading. */
   readonly locate: (field: FieldPath, atKey?: boolean) => FilePosition;
   readonly feed: string;
   /** What it selects along each dimension of its feed. */
   readonly selections: Readonly<Partial<Record<Dimension, Selection>>>;
-  /** Empty where the feed has no match type. */
+  /** Empty if the feed has no match type. */
   readonly matchType: string;
-  /** Each combination of further parameters that it asks for; one empty text where there are none. */
+  /** Each combination of further parameters that it asks for; one empty text if there are none. */
   readonly variants: readonly string[];
   /** Sent with every request of a `POST` feed. */
   readonly body: Readonly<Record<string, unknown>> | undefined;

@@ -5,13 +5,13 @@ import { JobFileError } from './problems.ts';
 /** A YAML text as plain values, and where each of them stands. */
 export interface ParsedYaml {
   readonly value: unknown;
-  /** Where the value at `field` stands (with `atKey` its key), or the innermost thing around it that is there. */
+  /** The place of the value at `field` (with `atKey`: of its key), or of the innermost value around it that exists. */
   readonly locate: (field: FieldPath, atKey?: boolean) => FilePosition;
 }
 
 /**
  * Reads YAML 1.2 by its core schema, whatever the file itself declares: `NO` is text and `2016-01-01` is text, so that
- * Norway stays a country and no time zone ever touches a date. Bad syntax and a key given twice are a `JobFileError`.
+ * Norway stays a country and no time zone shifts a date. Bad syntax and a key given twice are a `JobFileError`.
  */
 export function parseYaml(path: string, text: string): ParsedYaml {
   const lineCounter = new LineCounter();
@@ -41,7 +41,7 @@ export function parseYaml(path: string, text: string): ParsedYaml {
   };
 }
 
-/** Aliases are followed only now, so an alias of nothing, or of far too much, is found only now. */
+/** Aliases are resolved only here, so an alias of nothing, or of far too much, is found only here. */
 function toValue(read: () => unknown, refusal: (message: string) => JobFileError): unknown {
   try {
     return read();

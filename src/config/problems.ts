@@ -3,15 +3,15 @@ import { ConfigError } from '../errors.ts';
 import { nearest } from '../nearest.ts';
 import type { FieldPath, FilePosition } from './job.ts';
 
-/** One thing wrong with a job file. `message` says what was found, what was expected and what was likely meant. */
+/** One thing wrong with a job file. `message` says what was found, what was expected and the likely right value. */
 export interface JobFileProblem {
   readonly position: FilePosition;
-  /** Empty where the file as a whole is meant. */
+  /** Empty for the file as a whole. */
   readonly field: FieldPath;
   readonly message: string;
 }
 
-/** A job file that cannot be run; tells every problem at once, each with file, line, column and field. */
+/** A job file that cannot be run. The message lists every problem with its file, line, column and field. */
 export class JobFileError extends ConfigError {
   readonly problems: readonly JobFileProblem[];
 
@@ -64,15 +64,15 @@ export interface Problem {
   readonly message: string;
 }
 
-/** As much of JSON Schema as says which keys a map may have, and what must not be shown. */
+/** The part of JSON Schema that says which keys a map may have, and what must not be shown. */
 interface MapSchema {
   readonly properties?: Readonly<Record<string, unknown>>;
   readonly writeOnly?: boolean;
 }
 
 /**
- * Turns what zod refuses into one problem per value or key, each told as "found …, expected …; did you mean …?".
- * `file` is what was checked; `schema` is its JSON Schema, which knows the keys that would have been right.
+ * Turns what zod refuses into one problem per value or key, worded as "found …, expected …; did you mean …?". `file` is what
+ * was checked; `schema` is its JSON Schema, which knows the keys that would have been right.
  */
 export function describeProblems(issues: readonly Issue[], file: unknown, schema: MapSchema): Problem[] {
   return issues.flatMap(withoutUnions).flatMap((issue): Problem[] => {
@@ -99,7 +99,7 @@ export function describeProblems(issues: readonly Issue[], file: unknown, schema
   });
 }
 
-/** What to say of a key that is none of `known`: the one that was meant, or else all there are. */
+/** What to say about a key that is not in `known`: the nearest one, or else all of them. */
 function unknownKey(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   return meant === undefined ? `unknown, expected one of ${known.join(', ')}` : `unknown${didYouMean(meant)}`;
@@ -110,7 +110,7 @@ export function didYouMean(meant: string | undefined): string {
   return meant === undefined ? '' : `; did you mean ${show(meant)}?`;
 }
 
-/** A value in few words, as it would be written in a job file. */
+/** A short form of a value, as it would be written in a job file. */
 export function show(value: unknown): string {
   if (value === null) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
@@ -120,8 +120,8 @@ export function show(value: unknown): string {
 }
 
 /**
- * "Either all or a list" fails as a whole, though only one item of the list may be wrong. If all but one
- * alternative are plainly not meant (another literal, another type), what is wrong with that one is what to tell.
+ * "Either all or a list" fails as a whole, though only one item of the list may be wrong. If all but one alternative are
+ * plainly not meant (another literal, another type), report what is wrong with that one.
  */
 function withoutUnions(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
@@ -135,7 +135,7 @@ function isOfAnotherKind(issue: Issue): boolean {
   return issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value');
 }
 
-/** What a value could have been, where the issue knows: literals, or what a check of ours names in its `params`. */
+/** The valid values, if the issue names them: literals, or what a check of ours puts into its `params`. */
 function candidatesOf(issue: Issue): string[] {
   switch (issue.code) {
     case 'invalid_value':
@@ -174,7 +174,7 @@ function valueAt(root: unknown, path: FieldPath): unknown {
   );
 }
 
-/** A list out of the file itself may hold anything. */
+/** A list from the file itself may hold anything. */
 function namesIn(candidates: Iterable<unknown>): string[] {
   return [...candidates].filter((candidate) => typeof candidate === 'string');
 }

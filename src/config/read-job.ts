@@ -10,17 +10,14 @@ import { describeProblems, JobFileError } from './problems.ts';
 import { variantsOf } from './resolve-series.ts';
 import { serviceSettings } from './service-schema.ts';
 
-/** What a job file is read in the light of. */
+/** What reading a job file depends on. */
 export interface JobFacts {
   /** The current day in UTC. */
   readonly today: Temporal.PlainDate;
   readonly known: KnownFeeds;
 }
 
-/**
- * Checks a job file's text and turns it into a job.
- * Fails with a `JobFileError` that tells all that is wrong.
- */
+/** Checks a job file's text and turns it into a job. @throws JobFileError with everything that is wrong */
 export function parseJob({ path, name, text }: JobFileText, { today, known }: JobFacts): Job {
   const yaml = parseYaml(path, text);
   const { locate } = yaml;
@@ -79,7 +76,7 @@ function checkJobFile(path: string, { value, locate }: ParsedYaml, known: KnownF
   );
 }
 
-/** Said alone: what else such a file holds, no other feed may take. */
+/** Reported alone: the rest of such a file may not be valid for any other feed. */
 function refuseRetired(path: string, { value, locate }: ParsedYaml, { retired }: KnownFeeds): void {
   const name = isMap(value) ? value.feed : undefined;
   const instead = typeof name === 'string' ? retired.get(name) : undefined;
@@ -102,7 +99,7 @@ function refuseFutureStart(
   throw new JobFileError(path, [{ position: locate(field), field, message }]);
 }
 
-/** Such a job would ask for nothing, and end well. */
+/** Such a job would ask for nothing and report success. */
 function refuseLimitAfterEnd(
   path: string,
   { history_limit, end_date }: JobFile,
@@ -128,17 +125,17 @@ export interface JobContext extends JobFacts {
 }
 
 /**
- * Reads and checks the job file that a user names by path, or by its name in `jobs/`. Asks the service nothing.
- * Fails with a `ConfigError` where there is no such file, and with a `JobFileError` telling all that is wrong with it.
+ * Reads and checks the job file that a user names by path, or by its name in `jobs/`. Asks the service nothing. @throws
+ * ConfigError if there is no such file; JobFileError with everything that is wrong in it
  */
 export async function readJob(nameOrPath: string, { cwd, ...facts }: JobContext): Promise<Job> {
   return parseJob(await findJobFile(nameOrPath, cwd), facts);
 }
 
-/** What a job file says, as plain values that can be stored where others read them. */
+/** A job file as plain values that can be stored. */
 export type JobDefinition = Readonly<Record<string, unknown>>;
 
-/** What a job file that has been checked says, without its secrets. */
+/** A checked job file without its secrets. */
 export function definitionOf({ path, text }: JobFileText): JobDefinition {
   const file = parseYaml(path, text).value as JobDefinition;
   if (!isMap(file.alerts)) return file;

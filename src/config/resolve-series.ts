@@ -19,9 +19,9 @@ interface Listed {
 }
 
 /**
- * Every series that a job selects: its countries, topics, tickers and variants crossed, in the job's order. `all` and
- * globs follow the lookup's order; nothing comes twice. Names that are not listed, and globs that match nothing, are a
- * `JobFileError` that tells all of them. Codes and topics are matched exactly, as the service does.
+ * Every series that a job selects: every combination of its countries, topics, tickers and variants, in the job's order.
+ * `all` and globs follow the lookup's order; there are no duplicates. A `JobFileError` lists all names that are not listed
+ * and all globs that match nothing. Codes and topics are matched exactly, as the service does.
  */
 export function resolveSeries(job: Job, lookups: Lookups): Series[] {
   const topicNames = lookups.topics.map(({ name }) => name);
@@ -61,7 +61,7 @@ function resolve(
   nearestOf: (text: string) => string | undefined,
 ): Resolved {
   const selection = job.selections[dimension];
-  // The feed is not by this dimension: everything is in the one empty place.
+  // The feed does not have this dimension: the only value is empty.
   if (selection === undefined) return { names: [''], problems: [] };
   if (selection === 'all') return { names: [...new Set(listed)], problems: [] };
   const matches = selection.map((text, index) => ({ text, index, names: matching(text, listed) }));
@@ -82,15 +82,15 @@ function matching(text: string, listed: readonly string[]): string[] {
 }
 
 /**
- * `*` stands for any characters and `?` for one. Topic names hold slashes, ampersands and spaces, which globs for
- * file paths treat specially, so none of these libraries is right here.
+ * `*` stands for any characters and `?` for one. Topic names hold slashes, ampersands and spaces, which globs for file paths
+ * treat specially, so no library for these fits here.
  */
 function globPattern(glob: string): RegExp {
   const literal = glob.replace(/[.+^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^${literal.replaceAll('*', '.*').replaceAll('?', '.')}$`, 'su');
 }
 
-/** Codes in common use that ISO 3166 has under another two letters. */
+/** Codes in common use that differ from ISO 3166. */
 const otherCodes: Readonly<Record<string, string>> = { UK: 'GB', EL: 'GR' };
 
 function nearestCountry(text: string, { countries }: Lookups): string | undefined {
@@ -117,15 +117,15 @@ function codesOf(listed: readonly Listed[]): string[] {
   return listed.map(({ code }) => code);
 }
 
-/** Besides the topics, the globs of their categories: for `Inflation`, rather `Inflation-*` than `Elections`. */
+/** The topics and the globs of their categories, so that `Inflation` suggests `Inflation-*` rather than `Elections`. */
 function nearestTopic(text: string, topicNames: readonly string[]): string | undefined {
   const categories = topicNames.filter((name) => name.includes('-')).map((name) => `${name.split('-')[0]}-*`);
   return nearest(text, [...topicNames, ...categories]);
 }
 
 /**
- * Every combination of the further parameters that a job asks for, the feed's own where it names none, each as
- * `name=value&name=value` in the order of the names. Another body is another question, so its hash is one of them.
+ * Every combination of the further parameters that a job asks for, the feed's own if it names none, each as
+ * `name=value&name=value` in the order of the names. A different body asks for different data, so its hash is one of them.
  */
 export function variantsOf(feed: Feed, { parameters, body }: Pick<JobFile, 'parameters' | 'body'>): string[] {
   const asked: Record<string, readonly string[]> = { ...feed.variants, ...parameters };

@@ -12,8 +12,8 @@ const parameterName = (usual: string) =>
     .describe(`The query parameter usually called ${usual}.`);
 
 /**
- * `service:` of a job file: what is only likely about the service, and so can be set.
- * Page size: docs/service.md, "Paging". Rate, burst and concurrency: "Limits". Names: "Historical headlines".
+ * `service:` of a job file: what is only likely about the service, so that it can be changed. Page size: docs/service.md,
+ * "Paging". Rate, burst and concurrency: "Limits". Names: "Historical headlines".
  */
 export const serviceSection = z
   .strictObject(
@@ -109,5 +109,5 @@ export function serviceSettings(service: z.output<typeof serviceSection>): Servi
   };
 }
 
-/** What holds where no job file says otherwise: for commands that take no job. */
+/** The defaults, for commands that take no job. */
 export const defaultServiceSettings: ServiceSettings = serviceSettings(serviceSection.parse({}));

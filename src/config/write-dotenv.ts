@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { readDotenvFile } from './dotenv-file.ts';
 
 /**
- * Sets variables in the `.env` of a folder and leaves its other lines alone; `undefined` comments a variable out. Nobody
- * but the user may read the file afterwards.
- * @throws ConfigError if a value cannot be written so that it is read again as it is
+ * Sets variables in the `.env` of a folder and leaves its other lines alone; `undefined` comments a variable out. Afterwards
+ * only the user may read the file.
+ * @throws ConfigError if a value cannot be written so that it is read back unchanged
  */
 export async function writeDotenv(
   folder: string,
@@ -23,7 +23,7 @@ export async function writeDotenv(
     else text = `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${name}=${quoted(value)}\n`;
   }
   await writeFile(path, text, { mode: 0o600 });
-  // The mode is for a new file only.
+  // The mode applies to a new file only.
   await chmod(path, 0o600);
   const read = readDotenvFile(path, (name) => name in values);
   const lost = Object.entries(values).find(([name, value]) => read[name] !== value);
@@ -31,7 +31,7 @@ export async function writeDotenv(
   return path;
 }
 
-/** A value as dotenv reads it back, which knows no escapes but `\n` and `\r` between double quotes. */
+/** A value as dotenv reads it back, which has no escapes except `\n` and `\r` between double quotes. */
 function quoted(value: string): string {
   if (/^[\w.:/@%+=?&~,;!-]*$/.test(value)) return value;
   const quote = ["'", '"', '`'].find((one) => !value.includes(one)) ?? "'";
