@@ -125,8 +125,8 @@ export interface JobContext extends JobFacts {
 }
 
 /**
- * Reads and checks the job file that a user names by path, or by its name in `jobs/`. Asks the service nothing. @throws
- * ConfigError if there is no such file; JobFileError with everything that is wrong in it
+ * Reads and checks the job file that a user names by path, or by its name in `jobs/`. Sends no request.
+ * @throws ConfigError if there is no such file; JobFileError with everything that is wrong in it
  */
 export async function readJob(nameOrPath: string, { cwd, ...facts }: JobContext): Promise<Job> {
   return parseJob(await findJobFile(nameOrPath, cwd), facts);

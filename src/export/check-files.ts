@@ -53,7 +53,7 @@ export async function checkFiles(
     );
 }
 
-/** Not all in one statement: until its end DuckDB keeps some kB of each file. */
+/** Not in one statement, because DuckDB keeps some kB of each file until the statement ends. */
 function byMonth(paths: readonly string[]): Iterable<string[]> {
   const months = new Map<string, string[]>();
   for (const path of paths) {

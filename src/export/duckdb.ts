@@ -4,25 +4,25 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
 import type { ExportPlan } from './export-table.ts';
 
-/** A DuckDB in memory, for the time of one export. */
+/** A DuckDB in memory, for one export. */
 export interface DuckDB extends Disposable {
   readonly connection: DuckDBConnection;
   /** Runs a statement; its rows with numbers as text. @throws AbortError if the export is stopped meanwhile */
   run(statement: string): Promise<Record<string, string>[]>;
 }
 
-/** Only what is built in is used: nothing is looked for in the user's home, nothing is fetched. */
+/** Only built-in features: DuckDB looks for nothing in the user's home and downloads nothing. */
 const settings = {
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
-  // What goes beyond it is put aside on disk: a file's rows take a small part of it unless their texts are huge.
+  // Beyond this limit DuckDB uses the disk. The rows of a file take a small part of it unless their texts are huge.
   memory_limit: '1GB',
   threads: String(Math.min(4, availableParallelism())),
-  // Every file is read once: what it keeps of each, some 50 kB of a small one, is of no use and fills the memory up to the limit.
+  // Every file is read once, so a cache is of no use: some 50 kB for a small file, which fills the memory up to the limit.
   enable_external_file_cache: 'false',
 };
 
-/** @param spill where a folder may be made for what does not fit into memory; gone when disposed */
+/** @param spill a place for a folder with what does not fit into memory; the folder is removed when disposed */
 export async function openDuckDB(spill: string, stop: AbortSignal): Promise<DuckDB> {
   const instance = await DuckDBInstance.create(':memory:', { ...settings, temp_directory: spill });
   const connection = await instance.connect();
@@ -59,8 +59,8 @@ export function identifier(text: string): string {
 }
 
 /**
- * A folder such as `country=US`. DuckDB, pyarrow and Spark decode the value; whatever a shell, a glob or a file system
- * might take for something else is encoded, and of a value of NULL, which DuckDB takes for none, the first letter.
+ * A folder such as `country=US`. Characters that are special to a shell, a glob or a file system are encoded; DuckDB,
+ * pyarrow and Spark decode them. Of the value `NULL`, which DuckDB would read as a null, the first letter is encoded.
  */
 export function hiveFolder(column: string, value: string): string {
   const percent = (char: string) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
@@ -69,7 +69,7 @@ export function hiveFolder(column: string, value: string): string {
 
 export type ExportFormat = 'parquet' | 'csv';
 
-/** DuckDB's type for what PostgreSQL declares; JSON and whatever else somebody has added stay text. */
+/** DuckDB's type for a PostgreSQL type; JSON and unknown types stay text. */
 const types: Readonly<Record<string, string>> = {
   uuid: 'UUID',
   'timestamp with time zone': 'TIMESTAMPTZ',
@@ -84,13 +84,15 @@ export function duckdbType({ type }: ExportColumn): string {
   return types[type] ?? 'VARCHAR';
 }
 
-/** How DuckDB writes a file of each format, after `copy … to`. */
+/** The options of `copy … to` for each format. */
 export const writeOptions: Readonly<Record<ExportFormat, string>> = {
   parquet: '(format parquet, compression zstd)',
   csv: `(format csv, header, delimiter ',', quote '"', escape '"', nullstr '')`,
 };
 
-/** What DuckDB reads the files back with, nothing guessed: the columns in them, and the folders as text. */
+/**
+ * The call by which DuckDB reads the files back, with every type given: the columns of the files, and the folders as text.
+ */
 export function readFiles(
   format: ExportFormat,
   files: readonly string[],
@@ -102,15 +104,15 @@ export function readFiles(
   const declared = columns
     .map((column) => `${literal(column.name)}: ${literal(duckdbType(column))}`)
     .join(', ');
-  // An empty text is written as "", and only what is not there as nothing at all.
+  // An empty text is written as "", and a null as nothing.
   const dialect = `auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', nullstr = '', allow_quoted_nulls = false`;
   return `read_csv(${list}, ${dialect}, columns = {${declared}}, ${hive})`;
 }
 
-/** What spreadsheets take for the beginning of a formula, in their full width as well; a line break and a tab may precede it. */
+/** What begins a formula in a spreadsheet, fullwidth forms included, or may come before it. */
 const formulaSigns = [...'=+-@＝＋－＠\t\r\n'];
 
-/** A table with an apostrophe before each text, and each column's name, that a spreadsheet would run as a formula. */
+/** The table with an apostrophe before each text and column name that a spreadsheet would run as a formula. */
 export function withoutFormulas(columns: readonly ExportColumn[]): (table: string) => string {
   const signs = formulaSigns.map((sign) => `chr(${sign.codePointAt(0)})`).join(', ');
   const selected = columns.map((column) => {

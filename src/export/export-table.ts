@@ -24,20 +24,20 @@ export interface ExportContext {
   readonly warehouse: Warehouse;
   readonly scope: ExportScope;
   readonly format: ExportFormat;
-  /** Only of CSV: whether texts that a spreadsheet would run as formulas get an apostrophe before them. */
+  /** CSV only: whether texts that a spreadsheet would run as formulas get an apostrophe before them. */
   readonly defuseFormulas?: boolean;
   readonly out: string;
-  /** Whether an export that stands there is replaced. */
+  /** Whether an earlier export is replaced. */
   readonly overwrite: boolean;
-  /** The most rows of a file: as many are in memory at a time. */
+  /** The most rows of a file, which are all in memory at once. */
   readonly rowsPerFile?: number;
   readonly stop: AbortSignal;
-  /** Told the rows read so far, and all that there are. */
+  /** Called with the rows read so far and the total. */
   readonly onRows?: (done: number, all: number) => void;
 }
 
 export interface Exported {
-  /** Absolute path of the folder; `null` if there was nothing to export, and none was made. */
+  /** Absolute path of the folder; `null` if there was nothing to export. */
   readonly out: string | null;
   readonly manifest: Manifest;
   readonly bytes: number;
@@ -50,9 +50,9 @@ export interface Exported {
 const usualRowsPerFile = 100_000;
 
 /**
- * Writes what a table holds, all of one moment, to `out/country=…/month=…/part-N`: read through a cursor, staged in
- * DuckDB, written file by file, read again and compared, and only then renamed to `out`.
- * @throws ConfigError if `out` will not do, ExportNotWritten, ExportDiffers, WarehouseUnavailable; AbortError
+ * Writes the rows of a table, as of one moment, to `out/country=…/month=…/part-N`: read through a cursor, staged in DuckDB,
+ * written file by file, read again and compared, and only then renamed to `out`.
+ * @throws ConfigError if `out` cannot be used, ExportNotWritten, ExportDiffers, WarehouseUnavailable; AbortError
  */
 export async function exportTable(context: ExportContext): Promise<Exported> {
   const { warehouse, scope, format, out, overwrite, stop } = context;
@@ -62,7 +62,7 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
     const plan = await planExport(snapshot, scope, stop);
     return { plan, files: await writeFiles(context, { snapshot, plan, duckdb, root: partial.path }), moment };
   }).catch((error) => {
-    // A statement that was stopped fails, too.
+    // A stopped statement also fails; report the stop instead.
     stop.throwIfAborted();
     throw namedDatabaseError(error);
   });
@@ -122,11 +122,11 @@ async function* watched<Row>(batches: AsyncIterable<Row[]>, onBatch: (rows: numb
   }
 }
 
-/** What an export will hold, and what it must come to. */
+/** What an export will hold, and the totals that its files must have. */
 export interface ExportPlan {
-  /** The columns of the files: all of the table but the one that is a folder. */
+  /** The columns of the files: all columns of the table except those that are folders. */
   readonly columns: readonly ExportColumn[];
-  /** Those of them that are added up. */
+  /** The columns whose sums are compared. */
   readonly scores: readonly string[];
   /** The columns that are folders, the outer one first. */
   readonly folders: readonly [series: string, month: string];
@@ -134,11 +134,11 @@ export interface ExportPlan {
   readonly rows: number;
 }
 
-/** Counts what there is to export, as of the transaction. */
+/** Counts the rows to export, as the transaction sees them. */
 async function planExport(snapshot: Snapshot, scope: ExportScope, stop: AbortSignal): Promise<ExportPlan> {
   const series = partitionColumn(scope.table);
   const columns = (await exportColumns(snapshot, scope)).filter(({ name }) => name !== series);
-  // The statement that may take long must not begin after the moment at which it would have been ended.
+  // A stop that has happened already would not end the long statement that follows.
   stop.throwIfAborted();
   const scores = columns.filter(({ type }) => type === 'double precision').map(({ name }) => name);
   const partitions = await partitionTotals(snapshot, scope, scores);

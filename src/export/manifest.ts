@@ -6,10 +6,10 @@ import { billionths, type ExportPlan } from './export-table.ts';
 import { writable } from './target-folder.ts';
 import type { WrittenFile } from './write-partition.ts';
 
-/** Begins with an underscore: pandas, pyarrow and Spark take files of such names for no data. */
+/** The underscore makes pandas, pyarrow and Spark ignore the file. */
 export const manifestName = '_manifest.json';
 
-/** What an export is, for whoever finds the folder. */
+/** Describes an export to whoever finds the folder. */
 export interface Manifest {
   /** Version of the program. */
   readonly gmsi: string;
@@ -17,10 +17,10 @@ export interface Manifest {
   readonly format: ExportFormat;
   /** Whether texts that a spreadsheet would run as formulas have an apostrophe before them; `null` for Parquet. */
   readonly formulas_defused: boolean | null;
-  /** The moment of the state that was read, and `as_of` that of the state that was asked for. */
+  /** When the table was read; `as_of` is the past moment that was asked for. */
   readonly exported_at: Date;
   readonly as_of: string | null;
-  /** Days (UTC), as asked for; open where null. */
+  /** Days (UTC), as asked for; null means no bound. */
   readonly from: string | null;
   readonly to: string | null;
   /** Which values columns were limited to. */
@@ -52,7 +52,7 @@ export function describeExport({ scope, plan, ...made }: Made): Manifest {
   };
 }
 
-/** What each column of scores comes to in the whole export. */
+/** The sum of each column of scores over the whole export. */
 function sumsOf({ scores, partitions }: ExportPlan): Record<string, number> {
   const sum = (column: string) => partitions.reduce((total, { sums }) => total + sums[column]!, 0n);
   return Object.fromEntries(scores.map((column) => [column, billionths(sum(column))]));

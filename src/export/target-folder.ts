@@ -5,17 +5,17 @@ import { ConfigError, GmsiError } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import { manifestName } from './manifest.ts';
 
-/** The files could not be written to their end; a full disk, most likely. */
+/** The files could not be written completely; most likely, the disk is full. */
 export class ExportNotWritten extends GmsiError {
   override readonly kind = 'retryable';
 }
 
-/** What stands in the files is not what the warehouse counted. */
+/** The files do not hold what the warehouse counted. */
 export class ExportDiffers extends GmsiError {
   override readonly kind = 'retryable';
 }
 
-/** Where nothing but the file system can be at fault. @throws ExportNotWritten, AbortError */
+/** Runs work in which only the file system can fail. @throws ExportNotWritten, AbortError */
 export async function writable<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write();
@@ -29,21 +29,21 @@ export async function writable<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A folder in the making, beside the one that it becomes; gone when disposed before `finish`. */
+/** A folder that is being written, beside its final place; removed if disposed before `finish`. */
 export interface PartialFolder extends AsyncDisposable {
   readonly path: string;
-  /** Makes it the folder that was asked for, in place of an export that stands there. @returns its absolute path */
+  /** Renames it to the folder that was asked for, replacing an earlier export. @returns its absolute path */
   finish(): Promise<string>;
 }
 
 /**
- * Begins an export. Its folder may stand there already if it is empty or, with `overwrite`, if it is an export.
- * @throws ConfigError if something else stands there, or nothing can be written beside it
+ * Begins an export. Its folder may exist if it is empty or, with `overwrite`, if it is an export.
+ * @throws ConfigError if it holds something else, or if nothing can be written beside it
  */
 export async function makePartial(out: string, overwrite: boolean): Promise<PartialFolder> {
   await refuseMountPoint(out);
   await refuseTaken(out, overwrite);
-  // Links followed, so that it is the folder that is replaced and not the link.
+  // Follows links, so that the folder is replaced and not the link.
   const target = await realpath(out).catch(() => resolve(out));
   const path = `${target}.partial-${randomBytes(4).toString('hex')}`;
   let firstMade: string | undefined;
@@ -64,7 +64,7 @@ export async function makePartial(out: string, overwrite: boolean): Promise<Part
     async [Symbol.asyncDispose]() {
       if (isFinished) return;
       await rm(path, { recursive: true, force: true });
-      // Only if nobody else has put something there meanwhile.
+      // Fails if somebody has put something there meanwhile.
       if (firstMade !== undefined) await rmdir(dirname(target)).catch(() => {});
     },
   };
@@ -82,7 +82,7 @@ async function refuseTaken(out: string, overwrite: boolean): Promise<void> {
   });
 }
 
-/** It cannot be renamed or replaced: said before an export, not at its end. */
+/** It cannot be renamed or replaced; reported before the export, not at its end. */
 async function refuseMountPoint(out: string): Promise<void> {
   const folder = await realpath(out).catch(() => undefined);
   if (folder === undefined || (await stat(folder)).dev === (await stat(dirname(folder))).dev) return;

@@ -12,16 +12,16 @@ export interface WrittenFile {
   readonly bytes: number;
 }
 
-/** What files are written with. */
+/** What writing a file needs. */
 export interface PartWriter {
   readonly duckdb: DuckDB;
   readonly stage: StagingTable;
   readonly format: ExportFormat;
-  /** Where the export is made. */
+  /** The folder of the export. */
   readonly root: string;
-  /** The most rows of a file: as many are in memory at a time. */
+  /** The most rows of a file, which are all in memory at once. */
   readonly rowsPerFile: number;
-  /** What is written of the staged table: a part of a statement; the table as it is if left out. */
+  /** The SQL expression for the staged table as it is written; the table itself by default. */
   readonly select?: (table: string) => string;
 }
 
@@ -56,29 +56,30 @@ async function writePart(
   const { rows } = stage;
   const file = join(root, path);
   await stage.drain((table) =>
-    // The rows are DuckDB's own by now: what goes wrong is not theirs.
+    // The rows are read and staged by now, so an error here comes from writing.
     writable(() => duckdb.run(`copy ${select(table)} to ${literal(file)} ${writeOptions[format]}`)),
   );
   const { size } = await stat(file);
   return { path, rows, bytes: size };
 }
 
-/** The most rows that DuckDB takes at a time. */
+/** DuckDB takes at most this many rows at a time. */
 export const chunkRows = 2048;
 
-/** Rows on their way into a file: a table of DuckDB's, in memory. */
+/** Rows for a file: an in-memory table of DuckDB. */
 export interface StagingTable {
   /** How many there are. */
   readonly rows: number;
   /** Adds up to `chunkRows` rows. Values come as PostgreSQL writes them, and DuckDB reads them into its own types. */
   append(rows: readonly TextRow[]): Promise<void>;
-  /** Hands the rows to `write`, as the name of the table that they stand in, and begins anew. */
+  /** Calls `write` with the name of the table that holds the rows, then begins with an empty one. */
   drain(write: (table: string) => Promise<unknown>): Promise<void>;
 }
 
 export function createStage(duckdb: DuckDB, columns: readonly ExportColumn[]): StagingTable {
   const declared = columns.map((column) => `${identifier(column.name)} ${duckdbType(column)}`).join(', ');
-  // One for all: a chunk's memory is not Node's to count, so that chunks left to the collector would pile up.
+  // One chunk for all rows: Node does not count the memory of chunks, so unused ones would pile up before they are
+  // collected.
   const chunk = DuckDBDataChunk.create(
     columns.map(() => VARCHAR),
     chunkRows,
@@ -106,7 +107,7 @@ export function createStage(duckdb: DuckDB, columns: readonly ExportColumn[]): S
   };
 }
 
-/** Replaced rather than emptied: a table in memory keeps the room of deleted rows. */
+/** Replaced rather than emptied, because an in-memory table keeps the space of deleted rows. */
 async function begin({ connection, run }: DuckDB, declared: string): Promise<DuckDBAppender> {
   await run(`create or replace table staged (${declared})`);
   return connection.createAppender('staged');

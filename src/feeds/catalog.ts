@@ -31,14 +31,14 @@ export const retired: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** A job names a feed that there is not. */
+/** A job names a feed that does not exist. */
 export class UnknownFeed extends ConfigError {
   constructor(name: string) {
     super(`there is no feed "${name}"`, { hint: knownNames(name, [...catalog.keys()]) });
   }
 }
 
-/** A job names a feed that there is no longer. */
+/** A job names a feed that was retired. */
 class RetiredFeed extends ConfigError {
   constructor(name: string, instead: string) {
     super(`the feed "${name}" is retired`, { hint: instead });

@@ -14,7 +14,7 @@ const metricColumns = {
   extra: 'jsonb',
 } as const;
 
-/** Neither feed's fields are documented: these names are those of the other indices, and the rest goes to `extra`. */
+/** The fields of both feeds are not documented: these names are those of the other indices, and the rest goes to `extra`. */
 const metricFields: FieldAliases = {
   published_at: [...likelyNames.publicationTime, ...likelyNames.eventTime],
   event_type: likelyNames.eventType,

@@ -1,6 +1,6 @@
 /**
- * One thing that a feed is asked for over time; coverage, windows and cursors are kept per series. What a feed is not
- * partitioned by is empty. Named as in the warehouse, whose rows hold one.
+ * What a feed is asked for over time. Coverage, windows and cursors are kept per series. A dimension that the feed does not
+ * have is empty. Named as in the warehouse, whose rows hold one.
  */
 export interface Series {
   readonly feed: string;
@@ -12,13 +12,13 @@ export interface Series {
   readonly variant: string;
 }
 
-/** What a job can select series by, each with a lookup that lists what there is. */
+/** What a job can select series by, each with a lookup that lists the values. */
 export type Dimension = 'country' | 'topic' | 'ticker';
 
 /** The PostgreSQL types that a feed's columns may have. */
 export type ColumnType = 'text' | 'uuid' | 'timestamptz' | 'double precision' | 'jsonb';
 
-/** A table that a feed fills, as far as the loader has to know it. */
+/** What the loader needs to know about a table that a feed fills. */
 export interface FeedTable {
   /** Name within the schema `gmsi`. */
   readonly name: string;
@@ -26,7 +26,7 @@ export interface FeedTable {
   readonly columns: Readonly<Record<string, ColumnType>>;
   /** Columns of `columns` that, together with the series, identify a row; sorted by in every write. */
   readonly key: readonly string[];
-  /** The columns that say which series a row belongs to, all of its key; a `parameter` is one out of the variant. */
+  /** The columns that say which series a row belongs to, all part of its key; a `parameter` is one from the variant. */
   readonly series: Readonly<Record<string, keyof Series | { readonly parameter: string }>>;
   /** The column of `key` by whose month the table is partitioned, if it is. */
   readonly partitionedBy: string | null;
@@ -38,20 +38,20 @@ export type Row = Record<string, string | number | null>;
 /** Wire names under which a column's value is looked for, best first; `a.b` reaches into a nested object. */
 export type FieldAliases = Readonly<Record<string, readonly string[]>>;
 
-/** What became of one record. A rejected one is kept, with its reason, in `rejected_records`. */
+/** The result of reading one record. A rejected one is kept, with its reason, in `rejected_records`. */
 export type ReadResult =
   | { readonly row: Row; readonly rejected?: undefined }
   | { readonly row?: undefined; readonly rejected: string };
 
-/** What became of a row whose `extra` was read again; one of another identity is left as it is. */
+/** The result of reading a row's `extra` again; a row whose identity would change is left alone. */
 export type RefillResult =
   | { readonly outcome: 'unchanged' | 'another identity' }
   | { readonly outcome: 'refilled'; readonly row: Row; readonly filled: readonly string[] };
 
-/** Turns records of one feed into rows; one reader serves one load, so that it can tell which fields it has met. */
+/** Turns records of one feed into rows. Each load has its own reader, which remembers the fields that it has met. */
 export interface RecordReader {
   read(record: unknown): ReadResult;
-  /** Fills the empty columns of a row, as it stands in the table, from what its `extra` holds. */
+  /** Fills the empty columns of a row from its `extra`. */
   refill(row: Row): RefillResult;
   /** Every top-level wire name that fills a column, or holds names that do. */
   readonly knownFields: readonly string[];
@@ -75,28 +75,28 @@ export interface ParameterNames {
 /** A live feed: the newest records of a series in one answer, likely a bare array (docs/service.md, "Live feeds"). */
 export interface LiveTwin {
   readonly path: (series: Series) => string;
-  /** The most records that one answer holds; one that is full may be cut off. */
+  /** The most records of one answer; an answer with as many may be incomplete. */
   readonly limit: number;
   /** How far back it reaches, in hours; only likely. */
   readonly hours: number;
 }
 
-/** One feed of the service: where it is, how it is asked, how its records are read, which table it fills. */
+/** One feed of the service: its path, its parameters, how its records are read, which table it fills. */
 export interface Feed {
   /** As in a job file's `feed`. */
   readonly name: string;
-  /** By what its jobs select series; none if a job is one series. */
+  /** What its jobs select series by; empty if a job is one series. */
   readonly dimensions: readonly Dimension[];
   /** `POST` sends the parameters in a JSON body, together with the body that the job file holds. */
   readonly method: 'GET' | 'POST';
   /** The path below `/v1` for a series, each segment URL-encoded. */
   readonly path: (series: Series) => string;
   readonly parameters: ParameterNames;
-  /** Likely values of the match type (of an index: the index type), the default first; none if it has no such. */
+  /** Likely values of the match type (of an index: the index type), the default first; empty if it has none. */
   readonly matchTypes: readonly string[];
-  /** Further parameters and the values that are asked for where a job names none; each combination is a series. */
+  /** Further parameters and their default values; each combination is a series. */
   readonly variants: Readonly<Record<string, readonly string[]>>;
-  /** Where the newest records of the same kind are, ahead of the historical feed. */
+  /** The live feed, which has the newest records before the historical feed. */
   readonly live?: LiveTwin;
   readonly table: FeedTable;
   readonly fields: FieldAliases;

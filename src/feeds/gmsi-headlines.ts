@@ -51,7 +51,7 @@ const shape: RecordShape = {
   columns,
   fields,
   identity: { id: 'headline_id', time: 'published_at', text: 'headline', qualifiers: ['source', 'language'] },
-  // In plain double arithmetic and not rounded, so that SQL over the same columns gives the very same number.
+  // In double arithmetic without rounding, so that SQL over the same columns gives the same number.
   differences: [
     { column: 'directional_score', of: ['directional_positive', 'directional_negative'] },
     { column: 'semantic_score', of: ['semantic_positive', 'semantic_negative'] },

@@ -3,8 +3,8 @@ import { likelyNames } from './likely-names.ts';
 import type { RecordShape } from './reading/read-record.ts';
 
 /**
- * Hourly components of sentiment, as both headline indices send them: the mean is sum / count (docs/service.md,
- * "Index feeds"). An hour is known by its time and topic alone, so that changed components are a new version of it.
+ * Hourly components of sentiment, as both headline indices send them: the mean is sum / count (docs/service.md, "Index
+ * feeds"). An hour is identified by its time and topic alone, so that changed components are a new version of it.
  * @param topicColumn where the record's own topic goes
  */
 export function hourlyIndexShape(topicColumn: 'topic' | 'topic_name') {

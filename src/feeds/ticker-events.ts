@@ -9,7 +9,7 @@ const columns = {
   summary: 'text',
   event_type: 'text',
   direction: 'text',
-  // A number sent as a string, or a word such as High: kept as sent, and as a number by the table.
+  // A number sent as a string, or a word such as High: kept as sent; the table adds it as a number.
   impact: 'text',
   topic: 'text',
   extra: 'jsonb',

@@ -4,33 +4,35 @@ import type { ColumnType, FeedTable, FieldAliases } from '../feed.ts';
 import { holdableText } from './holdable-json.ts';
 import { readTime } from './read-time.ts';
 
-/** What is known of one wire name: the column it fills, if any, and the names within it that fill columns. */
+/** A wire name: the column it fills, if any, and the names within it that fill columns. */
 export interface Field {
   readonly name: string;
-  /** The names of the objects that it is in, outermost first. */
+  /** The names of the objects around it, outermost first. */
   readonly parents: readonly string[];
   target: Target | undefined;
   readonly within: Map<string, Field>;
 }
 
-/** A column as one alias sees it; of several aliases present in a record the lowest rank fills the column. */
+/** A column that an alias fills. If a record has several of the aliases, the one with the lowest rank wins. */
 export interface Target {
   readonly column: string;
   readonly rank: number;
   readonly read: ValueReader;
 }
 
-/** The fields of a record by their wire names. A Map, so that no record's key is taken for one of Object.prototype. */
+/**
+ * The fields of a record by their wire names. A Map, so that no key of a record is confused with one of Object.prototype.
+ */
 export type FieldTree = ReadonlyMap<string, Field>;
 
-/** Job files can give wire names for the columns that the feed's records are read into, and for no others. */
+/** A job file gives a wire name for a column that the feed's records are not read into. */
 export class UnknownColumn extends ConfigError {
   constructor(column: string, known: readonly string[]) {
     super(`fields: this feed has no column "${column}" to read into`, { hint: knownNames(column, known) });
   }
 }
 
-/** One wire name was given for two columns; one of them would stay empty without a word. */
+/** A job file gives one wire name for two columns; one of them would silently stay empty. */
 export class AliasGivenTwice extends ConfigError {
   constructor(alias: string, columns: readonly [string, string]) {
     super(`fields: "${alias}" is given for both ${columns[0]} and ${columns[1]}`, {
@@ -40,8 +42,8 @@ export class AliasGivenTwice extends ConfigError {
 }
 
 /**
- * Arranges the aliases of all columns by wire name. A name that the overrides give to a column is taken from
- * whichever column had it by default. Throws `UnknownColumn` or `AliasGivenTwice` for overrides that make no sense.
+ * Arranges the aliases of all columns by wire name. A name that the overrides give to a column is taken away from the column
+ * that has it by default. Throws `UnknownColumn` or `AliasGivenTwice`.
  */
 export function buildFieldTree(
   columns: FeedTable['columns'],
@@ -88,7 +90,7 @@ export type FieldType = Exclude<ColumnType, 'jsonb'>;
 /** What a column takes from a field, or `undefined` if the field's value is not of the column's type. */
 export type ValueReader = (value: unknown) => string | number | undefined;
 
-/** How a field's value is read for each type of column; null, missing and "" have been sorted out before. */
+/** How a field's value is read for each type of column; null, missing and "" do not get here. */
 export const valueReaders: Readonly<Record<FieldType, ValueReader>> = {
   text: readText,
   'double precision': readNumber,
@@ -96,8 +98,8 @@ export const valueReaders: Readonly<Record<FieldType, ValueReader>> = {
   uuid: readId,
 };
 
-// Number() alone would also take "0x10", " " and "Infinity". No character can be taken by two parts of it: with
-// `\d+\.?\d*`, a million digits that are no number after all would take hours.
+// Number() alone would also take "0x10", " " and "Infinity". No character matches two parts of it: with `\d+\.?\d*`, a
+// million digits that turn out not to be a number would take hours.
 const decimal = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 
 function readNumber(value: unknown): number | undefined {
@@ -110,7 +112,7 @@ function readText(value: unknown): string | undefined {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 }
 
-/** An identifier as the service wrote it; what UUID it becomes is settled in identity.ts. */
+/** An identifier as the service wrote it; identity.ts makes the UUID. */
 function readId(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined;

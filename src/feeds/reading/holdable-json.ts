@@ -1,12 +1,12 @@
-/** Levels of nesting that are kept; far more than any record needs, far less than JSON.stringify or jsonb can take. */
+/** Levels of nesting that are kept: far more than any record needs, far fewer than JSON.stringify or jsonb can take. */
 export const deepestKept = 200;
 
 const tooDeep = `nested deeper than ${deepestKept} levels`;
 
 /**
- * JSON text of a parsed JSON value, such as `jsonb` can hold: NUL characters and lone surrogates (in keys too)
- * become U+FFFD, NaN and infinities become strings, and whatever is nested deeper than `deepestKept` levels is
- * replaced by a text that says so, because neither JSON.stringify nor PostgreSQL survives endless nesting.
+ * JSON text of a parsed JSON value that `jsonb` can hold: NUL characters and lone surrogates (in keys too) become U+FFFD,
+ * NaN and infinities become strings, and what is nested deeper than `deepestKept` levels is replaced by a text that says so,
+ * because neither JSON.stringify nor PostgreSQL can handle unlimited nesting.
  */
 export function holdableJson(value: unknown): string {
   const text = JSON.stringify(isPlain(value, 0) ? value : madePlain(value, 0));
@@ -20,7 +20,7 @@ export function holdableText(text: string): string {
   return wellFormed.includes('\0') ? wellFormed.replaceAll('\0', '\ufffd') : wellFormed;
 }
 
-// Takes every escape whole, so that the `u` behind an escaped backslash is never taken for an escape of its own.
+// Matches every escape whole, so that the `u` after an escaped backslash is not taken for an escape.
 const escapes = /\\(u0000|ud[89a-f][0-9a-f]{2}|.)/g;
 
 function holdableEscape(whole: string, code: string): string {

@@ -8,12 +8,12 @@ export function isUuid(id: string): boolean {
   return uuid.test(id);
 }
 
-/** Whether an identity was made here, rather than sent by the service as it is. */
+/** Whether an identity was made here, rather than sent by the service. */
 export function isMade(identity: string): boolean {
   return identity.charAt(14) === '8';
 }
 
-/** The identity of a record that has an id of its own: that id where it is a UUID, else one made from it. */
+/** The identity of a record that has an id of its own: that id if it is a UUID, else one made from it. */
 export function identityOfId(id: string): string {
   return isUuid(id) ? id.toLowerCase() : uuidOf(['id', id]);
 }
@@ -28,23 +28,22 @@ export function identityOfText(
 }
 
 /**
- * The identity of a record that has neither: all its content, whatever the order of its keys. It is taken from the
- * record as sent, not as read, so that it outlives new aliases; only the top-level field `timeField`, if given, is
- * replaced by the time read from it, because the feeds write the same time with and without a zone. Records that are
- * equal in all of it are one.
+ * The identity of a record that has neither: all its content, in any order of its keys. It is made from the record as sent,
+ * so that new aliases do not change it. Only the top-level field `timeField`, if given, is replaced by the time read from
+ * it, because the feeds write the same time with and without a zone. Equal records are one.
  */
 export function identityOfContent(time: string, record: object, timeField: string | undefined): string {
   return uuidOf(['content', time, canonicalObject(record, 0, timeField)]);
 }
 
-/** The identity of an aggregate: what it is of, such as its hour and topic, whatever its values. */
+/** The identity of an aggregate: what it is about, such as its hour and topic, without its values. */
 export function identityOfEntry(parts: readonly (string | number | null)[]): string {
   return uuidOf(['entry', ...parts]);
 }
 
 /**
- * A UUID of version 8 (RFC 9562: the meaning is the maker's) out of the SHA-256 of the parts' JSON text. An array's
- * JSON text says where each part ends, so that no two lists of parts run together into the same text.
+ * A UUID of version 8 (RFC 9562: the meaning is the maker's) from the SHA-256 of the parts' JSON text. The JSON text of an
+ * array says where each part ends, so different lists never give the same text.
  */
 function uuidOf(parts: readonly unknown[]): string {
   const hex = hash('sha256', JSON.stringify(parts), 'hex');
@@ -52,7 +51,7 @@ function uuidOf(parts: readonly unknown[]): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** The same for equal values only: keys sorted, and objects and arrays marked, since both become arrays. */
+/** A form that is the same only for equal values: keys sorted, and objects and arrays marked, since both become arrays. */
 function canonical(value: unknown, depth: number): unknown {
   if (typeof value === 'number') return Number.isFinite(value) ? value : ['number', String(value)];
   if (typeof value !== 'object' || value === null) return value;

@@ -7,7 +7,10 @@ export type JsonObject = Record<string, unknown>;
 export interface Reading {
   readonly record: JsonObject;
   readonly row: Row;
-  /** The field that filled each column. Not a Map: one a record is an eighth of all the memory that reading turns over. */
+  /**
+   * The field that filled each column. Not a Map, because one per record takes an eighth of all memory that reading
+   * allocates.
+   */
   readonly filledBy: Record<string, Field>;
   /** Whether any column was filled from within an object. */
   isNested: boolean;
@@ -80,12 +83,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 function Bare(): void {
-  // Nothing: it is its missing prototype that counts.
+  // Empty: only its missing prototype matters.
 }
 Bare.prototype = Object.create(null);
 
 /**
- * Makes objects without Object.prototype, so that a key `__proto__` or `constructor` is a key like any other.
- * Object.create(null) does so too, but V8 keeps those as hash tables, which cost a sixth of reading a record.
+ * Makes objects without Object.prototype, so that `__proto__` and `constructor` are ordinary keys. Object.create(null) does
+ * so too, but V8 keeps those as hash tables, which cost a sixth of reading a record.
  */
 const BareObject = Bare as unknown as new () => Record<string, unknown>;

@@ -7,7 +7,7 @@ import { type Difference, fillDifferences, refillRow } from './refill-row.ts';
 
 /** How the records of a feed are read, as data. */
 export interface RecordShape {
-  /** The columns to fill; each but `extra`, which takes what no column does, has aliases in `fields`. */
+  /** The columns to fill. Each has aliases in `fields`, except `extra`, which takes everything else. */
   readonly columns: FeedTable['columns'];
   readonly fields: FieldAliases;
   readonly identity: RecordIdentity | EntryIdentity;
@@ -17,8 +17,8 @@ export interface RecordShape {
 }
 
 /**
- * The columns that a record is known by: its id, else its time, text and qualifiers, else its time and all its
- * content. `time` has to be `required`.
+ * The columns that identify a record: its id, else its time, text and qualifiers, else its time and all its content. `time`
+ * must be `required`.
  */
 export interface RecordIdentity {
   readonly id: string;
@@ -34,10 +34,10 @@ export interface EntryIdentity {
 }
 
 /**
- * Makes a reader for one load of one feed. Each column takes the first of its aliases (`overrides` first) that has
- * a readable value; null and "" are no values. Everything else is kept in `extra` as it was sent: fields without a
- * column, values that a column could not take, aliases that lost, an id that is no UUID, and of an object that
- * columns were read from the rest of its fields.
+ * Makes a reader for one load of one feed. Each column takes the first of its aliases (`overrides` first) that has a
+ * readable value; null and "" count as missing. Everything else is kept in `extra` as it was sent: fields without a column,
+ * values that a column could not take, aliases that lost, an id that is not a UUID, and the unread fields of objects that
+ * columns were read from.
  */
 export function createRecordReader(shape: RecordShape, overrides: FieldAliases = {}): RecordReader {
   const tree = buildFieldTree(shape.columns, shape.fields, overrides);
@@ -87,7 +87,7 @@ function fillIdentity(identity: RecordIdentity, reading: Reading): void {
   }
 }
 
-/** Names of fields that a load notes, far more than any feed has: a service that makes up names must not fill a table. */
+/** How many field names a load notes, far more than any feed has: a service that makes up names must not fill a table. */
 const mostFieldsNoted = 1000;
 
 function canBeNoted(name: string, { size }: { readonly size: number }): boolean {
@@ -103,7 +103,7 @@ function noteFields(
     if (seen === 'column' || (seen === undefined && !canBeNoted(name, fieldsSeen))) continue;
     fieldsSeen.set(name, extra !== undefined && name in extra ? 'extra' : 'column');
   }
-  // Of an object that columns were read from, the rest is in `extra`.
+  // If columns were read from an object, its other fields are in `extra`.
   if (!isNested) return;
   for (const { parents } of Object.values(filledBy)) {
     if (parents[0] !== undefined) fieldsSeen.set(parents[0], 'column');

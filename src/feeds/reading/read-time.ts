@@ -7,12 +7,12 @@ const earliestYear = 1900;
 const latestYear = 2100;
 
 /**
- * Reads a point in time: ISO 8601 with `T` or a space, down to the day, the minute, the second or its fraction, with
- * a zone or without (then UTC: docs/service.md, "Headline records"), or seconds or milliseconds since 1970.
+ * Reads a point in time: ISO 8601 with `T` or a space, down to the day, the minute, the second or its fraction, with a zone
+ * or without (then UTC: docs/service.md, "Headline records"), or seconds or milliseconds since 1970.
  *
- * Returns `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`, digits beyond the microsecond dropped, or `undefined` for what is no time,
- * is not in the calendar, or lies outside the years 1900 to 2100. An epoch before 1973 is no time either: it is
- * rather a placeholder such as 0, or a date written as 20260521.
+ * Returns `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`, without digits beyond the microsecond; `undefined` for what is not a time, not in
+ * the calendar, or outside the years 1900 to 2100. A number of seconds before 1973 does not count either: more likely it is
+ * a placeholder such as 0, or a date written as 20260521.
  */
 export function readTime(value: unknown): string | undefined {
   if (typeof value === 'number') return readEpoch(value);
@@ -26,7 +26,7 @@ export function readTime(value: unknown): string | undefined {
   if (+offsetHours > 15 || +offsetMinutes > 59) return undefined;
 
   const offset = (parts[8] === '-' ? -1 : 1) * (+offsetHours * 60 + +offsetMinutes);
-  // A leap second is the first one of the next minute, as it is to PostgreSQL.
+  // A leap second becomes the first second of the next minute, as in PostgreSQL.
   if (offset === 0 && second !== '60') {
     return withinYears(`${year}-${month}-${day}T${hour}:${minute}:${second}`, fraction);
   }
@@ -44,7 +44,7 @@ function readEpoch(value: number): string | undefined {
 
 function withinYears(seconds: string, fraction: string): string | undefined {
   const year = Number(seconds.slice(0, 4));
-  // toISOString writes years beyond 9999 with a sign, which is no number between these two either.
+  // toISOString writes years beyond 9999 with a sign, so they are not between these two either.
   if (!(year >= earliestYear && year <= latestYear)) return undefined;
   const microseconds = fraction.slice(0, 6).padEnd(6, '0');
   return microseconds === '000000' ? `${seconds}Z` : `${seconds}.${microseconds}Z`;

@@ -8,11 +8,11 @@ import type { RecordIdentity, RecordShape } from './read-record.ts';
 import { readTime } from './read-time.ts';
 
 /**
- * Fills a row's empty columns from its `extra`, as if its record were read now, and computes what becomes computable.
- * A column that has a value keeps it, computed ones aside: under which name it was sent is not known any more. Where
- * the record would now be known by something else, because it is by its text and has just got one, say, the row is
- * left alone: filled, it would stand beside the same record loaded again under another identity.
- * @param row as it stands in the table, times in UTC
+ * Fills a row's empty columns from its `extra`, as if its record were read now, and computes what becomes computable. A
+ * column that has a value keeps it, unless it is computed, because the name under which it was sent is not known any more.
+ * If the record's identity would change, for example because the row gets the text that identifies it, the row is left
+ * alone: otherwise the same record, loaded again, would be a second row.
+ * @param row as it is in the table, times in UTC
  */
 export function refillRow(shape: RecordShape, tree: FieldTree, emptyRow: Row, row: Row): RefillResult {
   const sent: unknown = typeof row.extra === 'string' ? JSON.parse(row.extra) : null;
@@ -42,13 +42,13 @@ export function refillRow(shape: RecordShape, tree: FieldTree, emptyRow: Row, ro
   return isSame ? { outcome: 'unchanged' } : { outcome: 'refilled', row: after, filled };
 }
 
-/** Times in the form that the reader gives them, which identities are made of. */
+/** Times in the reader's form, which identities are made from. */
 function withTimesAsRead({ columns }: RecordShape, row: Row): Row {
   const times = Object.keys(columns).filter((column) => columns[column] === 'timestamptz');
   return { ...row, ...Object.fromEntries(times.map((column) => [column, readTime(row[column]) ?? null])) };
 }
 
-/** Whether the reader would know the record by what it is known by. @param idInExtra an id found in `extra` */
+/** Whether the reader would give the record the same identity. @param idInExtra an id found in `extra` */
 function staysTheSame(
   identity: RecordIdentity,
   before: Row,
@@ -62,7 +62,7 @@ function staysTheSame(
     before[identity.text] !== null ||
     !isMade(id) ||
     (typeof idInExtra === 'string' && identityOfId(idInExtra) === id);
-  // Else it is known by all its content, which new aliases leave as it is unless they find an id or a text.
+  // Else its identity is all its content, which new aliases do not change unless they find an id or a text.
   return isByItsOwnId || (idInExtra === null && after[identity.text] === null);
 }
 
@@ -76,18 +76,18 @@ function textIdentity({ time, text, qualifiers }: RecordIdentity, row: Row): str
   );
 }
 
-/** A column that is the difference of two others, first minus second, where a record does not have it. */
+/** A column that is the difference of two others, first minus second, if a record does not have it. */
 export interface Difference {
   readonly column: string;
   readonly of: readonly [string, string];
 }
 
-/** Fills those that are empty and can be computed. */
+/** Fills the empty columns that can be computed. */
 export function fillDifferences(differences: readonly Difference[], row: Row): void {
   for (const { column, of } of differences) row[column] ??= differenceIn(row, of);
 }
 
-/** Empties those that are what they would be computed as. */
+/** Empties the columns whose value is the computed one. */
 function emptyDifferences(differences: readonly Difference[], row: Row): void {
   for (const { column, of } of differences) if (row[column] === differenceIn(row, of)) row[column] = null;
 }
