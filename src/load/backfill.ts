@@ -11,9 +11,9 @@ export interface BackfillContext extends LoadContext {
 }
 
 /**
- * Drains every day of the job's period that is not covered yet, resuming half-drained windows first. Whatever ends it
- * early, what is committed stays, and a rerun goes on from there.
- * @throws what makes it impossible to begin: a job that cannot be resolved, a key that is refused
+ * Drains every day of the job's period that is not covered yet, resuming half-drained windows first. If it ends early, what
+ * is committed stays, and a rerun goes on from there.
+ * @throws if it cannot begin: a job that cannot be resolved, a key that is refused
  */
 export async function backfill(given: BackfillContext): Promise<LoadResult> {
   const context = await withLearnedFacts(given);
@@ -33,7 +33,7 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
   }
 
   const opened = await openLoad(context, { command: 'backfill', ...run, scope, unsettledFrom: null });
-  // Another load may drain some of them, and a window that restarts is still one.
+  // At most `all`, because a window that restarts may count twice.
   const done = () => Math.min(all, totals.windows_drained + totals.windows_failed);
   context.onStart?.(() => ({ totals, done: done(), all }));
 

@@ -3,31 +3,35 @@ import type { Log } from '../log.ts';
 import type { ServiceTime } from '../service/clock.ts';
 import type { LoadEnd } from './drain-all.ts';
 
-/** From here on clocks that differ are worth a warning, in milliseconds: NTP keeps them within a fraction of a second. */
+/**
+ * Clocks that differ by more than this are worth a warning, in milliseconds: NTP keeps them within a fraction of a second.
+ */
 export const worthAWarning = 60_000;
 
-/** From here on no day counts as covered, in milliseconds: with a clock that is ahead, days seem over that still go on. */
+/**
+ * If clocks differ by more than this, no day counts as covered, in milliseconds: a clock that is ahead ends days too early.
+ */
 const tooFarApart = 3_600_000;
 
 /** How long a reading of the database's clock is used, in milliseconds. */
 const readEvery = 60_000;
 
-/** The clocks differ by so much that nobody can tell which days are over. */
+/** The clocks differ too much to tell which days are over. */
 export class ClocksApart extends GmsiError {
   override readonly kind = 'skippable';
 }
 
 /**
- * The clocks of this machine, the database and the service. Days are settled by none of them alone: by the earliest, since
- * one that is ahead makes days covered that are not over, and their headlines are never asked for again.
+ * The clocks of this machine, the database and the service. The earliest one decides which days are settled: with a clock
+ * that is ahead, days would count as covered before they are over, and the rest of their headlines would never be asked for.
  */
 export interface Clocks {
-  /** The earliest of the clocks that are known. */
+  /** The time by the earliest of the known clocks. */
   readonly now: () => Date;
-  /** What the earliest of them showed when this machine's showed `at`. */
+  /** What the earliest clock showed when this machine's clock showed `at`. */
   readonly earliest: (at: Date) => Date;
   readonly machine: () => Date;
-  /** Reads the others' time. The database's is read once a minute, the service's comes with its answers. */
+  /** Reads the other clocks. The database's is read once a minute, the service's comes with its answers. */
   compare(): Promise<void>;
   /** Set once they were found more than an hour apart. */
   readonly apart: ClocksApart | undefined;
@@ -53,7 +57,7 @@ export function watchClocks({ machine, database, service, log }: ClockSources): 
     if (readAt && Math.abs(sentAt.getTime() - readAt.getTime()) < readEvery) return;
     const time = await database();
     const answeredAt = machine();
-    // Half of the way there and back is over when the database looks at its clock.
+    // The database reads its clock in the middle of the round trip.
     ahead.database = time.getTime() - (sentAt.getTime() + answeredAt.getTime()) / 2;
     readAt = answeredAt;
   }
@@ -98,7 +102,9 @@ export function watchClocks({ machine, database, service, log }: ClockSources): 
   }
 }
 
-/** By how many milliseconds the service's clock is ahead of another: what may be the time that its answer took is not counted. */
+/**
+ * By how many milliseconds the service's clock is ahead of another, not counting the time that its answer may have taken.
+ */
 export function aheadBy({ date, mayBeLaterMs }: ServiceTime, other: Date): number {
   const least = date.getTime() - other.getTime();
   return least > 0 ? least : Math.min(0, least + mayBeLaterMs);
@@ -107,7 +113,7 @@ export function aheadBy({ date, mayBeLaterMs }: ServiceTime, other: Date): numbe
 const hint =
   'No day was counted as covered. Set the wrong clock by NTP and run it again: what is loaded stays, and its days are asked for once more.';
 
-/** How a load ends with its clocks in view: with too great a difference it is not complete, whatever it has loaded. */
+/** The end of a load, given its clocks: if they differ too much, it is incomplete whatever it has loaded. */
 export function endByClocks(end: LoadEnd, { apart }: Clocks): LoadEnd {
   const isFine = end.outcome === 'done' || (end.outcome === 'incomplete' && end.error === undefined);
   return apart && isFine ? { outcome: 'incomplete', error: apart } : end;

@@ -24,7 +24,7 @@ import {
 import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
 import type { ReadPage } from './read-page.ts';
 
-/** Another load holds the window now, because this one was silent for longer than its lease. The page is given up. */
+/** Another load has the window now, because this one was silent for longer than its lease. The page is dropped. */
 export class ClaimLost extends GmsiError {
   override readonly kind = 'skippable';
 }
@@ -32,33 +32,33 @@ export class ClaimLost extends GmsiError {
 export interface PageToCommit extends ReadPage {
   readonly feed: Feed;
   readonly series: Series;
-  /** Whether rows of a day (UTC) are loaded after the fact. */
+  /** Whether rows of a day (UTC) are backfilled. */
   readonly isBackfilled: (day: Day) => boolean;
   /** How many records the page had, readable or not. */
   readonly records: number;
-  /** First day that does not count as covered, if that is earlier than was thought when the drain began. */
+  /** First day that does not count as covered, if it is earlier than it seemed when the drain began. */
   readonly settledBefore: Day | undefined;
-  /** Distinct rows that the drain has met on each day of its window, this page's included; `null` if they are not counted. */
+  /** Distinct rows of the drain so far on each day of its window, with this page; `null` if they are not counted. */
   readonly rowsMet: readonly number[] | null;
   /** Where the window must stand for the page to be its next one. */
   readonly at: Checkpoint;
-  /** True if its window compares what it meets with what is here. */
+  /** True if the drain of its window retracts rows that the service no longer returns. */
   readonly isCompared: boolean;
   /** Cursor of the page after this one; `null` if this is the last. */
   readonly nextToken: string | null;
   /** The time of the pipeline's clock. */
   readonly now: Date;
-  /** True if it tells something of how often its series has news. */
+  /** True if its rows count as news for the cadence of its series. */
   readonly tellsOfNews: boolean;
   /** True if its window reaches the day itself. */
   readonly reachesToday: boolean;
 }
 
 /**
- * Commits a page in one transaction: its rows, the revisions of changed ones, rejected records, the window's
- * checkpoint and counters and, with the last page, the coverage and what the service no longer returns.
- * @throws ClaimLost if the window is no longer this load's; WarehouseUnavailable where it stays away for minutes;
- * WriteGivenUp where it is this page that breaks the connection, or is too slow, again and again
+ * Commits a page in one transaction: its rows, the revisions of changed ones, rejected records, the window's checkpoint and
+ * counters and, with the last page, the coverage and the retractions.
+ * @throws ClaimLost if the window is no longer this load's; WarehouseUnavailable if it does not answer for minutes;
+ * WriteGivenUp if this page breaks the connection, or is too slow, several times
  */
 export async function commitPage(
   warehouse: Warehouse,
@@ -77,7 +77,7 @@ export async function commitPage(
       if (at.pages === 0) await takeBackRefusals(trx, at.windowId);
       const { rowsMet, settledBefore } = page;
       if (!(await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, settledBefore }))) {
-        // The reply to an earlier commit may have been lost on the way: then all of this is in already.
+        // If the reply to an earlier commit was lost, the page is committed already.
         if (attempt > 1 && (await isCommitted(trx, at, nextToken))) return counts;
         throw new ClaimLost(`Window ${at.windowId} is no longer this load's.`);
       }
@@ -94,8 +94,8 @@ export async function commitPage(
 }
 
 /**
- * A window can reach a day further than was meant (`end_date: unknown`), into days that are watched as they happen: the
- * rows of either kind are written apart, older ones first, which is the order of the key.
+ * A window can return a day more than its own (`end_date: unknown`), and that day may be one that is not settled. So
+ * backfilled rows and others are written separately, older ones first, which is the order of the key.
  */
 async function upsertByDay(trx: WriteTransaction, page: PageToCommit): Promise<Upserted> {
   const { feed, series, at, rows } = page;
@@ -113,7 +113,7 @@ async function upsertByDay(trx: WriteTransaction, page: PageToCommit): Promise<U
   return total;
 }
 
-/** Notes what a page of a compared window has met and, with the last page, retracts what none of them has. */
+/** Notes the rows of a page of a compared window and, with the last page, retracts the rows that no page had. */
 async function compare(trx: WriteTransaction, page: PageToCommit): Promise<number> {
   const { feed, series, rows, at } = page;
   const { windowId, loadId, pages } = at;
@@ -127,7 +127,7 @@ async function compare(trx: WriteTransaction, page: PageToCommit): Promise<numbe
   });
 }
 
-/** A live answer: rows without a window, so that neither a checkpoint nor a coverage goes with them. */
+/** A live answer: rows without a window, so without a checkpoint and coverage. */
 export interface LiveToCommit extends ReadPage {
   readonly feed: Feed;
   readonly series: Series;
@@ -136,7 +136,7 @@ export interface LiveToCommit extends ReadPage {
   readonly polledAt: Date;
 }
 
-/** Commits a live answer in one transaction. What it brings is seen as it appears, so it is not backfilled. */
+/** Commits a live answer in one transaction. Its rows are seen as they appear, so they are not backfilled. */
 export async function commitLive(
   warehouse: Warehouse,
   live: LiveToCommit,

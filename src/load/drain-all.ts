@@ -23,9 +23,9 @@ import type { Load, UnderWay } from './load.ts';
 const pollInterval = 500;
 
 /**
- * Drains all open windows of a load's job, several at a time. Waits for windows that another load holds, and takes
- * them over where that run falls silent: when this ends with `done`, nothing of the job is open.
- * @param end called to make the load's `stop` signal fire and, as said of the requests under way, its `abort` signal
+ * Drains all open windows of a load's job, several at a time. Waits for windows that another load holds, and takes them over
+ * if that load is silent for its lease. If this ends with `done`, the job has no open window.
+ * @param end fires the load's `stop` signal and, as its argument says, its `abort` signal
  */
 export async function drainAll(
   load: Load,
@@ -84,7 +84,7 @@ export async function drainAll(
     goesOn = false;
     await Promise.all(Array.from({ length: concurrency }, () => unlessBroken(work())));
     if (load.stop.aborted) break;
-    // A claim whose reply was lost on the way is a window that this load holds and nobody drains.
+    // If the reply to a claim was lost, this load holds a window that nobody drains.
     await unlessBroken(
       withWarehouseRetries(() => releaseWindows(load.warehouse, load.loadId)).then((released) => {
         goesOn ||= released > 0;
@@ -99,7 +99,7 @@ export async function drainAll(
 
   if (ended) return ended;
   if (load.stop.aborted) return { outcome: 'interrupted', error: undefined };
-  // Also what another load failed at meanwhile: it is not loaded.
+  // Also windows that another load failed on meanwhile: they are not loaded.
   const { failed, refused } = await withWarehouseRetries(() => countByState(load.warehouse, load.scope));
   return { outcome: failed + refused > 0 ? 'incomplete' : 'done', error: undefined };
 }
@@ -111,34 +111,34 @@ export interface LoadEnd {
 }
 
 /**
- * How much an end asks for: a refused key asks for a person, a spent budget for time, and what failed for a rerun alone. So
- * a load that ends by its budget ends like that although windows failed before: until the budget is free, no rerun helps.
+ * How serious an end is: a refused key needs a person, a spent budget needs time, and failed windows need only a rerun. So a
+ * spent budget counts more than windows that failed before: until the next month, no rerun helps.
  */
 const gravity: Record<LoadOutcome, number> = { done: 0, incomplete: 1, interrupted: 2, budget: 3, failed: 4 };
 
-/** Of two ends of one load, the one that counts, whichever came first; of equal ones, the first that says why. */
+/** Of two ends of one load, the more serious one; of equal ones, the first that has an error. */
 export function graver(first: LoadEnd, second: LoadEnd): LoadEnd {
   const difference = gravity[second.outcome] - gravity[first.outcome];
   return difference > 0 || (difference === 0 && first.error === undefined) ? second : first;
 }
 
 /**
- * What became of a window that was claimed. It has been left accordingly:
- * - `given back`: at its checkpoint; with an end where its error concerns the whole load, which must end like that
+ * How the drain of a claimed window ended. The window is in this state:
+ * - `given back`: at its checkpoint; with an `end` if its error ends the whole load
  * - `taken over`: another load has it now
- * - `failed` or `refused`: with what the service or the warehouse said
+ * - `failed` or `refused`: with the error of the service or the warehouse
  */
 export type WindowEnd =
   | { readonly is: 'drained' | 'taken over' }
   | {
       readonly is: 'failed' | 'refused';
       readonly error: unknown;
-      /** True if it says nothing against the windows that follow: the service refuses old days, and answers others. */
+      /** True if the next windows may still succeed: the service refuses old days, and answers others. */
       readonly isOfItsSeries: boolean;
     }
   | { readonly is: 'given back'; readonly ends?: LoadEnd & { readonly atOnce: boolean } };
 
-/** Drains a claimed window, counts it, decides what an error means for it and for its load, and leaves it so. */
+/** Drains a claimed window, counts it, and decides what an error means for the window and for the load. */
 export async function drainClaimed(load: Load, window: ClaimedWindow): Promise<WindowEnd> {
   try {
     if ((await drainWindow(load, window)) === 'stopped') return giveBack(load, window);
@@ -184,7 +184,7 @@ async function fail(load: Load, window: ClaimedWindow, error: unknown): Promise<
   return { is: 'failed', error, isOfItsSeries: false };
 }
 
-/** Leaves a window that was refused; what that tells of its series, the warehouse decides. */
+/** Leaves a window that was refused; the warehouse decides what that means for its series. */
 async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused): Promise<WindowEnd> {
   const { warehouse, loadId, totals, log } = load;
   const at = { windowId: window.window_id, loadId };
@@ -215,10 +215,11 @@ async function leave(load: Load, window: ClaimedWindow, leaving: Leaving): Promi
   const at = { windowId: window.window_id, loadId: load.loadId };
   const leaveIt = () => leaveWindow(load.warehouse, at, leaving);
   try {
-    // A window that has just brought the server down must be marked once that is back, or this load would drain it again.
+    // A window that may have crashed the server must be marked as failed once the server is back, or this load would drain
+    // it again.
     await (leaving.state === 'pending' ? leaveIt() : withWarehouseRetries(leaveIt));
   } catch (error) {
-    // Then the lease ends it.
+    // Then the lease frees the window.
     load.log.warn(
       { window: window.window_id, err: error },
       'the window could not be given back; its lease will run out',
@@ -226,7 +227,7 @@ async function leave(load: Load, window: ClaimedWindow, leaving: Leaving): Promi
   }
 }
 
-/** A window for the log; what its feed is not partitioned by is left out. */
+/** A window for the log, without the dimensions that its feed does not have. */
 function describeWindow({ window_id, country, topic, ticker, variant, first_day, last_day }: ClaimedWindow) {
   const series = Object.entries({ country, topic, ticker, variant }).filter(([, value]) => value !== '');
   return { window: window_id, ...Object.fromEntries(series), first_day, last_day };
@@ -240,10 +241,10 @@ export interface FailureStreak {
   readonly refusals: number;
 }
 
-/** Windows that may fail in a row; not counting as many as are under way at once, which may all be too old to be answered. */
+/** Windows that may fail in a row, besides those under way at once, which may all be too old to be answered. */
 export const failuresInARow = 10;
 
-/** After so many refusals, the newest windows go first: the old ones of each series would be asked for in vain. */
+/** After this many refusals the newest windows go first, because the service would probably refuse the old ones too. */
 export const refusalsBeforeTurning = 2;
 
 export function failureStreak(atOnce: number): FailureStreak {

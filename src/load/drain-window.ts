@@ -17,14 +17,14 @@ import { type MetRows, remembered, rememberRows } from './met-rows.ts';
 import { type ReadPage, readPage } from './read-page.ts';
 import { atStage, endFailed, inSpan, seriesAttributes, startSpan, within } from './spans.ts';
 
-/** How often a window may begin again at its first page because the service no longer takes its token. */
+/** How often a window may begin again at its first page because the service no longer accepts its token. */
 const restartsAllowed = 2;
 
 /**
- * Drains a claimed window to its end, or until the load is to stop: page by page, each asked for with the token of the
- * page before, each committed with its checkpoint; the next page is fetched while the last one is being committed.
+ * Drains a claimed window to its end, or until the load is to stop: page by page, each asked for with the token of the page
+ * before, each committed with its checkpoint; the next page is fetched while the last one is being committed.
  * @returns `drained`, or `stopped` if the load stops and the window stays at its checkpoint
- * @throws whatever a page could not be had or committed for; what is committed stays
+ * @throws the error of a fetch or a commit; what is committed stays
  */
 export async function drainWindow(load: Load, claimed: ClaimedWindow): Promise<'drained' | 'stopped'> {
   const { window_id, first_day, last_day } = claimed;
@@ -54,17 +54,17 @@ async function drain(load: Load, claimed: ClaimedWindow): Promise<'drained' | 's
 }
 
 /**
- * A window goes on at its checkpoint, with the page size that its cursor is bound to; where the job now asks for smaller
- * pages, those may be what makes it drainable at all, so it begins again. Without a token it begins at its first page,
- * whatever an earlier drain had counted.
+ * A window goes on at its checkpoint, with the page size that its cursor is bound to. If the job now asks for smaller pages,
+ * these may be needed to drain it, so it begins again. Without a token it begins at its first page, whatever an earlier
+ * drain counted.
  */
 function canResume({ job }: Load, { next_token, page_size }: ClaimedWindow): boolean {
   return next_token !== null && page_size! <= job.service.pageSize;
 }
 
 /**
- * A cursor without end is not gone on with: nobody knows which of its tokens was the first to lead astray, so pages behind
- * its checkpoint may never have been sent.
+ * An endless cursor is dropped: nobody knows which of its tokens was the first wrong one, so pages before its checkpoint may
+ * be missing.
  */
 async function beginAnewNextTime(load: Load, { window_id: windowId }: ClaimedWindow): Promise<void> {
   const at = { windowId, loadId: load.loadId };
@@ -81,11 +81,11 @@ class TokenRefused extends Error {
   }
 }
 
-/** A drain under way: what its pages are asked for with. */
+/** A drain under way, with the parameters of its requests. */
 interface Drain extends WindowRequest {
-  /** True if it compares what it meets with what is here. */
+  /** True if it retracts rows that the service no longer returns. */
   readonly isCompared: boolean;
-  /** When its first page was asked for, by this machine's clock; `undefined` if another load did that. */
+  /** When its first page was asked for, by this machine's clock; `undefined` if another load asked for it. */
   readonly begunAt: Date | undefined;
 }
 
@@ -94,7 +94,7 @@ interface PageInHand extends ReadPage {
   /** How many records the page had, readable or not. */
   readonly records: number;
   readonly nextToken: string | null;
-  /** Ends with its commit, or with its window where it is given up. */
+  /** Ends when the page is committed or dropped. */
   readonly span: Span;
   /** Called at the same moment: a large page is no longer in memory then. */
   readonly release: () => void;
@@ -119,7 +119,7 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
       const goesOn = page.nextToken !== null && !load.stop.aborted;
       if (goesOn) {
         pending = ask(load, request, next);
-        // Awaited in the next round; if this page's commit fails before that, its failure is of no interest.
+        // Awaited in the next round. If this page's commit fails first, the error of the next page does not matter.
         pending.catch(() => {});
       }
       const ready = { ...page, rowsMet, settledBefore };
@@ -141,8 +141,8 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
 }
 
 /**
- * Which days count as covered once a drain ends, by all clocks: that of the service is known with its first page, before
- * any window can be covered. None does if the clocks are too far apart to tell.
+ * Which days count as covered once a drain ends, by all clocks. The service's clock is known from its first page on, before
+ * any window can be covered. No day counts if the clocks are too far apart.
  */
 async function settledByClocks(
   { clocks, job }: Load,
@@ -154,7 +154,7 @@ async function settledByClocks(
   return begunAt && settledAt(clocks.earliest(begunAt), job.lookbackDays);
 }
 
-/** What the drain remembers of its pages; one that goes on, also of those that were met before. */
+/** The rows that the drain has met; if it resumes, also those of its earlier pages. */
 async function memoryOf(load: Load, window: ClaimedWindow, { feed, series }: Drain): Promise<MetRows> {
   const { maxPagesWithoutNews } = load.job.service;
   if (window.next_token === null) return rememberRows(feed.table, window, maxPagesWithoutNews);
@@ -175,7 +175,8 @@ async function ask(load: Load, request: Drain, at: Checkpoint): Promise<PageInHa
       const { records, nextToken, release = () => {} } = page;
       span.setAttribute('gmsi.records', records.length);
       try {
-        // Read at once: rows are a fraction of what the service sent, and pages in hand decide how much memory a load needs.
+        // Read at once, because rows are much smaller than what the service sent, and pages in hand decide how much memory a
+        // load needs.
         const read = await atStage(load, 'map', () => readPage(records, load.reader));
         return { ...read, records: records.length, nextToken, span, release };
       } catch (error) {
@@ -208,7 +209,7 @@ async function commit(
   countPage(load, counts);
 }
 
-/** Which days are loaded after the fact: not those that were thought to be settled by a clock that is ahead. */
+/** Which days are backfilled: not those that only seemed settled because a clock was ahead. */
 function backfilledBy({ unsettledFrom, job }: Load, now: Date): PageToCommit['isBackfilled'] {
   if (unsettledFrom === null) return () => true;
   const [from] = [unsettledFrom, settledAt(now, job.lookbackDays)].sort();
@@ -234,7 +235,7 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
   const at = { windowId: window.window_id, loadId: load.loadId };
   const series = seriesOnly(window);
   const begun = await withWriteRetries(
-    // It looks for rows, so it waits for whoever has locked them, too.
+    // It reads rows, so it also waits for locks on them.
     () =>
       writeTransaction(load.warehouse, (trx) => beginDrain(trx, at, { table: feed.table, series }, fixed)),
     load.log,
@@ -271,7 +272,7 @@ function resume({ feed, job }: Load, window: ClaimedWindow): Drain {
   };
 }
 
-/** What leads from a span to the rows and back. */
+/** What connects a span with its rows. */
 function idsOf({ loadId, feed }: Load, windowId: number): Attributes {
   return { 'gmsi.feed': feed.name, 'gmsi.load_id': loadId, 'gmsi.window_id': windowId };
 }

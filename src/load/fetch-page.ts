@@ -2,7 +2,7 @@ import type { Feed, ParameterNames, Series } from '../feeds/feed.ts';
 import type { Client } from '../service/client.ts';
 import type { Page } from '../service/page.ts';
 
-/** What stays the same from a window's first page to its last; a cursor is bound to it. */
+/** The part of a request that is the same for all pages of a window; a cursor is bound to it. */
 export interface WindowRequest {
   readonly feed: Feed;
   readonly series: Series;
@@ -28,7 +28,7 @@ export function fetchPage(
   const parameters = parametersOf(request, token);
   const envelope = { limit: request.pageSize };
   if (feed.method === 'GET') return client.getPage({ path, query: parameters }, signal, envelope);
-  // The page size is a number there, as it would be in any JSON.
+  // In a JSON body the page size is a number.
   const limit = { [request.parameters.limit ?? feed.parameters.limit]: request.pageSize };
   return client.getPage({ path, query: {}, body: { ...body, ...parameters, ...limit } }, signal, envelope);
 }
@@ -62,7 +62,7 @@ function parametersOf(
   return { ...(feed.method === 'GET' ? variantOf(series) : {}), ...named(feed, parameters, values) };
 }
 
-/** Values under the names that the feed's parameters have; one that the feed does not take is left out. */
+/** Values under the feed's parameter names, without those that the feed does not take. */
 function named(
   feed: Feed,
   renamed: Partial<ParameterNames>,

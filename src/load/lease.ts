@@ -7,15 +7,15 @@ import { holdsWindow } from '../warehouse/tables/windows.ts';
 /** A load's claim on its windows, kept up by a heartbeat. */
 export interface Lease {
   /**
-   * True if the window is still this load's, so that its cursor may be read on. Costs nothing while the heart
-   * beats; after a silence as long as the lease (a stopped process, a warehouse out of reach) the warehouse is asked.
+   * True if the window is still this load's, so that the drain may go on. Free while the heartbeat works; after a silence as
+   * long as the lease (a suspended process, a warehouse out of reach) it asks the warehouse.
    */
   holds(windowId: number, signal: AbortSignal): Promise<boolean>;
   /** Ends the heartbeat. */
   stop(): void;
 }
 
-/** Starts the heartbeat of a load: a sixth of the lease apart, so that a few may be missed. */
+/** Starts the heartbeat of a load: a beat every sixth of the lease, so that a few may be missed. */
 export function keepLease(
   warehouse: Warehouse,
   loadId: number,
@@ -55,7 +55,7 @@ export function keepLease(
   };
 }
 
-/** By two clocks: the monotonic one stands still while a machine sleeps, the other can be set back. */
+/** By two clocks: the monotonic one stops while a machine sleeps, and the other can be set back. */
 function now() {
   return { monotonic: performance.now(), wall: Date.now() };
 }

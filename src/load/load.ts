@@ -21,25 +21,28 @@ import { keepLease, type Lease } from './lease.ts';
 import type { Origin } from './resolve-load.ts';
 import { endFailed, startSpan } from './spans.ts';
 
-/** The stages of a page's way; fetching includes waiting for the rate limit and between tries. */
+/** The stages of a page; fetching includes waiting for the rate limit and between tries. */
 export const stages = ['fetch', 'map', 'commit'] as const;
 export type Stage = (typeof stages)[number];
 
-/** What happens in a load, as it happens; for metrics. */
+/** The events of a load, for metrics. */
 export type LoadEvent =
-  /** A stage of a page's way is over, well or not. */
+  /** A stage of a page has ended, with or without an error. */
   | { readonly type: 'stage'; readonly feed: string; readonly stage: Stage; readonly seconds: number }
   /** A page, or a live answer, is committed. */
   | { readonly type: 'page'; readonly feed: string; readonly counts: PageCounts };
 
-/** One run of one job: what all of its windows have in common. */
+/** One load of one job: what all of its windows share. */
 export interface Load {
   readonly loadId: number;
   readonly command: 'backfill' | 'sync';
   readonly job: Job;
   readonly feed: Feed;
   readonly scope: WindowScope;
-  /** First day (UTC) that is loaded as it happens; the first sight of rows before it says nothing. `null`: all of a backfill. */
+  /**
+   * First day (UTC) that is not backfilled: the `first_seen_at` of earlier rows means nothing. `null`: all days are
+   * backfilled.
+   */
   readonly unsettledFrom: Day | null;
   readonly client: Client;
   readonly warehouse: Warehouse;
@@ -48,17 +51,17 @@ export interface Load {
   readonly origin: Origin;
   readonly partitions: KnownPartitions;
   readonly log: Log;
-  /** What time it is by the earliest of its clocks. */
+  /** The time by the earliest of its clocks. */
   readonly clock: () => Date;
   readonly clocks: Clocks;
   /** Counted up as pages are committed. */
   readonly totals: LoadTotals;
   readonly onEvent: (event: LoadEvent) => void;
-  /** Within which the spans of its windows are. */
+  /** The parent of its windows' spans. */
   readonly span: Span;
-  /** Set when no further page may be asked for; the pages in hand are committed first. */
+  /** Fires when no further page may be asked for; the pages in hand are still committed. */
   readonly stop: AbortSignal;
-  /** Set when requests under way must end, too. */
+  /** Fires when requests under way must end, too. */
   readonly abort: AbortSignal;
 }
 
@@ -73,7 +76,7 @@ export function countPage({ totals, feed, onEvent }: Load, counts: PageCounts): 
   onEvent({ type: 'page', feed: feed.name, counts });
 }
 
-/** What a load is given. */
+/** What a load needs. */
 export interface LoadContext {
   readonly job: Job;
   readonly warehouse: Warehouse;
@@ -81,21 +84,21 @@ export interface LoadContext {
   readonly budget: Budget;
   readonly log: Log;
   readonly clock: () => Date;
-  /** What time it is by the database's clock, if that is not to be asked for. */
+  /** Replaces the database's clock, for tests. */
   readonly databaseClock?: () => Promise<Date>;
   readonly leaseSeconds: number;
   /** Host, process and version, for `loads`. */
   readonly runBy: string;
   /** Fires when the load is to stop in order: pages in hand are committed. */
   readonly stop: AbortSignal;
-  /** Called once there is something to watch. */
+  /** Called once the load has begun. */
   readonly onStart?: (progress: () => LoadProgress) => void;
   readonly onEvent?: (event: LoadEvent) => void;
 }
 
 export interface LoadProgress {
   readonly totals: Readonly<LoadTotals>;
-  /** Windows, and live answers of a sync, that the load has done with and that it began with. */
+  /** Windows, and live answers of a sync: how many are finished, and how many there were at the beginning. */
   readonly done: number;
   readonly all: number;
 }
@@ -103,7 +106,7 @@ export interface LoadProgress {
 /** What a load did. */
 export interface LoadResult {
   readonly outcome: LoadOutcome;
-  /** Why the load ended early, where it did. */
+  /** Why the load ended early, if it did. */
   readonly error: unknown;
   /** `undefined` if there was nothing to load. */
   readonly loadId: number | undefined;
@@ -111,31 +114,31 @@ export interface LoadResult {
   /** The job's windows as the load leaves them. */
   readonly windows: WindowsByState;
   readonly scope: WindowScope | undefined;
-  /** How a history limit shortened the job's period, if it did. */
+  /** How a history limit shortened the job's period; `undefined` if it did not. */
   readonly historyLimit: ShortenedPeriod | undefined;
   /** Wall time of the load in seconds. */
   readonly seconds: number;
 }
 
 /**
- * What becomes of requests under way once a load ends. `finish` lets them come to their end, however slow the service is:
- * they are paid for, and would be paid for again.
+ * What becomes of requests under way once a load ends. `finish` waits for them, however slow the service is, because they
+ * count against the budget and would be sent again.
  */
 export type UnderWay = 'abort' | 'abort soon' | 'finish';
 
-/** A load that has begun: its heart beats until it is closed. */
+/** A load that has begun; its heartbeat runs until it is closed. */
 export interface OpenLoad {
   readonly load: Load;
-  /** Makes the load's `stop` signal fire and, as said of the requests under way, its `abort` signal. */
+  /** Fires the load's `stop` signal and, as `underWay` says, its `abort` signal. */
   readonly end: (underWay: UnderWay) => void;
-  /** Writes down how the load ended, and gives back what it holds. */
+  /** Stores how the load ended, and gives back the windows that it holds. */
   close(end: LoadEnd): Promise<void>;
 }
 
-/** How long requests under way may still take where they are aborted soon, as when the load is told to stop; in milliseconds. */
+/** How long requests under way may still take for `abort soon`, as when somebody stops the load; in milliseconds. */
 const grace = 10_000;
 
-/** The clocks that decide which days of a load are over, compared as far as they are known before its first request. */
+/** The clocks that decide which days of a load are over. The service's is unknown before the first request. */
 export async function clocksOf(context: LoadContext): Promise<Clocks> {
   const { warehouse, client, clock: machine, log } = context;
   const database = context.databaseClock ?? (() => withWarehouseRetries(() => databaseTime(warehouse)));
@@ -187,7 +190,10 @@ export async function openLoad(
   };
 }
 
-/** Writes down how the load ended. What cannot be written is logged: the lease and the block of requests cover for it. */
+/**
+ * Stores how the load ended. If that fails, it is only logged: the lease frees the windows, and the budget only counts too
+ * much.
+ */
 async function close(load: Load, end: LoadEnd, budget: Budget): Promise<void> {
   const { warehouse, loadId, log, totals, feed, reader } = load;
   const error = end.error instanceof Error ? end.error.message : null;
@@ -206,17 +212,17 @@ async function close(load: Load, end: LoadEnd, budget: Budget): Promise<void> {
   }
 }
 
-/** Names for a line of the log. */
+/** The load's fields in the log. */
 function someOf(names: readonly string[]): readonly string[] {
   const shown = 20;
   return names.length > shown ? [...names.slice(0, shown), `and ${names.length - shown} more`] : names;
 }
 
-/** The two signals of a load, fired from outside (`stop`) or from within. */
+/** The two signals of a load, which fire with the outer `stop` or by `end`. */
 function endings(outside: AbortSignal) {
   const stop = new AbortController();
   const abort = new AbortController();
-  // Every request under way listens to them.
+  // Every request under way adds a listener.
   setMaxListeners(0, stop.signal, abort.signal);
   let soon: NodeJS.Timeout | undefined;
   const end = (underWay: UnderWay) => {
@@ -233,7 +239,7 @@ function endings(outside: AbortSignal) {
   return { stop: stop.signal, abort: abort.signal, end, dispose };
 }
 
-/** What a load did that had nothing to do. */
+/** The result of a load that had nothing to do. */
 export function nothingDone(totals: LoadTotals, seconds: number): LoadResult {
   const windows = { pending: 0, draining: 0, drained: 0, failed: 0, refused: 0 };
   return {
@@ -242,7 +248,7 @@ export function nothingDone(totals: LoadTotals, seconds: number): LoadResult {
   };
 }
 
-/** Totals at nought; requests are those of the client. */
+/** Totals at zero; requests are counted by the client. */
 export function countingTotals(client: Client): LoadTotals {
   return {
     get requests() {

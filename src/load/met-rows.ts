@@ -6,30 +6,31 @@ import type { MetRow } from '../warehouse/tables/retract.ts';
 import type { ClaimedWindow } from '../warehouse/tables/windows.ts';
 import type { ReadPage } from './read-page.ts';
 
-/** Rows that a drain remembers: far more than a window usually has, in some 5 MB. */
+/** How many rows a drain remembers: far more than a window usually has, in some 5 MB. */
 export const remembered = 100_000;
 
 const hint =
   'Run it again: the window begins at its first page. If it stays, tell the vendor; if the service really sends so many, raise service.max_pages_without_news in the job file.';
 
-/** What a drain remembers of the pages that it has met. */
+/** The rows that a drain has met. */
 export interface MetRows {
   /**
-   * Takes a page in, before the next one is asked for.
-   * @throws CursorWithoutEnd if the cursor goes on, and too many pages in a row brought nothing unmet
+   * Adds a page, before the next one is asked for.
+   * @throws CursorWithoutEnd if the cursor goes on, and too many pages in a row brought nothing new
    */
   take(page: ReadPage & { readonly nextToken: string | null }): void;
   /**
-   * Distinct rows met so far on each of the window's days (UTC), the first day first, as the service sent them: whatever
-   * keeps rows out of the table does not keep them out of this count. `null` if the drain began without counting.
+   * Distinct rows so far on each of the window's days (UTC), in order of the days. It counts what the service sent, even if
+   * a row does not get into the table. `null` if the drain began without counting.
    */
   readonly perDay: readonly number[] | null;
 }
 
 /**
- * The memory of a window's drain. Rows beyond those that it can remember are not counted, so that one met twice is never
- * counted twice: the count is then a lower bound.
- * @param before what a drain that goes on at its checkpoint met before: its rows, which count already in `perDay`
+ * The memory of a window's drain. Rows beyond `remembered` are not counted, so that no row counts twice: the count is then a
+ * lower bound.
+ * @param before for a drain that resumes at its checkpoint: the rows of its earlier pages, which `perDay` has counted
+ * already
  */
 export function rememberRows(
   table: FeedTable,
@@ -44,14 +45,14 @@ export function rememberRows(
   );
   const perDay = before ? before.perDay && [...before.perDay] : new Array<number>(indexOf.size).fill(0);
   const news = newsGuard(maxPagesWithoutNews, hint);
-  // The first ones, because a service that ignores the cursor sends them again; and the latest, because a cursor can also
-  // begin to go round in a circle late.
+  // Keeps the first ones, because a service that ignores the cursor sends them again, and the latest, because a cursor can
+  // also start to loop late.
   const first = new Set<number>();
   const latest = new Set<number>();
 
   for (const row of before?.rows ?? []) first.add(digestOf(row.time, row.id));
 
-  /** @returns whether it was unmet, and is one of those that are remembered for good */
+  /** @returns whether it is new, and whether it counts, which only rows that stay remembered do */
   function note(digest: number): { readonly isNew: boolean; readonly counts: boolean } {
     if (first.has(digest) || latest.has(digest)) return { isNew: false, counts: false };
     const counts = first.size < remembered;
@@ -83,11 +84,11 @@ export function rememberRows(
 }
 
 /**
- * 48 bits that stand for a row: a set of such numbers takes a tenth of what one of texts takes. Two of 100,000 rows share
- * theirs in one of 50,000 windows; one row less is counted then.
+ * A row as 48 bits: a set of numbers takes a tenth of the memory of a set of texts. In one of 50,000 windows with 100,000
+ * rows, two rows have the same number, and one row too few is counted.
  */
 function digestOf(time: string, id: string): number {
-  // As the warehouse writes times, with their microseconds.
+  // In the form in which the warehouse writes times, with microseconds.
   const at = time.length === 20 ? `${time.slice(0, 19)}.000000Z` : time;
   return Number.parseInt(hash('md5', `${at} ${id}`, 'hex').slice(0, 12), 16);
 }

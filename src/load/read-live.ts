@@ -8,19 +8,19 @@ import { readPage } from './read-page.ts';
 import { atStage, inSpan, seriesAttributes, startSpan } from './spans.ts';
 
 export interface LiveRead {
-  /** Series whose live answer is in. */
+  /** Series whose live answer was committed. */
   readonly series: number;
   readonly records: number;
-  /** Series that gave none; the historical feed brings their headlines later. */
+  /** Series without an answer; the historical feed brings their headlines later. */
   readonly failed: number;
-  /** Series whose answer was as long as it may be: what else there was is not in it. */
+  /** Series whose answer was full, so that it may be incomplete. */
   readonly cutOff: readonly Series[];
   readonly end: LoadEnd;
 }
 
 /**
  * Reads the live feed once for each series, several at a time, and commits what it brings.
- * @param onDone called with each series that is done with, whether its answer could be had or not
+ * @param onDone called after each series, with or without an answer
  */
 export async function readLive(
   load: Load,

@@ -32,7 +32,7 @@ export interface ReplayContext {
   readonly dryRun: boolean;
   /** Host, process and version, for `loads`. */
   readonly runBy: string;
-  /** Fires when the replay is to stop in order: the batch in hand is committed. */
+  /** Fires when the replay is to stop; the batch in hand is still committed. */
   readonly stop: AbortSignal;
   /** Records, or rows, of one transaction. */
   readonly batchSize?: number;
@@ -45,9 +45,9 @@ export interface ReplayContext {
 export interface ReplayCounts {
   /** Rejected records that were read again. */
   records: number;
-  /** Those of them that are rows now. */
+  /** Those that became rows. */
   rows: number;
-  /** Those that can be read, but came before the version that their row has by now; they are let go. */
+  /** Those that can be read, but are older than the version that their row has now; they are dropped. */
   superseded: number;
   /** Those that still cannot be read, by reason. */
   readonly stillRejected: Record<string, number>;
@@ -55,7 +55,7 @@ export interface ReplayCounts {
   rowsFilled: number;
   /** How many of them got a value in a column, by column. */
   readonly columnsFilled: Record<string, number>;
-  /** Rows left alone, because they would be known by something else; see `refillRow`. */
+  /** Rows left alone, because their identity would change; see `refillRow`. */
   rowsOfAnotherIdentity: number;
 }
 
@@ -81,9 +81,9 @@ const nothingDone: LoadTotals = {
 };
 
 /**
- * Reads again, with the reader as it is now, what an earlier one could not: a feed's rejected records become rows, and
- * the empty columns of its rows are filled from `extra`. Asks the service nothing. Each batch is one transaction, so
- * that a kill at any instant loses nothing, and a rerun goes on with what is left.
+ * Reads again, with the present reader, what an earlier one could not: a feed's rejected records become rows, and empty
+ * columns of its rows are filled from `extra`. Sends no request. Each batch is one transaction, so that a kill at any
+ * instant loses nothing, and a rerun goes on with what is left.
  */
 export async function replay(context: ReplayContext): Promise<ReplayResult> {
   const { warehouse, feed, job, stop } = context;
@@ -111,7 +111,7 @@ export async function replay(context: ReplayContext): Promise<ReplayResult> {
     await replayRejected(run);
     await refillRows(run);
   } catch (error) {
-    // What could not be written down shows as a load that was killed; why is in the error.
+    // If this fails too, the load looks like one that was killed; the error says why.
     await finish('failed', (error as Error).message).catch(() => {});
     throw error;
   }
@@ -183,7 +183,7 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
       const series = records[0];
       const superseded = await findSuperseded(trx, feed.table, series, records);
       const current = records.filter((_, index) => !superseded.has(index)).map(({ row }) => row);
-      // What a replay brings in is known after the fact, as what a backfill brings in is.
+      // Rows of a replay count as backfilled.
       const upserted = await upsertRows(trx, feed.table, current, {
         ...{ series, loadId, windowId: null, isBackfilled: true },
       });
@@ -202,7 +202,8 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
   };
   const commit = async () => {
     await ensurePartitions(warehouse, feed.table, rows, new Set());
-    // Repeatable read: a newer version that a load commits after it was looked for ends this attempt, and is not lost.
+    // Repeatable read: if a load commits a newer version after the check for one, this attempt fails, and the version is not
+    // lost.
     return writeTransaction(warehouse, move, 'repeatable read');
   };
   return withWriteRetries(commit, log);

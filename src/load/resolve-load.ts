@@ -26,15 +26,15 @@ import { clocksOf, countingTotals, type LoadContext, type LoadResult, nothingDon
 /** Lookups older than this are fetched again before a load. */
 const freshFor = 7 * 24 * 3600 * 1000;
 
-/** Which list settles what a job selects along each dimension. */
+/** The list with the values of each dimension. */
 const listOf = { country: 'countries', topic: 'topics', ticker: 'tickers' } as const;
 
-/** The lists that the jobs of a feed are resolved against. */
+/** The lists that the jobs of a feed need. */
 export function listsFor(feed: Feed): ListName[] {
   return feed.dimensions.map((dimension) => listOf[dimension]);
 }
 
-/** Fetches a list (one request, more where the service pages it) and stores it. */
+/** Fetches a list (one request, or more if the service pages it) and stores it. */
 export async function refreshList(
   warehouse: Warehouse,
   client: Client,
@@ -95,14 +95,14 @@ export function scopeOf(job: Job, days: DayRange, lookups: StoredLookups): Windo
   };
 }
 
-/** A job made out in terms of the service and the warehouse, before anything of it is loaded. */
+/** A resolved job, before anything is loaded. */
 export interface ResolvedLoad {
   readonly feed: Feed;
   readonly reader: RecordReader;
   readonly origin: Origin;
   readonly clocks: Clocks;
   readonly totals: LoadTotals;
-  /** The day that it is, in UTC, by the earliest of the clocks. */
+  /** The current day in UTC, by the earliest of the clocks. */
   readonly today: Temporal.PlainDate;
   /** `undefined` if there is no day to ask for: the job's period has not begun, or is older than the history limit. */
   readonly scope: WindowScope | undefined;
@@ -113,7 +113,7 @@ export interface ResolvedLoad {
   readonly nothingToDo: () => LoadResult;
 }
 
-/** Settles what a job asks for, by the lookups, which are fetched where they are missing or old. */
+/** Resolves a job by the lookups, which are fetched if they are missing or old. */
 export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
   const { job, warehouse, client, clock, stop } = context;
   const startedAt = performance.now();
@@ -139,13 +139,13 @@ export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
 export interface ReadingInForce {
   readonly reading: EndDateReading;
   readonly by: 'job' | 'probe' | 'nobody';
-  /** What a probe has learned, where the job says otherwise. */
+  /** What a probe has learned, if the job says otherwise. */
   readonly contradicted: EndDateReading | null;
 }
 
 /**
- * A job with what is in force: its own reading of `end_date` and history limit, else those that `gmsi doctor --probe` has learned
- * for its feed. The one place where what is not known becomes something better, so that plans and runs cut the same windows.
+ * A job with the reading of `end_date` and the history limit that apply: its own, else those that `gmsi doctor --probe` has
+ * learned for its feed. Only done here, so that plans and runs cut the same windows.
  */
 export async function withLearnedReading(
   warehouse: Warehouse,
@@ -169,8 +169,8 @@ export async function withLearnedReading(
 }
 
 /**
- * The day after the youngest one that a probe saw refused. Whether the limit moves on with the calendar, a probe cannot
- * tell, and a day that stays loses nothing: at the worst, days are asked for that have become too old.
+ * The day after the youngest one that a probe saw refused. A probe cannot tell whether the limit moves with the calendar. A
+ * fixed day loses nothing: at worst, days are asked for that have become too old.
  */
 function learnedLimit(value: unknown): HistoryLimit | undefined {
   const { refused, answered } = (value ?? {}) as { refused?: unknown; answered?: unknown };
@@ -178,7 +178,7 @@ function learnedLimit(value: unknown): HistoryLimit | undefined {
   return { reach: Temporal.PlainDate.from(refused).add({ days: 1 }), by: 'probe' };
 }
 
-/** The same for a load, which warns where its job contradicts what was learned. */
+/** The same for a load, which warns if its job contradicts what was learned. */
 export async function withLearnedFacts<Context extends LoadContext>(context: Context): Promise<Context> {
   const { job, endDate } = await withLearnedReading(context.warehouse, context.job);
   if (endDate.contradicted !== null) context.log.warn({ job: job.name }, contradiction(endDate));
@@ -190,13 +190,15 @@ export function contradiction({ reading, contradicted }: ReadingInForce): string
   return `service.end_date is ${reading} in the job, but a probe has found it ${contradicted}; if the probe is right, ${loss}`;
 }
 
-/** Keeps made-up headlines and bought ones out of each other's warehouse. */
+/** Keeps headlines of the sandbox and of the service in separate warehouses. */
 export interface Origin {
   /** @throws ConfigError if the warehouse was filled by the other one of service and sandbox */
   check(servedBy: ServedBy | undefined): Promise<void>;
 }
 
-/** Days that a sandbox has covered would never be bought, so a warehouse belongs to whoever filled it first. */
+/**
+ * Days that a sandbox has covered would never be loaded from the service, so a warehouse belongs to whoever filled it first.
+ */
 export function originOf(warehouse: Warehouse): Origin {
   let checked: Promise<void> | undefined;
   return {

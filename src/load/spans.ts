@@ -2,7 +2,7 @@ import { type Attributes, context, type Span, SpanStatusCode, trace } from '@ope
 import type { Series } from '../feeds/feed.ts';
 import type { Load, Stage } from './load.ts';
 
-/** Does nothing, at next to no cost, unless `observe/tracing.ts` has registered what exports spans. */
+/** Does almost nothing unless `observe/tracing.ts` has registered an exporter. */
 const tracer = trace.getTracer('gmsi');
 
 /** Starts a span within `parent`, or else within the span that this is called in. Whoever starts it ends it. */
@@ -28,7 +28,7 @@ export function within<T>(span: Span, work: () => T): T {
   return context.with(trace.setSpan(context.active(), span), work);
 }
 
-/** Ends a span with what it failed with. */
+/** Ends a span with an error. */
 export function endFailed(span: Span, error: unknown): void {
   const failure = error instanceof Error ? error : new Error(String(error));
   span.recordException(failure);
@@ -36,7 +36,7 @@ export function endFailed(span: Span, error: unknown): void {
   span.end();
 }
 
-/** Does one stage of a page's way, as a span and as a time. */
+/** Runs one stage of a page, and records it as a span and as an event with its duration. */
 export async function atStage<T>(load: Load, stage: Stage, work: () => T | Promise<T>): Promise<T> {
   const startedAt = performance.now();
   try {
@@ -47,7 +47,7 @@ export async function atStage<T>(load: Load, stage: Stage, work: () => T | Promi
   }
 }
 
-/** What spans say of a series; what its feed is not partitioned by is left out. */
+/** A span's attributes for a series, without the dimensions that its feed does not have. */
 export function seriesAttributes({ country, topic, ticker, match_type, variant }: Series): Attributes {
   const all = { country, topic, ticker, match_type, variant };
   const present = Object.entries(all).filter(([, value]) => value !== '');

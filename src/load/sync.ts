@@ -18,12 +18,12 @@ import { type LiveRead, readLive } from './read-live.ts';
 import { resolveLoad, withLearnedFacts } from './resolve-load.ts';
 
 export interface SyncResult extends LoadResult {
-  /** True if another sync of the job is under way, and this one left it to that. */
+  /** True if another sync of the job is under way, so that this one did nothing. */
   readonly isElsewhere: boolean;
   readonly live: Omit<LiveRead, 'cutOff' | 'end'> & { readonly cutOff: number };
   /** What the job's cadence left out. */
   readonly cadence: Pick<SyncPlan, 'leftOut' | 'requestsSaved'> & {
-    /** Days before today that it drained again of every series. */
+    /** Days before today that it drained again for every series. */
     readonly recheckDays: number;
   };
 }
@@ -32,9 +32,9 @@ const noLive = { series: 0, records: 0, failed: 0, cutOff: 0 };
 
 /**
  * Brings a job's series up to date: drains the lookback days again and every day since the coverage's end from the
- * historical feed, then reads the live feed. A live answer that may be cut off has its days drained once more. Two
- * syncs of one job are harmless: the second says so and leaves it to the first.
- * @throws what makes it impossible to begin: a job that cannot be resolved, a key that is refused
+ * historical feed, then reads the live feed. If a live answer may be incomplete, its days are drained once more. Of two
+ * syncs of one job at the same time, the second does nothing and says so.
+ * @throws if it cannot begin: a job that cannot be resolved, a key that is refused
  */
 export async function sync(given: LoadContext): Promise<SyncResult> {
   const context = await withLearnedFacts(given);
@@ -101,7 +101,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
   };
 }
 
-/** The same for the same job only: two files of one name may ask for different things. */
+/** Equal only for the same job: two files of one name may ask for different things. */
 export function nameOfSync({ feed, name, selections, matchType, variants, startDate }: Job): string {
   return JSON.stringify([feed, name, selections, matchType, variants, startDate.toString()]);
 }
@@ -110,7 +110,7 @@ function allPolled({ lookbackDays }: Job): SyncResult['cadence'] {
   return { leftOut: 0, requestsSaved: 0, recheckDays: lookbackDays };
 }
 
-/** Some windows may have failed; what stops the whole load is another matter. */
+/** Some windows may have failed, but nothing stopped the whole load. */
 function mayGoOn({ outcome }: LoadEnd, { load }: OpenLoad): boolean {
   return (outcome === 'done' || outcome === 'incomplete') && !load.stop.aborted;
 }
