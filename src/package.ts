@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Path of what comes with the program, wherever it is installed; this file and the built ones are one folder below. */
+/**
+ * The path of a file of the package, wherever it is installed; this file and the built one are one folder below its root.
+ */
 export function inPackage(path: string): string {
   return fileURLToPath(new URL(`../${path}`, import.meta.url));
 }

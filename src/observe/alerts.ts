@@ -20,27 +20,27 @@ import { postToWebhook, usualPatience, type WebhookPatience } from './webhook.ts
 export interface AlertsOptions {
   readonly warehouse: Warehouse;
   readonly readStandings: ReadStandings;
-  /** Where alerts go of a job that names no webhook itself. */
+  /** Where alerts go for a job that names no webhook. */
   readonly webhook: Secret | undefined;
-  /** As this process has seen it; `undefined` if it has not asked the service anything yet. */
+  /** The state of the key, as this process knows it; `undefined` before its first request. */
   readonly key?: KeyStanding | undefined;
   readonly log: Log;
-  /** Ends what is being sent. */
+  /** Ends the message that is being sent. */
   readonly signal: AbortSignal;
   readonly patience?: WebhookPatience;
 }
 
 /**
- * Looks how jobs are, writes down what is wrong and what no longer is, and posts what nobody has been told yet: one
- * message for each cause, and one when it is gone, whichever process looks, and how often. (Two, where a process is
- * killed between sending and writing that down.) Never throws: alerts must not stop the loading.
+ * Checks jobs, stores which alerts begin and end, and posts those that were not posted yet: one message for each cause, and
+ * one when it is gone, however many processes check and how often. (Two, if a process is killed after it has sent a message
+ * and before it has stored that.) Never throws: alerts must not stop the loading.
  */
 export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions): Promise<void> {
   const { warehouse, log, key } = options;
   const watched = jobs.filter((job) => webhookOf(job, options));
   if (watched.length === 0) return;
   try {
-    // First: what follows reads much more, and so can fail more easily.
+    // First, because what follows reads much more and is more likely to fail.
     if (key) for (const job of watched) await note(warehouse, keyFinding(job.name, key));
     for (const standing of await options.readStandings(watched)) {
       const failed = standing.scope
@@ -57,7 +57,7 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
   }
 }
 
-/** Posts what is to be told of jobs after a load of them by hand or by cron, if they have a webhook. */
+/** Posts the alerts of jobs after a load by hand or by cron, if they have a webhook. */
 export async function alertAfterRun(
   jobs: readonly Job[],
   session: {
@@ -67,7 +67,7 @@ export async function alertAfterRun(
     readonly clock: () => Date;
     readonly stop: AbortSignal;
   },
-  /** What the load has seen of the key. */
+  /** The state of the key, as the load knows it. */
   key: KeyStanding | undefined,
 ): Promise<void> {
   const { config, warehouse, log, clock, stop: signal } = session;
@@ -79,7 +79,7 @@ function note(warehouse: Warehouse, finding: AlertFinding): Promise<void> {
   return finding.trouble ? raiseAlert(warehouse, finding, finding.trouble) : resolveAlert(warehouse, finding);
 }
 
-/** Sends an alert that is claimed; where the webhook does not take it, a later check tries again. */
+/** Sends a claimed alert; if the webhook does not accept it, a later check tries again. */
 async function send(alert: DueAlert, url: Secret, options: AlertsOptions): Promise<void> {
   const { warehouse, log, signal, patience = usualPatience } = options;
   const about = { alert: alert.alert_id, kind: alert.kind, job: alert.job };
@@ -92,7 +92,7 @@ async function send(alert: DueAlert, url: Secret, options: AlertsOptions): Promi
   }
 }
 
-/** What is posted. Slack, and what understands its messages, shows `text`. */
+/** The body that is posted. Slack, and services that read Slack's messages, show `text`. */
 function bodyOf({ kind, job, message, details, raised_at, resolved_at }: DueAlert) {
   return {
     text: resolved_at ? `gmsi: over since ${resolved_at.toISOString()}: ${message}` : `gmsi: ${message}`,
@@ -105,16 +105,16 @@ function webhookOf(job: Job, { webhook }: Pick<AlertsOptions, 'webhook'>): Secre
   return job.alerts.webhookUrl ?? webhook;
 }
 
-/** Whether a cause is there. What cannot be told is no finding, and leaves an alert as it is. */
+/** Whether a cause exists. If that is not known, there is no finding, and the alert stays as it is. */
 export interface AlertFinding extends AlertCause {
-  /** What there is to say of it; `null` if it is gone. */
+  /** Its description; `null` if it is gone. */
   readonly trouble: { readonly message: string; readonly details: object } | null;
 }
 
-/** A budget counts as sufficient again below this share of it, so that a forecast on the edge is reported once. */
+/** A budget counts as sufficient again below this share of it, so that a forecast near the limit is reported once. */
 const surelyEnough = 0.95;
 
-/** What is to be told of a job. */
+/** The causes of alerts of a job. */
 export function findingsOfJobs(standing: JobStanding, failed: WindowsInTrouble): AlertFinding[] {
   const { job, budget } = standing;
   return [
@@ -124,7 +124,7 @@ export function findingsOfJobs(standing: JobStanding, failed: WindowsInTrouble):
   ];
 }
 
-/** Whether the service takes the key, which concerns each job that is loaded with it. */
+/** Whether the service accepts the key, for each job that is loaded with it. */
 function keyFinding(job: string, { refusedWith }: KeyStanding): AlertFinding {
   if (refusedWith === undefined) return { job, kind: 'key refused', trouble: null };
   const message = `The service refuses the API key with ${refusedWith}, so job ${job} is not loaded. Check GMSI_API_KEY and that the key may read the feed, then start gmsi again.`;
@@ -178,7 +178,7 @@ function lateness({ job, newestCovered, lagSeconds }: JobStanding): AlertFinding
 
 /** What the service's answers say about the API key. */
 export interface KeyStanding {
-  /** 401 or 403 if the service refuses the key; `undefined` if it takes it. */
+  /** 401 or 403 if the service refuses the key; `undefined` if it accepts it. */
   readonly refusedWith: number | undefined;
 }
 
@@ -189,8 +189,8 @@ export interface KeyWatch {
 }
 
 /**
- * Watches whether the service takes the key. A refusal ends whatever uses the key, so it counts even if answers to requests
- * that were under way still come after it.
+ * Watches whether the service accepts the key. A refusal ends the process, so it counts even if good answers to earlier
+ * requests come after it.
  */
 export function watchKey(): KeyWatch {
   let standing: KeyStanding | undefined;

@@ -13,10 +13,10 @@ import { usedRequests } from '../warehouse/tables/requests.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import { newestCoveredDay } from '../warehouse/tables/status.ts';
 
-/** How a job stands, as far as the warehouse knows. */
+/** The state of a job, as far as the warehouse knows it. */
 export interface JobStanding {
   readonly job: Job;
-  /** `undefined` if its series are not known: before anything was loaded, or where it names what there is not. */
+  /** `undefined` if its series are not known: before anything was loaded, or if it names something that does not exist. */
   readonly scope: WindowScope | undefined;
   readonly newestCovered: string | null;
   readonly lagSeconds: number;
@@ -24,10 +24,10 @@ export interface JobStanding {
   readonly budget: BudgetOutlook | undefined;
 }
 
-/** Reads how jobs stand; all of them have the same key. */
+/** Reads the states of jobs that share a key. */
 export type ReadStandings = (jobs: readonly Job[]) => Promise<JobStanding[]>;
 
-/** What a schedule costs is reckoned anew after this many milliseconds; it takes a while, and hardly changes. */
+/** The cost of a schedule is computed again after this many milliseconds; it takes a while, and hardly changes. */
 const costKeepsFor = 3_600_000;
 
 export function standingsReader(
@@ -86,9 +86,9 @@ function knownScope(job: Job, period: DayRange, lookups: StoredLookups): WindowS
 }
 
 /**
- * How long ago, in seconds, the newest covered day ended, of the series that is furthest behind. Where nothing is
- * covered it counts from the job's first day; where the job's last day is over, up to its end, so that a job that has
- * loaded all of its period is never late.
+ * How long ago, in seconds, the newest covered day ended, of the series that is furthest behind. If nothing is covered,
+ * counts from the job's first day; if the job's last day is over, counts up to its end, so that a job that has loaded all of
+ * its period is never late.
  * @param newestCovered the day (UTC), within the period, up to which each series is covered; `null` if one has none
  */
 export function lagSeconds(newestCovered: string | null, period: DayRange, now: Date): number {
@@ -105,13 +105,13 @@ function endOf(day: string): number {
   return startOf(day) + 24 * 3600 * 1000;
 }
 
-/** What will become of a job's budget by the end of the calendar month (UTC). */
+/** The forecast of a job's budget for the end of the calendar month (UTC). */
 export interface BudgetOutlook {
   /** Requests booked this month with the key, by everybody. */
   readonly used: number;
   /** Requests that the month's total may come to, as the job says. */
   readonly limit: number;
-  /** What the total comes to by the end of the month: what is used, and what the schedules still take at the least. */
+  /** The total at the end of the month: what is used, and the least that the schedules will still take. */
   readonly projected: number;
   /** When the limit is reached; `null` if the month ends before. */
   readonly spentBy: Date | null;
@@ -119,7 +119,7 @@ export interface BudgetOutlook {
 
 const day = 24 * 3600 * 1000;
 
-/** @param perDay requests that the schedules of all jobs with the key take a day, at the least */
+/** @param perDay requests a day that the schedules of all jobs with the key take at least */
 export function budgetOutlook(used: number, limit: number, perDay: number, now: Date): BudgetOutlook {
   const daysLeft = (startOfNextMonth(now).getTime() - now.getTime()) / day;
   const projected = Math.round(used + perDay * daysLeft);

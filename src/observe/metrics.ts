@@ -17,10 +17,10 @@ export interface ProcessMetrics {
 
 const recordOutcomes = ['inserted', 'changed', 'unchanged', 'retracted', 'rejected'] as const;
 
-/** From a page that is mapped in a millisecond to a fetch that waits its turn for minutes; in seconds. */
+/** From a page that is mapped in a millisecond to a fetch that waits for minutes; in seconds. */
 const buckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 
-/** A registry of its own, with what this process does; each count begins at nought, so that rates see its first rise. */
+/** A registry with the metrics of this process. Each count begins at zero, so that rates see its first increase. */
 export function createMetrics(): ProcessMetrics {
   const registry = new Registry();
   const registers = [registry];
@@ -70,7 +70,7 @@ export function createMetrics(): ProcessMetrics {
       return;
     }
     const { inserted, changed, retracted, rejected, records: all } = event.counts;
-    // A record that a page holds twice is rejected, or written, once.
+    // A record that a page holds twice is rejected or written only once.
     const unchanged = Math.max(0, all - inserted - changed - rejected);
     for (const [outcome, many] of Object.entries({ inserted, changed, unchanged, retracted, rejected }))
       records.inc({ feed: event.feed, outcome }, many);
@@ -95,12 +95,12 @@ export function createMetrics(): ProcessMetrics {
 
 const anySeries = { feed: '', country: '*', topic: '', ticker: '*', match_type: '', variant: '' };
 
-/** Where each feed and its live twin begin; what a path is asked for by stands at its end. */
+/** The beginnings of the paths of each feed and its live feed; parameters are at the end of a path. */
 const beginnings = [...catalog.values()].flatMap((feed) =>
   [feed, feed.live].flatMap((one) => (one ? [[one.path(anySeries).replace(/\*$/, ''), feed.name]] : [])),
 ) as [beginning: string, feed: string][];
 
-/** What `feed` is of a request that belongs to none: countries, topics, tickers and other lists. */
+/** The `feed` of requests for countries, topics, tickers and other lists. */
 export const lookups = 'lookups';
 
 /**

@@ -4,7 +4,7 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { migrationStatus } from '../warehouse/migrate.ts';
 import { inTime } from './tracing.ts';
 
-/** What the server tells. */
+/** What the server serves. */
 export interface Telling {
   /** In the text format of Prometheus, which `contentType` names. */
   metrics(): Promise<string>;
@@ -17,10 +17,10 @@ export interface TelemetryServer extends AsyncDisposable {
   readonly url: string;
 }
 
-/** OpenTelemetry's own port for Prometheus, where none is set. */
+/** OpenTelemetry's port for Prometheus, used if none is set. */
 const usualPort = 9464;
 
-/** What a client may take of the server at the most; times in milliseconds. */
+/** The limits for clients; times in milliseconds. */
 export interface ServerBounds {
   /** From the first byte of a request to the last of its headers. */
   readonly headersMs: number;
@@ -28,7 +28,7 @@ export interface ServerBounds {
   readonly requestMs: number;
   /** From the last byte of a request to its answer, which is 503 then. */
   readonly answerMs: number;
-  /** In which a connection that has something to send or to take moves nothing. */
+  /** Without any data on an open connection. */
   readonly idleMs: number;
   readonly connections: number;
 }
@@ -38,13 +38,14 @@ export const usualBounds: ServerBounds = {
   ...{ headersMs: 5_000, requestMs: 5_000, answerMs: 9_500, idleMs: 20_000, connections: 64 },
 };
 
-/** Of a request's headers, in bytes; browsers send some 2 kB. */
+/** The largest headers of a request, in bytes; browsers send some 2 kB. */
 const maxHeaderBytes = 8_192;
 
 /**
- * Serves `/metrics`, `/healthz` (the process lives) and `/readyz` (503 where work should not be sent here).
- * @param port 0 for any; `undefined` for the usual one, or any where that is taken, as by another worker on the machine
- * @throws ConfigError if host and port cannot be had
+ * Serves `/metrics`, `/healthz` (the process is alive) and `/readyz` (503 if it should get no work).
+ * @param port 0 for any; `undefined` for the usual one, or any if that is taken, for example by another worker on the
+ * machine
+ * @throws ConfigError if host and port cannot be used
  */
 export async function serveTelemetry(
   { host, port }: { readonly host: string; readonly port: number | undefined },
@@ -58,11 +59,11 @@ export async function serveTelemetry(
     http: {
       headersTimeout: headersMs,
       maxHeaderSize: maxHeaderBytes,
-      // Node looks at all connections this often; its own 30 seconds would be what a request may really take.
+      // How often Node checks its time limits; its default of 30 seconds would allow requests to take that long.
       connectionsCheckingInterval: Math.min(1_000, headersMs),
     },
   });
-  // Further ones are closed at once, so that whoever holds many open takes no more than these.
+  // Further connections are closed at once, so that nobody can hold more than these.
   app.server.maxConnections = connections;
   app.get('/metrics', async (_request, reply) =>
     reply.type(telling.contentType).send(await telling.metrics()),
@@ -84,23 +85,23 @@ export async function serveTelemetry(
   return { url, [Symbol.asyncDispose]: () => app.close() };
 }
 
-/** Whether work may be sent here. */
+/** Whether this process may get work. */
 export interface Readiness {
   readonly ready: boolean;
   /** Why not. */
   readonly reasons: readonly string[];
 }
 
-/** Milliseconds; less than what asks for it waits, which is a second or a few. */
+/** In milliseconds; probes wait for a few seconds, and this must be shorter. */
 const patience = 3_000;
 
-/** Looks whether the warehouse answers, its schema is this program's, and nobody has told the program to stop. */
+/** Checks that the warehouse answers, that its schema is this program's, and that nobody has stopped the program. */
 export function readinessReader(warehouse: Warehouse, stop: AbortSignal): () => Promise<Readiness> {
   let looking: ReturnType<typeof migrationStatus> | undefined;
 
   return async () => {
     const reasons = stop.aborted ? ['shutting down'] : [];
-    // Shared by all who ask meanwhile: else each of them would take a connection of a warehouse that does not answer.
+    // Shared by all who ask meanwhile: otherwise each of them would take a connection while the warehouse does not answer.
     looking ??= migrationStatus(warehouse).finally(() => {
       looking = undefined;
     });

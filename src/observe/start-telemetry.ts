@@ -13,19 +13,19 @@ export interface TelemetryOptions {
   readonly warehouse: Warehouse;
   readonly log: Log;
   readonly clock: () => Date;
-  /** The jobs that are run here or by other workers, as of now. */
+  /** The jobs that this worker or others run, read each time. */
   readonly jobs: () => Promise<readonly Job[]>;
   /** Aborted once the program shuts down: from then on it is not ready. */
   readonly stop: AbortSignal;
-  /** Milliseconds between two looks for what is to be told. */
+  /** Milliseconds between two checks for alerts. */
   readonly checkEvery?: number;
 }
 
-/** Lets a process that runs for long be watched. */
+/** The metrics, health and alerts of a long-running process. */
 export interface Telemetry extends AsyncDisposable, Omit<ProcessMetrics, 'registry'> {
-  /** Below it are `/metrics`, `/healthz` and `/readyz`. */
+  /** The address of `/metrics`, `/healthz` and `/readyz`. */
   readonly url: string;
-  /** Looks for what is to be told now, instead of within the minute. */
+  /** Checks for alerts now, instead of within the minute. */
   checkAlerts(): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       if (key.standing?.refusedWith) {
-        // This ends the process: nobody else may ever tell of it. A check that began before knows nothing of it.
+        // This ends the process, and no other process may ever report it. A check that began before does not know of it yet.
         await checking;
         await checkOnce();
       }

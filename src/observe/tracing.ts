@@ -2,12 +2,12 @@ import { context, DiagLogLevel, diag, trace } from '@opentelemetry/api';
 import type { Log } from '../log.ts';
 import { version } from '../package.ts';
 
-/** How long the last spans may take on their way, in milliseconds: a collector that is gone must not hold the end up. */
+/** How long sending the last spans may take, in milliseconds: a collector that is down must not delay the end. */
 const farewell = 5_000;
 
 /**
- * Exports spans by OTLP over HTTP, as the OTEL_* variables say, which the SDK reads itself; until disposed of, which
- * sends what is left. The SDK is loaded only if `isOn`, since that takes longer than a command such as status.
+ * Exports spans by OTLP over HTTP, as the OTEL_* variables say, which the SDK reads itself. Disposing sends what is left.
+ * The SDK is loaded only if `isOn`, because loading it takes longer than a command such as status.
  */
 export async function startTracing({ isOn, log }: { isOn: boolean; log: Log }): Promise<AsyncDisposable> {
   if (!isOn) return { [Symbol.asyncDispose]: async () => {} };
@@ -34,7 +34,7 @@ export async function startTracing({ isOn, log }: { isOn: boolean; log: Log }): 
   };
 }
 
-/** The SDK says with each batch that a collector is away; once is enough. */
+/** The SDK reports with each batch that a collector is down; once is enough. */
 function tellTroubles(log: Log): void {
   let isTold = false;
   const tell = (message: string, ...more: unknown[]) => {
@@ -46,7 +46,7 @@ function tellTroubles(log: Log): void {
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
 }
 
-/** What `work` comes to; an error where that takes too long for whoever waits for it. The work itself goes on. */
+/** The result of `work`, or an error if it takes too long. The work itself goes on. */
 export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {

@@ -7,16 +7,16 @@ import { queueDepth, windowCounts, workersAlive } from '../warehouse/tables/stat
 import type { ReadStandings } from './job-standing.ts';
 import { inTime } from './tracing.ts';
 
-/** What all processes of a warehouse have in common, read from it when it is asked for. */
+/** The gauges that all processes of a warehouse share, read from it at each scrape. */
 export interface WarehouseGauges {
-  /** Brings the gauges up to date; where the warehouse is away, only `gmsi_warehouse_up` is left, at 0. */
+  /** Updates the gauges; if the warehouse does not answer, only `gmsi_warehouse_up` is left, at 0. */
   refresh(): Promise<void>;
 }
 
 /** Scrapes within this many milliseconds share one reading. */
 const keepsFor = 10_000;
 
-/** Prometheus waits 10 seconds, unless told otherwise; in milliseconds. */
+/** In milliseconds; Prometheus waits 10 seconds by default. */
 const patience = 8_000;
 
 export function createWarehouseGauges(
@@ -43,7 +43,7 @@ export function createWarehouseGauges(
     '1 where the warehouse answers; else 0, and what it knows is left out.',
   );
   const windows = gauge('gmsi_windows', 'Windows in the warehouse.', 'feed', 'state');
-  // The label is not `job`, which is Prometheus' own for what it scrapes.
+  // The label is not `job`, which Prometheus itself uses for what it scrapes.
   const lag = gauge(
     'gmsi_job_lag_seconds',
     "Now less the end (24:00 UTC) of the newest covered day, of the series of the job that is furthest behind. From the job's start_date where a series has no covered day; up to its end_date at the most. Days within lookback are never covered: a job that is up to date lags by lookback to lookback + 1 days and the time of its next run.",

@@ -5,13 +5,13 @@ import type { Secret } from '../secret.ts';
 export interface WebhookPatience {
   /** Tries after the first. */
   readonly retries: number;
-  /** Before the first of these, twice as long before each further one; in milliseconds. */
+  /** The wait before the first of these, doubled before each further one; in milliseconds. */
   readonly firstDelayMs: number;
-  /** Of one try, in milliseconds. */
+  /** The time limit of one try, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Less than the two minutes after which another process may try. */
+/** In total less than the two minutes after which another process may try. */
 export const usualPatience: WebhookPatience = { retries: 3, firstDelayMs: 1_000, timeoutMs: 10_000 };
 
 /**
@@ -41,7 +41,7 @@ async function postOnce(url: Secret, body: object, signal: AbortSignal): Promise
   await answer.dump();
   if (statusCode >= 200 && statusCode < 300) return;
   const refusal = new Error(`it answered ${statusCode}`);
-  // The same message would be refused again.
+  // The webhook would refuse the same message again.
   const isFinal = statusCode < 500 && statusCode !== 408 && statusCode !== 429;
   throw isFinal ? new AbortError(refusal) : refusal;
 }

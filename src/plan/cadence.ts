@@ -3,30 +3,30 @@ import { Temporal } from 'temporal-polyfill';
 /** What the polls of a series have shown so far. */
 export interface PollHistory {
   readonly polledAt: Date;
-  /** When a poll last brought something new; the first poll where none has. */
+  /** When a poll last brought something new; if none has, the time of the first poll. */
   readonly newsAt: Date;
   /** Polls in a row that brought nothing. */
   readonly quietPolls: number;
 }
 
-/** How far a job lets the polls of a quiet series lie apart, in days. */
+/** How far apart a job allows the polls of a quiet series to be, in days. */
 export interface CadenceBounds {
   readonly longestDays: number;
-  /** A series is polled on the day on which its first uncovered day gets this old, at the latest. */
+  /** A series is polled at the latest on the day on which its first uncovered day gets this old. */
   readonly maxUncoveredDays: number;
 }
 
 /** Polls without news after which a series counts as quiet. */
 const patience = 3;
 
-/** Of the time that a series has been silent, the share that may pass until it is polled again. */
+/** The wait until the next poll of a quiet series, as a share of its silence so far. */
 const shareOfSilence = 1 / 4;
 
 const dayMs = 24 * 3600 * 1000;
 
 /**
  * How long the next poll of a series may wait, in milliseconds: 0, every sync, while it has news; then a quarter of its
- * silence, so that a headline that ends it is seen late by at most a quarter of that, and never more than the bound.
+ * silence, so that the headline that ends the silence is late by at most a quarter of it, and never by more than the bound.
  */
 export function pollInterval({ polledAt, newsAt, quietPolls }: PollHistory, longestDays: number): number {
   if (quietPolls < patience) return 0;
@@ -47,7 +47,7 @@ export function nextPollDue(
   return new Date(Math.min(byHabit, startOf(firstUncovered.add({ days: maxUncoveredDays }))));
 }
 
-/** The days that matter for where a poll begins. */
+/** The days that decide where a poll begins. */
 export interface PollDays {
   readonly today: Temporal.PlainDate;
   readonly firstUncovered: Temporal.PlainDate;
@@ -55,14 +55,14 @@ export interface PollDays {
   readonly unsettledFrom: Temporal.PlainDate;
   /** Day of the poll before. */
   readonly polledOn: Temporal.PlainDate;
-  /** How many days back from today changes are looked for at every poll; at most the job's lookback. */
+  /** How many days before today every poll drains again; at most the job's lookback. */
   readonly recheckDays: number;
 }
 
 /**
- * The first day that a poll drains. Every poll reaches back over the days in which nearly all changes happen, and to
- * the poll before. The rest of the lookback waits for a poll that settles: one that reaches back to the first
- * uncovered day, before that is too old. A poll that does not settle drains unsettled days only, so that it covers none.
+ * The first day that a poll drains. Every poll goes back over the days in which nearly all changes happen, and to the poll
+ * before. The rest of the lookback waits for a poll that settles: one that goes back to the first uncovered day, before that
+ * day is too old. A poll that does not settle drains unsettled days only, so it covers none.
  */
 export function pollFrom(days: PollDays, { maxUncoveredDays }: CadenceBounds): Temporal.PlainDate {
   const { today, firstUncovered, unsettledFrom, polledOn, recheckDays } = days;
@@ -71,12 +71,12 @@ export function pollFrom(days: PollDays, { maxUncoveredDays }: CadenceBounds): T
   return isOverdue || !isBefore(unsettledFrom, recent) ? firstUncovered : recent;
 }
 
-/** Changes that must have been seen before their age is relied on. */
+/** How many changes must have been seen before their age is used. */
 const leastChanges = 100;
 
 /**
- * How many days back every poll looks for changes: those within which 99% of the changes were seen, at least one, at
- * most the job's lookback; the whole lookback where too few changes were seen to tell.
+ * How many days back every poll looks for changes: those within which 99% of the changes were seen, at least one, at most
+ * the job's lookback; the whole lookback if too few changes were seen.
  */
 export function recheckDays(
   seen: { readonly changes: number; readonly days: number | null } | undefined,

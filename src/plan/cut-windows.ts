@@ -3,16 +3,16 @@ import type { EndDateReading, Job } from '../config/job.ts';
 import { longestRequestDays } from '../config/job.ts';
 import { type DayRange, daysIn } from './days.ts';
 
-/** A range as sent to the service; what `endDate` means depends on the service's reading of it. */
+/** A range as sent to the service, which reads `endDate` as inclusive or exclusive. */
 export interface RequestRange {
   readonly startDate: Temporal.PlainDate;
   readonly endDate: Temporal.PlainDate;
 }
 
 /**
- * The dates to send so that the service returns every day of the window.
- * Under `unknown` the day after the window is named too: were the window's own last day named, and `end_date`
- * exclusive, that day would be lost. At worst (`end_date` inclusive) one day's records come twice and are upserted.
+ * The dates to send so that the service returns every day of the window. Under `unknown`, `end_date` is the day after the
+ * window: if it were the window's last day, and the service read it as exclusive, that day would be lost. At worst
+ * (`end_date` is inclusive) one day's records come twice and are upserted.
  */
 export function requestRange(window: DayRange, reading: EndDateReading): RequestRange {
   const endDate = reading === 'inclusive' ? window.to : window.to.add({ days: 1 });
@@ -29,17 +29,17 @@ export function longestWindowDays(stepDays: number, reading: EndDateReading): nu
 }
 
 export interface WindowShape {
-  /** The longest window that the job wants, in days; a whole number of at least 1. */
+  /** The job's window length in days, at least 1. */
   readonly stepDays: number;
   readonly endDate: EndDateReading;
   readonly order: Job['order'];
 }
 
 /**
- * Cuts missing days into as few windows as there can be, in the order in which they are to be drained.
- * `missing` are ranges that neither overlap nor touch, in any order, as a Postgres multirange holds them. The windows
- * cover exactly these days, each day once: a gap between two ranges is covered already and is never asked for.
- * Each range is cut from the end that is drained first, so that the short window is the last of its range.
+ * Cuts missing days into as few windows as possible, in the order in which they are to be drained. `missing` are ranges that
+ * neither overlap nor touch, in any order, as a Postgres multirange holds them. The windows cover exactly these days, each
+ * day once: a gap between two ranges is covered already and is never asked for. Each range is cut from the end that is
+ * drained first, so that the short window is the last of its range.
  */
 export function cutWindows(
   missing: readonly DayRange[],
@@ -66,7 +66,7 @@ function cutFromEnd(range: DayRange, longest: number): DayRange[] {
   });
 }
 
-/** How far from the range's first end each window begins, in days. */
+/** How far each window is from the end of the range that is drained first, in days. */
 function offsets(range: DayRange, longest: number): number[] {
   return Array.from({ length: Math.ceil(daysIn(range) / longest) }, (_, index) => index * longest);
 }

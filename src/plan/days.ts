@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import type { HistoryLimit, Job } from '../config/job.ts';
 
-/** Days in a row, in UTC, `from` and `to` both included; `from` is never after `to`. */
+/** Consecutive days in UTC, `from` and `to` both included; `from` is never after `to`. */
 export interface DayRange {
   readonly from: Temporal.PlainDate;
   readonly to: Temporal.PlainDate;
@@ -18,8 +18,8 @@ export function dayRange(from: string, to: string): DayRange {
 }
 
 /**
- * The days that a job asks for as of `today` (UTC), today itself included where the job reaches so far.
- * Days to come are left out; `undefined` if the job's first day is still to come.
+ * The days that a job asks for as of `today` (UTC), today included, future days not; `undefined` if the job's first day is
+ * in the future.
  */
 export function wantedDays(
   job: Pick<Job, 'startDate' | 'endDate'>,
@@ -35,12 +35,12 @@ export interface ShortenedPeriod {
   /** The first day that is asked for, as `2020-01-01`. */
   readonly firstDay: string;
   readonly by: HistoryLimit['by'];
-  /** How many days of the period lie before it. */
+  /** How many days of the period are before it. */
   readonly days: number;
 }
 
 /**
- * The days that a job asks the service for as of `today` (UTC): those that it wants, from its history limit on.
+ * The days that a job asks the service for as of `today` (UTC): those of its period, from its history limit on.
  * @returns no days if there are none to ask for; no history limit if it shortens nothing
  */
 export function plannedDays(
@@ -73,7 +73,7 @@ export function settledBefore(today: Temporal.PlainDate, lookbackDays: number): 
   return today.subtract({ days: lookbackDays });
 }
 
-/** The same day, `YYYY-MM-DD`, at an instant. */
+/** The first unsettled day, `YYYY-MM-DD`, at an instant. */
 export function settledAt(instant: Date, lookbackDays: number): string {
   const today = Temporal.PlainDate.from(instant.toISOString().slice(0, 10));
   return settledBefore(today, lookbackDays).toString();

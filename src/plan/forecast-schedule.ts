@@ -6,7 +6,7 @@ import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { pollInterval } from './cadence.ts';
 import { costOfSchedule, pollCost, type Scheduled } from './schedule-cost.ts';
 
-/** What a job's schedule costs in 30 days, in requests at the least. */
+/** The least requests that a job's schedule takes in 30 days. */
 export interface ScheduledRequests {
   readonly days: number;
   readonly syncs: number;
@@ -19,7 +19,7 @@ export interface ScheduledRequests {
 }
 
 export interface ScheduleForecast extends ScheduledRequests {
-  /** What would cost less, the most expensive first. */
+  /** Changes that cost less, the most expensive first. */
   readonly choices: readonly Choice[];
 }
 
@@ -32,14 +32,14 @@ export interface Choice {
 
 const days = 30;
 
-/** A moment as planning sees it; days before `unsettledFrom` no longer change. */
+/** A moment, and the first day that may still change. */
 interface Moment {
   readonly now: Date;
   readonly unsettledFrom: string;
 }
 
 /**
- * What a job's schedule costs, once all that is settled is covered; `undefined` if it has none, or no days to come.
+ * The cost of a job's schedule, once all settled days are covered; `undefined` if it has no schedule, or no days to come.
  * Stepping through 30 days of a cron expression takes tens of milliseconds.
  */
 export async function scheduledRequests(
@@ -60,7 +60,7 @@ export async function scheduledRequests(
   return { days, syncs: syncs.all, backfills: backfills.all, ...cost, adaptiveSyncRequests };
 }
 
-/** The requests that a job's syncs take: all that its schedule would, or what its cadence leaves of them. */
+/** The requests that a job's syncs take: those of its schedule, or what its cadence leaves of them. */
 export function requestsOfSyncs(
   { cadence }: Pick<Job, 'cadence'>,
   { syncRequests, adaptiveSyncRequests }: ScheduledRequests,
@@ -68,7 +68,7 @@ export function requestsOfSyncs(
   return cadence.adaptive && adaptiveSyncRequests !== null ? adaptiveSyncRequests : syncRequests;
 }
 
-/** Forecasts a job's schedule, once all that is settled is covered; `undefined` if it has none, or no days to come. */
+/** As `scheduledRequests`, with changes that cost less. */
 export async function forecastSchedule(
   warehouse: Warehouse,
   job: Job,
@@ -87,7 +87,7 @@ export async function forecastSchedule(
   const syncRequests = requestsOfSyncs(job, cost);
   const total = syncRequests + cost.backfillRequests;
 
-  // With an adaptive cadence, what a change saves is in proportion.
+  // With an adaptive cadence, a change saves the same proportion.
   const scale = cost.syncRequests === 0 ? 1 : syncRequests / cost.syncRequests;
   const requestsOf = (changed: Partial<Scheduled>, ofSeries = series) => {
     const other = costOf(changed, ofSeries);

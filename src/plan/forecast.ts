@@ -7,7 +7,7 @@ import { countByLength, countByState, type WindowsByState } from '../warehouse/t
 import { dayRange, daysIn } from './days.ts';
 import { cutGaps, type PlanOptions } from './plan-windows.ts';
 
-/** What a backfill of a job would do. */
+/** The plan of a backfill. */
 export interface Forecast {
   readonly coveredDays: number;
   readonly wantedDays: number;
@@ -16,7 +16,7 @@ export interface Forecast {
   readonly openWindows: WindowsByState;
   /** One request a window: what it costs if no window has a second page. */
   readonly leastRequests: number;
-  /** By the records a day that this job's series have had so far; `null` before anything is drained. */
+  /** Estimated from the records a day of this job's series so far; `null` before anything is drained. */
   readonly expectedRequests: number | null;
 }
 

@@ -35,17 +35,17 @@ export interface SyncPlan {
   readonly scope: WindowScope;
   /** The series that it polls. */
   readonly series: readonly Series[];
-  /** How many it leaves out, since they have had no news for long. */
+  /** How many it leaves out because they have had no news for long. */
   readonly leftOut: number;
-  /** Requests that this saves at the least, less what polls after a pause spend more. */
+  /** Requests that this saves at least, less what polls after a pause cost more. */
   readonly requestsSaved: number;
 }
 
-/** The same for the moment at which it begins. */
+/** The plan for the moment at which the sync begins. */
 export interface DueSync extends SyncPlan {
-  /** First day that may still change: from there on, days are loaded as they happen. */
+  /** First day that may still change: from there on, rows are not backfilled. */
   readonly unsettledFrom: Day;
-  /** Days before today that it drains again of every series. */
+  /** Days before today that it drains again for every series. */
   readonly recheckDays: number;
   /** Series whose live answers it reads. */
   readonly live: readonly Series[];
@@ -66,9 +66,9 @@ export async function planDueSync(
 }
 
 /**
- * Plans the days that a sync drains: of each series those since its coverage's end, and the unsettled days again. Where the
+ * Plans the days that a sync drains: of each series those since its coverage's end, and the unsettled days again. If the
  * job's cadence is adaptive, series that are not due are left out.
- * @returns what the sync has to drain, with what earlier runs left there; `undefined` if the job's period is over
+ * @returns what the sync has to drain, with what earlier runs left; `undefined` if the job's period is over
  */
 async function planSync(
   warehouse: Warehouse,
@@ -102,7 +102,7 @@ async function planSync(
   );
 }
 
-/** What a full live answer may have left out is in the historical feed, for the days that the live feed reaches over. */
+/** If a live answer was full, plans the days of the live feed again, from the historical feed. */
 export async function planCutOff(
   load: { warehouse: Warehouse; job: Job; scope: WindowScope; feed: Feed; log: Log },
   series: readonly Series[],
@@ -124,9 +124,9 @@ export async function planCutOff(
   );
 }
 
-/** A sync's plan, spaced out by the habits of its series. */
+/** A sync's plan, with polls spaced out by how quiet its series are. */
 export interface SpacedPolls {
-  /** The series that it polls, with what it drains of each. */
+  /** The series that it polls, with the days that it drains of each. */
   readonly series: readonly Series[];
   readonly gaps: readonly Gap[];
   readonly savings: readonly Saving[];
@@ -141,7 +141,7 @@ export interface SyncMoment {
   readonly recheckDays: number;
 }
 
-/** How many days back polls of a job look for changes; measured once a day where the job's cadence is adaptive. */
+/** How many days before today polls of a job drain again; measured once a day if the job's cadence is adaptive. */
 async function daysToRecheck(warehouse: Warehouse, job: Job, feed: Feed, now: Date): Promise<number> {
   if (!job.cadence.adaptive) return job.lookbackDays;
   const seen = await withWarehouseRetries(
@@ -151,7 +151,7 @@ async function daysToRecheck(warehouse: Warehouse, job: Job, feed: Feed, now: Da
   return recheckDays(seen, job.lookbackDays);
 }
 
-/** Leaves out the series that are not due yet, and of those that are the days in which changes are too rare to look. */
+/** Leaves out the series that are not due yet, and of the others the days in which changes are too rare. */
 function spacePolls(
   job: Job,
   scope: WindowScope,

@@ -55,7 +55,8 @@ export async function planWindows(
 
 /**
  * Plans a part of what was refused together with older days, once nothing else of a job is open.
- * @param round how often that was done in this load: as long as no series' first day is known, twice as many series each time
+ * @param round how often this was done in this load: while no series' first day is known, each round takes twice as many
+ * series
  * @returns true if there is something to drain again
  */
 export async function cutRefusedWindows(
@@ -72,7 +73,7 @@ export async function cutRefusedWindows(
   return cut > 0;
 }
 
-/** Cuts the gaps of all series into windows. Most series miss the same days, so each set of gaps is cut once. */
+/** Cuts the gaps of all series into windows. Most series have the same gaps, so each set of gaps is cut only once. */
 export function* cutGaps(gaps: readonly Gap[], job: Job): Iterable<PlannedWindow> {
   const shape = { stepDays: job.stepDays, endDate: job.service.endDate, order: job.order };
   const cut = new Map<string, { first_day: string; last_day: string }[]>();
@@ -90,7 +91,7 @@ export function* cutGaps(gaps: readonly Gap[], job: Job): Iterable<PlannedWindow
   }
 }
 
-/** In lists short enough to send. */
+/** Cut into batches that are small enough to send. */
 export function* batches<T>(items: Iterable<T>): Iterable<T[]> {
   let batch: T[] = [];
   for (const item of items) {

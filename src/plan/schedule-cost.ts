@@ -2,7 +2,7 @@ import { Cron } from 'croner';
 import type { Job } from '../config/job.ts';
 import { longestWindowDays } from './cut-windows.ts';
 
-/** As much of a job as decides what its schedule costs. */
+/** The part of a job that decides what its schedule costs. */
 export type Scheduled = Pick<Job, 'lookbackDays' | 'stepDays'> & {
   readonly schedule: NonNullable<Job['schedule']>;
   readonly service: Pick<Job['service'], 'endDate'>;
@@ -14,7 +14,7 @@ export interface Runs {
   readonly firstOfDay: number;
 }
 
-/** Requests at the least: one page a window, and one live answer a series where the feed has a live twin. */
+/** The least requests: one page a window, and one live answer a series if there is a live feed. */
 export interface ScheduleCost {
   readonly syncs: Runs;
   readonly backfills: Runs;
@@ -24,7 +24,7 @@ export interface ScheduleCost {
 
 const none: Runs = { all: 0, firstOfDay: 0 };
 
-/** How many windows some days in a row are cut into. */
+/** How many windows consecutive days are cut into. */
 export function windowsIn(
   days: number,
   { stepDays, service }: Pick<Job, 'stepDays'> & { readonly service: Pick<Job['service'], 'endDate'> },
@@ -32,12 +32,12 @@ export function windowsIn(
   return Math.ceil(days / longestWindowDays(stepDays, service.endDate));
 }
 
-/** Requests that a poll takes at the least, so many days after the one before it. */
+/** The least requests of a poll, given the days since the poll before. */
 export function pollCost(job: Omit<Scheduled, 'schedule'>, daysSince: number, hasLive: boolean): number {
   return windowsIn(job.lookbackDays + 1 + Math.floor(daysSince), job) + (hasLive ? 1 : 0);
 }
 
-/** The runs of a cron expression in so many days from an instant on. */
+/** The runs of a cron expression in a number of days from an instant on. */
 export function runsOf(
   expression: string | undefined,
   timezone: string,
@@ -57,8 +57,8 @@ export function runsOf(
 }
 
 /**
- * What a job's schedule costs in so many days, once all that is settled is covered. Every run drains the lookback days
- * and the day itself again; the first of a day one day more, which has settled.
+ * What a job's schedule costs in a number of days, once all settled days are covered. Every run drains the lookback days and
+ * today again; the first run of a day drains one day more, which has settled.
  */
 export function costOfSchedule(
   job: Scheduled,

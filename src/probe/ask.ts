@@ -24,12 +24,12 @@ export interface Answer {
   readonly at: number;
 }
 
-/** What came of one question; anything that ends the probe as a whole is thrown. */
+/** The result of one question. Errors that end the whole probe are thrown. */
 export type Reply =
   | { readonly kind: 'answered'; readonly answer: Answer }
-  /** The service will not answer this; `words` are its own. */
+  /** The service refuses to answer; `words` are its own. */
   | { readonly kind: 'refused'; readonly status: number; readonly words: string }
-  /** It cannot be known what it would answer. */
+  /** The answer stays unknown. */
   | { readonly kind: 'failed'; readonly reason: string };
 
 /** Asks a feed about one series. */
@@ -55,7 +55,7 @@ export function asker(setting: AskSetting): Asker {
   async function reply(ask: () => Promise<Page>): Promise<Reply> {
     try {
       const { records: sent, nextToken, release } = await ask();
-      // A probe asks for one page after the other, so that none waits for the memory of this one.
+      // A probe asks for one page after the other, so no other page waits for this one's memory.
       release?.();
       const records = [...sent];
       const at = now();
@@ -86,7 +86,7 @@ export function asker(setting: AskSetting): Asker {
   };
 }
 
-/** The requests that this run may send are used up; what is still to be found out stays unknown. */
+/** The requests that this run may send are used up; the remaining questions stay open. */
 class RequestCapReached extends GmsiError {
   override readonly kind = 'skippable';
 
@@ -95,7 +95,7 @@ class RequestCapReached extends GmsiError {
   }
 }
 
-/** Books at most so many requests, tries of one that failed included. */
+/** Books at most `most` requests, retries included. */
 export function capRequests(budget: RequestBudget, most: number): RequestBudget {
   let left = most;
   return {
@@ -108,7 +108,7 @@ export function capRequests(budget: RequestBudget, most: number): RequestBudget 
   };
 }
 
-/** What of a record tells something about the service. */
+/** The parts of a record that say something about the service. */
 export interface SeenRecord {
   /** Milliseconds since 1970, a time without a zone taken as UTC. */
   readonly time: number;
@@ -119,7 +119,7 @@ export interface SeenRecord {
 
 /** Finds the fields of a feed's records under the names that the job or the feed knows. */
 export interface RecordFields {
-  /** Records in the order in which they came; those without a readable time are left out. */
+  /** Records in the order received; those without a readable time are left out. */
   see(records: readonly unknown[]): SeenRecord[];
   /** The wire names under which an id may be, best first. */
   readonly idNames: readonly string[];

@@ -5,18 +5,18 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { busiestSeries } from '../warehouse/tables/rollups.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 
-/** Series to try: a second one where the first has no news. */
+/** How many series to try: a second one if the first has no news. */
 const candidates = 2;
 
-/** A guess, for a warehouse that has loaded nothing yet: where there is news every day. */
+/** A guess for an empty warehouse: countries and topics that have news every day. */
 const likelyBusy = {
   countries: ['US'],
   topics: ['Benchmark Equity Indices', 'Elections', 'Policy Tools-Interest Rates', 'Inflation-Food'],
 };
 
 /**
- * Busy series to probe a feed with, those of the job where there is one: the busiest that the warehouse has loaded, then
- * those that are likely to be busy.
+ * Busy series to probe a feed with, those of the job if there is one: the busiest that the warehouse has loaded, then likely
+ * busy ones.
  */
 export async function chooseSeries(
   warehouse: Warehouse,

@@ -15,7 +15,7 @@ export const factNames = [
 ] as const;
 export type FactName = (typeof factNames)[number];
 
-/** Minutes to add to UTC, between which the truth lies, both included. */
+/** Bounds of the true offset from UTC in minutes, both included. */
 const minutes = z.object({ least: z.number(), most: z.number() });
 export type Minutes = z.infer<typeof minutes>;
 
@@ -23,23 +23,23 @@ export type Minutes = z.infer<typeof minutes>;
 const reach = z.object({ answered: z.string(), refused: z.string().nullable(), asked_on: z.string() });
 export type Reach = z.infer<typeof reach>;
 
-/** A word, or bounds where no probe can tell more. */
+/** A word, or bounds if no probe can tell more. */
 const factValue = z.union([z.string(), minutes, reach]);
 export type FactValue = z.infer<typeof factValue>;
 
-/** One fact as a probe finds it: learned, or not, and why. */
+/** The result of a probe for one fact: learned or not, and why. */
 export type ProbeFinding =
   | { readonly value: FactValue; readonly evidence: string }
   | { readonly value?: undefined; readonly reason: string };
 
 export type ProbeFindings = Readonly<Record<FactName, ProbeFinding>>;
 
-/** Reads a value as the warehouse holds it. */
+/** Reads a value as stored in the warehouse. */
 export function readFactValue(json: unknown): FactValue {
   return factValue.parse(json);
 }
 
-/** Whether two probes may both be right: words must be the same, bounds must overlap. */
+/** Whether two probes can both be right: words must be equal, bounds must overlap. */
 export function agree(a: FactValue, b: FactValue): boolean {
   if (typeof a === 'string' || typeof b === 'string') return a === b;
   if ('answered' in a && 'answered' in b) return agreeOnReach(a, b);
@@ -47,7 +47,7 @@ export function agree(a: FactValue, b: FactValue): boolean {
   return false;
 }
 
-/** The boundary may move with the calendar, or stay at a day: as long as either explains both, nothing has changed. */
+/** The boundary may move with the calendar or stay on one day: if either explains both results, nothing has changed. */
 function agreeOnReach(a: Reach, b: Reach): boolean {
   const age = (reach: Reach, day: string) => daysBetween(day, reach.asked_on);
   const byAge =

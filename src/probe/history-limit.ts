@@ -3,20 +3,20 @@ import type { Clock } from '../service/clock.ts';
 import type { Range, Reply } from './ask.ts';
 import { daysBetween, type ProbeFinding } from './fact.ts';
 
-/** Further back than history is likely to be wanted: ten years. */
+/** More history than anybody is likely to want: ten years. */
 const farthest = 3653;
-/** Days of a range that is asked for: long enough to hold a record, if there are any. */
+/** Days of each range: long enough to hold a record, if there are any. */
 const span = 30;
 
-/** A search for how far back the service answers, to be gone on with as requests can be spared. */
+/** A search for how far back the service answers, which goes on while requests are left. */
 export interface HistoryLimitSearch {
   goOn(mayAsk: () => boolean): Promise<void>;
   finding(): ProbeFinding;
 }
 
 /**
- * Asks for a few ranges: ten years back first, then by halves (of the logarithm, since a service may reach back a month or
- * ten years), or at once for the day that the words of a refusal name, which is believed only if it is answered.
+ * Asks for a few ranges: ten years back first, then by bisection (of the logarithm, since a service may reach back a month
+ * or ten years). If a refusal names a day, that day comes next, and it counts only if it is answered.
  * @param known the oldest `start_date` that has been answered already, and the youngest that was refused, if one was
  */
 export function searchHistoryLimit(
@@ -75,7 +75,7 @@ function nextDay({ today, answered, refused, hint }: Bounds): string | undefined
   const far = daysBetween(refused, today.toString());
   if (far - near <= 1) return undefined;
   if (hint !== undefined && hint > refused && hint < answered && isDay(hint)) return hint;
-  // The day that was named has been answered; whether it is the last, the day before it tells.
+  // The named day was answered; the day before it shows whether it is the first one.
   if (hint === answered) return back(near + 1);
   return back(Math.min(far - 1, Math.max(near + 1, Math.round(Math.sqrt(near * far)))));
 }
@@ -88,20 +88,20 @@ function isDay(text: string): boolean {
   }
 }
 
-/** What a token is tried after, in milliseconds. */
+/** The age at which a token is tried, in milliseconds. */
 const lifetime = 60_000;
 
-/** A token, and the request whose next page it leads to. */
+/** A token, and the request that returned it. */
 export interface Token {
   readonly range: Range;
   readonly token: string;
-  /** When it came, in milliseconds since 1970. */
+  /** When it was received, in milliseconds since 1970. */
   readonly at: number;
 }
 
 /**
- * Whether a token survives a minute: waits until it is that old, then asks with it. If it is refused, a fresh one is
- * tried at once, so that a service which refuses tokens for another reason is not taken for one that forgets them.
+ * Whether a token survives a minute: waits until it is that old, then asks with it. If it is refused, a fresh one is tried
+ * at once, since the service may refuse tokens for another reason than their age.
  */
 export async function tryToken(
   { range, token, at }: Token,

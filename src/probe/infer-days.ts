@@ -3,7 +3,7 @@ import type { Answer, Range, SeenRecord } from './ask.ts';
 import { daysBetween, type Minutes, type ProbeFinding } from './fact.ts';
 import { orderOf } from './infer-records.ts';
 
-/** A range that was asked for and the page that came, the whole of it or its first part. */
+/** A range that was asked for, and the page that answered it, complete or cut off. */
 export interface AnsweredRange {
   readonly range: Range;
   readonly answer: Answer;
@@ -11,13 +11,13 @@ export interface AnsweredRange {
 
 type Reading = Exclude<EndDateReading, 'unknown'>;
 
-/** One possible service: how it reads `end_date`, and how far from 0:00 of its records' times its days begin. */
+/** One possible service: how it reads `end_date`, and how far its days begin from 0:00 in its records' times. */
 interface Hypothesis {
   readonly reading: Reading;
   readonly shift: number;
 }
 
-/** What one answer allows to check. */
+/** What can be checked with one answer. */
 interface Evidence {
   readonly start: number;
   readonly end: number;
@@ -32,13 +32,13 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** From where days begin earliest, in UTC+14, to where they begin latest, in UTC-12; zones differ by quarters of an hour. */
+/** From UTC+14, where days begin first, to UTC-12, where they begin last; zones differ by quarters of an hour. */
 const shifts = Array.from({ length: (14 + 12) * 4 + 1 }, (_, i) => (-14 + i / 4) * hour);
 
 /**
- * Whether `end_date` is part of the range, and when days begin, by exclusion: of all services that could be, those stay
- * that would have answered as this one did. Zones need not be known for it: under either reading a range has another
- * length. An hour is allowed for at each end, since clocks are set back and forth and times are rounded down to the hour.
+ * Whether `end_date` is part of the range, and when days begin, by exclusion: of all possible services, keeps those that
+ * would have answered as this one did. The zone need not be known, because the range has another length under either
+ * reading. Allows an hour at each end, because clocks change and times are rounded down to the hour.
  */
 export function inferDays(answered: readonly AnsweredRange[]): {
   end_date: ProbeFinding;
@@ -49,7 +49,7 @@ export function inferDays(answered: readonly AnsweredRange[]): {
   const known = [...new Set(evidence.flatMap(({ returned }) => [...returned]))];
   if (known.length === 0) return unknown('no range that was asked for held a record');
 
-  // Times that tell nothing but the day tell nothing of when days begin.
+  // Times that only have a day do not show when days begin.
   const isByDay = known.every((time) => time % day === 0);
   const possible = (['inclusive', 'exclusive'] as const)
     .flatMap((reading) => (isByDay ? [0] : shifts).map((shift) => ({ reading, shift })))
@@ -85,7 +85,7 @@ function evidenceOf({ range, answer }: AnsweredRange): Evidence {
   return { start, end, returned: new Set(times), earliest, latest, wouldShow };
 }
 
-/** Nothing outside of the range has come, and everything known to be inside has. */
+/** The answer has nothing outside the range, and everything that is known to be inside. */
 function fits(
   { reading, shift }: Hypothesis,
   evidence: Evidence,
@@ -112,10 +112,10 @@ function dayBegin(possible: readonly number[], answered: readonly AnsweredRange[
   return { value, evidence: `to the hour at best: ${describe(answered)}` };
 }
 
-/** Bounds that are further apart than this, in minutes, tell too little to be called learned. */
+/** Bounds that are further apart than this, in minutes, do not count as learned. */
 export const widestRange = 6 * 60;
 
-/** The short ranges; the month before them, where none was answered. */
+/** The short ranges; if none was answered, the month before them. */
 function describe(answered: readonly AnsweredRange[]): string {
   return (answered.length > 1 ? answered.slice(1) : answered)
     .map(({ range: { start, end }, answer: { records } }) => {
@@ -129,7 +129,7 @@ function describe(answered: readonly AnsweredRange[]): string {
     .join('; ');
 }
 
-/** A point in time to the minute, in UTC or what was taken for it. */
+/** A time to the minute, taken as UTC. */
 export function written(time: number): string {
   return new Date(time).toISOString().slice(0, 16).replace('T', ' ');
 }
@@ -140,8 +140,8 @@ interface Days {
 }
 
 /**
- * Two days in a row and a single day with as many records as can be had, so that it shows which of them are left out.
- * Days with others known on both sides come first: what ends where the knowledge ends tells nothing.
+ * Two consecutive days and a single day, with as many records as possible, so that it shows which ones are left out. Days
+ * with known days on both sides come first, because a range at the edge of what is known shows nothing.
  */
 export function pickDays(records: readonly SeenRecord[]): Days[] {
   const counts = new Map<string, number>();

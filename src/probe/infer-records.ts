@@ -27,9 +27,9 @@ export function inferOrder({ records }: Answer): ProbeFinding {
   return { value, evidence: `a page of ${records.length} records` };
 }
 
-/** Fewer records than this say nothing about how times are rounded. */
+/** How many records it takes to see how times are rounded. */
 const leastForRounding = 20;
-/** By chance, one record in 60 or 3600 is on the hour; several, and a share above this, are no chance. */
+/** By chance, one record in 60 or 3600 is on the hour; several, and a share above this, are not chance. */
 const byChance = { several: 3, minute: 0.05, second: 0.01 };
 /** The hours of some zones begin at another minute, if their times carry no zone. */
 const fullHours = [0, 15, 30, 45].map((past) => past * minute);
@@ -65,17 +65,17 @@ export function inferId({ records }: Answer, idNames: readonly string[]): ProbeF
   };
 }
 
-/** All zones are whole quarters of an hour from UTC, from 12 hours behind to 14 ahead. */
+/** All zones are a multiple of 15 minutes from UTC, from 12 hours behind to 14 ahead. */
 const quarter = 15;
 const zones = { least: -12 * 60, most: 14 * 60 };
 /** By how much this machine's clock and the service's may differ, in minutes. */
 const clocksDiffer = 2;
-/** The newest record of a page that is cut off at its limit is no older than so many gaps between its records. */
+/** The newest record of a full page is no older than this many average gaps between its records. */
 const gaps = 20;
 
 /**
- * The zone of times that carry none, by the live feed: its newest record is not of the future, and its oldest no older
- * than the feed reaches back (which is only likely, so an answer that does not fit that tells nothing).
+ * The zone of times that carry none, by the live feed: its newest record is not in the future, and its oldest not older than
+ * the feed reaches back (which is only likely, so an answer that does not fit is ignored).
  */
 export function inferZone(
   historical: Answer,

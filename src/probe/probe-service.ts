@@ -22,7 +22,7 @@ import { probe } from './probe.ts';
 
 export interface ProbeContext {
   readonly warehouse: Warehouse;
-  /** Capped at `mostRequests`, and fresh. */
+  /** Capped at `mostRequests`; nothing was sent by it yet. */
   readonly client: Client;
   /** The feed, series and settings to probe; without one, the historical GMSI headlines. */
   readonly job: Job | undefined;
@@ -79,14 +79,14 @@ export interface Lesson {
   readonly standing: FactStanding;
   /** What the probe found; `null` if its answers do not tell. */
   readonly value: FactValue | null;
-  /** What it was found by, or why it was not. */
+  /** How it was found, or why it was not. */
   readonly evidence: string;
   /** What was learned before. */
   readonly before: { readonly value: FactValue; readonly learnedAt: Date } | null;
 }
 
 /**
- * Compares what a probe found with what was learned before, and stores what is new.
+ * Compares the findings of a probe with what was learned before, and stores what is new.
  * @param accept store also what contradicts it
  */
 export async function learn(

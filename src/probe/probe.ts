@@ -14,7 +14,7 @@ import { inferPageSize, longestPage, type Recent, recentRecords } from './recent
 /** Requests that one run of a probe may send, tries that failed included. */
 export const mostRequests = 12;
 
-/** Requests kept for the token: one to try it, two to tell an old one from one that was never any good. */
+/** Requests kept for the token: one to try it, two to tell an expired token from one that never worked. */
 const forToken = 3;
 
 export interface ProbeSetting {
@@ -40,8 +40,8 @@ export interface Probed {
 }
 
 /**
- * Finds out what of the service is not documented, in at most `mostRequests` requests: each answer serves as many
- * questions as it can. Takes a minute, since a token is to grow that old.
+ * Finds out how the service behaves where it is not documented, in at most `mostRequests` requests: each answer serves as
+ * many questions as it can. Takes a minute, the age at which a token is tried.
  * @throws what ends everything: a key that is refused, the month's budget spent, the signal's reason
  */
 export async function probe(setting: ProbeSetting): Promise<Probed> {
@@ -92,7 +92,7 @@ export async function probe(setting: ProbeSetting): Promise<Probed> {
   };
 }
 
-/** A day and two days out of the midst of what is known: by what comes back, inclusive and exclusive differ by a day. */
+/** A day and two days in the middle of what is known: the answers to inclusive and exclusive differ by a day. */
 async function shortRanges(
   ask: (range: Range) => Promise<Reply>,
   { answer }: AnsweredRange,
@@ -107,7 +107,7 @@ async function shortRanges(
   return ranges;
 }
 
-/** If a month held too few records to tell how many a page takes, a quarter may hold enough. */
+/** If a month has too few records to fill a page, a quarter may have enough. */
 async function pageSizeOf(
   { answered: { answer }, page_size }: Recent,
   ask: (range: Range) => Promise<Reply>,
@@ -134,7 +134,7 @@ async function lifetimeOf(
   return tryToken(token, ask, clock, signal);
 }
 
-/** How many records a page holds at most, as far as the first one tells. */
+/** The most records of a page, as far as the first one shows. */
 function fullPage({ answered: { answer }, limit }: Recent): number {
   return answer.nextToken === null ? limit : Math.min(limit, answer.count);
 }

@@ -4,16 +4,16 @@ import type { Asker, Range, Reply } from './ask.ts';
 import type { ProbeFinding } from './fact.ts';
 import type { AnsweredRange } from './infer-days.ts';
 
-/** The most records of a page that are documented (docs/service.md, "Paging"). */
+/** The documented maximum page size (docs/service.md, "Paging"). */
 export const longestPage = 1000;
-/** What is asked for where that is refused and the refusal names no number: the likely default. */
+/** The page size to try if that is refused without naming a number: the likely default. */
 const likelyPage = 100;
 
-/** Records of the last weeks, on which all the rest is built. */
+/** Records of the last weeks, which all further questions use. */
 export interface Recent {
   readonly series: Series;
   readonly answered: AnsweredRange;
-  /** The page size that is taken. */
+  /** The page size that the service accepts. */
   readonly limit: number;
   readonly page_size: ProbeFinding;
   /** A `start_date` that was refused, while a younger one was not. */
@@ -22,8 +22,8 @@ export interface Recent {
 }
 
 /**
- * Asks for a month that is over, in pages of 1000. Of a refusal it finds out whether it was the page size, or the month.
- * Ends at the day before yesterday, which is over wherever the service may be.
+ * Asks for a month that is over, in pages of 1000. If that is refused, finds out whether because of the page size or of the
+ * month. Ends at the day before yesterday, which is over in every time zone.
  */
 export async function recentRecords(
   ask: Asker,
@@ -47,7 +47,7 @@ export async function recentRecords(
   };
   if (reply.kind === 'refused') await again({ ...month, limit: pageNamedIn(reply.words) });
   if (reply.kind === 'refused') {
-    // Another refusal than before: the smaller page has cured the first, and the month is too old as well.
+    // A different refusal: the smaller page was accepted, but the month is too old as well.
     const isAnother = `${reply.status}: ${reply.words}` !== refusals[0];
     await again(isAnother ? { ...week, limit: range.limit } : week);
   }
@@ -77,7 +77,7 @@ function pageNamedIn(words: string): number {
   return Math.max(...numbers.filter((number) => number > 1 && number < longestPage), 0) || likelyPage;
 }
 
-/** Whether the longest page is given, cut short or refused, as far as a page tells. */
+/** Whether the largest page size is accepted, capped or refused, as far as a page shows. */
 export function inferPageSize(
   { limit }: Range,
   { count, nextToken }: { readonly count: number; readonly nextToken: string | null },

@@ -7,10 +7,10 @@ import type { Day } from '../warehouse/database.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { bookRequests, returnRequests, usedRequests } from '../warehouse/tables/requests.ts';
 
-/** Requests booked at a time: about a second's worth, so that booking costs one short transaction a second. */
+/** Requests booked at a time: enough for about a second, so that booking costs one short transaction a second. */
 const block = 25;
 
-/** Where each request is written down before it is sent, so that no crash can make a request unbooked. */
+/** Books each request before it is sent, so that no crash can leave a request unbooked. */
 export interface RequestBudget {
   /** Books one request. @throws BudgetSpent if the month's budget is used up */
   book(signal: AbortSignal): Promise<void>;
@@ -20,11 +20,11 @@ export interface Budget extends RequestBudget {
   /** Requests booked this month by everybody who shares it, those not sent yet included. */
   used(): Promise<number>;
   readonly limit: number;
-  /** Gives back what was booked and not sent; to be called once nothing is sent any more. */
+  /** Gives back what was booked and not sent; call it after the last request. */
   settle(): Promise<void>;
 }
 
-/** What a command may bring the key's requests of a month to: a backfill leaves the job's reserve to others. */
+/** The key's monthly total up to which a command may book: a backfill leaves the job's reserve to others. */
 export function requestLimit(
   command: 'backfill' | 'sync',
   { requestsPerMonth, reserve }: BudgetSettings,
@@ -32,7 +32,7 @@ export function requestLimit(
   return command === 'backfill' ? requestsPerMonth - reserve : requestsPerMonth;
 }
 
-/** What stands for a key in the warehouse; the key cannot be computed from it. */
+/** Identifies a key in the warehouse; the key cannot be computed from it. */
 export function keyFingerprint(apiKey: Secret): string {
   return createHash('sha256').update(`gmsi:${apiKey.reveal()}`).digest('hex').slice(0, 12);
 }
@@ -54,7 +54,7 @@ export function openBudget(warehouse: Warehouse, apiKey: Secret, limit: number, 
   }
 
   async function bookBlock(month: Day, signal: AbortSignal): Promise<void> {
-    // A block of a month that has ended was that month's; what is left of it is not carried over.
+    // What is left of a block of an earlier month is not carried over.
     await settle();
     const { granted, used } = await withWarehouseRetries(
       () => bookRequests(warehouse, key, month, { wanted: block, limit }),

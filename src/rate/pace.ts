@@ -8,7 +8,7 @@ import type { RateLimiter } from './shared-rate.ts';
 export interface PaceOptions {
   /** Closed with the pace. */
   readonly limiter: RateLimiter;
-  /** Most requests under way at a time; fewer after a 429. */
+  /** The most requests under way at a time; fewer after a 429. */
   readonly concurrency: number;
   readonly patience: Patience;
   readonly clock: Clock;
@@ -21,17 +21,17 @@ export interface PaceOptions {
 /** Decides when each request may go out; shared by all requests of a client. */
 export interface Pace {
   /**
-   * Runs `send` as soon as rate, concurrency and pauses allow. A `RateLimited` out of it pauses every request, not
-   * just this one, and halves the concurrency.
-   * @param prepare is run once before the rate is waited for: what may take time must not stand between the limiter's
-   * leave and the sending, or many a leave is used at the same time
-   * @throws whatever `send` throws; the signal's reason if it is aborted while waiting; RateLimited without sending
-   * where the service asked for a longer pause than `longestWaitMs`
+   * Runs `send` as soon as rate, concurrency and pauses allow. A `RateLimited` error pauses every request, not just this
+   * one, and halves the concurrency.
+   * @param prepare runs once, before the wait for the rate. If it ran after it, slow preparations could make many requests
+   * go out at the same time
+   * @throws whatever `send` throws; the signal's reason if it is aborted while waiting; RateLimited without sending if the
+   * service asked for a longer pause than `longestWaitMs`
    */
   run<T>(send: () => Promise<T>, signal: AbortSignal, prepare?: () => Promise<void>): Promise<T>;
-  /** Requests that may be under way at a time just now. */
+  /** Requests that may be under way at a time at present. */
   readonly concurrency: number;
-  /** Requests that still wait fail. */
+  /** Makes waiting requests fail. */
   close(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export function createPace(options: PaceOptions): Pace {
   let concurrency = options.concurrency;
   let pausedUntil = 0;
   let successes = 0;
-  /** Counts the lowerings, so that requests that were under way together lower the concurrency once, not once each. */
+  /** Counts the reductions, so that several requests under way together reduce the concurrency only once. */
   let era = 0;
   let closing: Promise<void> | undefined;
 
@@ -54,7 +54,7 @@ export function createPace(options: PaceOptions): Pace {
     for (;;) {
       await pauseOver(signal);
       const sent = await inSlot(async () => {
-        // A pause can begin while a request waits for its slot or for the rate; it then gives the slot back and waits again.
+        // If a pause begins while a request waits for its slot or for the rate, it gives the slot back and waits again.
         if (isPaused()) return undefined;
         preparing ??= prepare();
         await preparing;
@@ -85,7 +85,7 @@ export function createPace(options: PaceOptions): Pace {
   function inSlot<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
-      // Bottleneck cannot take a job out of its queue, so an aborted one is left behind there and does nothing.
+      // Bottleneck cannot remove a job from its queue, so an aborted one stays there and does nothing.
       const waiting = addAbortListener(signal, () => reject(signal.reason));
       const start = () => {
         waiting[Symbol.dispose]();

@@ -9,15 +9,15 @@ import { keyFingerprint } from './budget.ts';
 /** Decides when a request may go out. */
 export interface RateLimiter {
   /**
-   * Resolves as soon as one more request may be sent, which is then to be sent at once.
+   * Resolves when one more request may be sent, which must then be sent at once.
    * @throws the signal's reason once it is aborted; an error if the limiter is closed
    */
   pass(signal: AbortSignal): Promise<void>;
-  /** Whoever still waits fails. */
+  /** Makes waiting requests fail. */
   close(): Promise<void>;
 }
 
-/** What a limiter keeps to: in any t seconds at most `burst + rate * t` requests. */
+/** A limiter's bounds: in any t seconds at most `burst + rate * t` requests. */
 export interface RateLimit {
   /** Requests a second, sustained; `Infinity` for no limit. */
   readonly rate: number;
@@ -28,28 +28,28 @@ export interface RateLimit {
 /** For a rate of `Infinity`. */
 export const unlimited: RateLimiter = { pass: async () => {}, close: async () => {} };
 
-/** Leave to send one request, between two moments of the clock. */
+/** Permission to send one request, between two moments of the clock. */
 export interface Permit {
   readonly from: number;
-  /** Used later than this, it would come on top of what others have been given since. */
+  /** If it were used later, it would add to the permits that others have got since. */
   readonly until: number;
 }
 
 export interface BlockLimiterOptions {
   /**
-   * Takes permits for as many as wait, or for some of them, from whatever the processes of the key share; the soonest
+   * Takes permits for the waiting requests, or for some of them, from what the processes of the key share: the soonest
    * first, at least one.
    */
   readonly take: (waiting: number, signal: AbortSignal) => Promise<readonly Permit[]>;
   readonly clock: Clock;
 }
 
-/** No timer waits longer, in milliseconds. */
+/** The longest wait of a timer, in milliseconds. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
- * A limiter that takes its permits in blocks, one block at a time and only for requests that wait: so nothing is taken
- * that is not used, and a process that asks little leaves the rate to the others.
+ * A limiter that takes its permits in blocks, one block at a time and only for requests that wait: so no permit is taken
+ * that is not used, and a process that sends little leaves the rate to the others.
  */
 export function createBlockLimiter({ take, clock }: BlockLimiterOptions): RateLimiter {
   const waiting = new Set<Waiter>();
@@ -64,8 +64,8 @@ export function createBlockLimiter({ take, clock }: BlockLimiterOptions): RateLi
         for (const { from, until } of await take(waiting.size, closing.signal)) {
           await reach(from);
           const isLate = clock.now() > until;
-          // What a process that stood still finds in its hands is void. If every answer is late, something is slow
-          // all the time, and giving up all of them would be to wait for ever.
+          // The permits of a process that was suspended are void. If every answer is late, everything is slow, and dropping
+          // all of them would mean to wait for ever.
           const isVoid = isLate && !wasLate;
           wasLate = isLate;
           if (isVoid) break;
@@ -122,16 +122,16 @@ interface Waiter {
   fail(error: unknown): void;
 }
 
-/** How late a permit may be used, in milliseconds; the burst leaves room for as many as fall due in that time. */
+/** How late a permit may be used, in milliseconds; the burst is reduced by the permits of that time. */
 const latestMs = 500;
 
-/** A fifth of a second's worth of requests is taken at a time, so that a busy process writes five times a second. */
+/** Permits for a fifth of a second are taken at a time, so that a busy process writes five times a second. */
 const blocksPerSecond = 5;
 
 /**
- * A limiter for one client, which closes it. All limiters of a key that use the same warehouse share the key's rate: in
- * any t seconds they let through at most `burst + rate * t` requests, whatever their number, on whatever hosts, and
- * across restarts. Of jobs with different limits each is held to its own, and all of them to the highest.
+ * A limiter for one client, which closes it. All limiters of a key that use the same warehouse share the key's rate: in any
+ * t seconds they let through at most `burst + rate * t` requests, whatever their number, on whatever hosts, and across
+ * restarts. If jobs have different limits, each keeps its own, and all together keep the highest.
  */
 export function sharedLimiter(
   warehouse: Warehouse,
@@ -147,12 +147,12 @@ export function sharedLimiter(
   });
 }
 
-/** The burst less the room for permits that are used late; a burst that has no such room is one request. */
+/** The burst, reduced by the permits that may be used late; at least one request. */
 export function promptBurst({ rate, burst }: RateLimit): number {
   return Math.max(1, burst - (rate * latestMs) / 1000);
 }
 
-/** Takes permits out of the bucket that all processes of a key share in the warehouse. */
+/** Takes permits from the bucket that all processes of a key share in the warehouse. */
 export async function takePermits(
   warehouse: Warehouse,
   keyFingerprint: string,
@@ -162,8 +162,8 @@ export async function takePermits(
   signal: AbortSignal,
 ): Promise<readonly Permit[]> {
   const count = Math.min(waiting, Math.max(1, Math.floor(limit.rate / blocksPerSecond)));
-  // One clock here and one in the database: between asking and the answer the database read its own. So no permit
-  // begins before the answer, and none lasts longer than counted from the asking.
+  // The database reads its clock between the query and the answer. So permits begin no earlier than the answer, and their
+  // end is counted from the query.
   let askedAt = 0;
   const inBucket = await withWarehouseRetries(() => {
     askedAt = clock.now();
