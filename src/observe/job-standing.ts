@@ -79,7 +79,7 @@ function knownScope(job: Job, period: DayRange, lookups: StoredLookups): WindowS
   try {
     return scopeOf(job, period, lookups);
   } catch (error) {
-    // Its runs say so; the other jobs are watched all the same.
+    // Its runs report it; the other jobs are still watched.
     if (error instanceof JobFileError) return undefined;
     throw error;
   }

@@ -2,15 +2,15 @@ import { errors } from 'undici';
 import type { AddressFault } from './errors.ts';
 import type { ServiceRequest } from './page.ts';
 
-/** Where the service is: its origin, and the path that every request begins with, `/v1` at its end. */
+/** Where the service is: its origin, and the first part of every request's path, which ends with `/v1`. */
 export interface ServiceAddress {
   readonly origin: string;
   readonly prefix: string;
 }
 
 /**
- * Whether what is sent to an address can be read on the way: plain `http` to anything but this machine. `URL` has by then
- * turned every spelling of an IPv4 address, such as `127.1` or `0x7f000001`, into its usual one.
+ * Whether what is sent to an address can be read on the way: plain `http` to anything but this machine. `URL` normalizes
+ * every spelling of an IPv4 address, such as `127.1` or `0x7f000001`.
  */
 export function isReadableOnTheWay(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
@@ -26,8 +26,8 @@ export function serviceAddress(baseUrl: string): ServiceAddress {
 }
 
 /**
- * The path and query to send. Spaces become `%20`, never `+`, and `+ / = &` are encoded, because a server that reads
- * `+` as a space would otherwise see another token or topic than was meant.
+ * The path and query to send. Spaces become `%20`, never `+`, and `+ / = &` are encoded, because a server that reads `+` as
+ * a space would otherwise see another token or topic.
  */
 export function requestTarget(address: ServiceAddress, request: ServiceRequest): string {
   const query = Object.entries(request.query).map(([name, value]) => `${encode(name)}=${encode(value)}`);
@@ -45,8 +45,8 @@ const certificate =
   /^(CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|ERR_TLS_CERT_)/;
 
 /**
- * What an attempt to speak to an origin says about its address. `undefined` for what may well pass: a name server that
- * does not answer (EAI_AGAIN), a refused port, a network that cannot be reached, a time limit.
+ * What a connection error says about the address. `undefined` for what may pass: a name server that does not answer
+ * (EAI_AGAIN), a refused port, an unreachable network, a time limit.
  */
 export function connectFault(error: unknown, origin: string): AddressFault | undefined {
   const { code = '' } = error as NodeJS.ErrnoException;

@@ -2,17 +2,17 @@ import { KeyRefused, RateLimited, RedirectRefused, RequestRefused, ServiceUnavai
 import type { Headers, HttpAnswer } from './http.ts';
 import { serviceWords } from './service-words.ts';
 
-/** What an error may say about the request that it came from. */
+/** What an error may say about its request. */
 export interface RequestFacts {
   /** The path sent, without its query. */
   readonly path: string;
-  /** Takes the key out of a text that the service sent: it could echo what it was sent. */
+  /** Removes the key from a text of the service, which could echo what it was sent. */
   readonly redact: (text: string) => string;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** Lets a 2xx through and turns every other answer into the error that it means. */
+/** Accepts a 2xx and turns every other answer into its error. */
 export function checkStatus(answer: HttpAnswer, { path, redact, now }: RequestFacts): void {
   const { status, headers } = answer;
   if (status >= 200 && status < 300) return;
@@ -33,10 +33,10 @@ export function checkStatus(answer: HttpAnswer, { path, redact, now }: RequestFa
   throw new RequestRefused(path, status, words, looksForeign(answer));
 }
 
-/** Statuses for what is not there, whatever it is. */
+/** Statuses for something that does not exist. */
 const notThere = new Set([404, 405, 410, 421, 426]);
 
-/** True for a refusal that is no JSON, or that a web server gives to any path that it does not have. */
+/** True for a refusal that is not JSON, or that a web server sends for any unknown path. */
 function looksForeign({ status, text }: HttpAnswer): boolean {
   return notThere.has(status) || !/^\s*[{[]/.test(text);
 }
@@ -51,9 +51,9 @@ function redirectTarget(
 }
 
 /**
- * The wait that an answer asks for, in milliseconds: `Retry-After` in seconds or as a date. `undefined` if the
- * header is missing, unreadable or already over. A date counts from the answer's own `Date`, so that a wrong
- * clock on this machine changes nothing.
+ * The wait that an answer asks for, in milliseconds: `Retry-After` in seconds or as a date. `undefined` if the header is
+ * missing, unreadable or in the past. A date counts from the answer's own `Date`, so that a wrong clock on this machine does
+ * not matter.
  */
 export function retryAfterMs(headers: Headers, now: number): number | undefined {
   const value = headers['retry-after'];

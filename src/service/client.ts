@@ -17,7 +17,7 @@ import { isIn, redactorOf, withoutKey } from './redact.ts';
 import { defaultPatience, type Patience, withRetries } from './retry.ts';
 import { serviceWords } from './service-words.ts';
 
-/** What happens in the client, as it happens; for logs and metrics. */
+/** The client's events, for logs and metrics. */
 export type ClientEvent =
   /** A request was sent and is over; `ms` from sending to the last byte, or to the failure. */
   | {
@@ -27,10 +27,10 @@ export type ClientEvent =
       /** `undefined` if no answer was read. */
       readonly status: number | undefined;
       readonly ms: number;
-      /** Of the body, as received. */
+      /** Size of the body as received. */
       readonly bytes: number;
     }
-  /** The service has sent the key back among its data, for the first time; it is taken out. */
+  /** The service has echoed the key in its data, for the first time; it is removed. */
   | { readonly type: 'key echoed' }
   /** A try failed and another one follows after `delayMs`. */
   | {
@@ -40,7 +40,7 @@ export type ClientEvent =
       readonly delayMs: number;
       readonly reason: Error;
     }
-  /** A request has waited three seconds for the first good answer of an address; `reason` is its last failure. */
+  /** A request has waited three seconds for an address that has not given a good answer yet; `reason` is its last error. */
   | { readonly type: 'waiting'; readonly address: string; readonly reason: Error | undefined }
   /** A 429 paused all requests for `pauseMs`; at most `concurrency` run at a time from now on. */
   | { readonly type: 'slowed'; readonly pauseMs: number; readonly concurrency: number };
@@ -54,7 +54,7 @@ export interface ClientStats {
   readonly rateLimited: number;
   /** Bytes of all bodies, as received. */
   readonly bytes: number;
-  /** Requests that may be under way at a time just now. */
+  /** Requests that may be under way at a time at present. */
   readonly concurrency: number;
 }
 
@@ -70,7 +70,7 @@ export interface ClientOptions {
   /** Closed with the client. */
   readonly limiter: RateLimiter;
   readonly userAgent: string;
-  /** Which addresses have answered in this process, so that a wrong one is told from a service that is ill. */
+  /** Addresses that have answered in this process, to tell a wrong address from a service that is down. */
   readonly answered?: AnsweredAddresses;
   readonly patience?: Partial<Patience>;
   readonly onEvent?: (event: ClientEvent) => void;
@@ -80,8 +80,8 @@ export interface ClientOptions {
 }
 
 /**
- * Turns a request into a page or a named error (`errors.ts`). Retries what can be retried, keeps to the rate, books
- * each request before it is sent. One client serves all requests with a key.
+ * Turns a request into a page or a named error (`errors.ts`). Retries what can be retried, keeps the rate, and books each
+ * request before it is sent. One client serves all requests with a key.
  */
 export interface Client extends AsyncDisposable {
   getPage(request: ServiceRequest, signal: AbortSignal, options?: EnvelopeOptions): Promise<Page>;
@@ -137,7 +137,7 @@ export function createClient(options: ClientOptions): Client {
       maxAttempts: settings.maxAttempts,
     });
   const contact = meet('GMSI_BASE_URL', address, lookup);
-  // Which lookups another address has, nobody says.
+  // Nothing says which lookups another address has.
   const liveContact = options.liveBaseUrl ? meet('GMSI_LIVE_BASE_URL', liveAddress, undefined) : contact;
 
   /** `read` belongs to the attempt, because a good status with an unreadable body is tried again. */
@@ -189,7 +189,7 @@ export function createClient(options: ClientOptions): Client {
     return sayIfSlow(sayWaiting, () => withRetries(attempt, retrying, signal));
   }
 
-  /** Sends a request, and tells what came of it: an answer that cannot be understood is not a good one. */
+  /** Sends a request and reports its outcome: an unreadable answer is not a good one. */
   async function send<T>(
     to: Http,
     { target, json, path }: { target: string; json: string | undefined; path: string },
@@ -218,7 +218,7 @@ export function createClient(options: ClientOptions): Client {
       tell();
       return result;
     } catch (caught) {
-      // The last net: whatever is said from here on was said by the service, if by anybody.
+      // A last safeguard: any text of the service in this error is redacted.
       const error = redactor.error(caught);
       tell(error);
       throw error;
@@ -231,7 +231,7 @@ export function createClient(options: ClientOptions): Client {
     } catch (error) {
       if (!(error instanceof NotJson)) throw error;
       const words = serviceWords(answer.text, redact);
-      // Not kept as the cause: a parser's message quotes the body, and the body could echo the key.
+      // Without the cause: a parser's message quotes the body, and the body could echo the key.
       throw new MalformedPage(`The service answered ${answer.status} with what is not JSON: ${words}`, {
         addressFault: notTheService(answer.status, words),
       });

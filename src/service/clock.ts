@@ -21,18 +21,18 @@ export const systemClock: Clock = {
   },
 };
 
-/** Counts from the start of the process, whatever is done to the machine's clock. */
+/** Counts from the start of the process, even if the machine's clock is set. */
 export const monotonicClock: Clock = { now: () => performance.now(), sleep: systemClock.sleep };
 
-/** What time it is at the service. */
+/** The service's time. */
 export interface ServiceTime {
-  /** As its last good answer said, and the time since then. */
+  /** As in its last good answer, plus the time since then. */
   readonly date: Date;
-  /** By how much it may be later: the answer was under way for so long, and `Date` names whole seconds. */
+  /** By how much it may be later: the time that the answer took, and up to a second, since `Date` has whole seconds. */
   readonly mayBeLaterMs: number;
 }
 
-/** Remembers what time the service's answers say it is. */
+/** Remembers the service's time from its answers. */
 export interface ServiceTimeKeeper {
   /** @param tookMs from sending the request to the last byte of its answer */
   note(headers: Headers, tookMs: number): void;
@@ -40,7 +40,7 @@ export interface ServiceTimeKeeper {
   now(): ServiceTime | undefined;
 }
 
-/** @param passed milliseconds since some moment, whatever is done to this machine's clock */
+/** @param passed a monotonic clock in milliseconds */
 export function keepServiceTime(passed: () => number = () => performance.now()): ServiceTimeKeeper {
   let last: { readonly date: number; readonly at: number; readonly mayBeLaterMs: number } | undefined;
   return {
@@ -56,8 +56,8 @@ export function keepServiceTime(passed: () => number = () => performance.now()):
 }
 
 /**
- * When an answer was made, in milliseconds since 1970 (RFC 9110, 6.6.1), and the time that it has lain in a cache since
- * (RFC 9111, 5.1); `undefined` if it does not say.
+ * When an answer was made, in milliseconds since 1970 (RFC 9110, 6.6.1), plus its time in a cache (RFC 9111, 5.1);
+ * `undefined` if it does not say.
  */
 function dateOf({ date, age }: Headers): number | undefined {
   const made = typeof date === 'string' ? Date.parse(date) : Number.NaN;

@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto';
 import { CursorBroken } from './errors.ts';
 
-/** Longer ones fit into no request: servers take 8 kB of headers and target, or 16. */
+/** Longer ones do not fit into a request: servers accept 8 or 16 kB of headers and target. */
 const longestToken = 8192;
 
 /** Watches the tokens of one window's drain. */
 export interface CursorGuard {
-  /** @throws CursorBroken if the token was met before in this drain, so that following it would never end; or is too long */
+  /** @throws CursorBroken if the token has come before in this drain, so that the drain would never end; or is too long */
   accept(nextToken: string): void;
 }
 
 /** @param resumedWith the token of the drain's first request; `null` if it begins at the first page */
 export function cursorGuard(resumedWith: string | null): CursorGuard {
-  // Not the tokens themselves, which can be long and many.
+  // Hashes, because the tokens can be long and many.
   const met = new Set<string>();
   if (resumedWith !== null) met.add(hash('sha1', resumedWith, 'base64'));
   return {
@@ -36,17 +36,17 @@ export function cursorGuard(resumedWith: string | null): CursorGuard {
   };
 }
 
-/** A cursor that goes on and on without bringing anything: following it would spend the month's requests on nothing. */
+/** A cursor that goes on without bringing anything new: following it would waste the month's requests. */
 export class CursorWithoutEnd extends CursorBroken {}
 
 /** Counts the pages in a row that bring nothing new, whatever tokens they carry. */
 export interface NewsGuard {
-  /** @throws CursorWithoutEnd after too many in a row without news; to be called before the next page is asked for */
+  /** @throws CursorWithoutEnd after too many in a row without anything new; call it before the next page is asked for */
   accept(hasNews: boolean): void;
 }
 
 /**
- * @param atMost pages in a row without news that are too many; empty ones count, since they too can go on for ever
+ * @param atMost the most pages in a row without anything new; empty ones count, since they too can go on for ever
  * @param hint what a person can do then
  */
 export function newsGuard(atMost: number, hint: string): NewsGuard {

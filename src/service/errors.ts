@@ -1,8 +1,8 @@
 import { type ErrorDetails, GmsiError } from '../errors.ts';
 
-/** What speaks for a wrong address, if nothing good ever came from it; and what to do about it. */
+/** Why an address that never gave a good answer is probably wrong, and what to do. */
 export interface AddressFault {
-  /** Begins in lower case, ends without a full stop. */
+  /** Begins in lower case and has no full stop. */
   readonly what: string;
   readonly hint: string;
 }
@@ -26,12 +26,12 @@ export abstract class RetryableError extends GmsiError {
     this.addressFault = details.addressFault;
   }
 
-  /** How often the request was tried before this error was let through. */
+  /** How often the request was tried. */
   get tries(): number {
     return this.#tries;
   }
 
-  /** Writes the number of tries into the message; called once, where no further try is made. */
+  /** Adds the number of tries to the message; called once, after the last try. */
   givenUpAfter(tries: number): void {
     this.#tries = tries;
     this.message = `${this.message.replace(/\.$/, '')} (given up after ${tries} ${tries === 1 ? 'try' : 'tries'})`;
@@ -41,13 +41,13 @@ export abstract class RetryableError extends GmsiError {
 /** 429: too many requests for the key. */
 export class RateLimited extends RetryableError {}
 
-/** No answer (network, time limits), or one that says that the service is not well (5xx, 408, 425). */
+/** No answer (network, time limits), or one that says that the service has a problem (5xx, 408, 425). */
 export class ServiceUnavailable extends RetryableError {}
 
 /** A 200 whose body is not what was asked for: not JSON, not the envelope or cut short. */
 export class MalformedPage extends RetryableError {}
 
-/** A 200 that is more than may be held in memory. It would be as large the next time, so it is not tried again. */
+/** A 200 that is too large for memory. It would be as large the next time, so it is not tried again. */
 export class PageTooLarge extends GmsiError {
   override readonly kind = 'skippable';
 
@@ -71,13 +71,13 @@ export class KeyRefused extends GmsiError {
   }
 }
 
-/** A 4xx that the same request would meet again: what was asked for cannot be had. */
+/** A 4xx that the same request would get again. */
 export class RequestRefused extends GmsiError {
   override readonly kind = 'skippable';
   readonly status: number;
-  /** What the service said, cut and cleaned; see `serviceWords`. */
+  /** The service's message, cut and cleaned; see `serviceWords`. */
   readonly words: string;
-  /** True for what a web server that is not the service says to any path. The service may say it of a window, too. */
+  /** True if any web server could give this answer for an unknown path. The service may give it for a window, too. */
   readonly isForeign: boolean;
 
   constructor(path: string, status: number, words: string, isForeign = false) {
@@ -88,7 +88,7 @@ export class RequestRefused extends GmsiError {
   }
 }
 
-/** A 3xx. It is never followed, because the key would travel to another address; no other request would fare better. */
+/** A 3xx. It is never followed, because the key would go to another address; other requests would get it too. */
 export class RedirectRefused extends GmsiError {
   override readonly kind = 'fatal';
   readonly status: number;
@@ -104,7 +104,7 @@ export class RedirectRefused extends GmsiError {
   }
 }
 
-/** Nothing good ever came from the service's address, and what came instead does not pass by waiting. */
+/** The service's address never gave a good answer, and waiting will not change that. */
 export class WrongAddress extends GmsiError {
   override readonly kind = 'fatal';
 
@@ -114,12 +114,12 @@ export class WrongAddress extends GmsiError {
   }
 }
 
-/** A cursor that leads nowhere or in a circle: the rest of the window cannot be had by it. */
+/** A cursor that leads nowhere or in a circle: the rest of the window cannot be read with it. */
 export class CursorBroken extends GmsiError {
   override readonly kind = 'skippable';
 }
 
-/** A page without a cursor that may not be all: what else there is cannot be asked for. */
+/** A page that may be incomplete and has no cursor: the rest cannot be asked for. */
 export class CutOff extends GmsiError {
   override readonly kind = 'skippable';
 
@@ -133,17 +133,17 @@ export class CutOff extends GmsiError {
   }
 }
 
-/** A lookup (countries, topics) in a shape that is not known; nothing can be resolved without it. */
+/** A lookup (countries, topics) of an unknown shape; no job can be resolved without it. */
 export class LookupUnreadable extends GmsiError {
   override readonly kind = 'fatal';
 }
 
-/** The month's requests are used up. Ends a load in order (exit 75); raised by implementations of `RequestBudget`. */
+/** The month's requests are used up. Ends a load normally (exit 75); raised by implementations of `RequestBudget`. */
 export class BudgetSpent extends GmsiError {
   override readonly kind = 'fatal';
   readonly used: number;
   readonly limit: number;
-  /** When requests are free again: the first instant of the next month, UTC. */
+  /** When requests are available again: the first instant of the next month, UTC. */
   readonly resumesAt: Date;
 
   constructor(budget: { readonly used: number; readonly limit: number; readonly resumesAt: Date }) {
@@ -156,14 +156,14 @@ export class BudgetSpent extends GmsiError {
   }
 }
 
-/** What can come of a request that was sent, as metrics count it; `malformed` is a good status with an unreadable body. */
+/** The outcomes of a request in the metrics; `malformed` is a good status with an unreadable body. */
 export const requestOutcomes = ['ok', '3xx', '429', '4xx', '5xx', 'malformed', 'network', 'aborted'] as const;
 export type RequestOutcome = (typeof requestOutcomes)[number];
 
 /**
- * What came of a request that was sent.
+ * The outcome of a request that was sent.
  * @param status of the answer; `undefined` if none was read
- * @param failure what the request failed with; `undefined` if it did not
+ * @param failure the error of the request; `undefined` if it succeeded
  */
 export function outcomeOf(
   status: number | undefined,

@@ -1,26 +1,26 @@
-/** Where something was found: the index of its first character, and the one behind its last. */
+/** A place in a text: the index of its first character, and the index after its last. */
 type Span = readonly [start: number, end: number];
 
-/** A text to look for: at each place the characters of which it may have any. */
+/** A text to look for: for each position, the characters that may be there. */
 type Needle = readonly string[];
 
-/** A character as an encoding stands for it, and the index behind that. */
+/** A character that an encoding stands for, and the index after the encoding. */
 type Reading = readonly [char: string, end: number];
 
-/** How often an encoding may be encoded again. */
+/** How many times a text may be encoded. */
 const deepest = 3;
 
-/** Characters that are looked at for what they may stand for, in one text: half a second's worth. No honest text has as many. */
+/** The most possible escapes that are looked at in one text, which takes half a second. No honest text has as many. */
 const mostLooks = 50_000;
 
 /** A text has so many escapes within escapes that it would take seconds to look for the key in it. */
 export class TooManyEscapes extends Error {}
 
 /**
- * Finds every place of a text at which a key stands, or all but the end of a key that was cut off: as it is; with any of
- * its characters escaped as in JSON, JavaScript, URLs or HTML, each in another way and up to three times over; with
- * invisible characters in between, which a terminal would swallow; in base64 (of either alphabet, and as part of something
- * longer) or in hexadecimal digits.
+ * Finds every place of a text that holds a key, or the beginning of a key that was cut off: as it is; with any of its
+ * characters escaped as in JSON, JavaScript, URLs or HTML, in any mixture and up to three times; with invisible characters
+ * in between, which a terminal would not show; in base64 (of either alphabet, and within a longer text) or in hexadecimal
+ * digits.
  * @returns a function that throws `TooManyEscapes` if it cannot tell
  */
 export function keyFinder(key: string): (text: string) => Span[] {
@@ -44,7 +44,10 @@ export function keyFinder(key: string): (text: string) => Span[] {
   };
 }
 
-/** Base64 stands for three bytes at a time, so a text within another one has three forms; their edges depend on it. */
+/**
+ * Base64 encodes three bytes at a time, so a text within another one has three forms, whose edges depend on the text around
+ * it.
+ */
 function base64Of(key: string): Needle[] {
   return [0, 1, 2].map((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(key)]);
@@ -61,18 +64,18 @@ function hexOf(key: string): Needle {
 
 const invisible = '\\p{Cc}\\p{Cf}';
 
-/** An escape, but for those of the letters of most scripts, of which whole pages consist; or an invisible character. */
+/** An escape, except of the letters of most scripts, of which whole pages can consist; or an invisible character. */
 const interrupting = `(?!\\\\u(?:0[1-57-9a-fA-F]|[3-9a-eA-E])[\\da-fA-F]{2})[\\\\%&${invisible}]`;
 
-/** A pattern for the first characters of a needle, as they are; from the first that is not, anything may follow. */
+/** A pattern for the first characters of a needle; from the first escaped character on, it allows anything. */
 function startOf(needle: Needle): string {
   const [first, ...next] = needle.slice(0, 4).map((chars) => `[${chars.replace(/[\]\\^-]/g, '\\$&')}]`);
   return first + next.reduceRight((rest, chars) => `(?:${interrupting}|${chars}${rest})`, '');
 }
 
 /**
- * Patterns for the escapes that may stand for one of these characters, or that have an escape within them. Escaped
- * backslashes are passed over: what they escape begins at the second one just as well.
+ * Patterns for the escapes that may stand for one of these characters, or that contain an escape. Escaped backslashes are
+ * skipped: what they escape is also found at the second one.
  */
 function escapesOf(chars: readonly string[]): string[] {
   const codes = chars.map((char) => char.codePointAt(0)!);
@@ -88,7 +91,7 @@ function escapesOf(chars: readonly string[]): string[] {
   ];
 }
 
-/** Entities that stand for a character that a key may have, or an invisible one (HTML, 13.5). */
+/** Entities for characters that a key may have, and for invisible ones (HTML, 13.5). */
 const entities = new Map(
   Object.entries({
     ...{ '!': 'excl', '"': 'quot QUOT', '#': 'num', $: 'dollar', '%': 'percnt', '&': 'amp AMP', "'": 'apos' },
@@ -104,13 +107,13 @@ const longestName = Math.max(...[...entities.keys()].map((name) => name.length))
 
 type ReadingsAt = (at: number, depth?: number) => readonly Reading[];
 
-/** The end of a needle that begins at an index, or of the most of one that was cut off; -1 where none does. */
+/** The end of a needle that begins at an index, or of a long enough part of one that was cut off; -1 if there is none. */
 function endOf(needle: Needle, readingsAt: ReadingsAt, at: number): number {
   const enough = Math.max(12, Math.ceil(needle.length * 0.6));
   let reached = new Set([at]);
   for (const [index, chars] of needle.entries()) {
     const next = new Set<number>();
-    // A set grows while it is gone through: an invisible character leads to further places for the same one.
+    // The set grows during the loop: an invisible character adds further places for the same position.
     for (const place of reached) {
       for (const [char, end] of readingsAt(place)) {
         if (chars.includes(char)) next.add(end);
@@ -125,12 +128,12 @@ function endOf(needle: Needle, readingsAt: ReadingsAt, at: number): number {
 
 const invisibleOnly = new RegExp(`^[${invisible}]$`, 'u');
 
-/** Reads the characters of a text in every way in which they can be meant, each index and depth once. */
+/** Reads the characters of a text in every possible way, each index and depth once. */
 function reader(text: string): { readonly readingsAt: ReadingsAt } {
   const known = new Map<number, readonly Reading[]>();
   let looks = 0;
 
-  /** All that may be meant by the characters at an index: the one itself, and what an escape stands for that begins there. */
+  /** All possible readings at an index: the character itself, and what an escape that begins there stands for. */
   function readingsAt(at: number, depth = deepest): readonly Reading[] {
     const code = text.codePointAt(at);
     if (code === undefined) return [];
@@ -155,7 +158,7 @@ function reader(text: string): { readonly readingsAt: ReadingsAt } {
     return [char, at + char.length];
   }
 
-  /** What escapes stand for of which `lead` is the first character. */
+  /** The readings of escapes that begin with `lead`. */
   function escapesAfter([lead, at]: Reading, depth: number): Reading[] {
     if (lead !== '\\' && lead !== '%' && lead !== '&') return [];
     const next = readingsAt(at, depth);
@@ -196,7 +199,7 @@ function reader(text: string): { readonly readingsAt: ReadingsAt } {
     return [...found, ...closed(found, depth, ';')];
   }
 
-  /** Readings that another character closes. */
+  /** The readings that are closed by the character `by`. */
   function closed(readings: readonly Reading[], depth: number, by: string): Reading[] {
     return readings.flatMap(([char, at]): Reading[] => {
       const end = one(at, depth, (char) => char === by)?.[1];
@@ -204,7 +207,7 @@ function reader(text: string): { readonly readingsAt: ReadingsAt } {
     });
   }
 
-  /** The characters with the numbers that are made of the first digit, of the first two, and so on. */
+  /** The characters whose numbers are the first digit, the first two digits, and so on. */
   function numbers(from: number, depth: number, base: 10 | 16, most: number): Reading[] {
     const isDigit = base === 10 ? isDecimal : isHex;
     const found: Reading[] = [];
@@ -218,7 +221,7 @@ function reader(text: string): { readonly readingsAt: ReadingsAt } {
     return found;
   }
 
-  /** The longest reading as a character that is one of those wanted. */
+  /** The longest reading as one of the wanted characters. */
   function one(at: number, depth: number, isWanted: (char: string) => boolean): Reading | undefined {
     let longest: Reading | undefined;
     for (const reading of readingsAt(at, depth)) {

@@ -11,24 +11,27 @@ import {
 /** Addresses that have given a good answer, for as long as the process runs. */
 export type AnsweredAddresses = Set<string>;
 
-/** Tries of a request after which an address that never answered well is taken for wrong: resolvers and gateways hiccup. */
+/**
+ * After this many tries an address that never gave a good answer counts as wrong. Several, because resolvers and gateways
+ * fail now and then.
+ */
 const triesToDoubt = 3;
-/** Between them, so that they do not all fall into one hiccup, in milliseconds. */
+/** The wait between them, so that one short failure does not hit all of them, in milliseconds. */
 const betweenTriesMs = 1000;
 
 /**
- * Tells a wrong address from a service that is ill for the moment. The same error means the one before the first good
- * answer of the address and the other after it: a gateway's page, a name server or a redirect in the middle must not end a
- * night's load for good.
+ * Tells a wrong address from a service that is down. Before the first good answer of an address, an error may mean that the
+ * address is wrong; after it, the same error passes: a gateway's page, a name server or a redirect must not end a long load
+ * for good.
  */
 export interface FirstContact {
   readonly address: string;
   readonly isOver: boolean;
-  /** The least wait before a further try just now, in milliseconds. */
+  /** The least wait before the next try, in milliseconds. */
   readonly leastDelayMs: () => number;
-  /** A good answer has come. */
+  /** Call it after a good answer. */
   succeeded(): void;
-  /** What the error of the nth try of a request for `path` means. */
+  /** The error to report for the error of the nth try of a request for `path`. */
   judge(error: unknown, path: string, attempt: number): Promise<unknown>;
 }
 
@@ -39,7 +42,7 @@ export interface FirstContactOptions {
   /** The variable that holds the address. */
   readonly setting: string;
   readonly maxAttempts: number;
-  /** What every service has at this address, and how to ask for it; `undefined` if nothing is known. */
+  /** A lookup that the address of every service has; `undefined` if none is known. */
   readonly lookup: { readonly path: string; readonly ask: () => Promise<unknown> } | undefined;
 }
 
@@ -49,7 +52,7 @@ export function firstContact(options: FirstContactOptions): FirstContact {
   const wrong = (fault: AddressFault, cause: unknown) => new WrongAddress(setting, address, fault, cause);
   let secondOpinion: Promise<unknown> | undefined;
 
-  /** A refused window may be just that. Whether the address is at fault shows by asking for a lookup, once. */
+  /** A refusal may concern the window only. One request for a lookup shows whether the address is wrong. */
   async function judgeRefusal(error: RequestRefused, path: string): Promise<unknown> {
     if (!lookup) return error;
     if (path === lookup.path) return wrong(wrongPath(error, address), error);

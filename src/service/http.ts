@@ -6,23 +6,23 @@ import { type Body, readBody, readRefusal } from './read-body.ts';
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** An answer of any status, its body read to the end; of a refusal's body only the beginning. */
+/** An answer of any status with its whole body, or with the beginning of a refusal's body. */
 export interface HttpAnswer extends Body {
   readonly status: number;
   readonly headers: Headers;
 }
 
 export interface HttpOptions {
-  /** Most connections open at a time. */
+  /** The most connections open at a time. */
   readonly connections: number;
   /**
-   * Until the connection stands, TLS included; until the headers are there; until the whole body is. Milliseconds,
-   * of which undici keeps the first two to about a second.
+   * Until the connection is open, TLS included; until the headers have arrived; until the whole body has. In milliseconds;
+   * undici keeps the first two only to about a second.
    */
   readonly connectTimeout: number;
   readonly headersTimeout: number;
   readonly bodyTimeout: number;
-  /** The largest body, as received and as unpacked, in bytes. */
+  /** The largest body, both as received and as unpacked, in bytes. */
   readonly maxBodyBytes: number;
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>;
@@ -34,8 +34,8 @@ export interface Http {
    * Sends one request. Redirects are not followed: the headers hold the key.
    * @param target path and query, encoded
    * @param json the body of a POST; without one it is a GET
-   * @throws ServiceUnavailable without an answer in time; MalformedPage if a 200's body is cut short or cannot be
-   * unpacked; PageTooLarge where it is over the cap; the signal's reason once it is aborted
+   * @throws ServiceUnavailable without an answer in time; MalformedPage if a 200's body is cut short or cannot be unpacked;
+   * PageTooLarge if it is too large; the signal's reason once it is aborted
    */
   send(target: string, json: string | undefined, signal: AbortSignal): Promise<HttpAnswer>;
   /** Closes the connections; requests under way fail. */
@@ -47,7 +47,7 @@ export function openHttp(origin: string, options: HttpOptions): Http {
     connections: options.connections,
     connectTimeout: options.connectTimeout,
     headersTimeout: options.headersTimeout,
-    bodyTimeout: 0, // undici's limits each pause, so that a byte now and then would hold a window for ever; see below
+    bodyTimeout: 0, // undici's only limits pauses, so that a byte now and then would hold a window for ever; see below
   });
   const headers = { accept: 'application/json', 'accept-encoding': 'gzip', ...options.headers };
 
@@ -87,7 +87,7 @@ export function openHttp(origin: string, options: HttpOptions): Http {
         ...(await readBody(body, encoding, { maxBodyBytes, aside: bodyTime.aside, signal })),
       };
     } catch (error) {
-      // Of a body whose encoding is not known nothing has been read: the connection must not wait for that.
+      // If the encoding is not known, nothing of the body was read, and the connection must not wait for it.
       body.on('error', () => {}).destroy();
       signal.throwIfAborted();
       throw isNamed(error) || error instanceof errors.BodyTimeoutError ? error : brokenBody(error);
@@ -107,14 +107,14 @@ export function openHttp(origin: string, options: HttpOptions): Http {
 }
 
 interface TimeLimit {
-  /** Lets the time run, or run on. */
+  /** Starts or continues the time. */
   run(): void;
   pause(): void;
-  /** Waits for something meanwhile, without the time running. */
+  /** Waits for something while the time is paused. */
   aside<T>(wait: Promise<T>): Promise<T>;
 }
 
-/** @param ms for which it may run in all until `onOver` is called */
+/** @param ms how long it may run in all before `onOver` is called */
 function timeLimit(ms: number, onOver: () => void): TimeLimit {
   let left = ms;
   let since = 0;
@@ -149,7 +149,7 @@ function brokenBody(error: unknown): MalformedPage {
 
 function asNamedError(error: unknown, origin: string, options: HttpOptions): unknown {
   if (isNamed(error) || error instanceof errors.InvalidArgumentError) return error;
-  // A parser error carries what was received, in which the service could have echoed the key.
+  // A parser error contains what was received, and the service could have echoed the key.
   const cause = error instanceof errors.HTTPParserError ? undefined : error;
   const addressFault = connectFault(error, origin);
   const what = addressFault ? `No answer from the service: ${addressFault.what}.` : describe(error, options);

@@ -4,7 +4,7 @@ import { cursorGuard, newsGuard } from './cursor.ts';
 import { CursorBroken, LookupUnreadable, PageTooLarge } from './errors.ts';
 import { serviceWords } from './service-words.ts';
 
-/** The lists beside countries and topics (docs/service.md, "Lookups"); their shapes are not known. */
+/** The lists besides countries and topics (docs/service.md, "Lookups"); their shapes are not known. */
 const otherLists = {
   tickers: {
     path: '/ticker',
@@ -23,15 +23,15 @@ const otherLists = {
   },
 } as const satisfies Record<OtherList, unknown>;
 
-/** A lookup's entries are all in memory at once. */
+/** The most entries of a lookup, which are all in memory at once. */
 const mostEntries = 100_000;
 
 type LookupClient = Pick<Client, 'getJson'>;
 
 /**
- * Reads `GET /countries`. Its shape is not documented (docs/service.md, "Lookups"): entries may be strings or objects, in
- * a bare array or under a name, on one page or several. An entry listed twice counts once.
- * @throws LookupUnreadable for a shape that none of this fits, or an empty list
+ * Reads `GET /countries`. Its shape is not documented (docs/service.md, "Lookups"): entries may be strings or objects, in a
+ * bare array or under a name, on one page or several. An entry listed twice counts once.
+ * @throws LookupUnreadable for any other shape, or an empty list
  */
 export async function fetchCountries(client: LookupClient, signal: AbortSignal): Promise<Country[]> {
   const path = '/countries';
@@ -41,8 +41,8 @@ export async function fetchCountries(client: LookupClient, signal: AbortSignal):
 }
 
 /**
- * Asks `GET /countries/search` for countries by their name; none that match is an answer like any other. Its shape
- * and the name of its `parameter` are not documented (docs/service.md, "Lookups").
+ * Asks `GET /countries/search` for countries by their name; the result may be empty. Its shape and the name of its
+ * `parameter` are not documented (docs/service.md, "Lookups").
  */
 export async function searchCountries(
   client: LookupClient,
@@ -69,7 +69,7 @@ function readCountries(entries: readonly unknown[], path: string): Country[] {
   return withoutDoubles(countries, (country) => country.code);
 }
 
-/** Reads `GET /headlines/topics/gmsi`; in any shape, and with the errors, of `fetchCountries`. */
+/** Reads `GET /headlines/topics/gmsi`, with the shapes and errors of `fetchCountries`. */
 export async function fetchTopics(client: LookupClient, signal: AbortSignal): Promise<Topic[]> {
   const path = '/headlines/topics/gmsi';
   const listed = await fetchEntries(client, path, 'topics', signal);
@@ -89,7 +89,7 @@ export async function fetchTopics(client: LookupClient, signal: AbortSignal): Pr
   return withoutDoubles(topics, (topic) => topic.name);
 }
 
-/** Reads `GET /ticker`, `/sources` or `/taxonomy/languages`; in any shape, and with the errors, of `fetchCountries`. */
+/** Reads `GET /ticker`, `/sources` or `/taxonomy/languages`, with the shapes and errors of `fetchCountries`. */
 export async function fetchCodes(
   client: LookupClient,
   list: OtherList,
@@ -109,7 +109,7 @@ export async function fetchCodes(
   return withoutDoubles(entries, ({ code }) => code);
 }
 
-/** A list is one page or a few, so this many in a row without a new entry are no list. */
+/** After this many pages in a row without a new entry, it is not a list: lists have one page or a few. */
 const pagesWithoutNews = 3;
 
 async function fetchEntries(
@@ -154,7 +154,7 @@ function textOf(entry: unknown, path: string): string {
   }
 }
 
-/** What is listed nowhere can be named by no job; nothing stored must be replaced by it. */
+/** An empty list is refused: no job could name anything in it, and it must not replace the stored list. */
 function listsNothing(path: string): LookupUnreadable {
   return new LookupUnreadable(`GET ${path} lists nothing.`);
 }
@@ -185,7 +185,7 @@ function objectOf(entry: unknown, path: string): object {
   throw new LookupUnreadable(`GET ${path} lists an entry that is neither a text nor an object.`, { hint });
 }
 
-/** Takes the first of several fields that is as wanted; what nobody took is the rest. */
+/** Takes the first of several fields that has a usable value; the fields that were not taken are the rest. */
 function fieldTaker(entry: object) {
   const left = new Map<string, unknown>(Object.entries(entry));
   const take = <T>(names: readonly string[], wanted: (value: unknown) => value is T): T | undefined => {
@@ -201,7 +201,9 @@ function fieldTaker(entry: object) {
   return Object.assign(take, { rest: (): Extra => Object.fromEntries(left) });
 }
 
-/** Far longer than any code or topic, and short enough for an index of the warehouse and for an address. */
+/**
+ * The longest entry: far longer than any code or topic, and short enough for an index of the warehouse and for an address.
+ */
 const longestCode = 500;
 
 function withoutDoubles<T>(entries: readonly T[], keyOf: (entry: T) => string): T[] {

@@ -7,48 +7,51 @@ export interface ServiceRequest {
   readonly path: string;
   /** Names and values, not yet encoded. */
   readonly query: Readonly<Record<string, string>>;
-  /** Goes to the address of the live feeds, if that is another one (docs/service.md, "Addresses and key"). */
+  /** Sent to the address of the live feeds, if that is another one (docs/service.md, "Addresses and key"). */
   readonly isLive?: boolean;
   /** Sent as JSON. */
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
-/** Most records of a page, whatever was asked for: ten times what the service sends at most (docs/service.md, "Paging"). */
+/** The most records of a page, whatever was asked for: ten times the service's maximum (docs/service.md, "Paging"). */
 export const mostRecords = 10_000;
 
-/** Records as they were sent, a `RecordTooLarge` in the place of one that is too large; of a large page parsed as they are asked for. */
+/**
+ * Records as sent, with a `RecordTooLarge` in place of one that is too large; those of a large page are parsed during
+ * iteration.
+ */
 export type Records = Iterable<unknown> & { readonly length: number };
 
-/** One page of a feed, already checked: the envelope (docs/service.md, "Page envelope"), or a bare array. */
+/** One checked page of a feed: the envelope (docs/service.md, "Page envelope"), or a bare array. */
 export interface Page {
   readonly records: Records;
   /** The cursor of the next page; `null` if this page was the last. */
   readonly nextToken: string | null;
-  /** More records may exist, and no token leads to them; only if one answer is all that a feed gives. */
+  /** More records may exist, and no token leads to them; only for feeds with a single answer. */
   readonly isCutOff: boolean;
   /** Size of the body as received (compressed, if it was), in bytes. */
   readonly bytes: number;
-  /** Only of a large page: whoever has it calls this once its records are committed or given up, for others wait for that. */
+  /** Only for a large page: call it once its records are committed or dropped, because other pages wait for that. */
   readonly release?: () => void;
 }
 
-/** What was asked for, as far as it decides whether an answer is whole. */
+/** The part of a request that decides whether an answer is complete. */
 export interface EnvelopeOptions {
-  /** The page size that was asked for: a bare array as long as this may be cut off. */
+  /** The page size that was asked for: a bare array of this length may be incomplete. */
   readonly limit?: number;
   /**
-   * One answer is all there is, likely a bare array (docs/service.md, "Live feeds"): one that may be cut off is read all
-   * the same, and says so in `isCutOff`.
+   * The feed has a single answer, likely a bare array (docs/service.md, "Live feeds"). If it may be incomplete, it is still
+   * read, and `isCutOff` is true.
    */
   readonly bareArray?: boolean;
 }
 
 /**
- * Checks a body against the page envelope (docs/service.md): an array `data`, a boolean `has_more`, and a
- * `next_token` that is a string, null or absent. `has_more: false` ends the feed, whatever `next_token` says;
- * `data: null` is a page without records. A bare array is read as well, whatever the feed is expected to send: shorter than `limit`, it is the last page.
- * @throws MalformedPage if it is another shape, or a bare array to a request without a `limit`; CursorBroken for
- *   `has_more: true` without a token; CutOff for a bare array that may not be all, and has no token either
+ * Checks a body against the page envelope (docs/service.md): an array `data`, a boolean `has_more`, and a `next_token` that
+ * is a string, null or absent. `has_more: false` ends the feed, whatever `next_token` says; `data: null` is a page without
+ * records. A bare array is accepted for any feed: shorter than `limit`, it is the last page.
+ * @throws MalformedPage for any other shape, or a bare array to a request without a `limit`; CursorBroken for `has_more:
+ * true` without a token; CutOff for a bare array that may be incomplete
  */
 export function readEnvelope(body: unknown, bytes: number, options: EnvelopeOptions = {}): Page {
   if (isRecords(body)) return readBareArray(body, bytes, options);
@@ -72,7 +75,7 @@ export function readEnvelope(body: unknown, bytes: number, options: EnvelopeOpti
   throw new CursorBroken('The service says has_more, but sends no next_token: the rest cannot be asked for.');
 }
 
-/** @throws PageTooLarge for more records than any page should hold */
+/** @throws PageTooLarge for more than `mostRecords` records */
 function isRecords(value: unknown): value is Records {
   if (!Array.isArray(value) && !(value instanceof RecordsAsText)) return false;
   if (value.length > mostRecords) throw tooManyRecords();

@@ -1,17 +1,17 @@
-/** A body is not JSON, nor what is tolerated as such; `cause` is the parser's own error, which quotes the body. */
+/** A body is not JSON, even with the tolerated extensions; `cause` is the parser's error, which quotes the body. */
 export class NotJson extends SyntaxError {
   override readonly name = 'NotJson';
 }
 
-// An integer of 16 digits or more as it follows a delimiter; also met within texts, which costs only time. A fraction
-// of as many digits follows its point and is left alone.
+// An integer of 16 digits or more after a delimiter; also found within texts, which only costs time. The digits of a
+// fraction follow its point and do not match.
 const mayBeUnsafeInteger = /(?:^|[[:,\s-])\d{16}/;
 const unsafeInteger = /^-?[1-9]\d{15,}$/;
 
 /**
- * Parses a JSON body, keeping what JavaScript would refuse or round. NaN, Infinity and -Infinity, which Python's
- * json.dumps writes by default, become strings of that name; integers beyond ±(2^53 - 1) become strings of their
- * digits, because a rounded id is another id. Throws `NotJson` for anything else that is not JSON.
+ * Parses a JSON body without losing what JavaScript would refuse or round. NaN, Infinity and -Infinity, which Python's
+ * json.dumps writes by default, become strings of that name; integers beyond ±(2^53 - 1) become strings of their digits,
+ * because a rounded id is a different id. Throws `NotJson` for anything else that is not JSON.
  */
 export function parseBody(text: string): unknown {
   if (mayBeUnsafeInteger.test(text)) return parse(quoteUnparsable(text));
@@ -62,7 +62,7 @@ function isUnparsable(token: string): boolean {
   return token.length > 15 && unsafeInteger.test(token) && !Number.isSafeInteger(Number(token));
 }
 
-/** The index behind the closing quote of the string that opens at `at`, or the text's length where none closes it. */
+/** The index after the closing quote of the string that opens at `at`, or the text's length if it is not closed. */
 function endOfString(text: string, at: number): number {
   for (let index = at + 1; index < text.length; index++) {
     if (text[index] === '\\') index++;

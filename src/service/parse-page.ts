@@ -3,13 +3,13 @@ import { PageTooLarge } from './errors.ts';
 import { mostRecords } from './page.ts';
 import { NotJson, parseBody } from './parse-body.ts';
 
-/** Stands for a record that is larger than a record may be: nothing is made of it. */
+/** Stands for a record that is larger than a record may be, and is not parsed. */
 export class RecordTooLarge {
   /** SHA-256 of its JSON text as sent, in UTF-8. */
   readonly digest: string;
   /** Size of its JSON text in UTF-8. */
   readonly bytes: number;
-  /** JSON values in it, about. */
+  /** Approximate number of JSON values in it. */
   readonly values: number;
   /** The beginning of its JSON text. */
   readonly begins: string;
@@ -19,40 +19,41 @@ export class RecordTooLarge {
     this.bytes = Buffer.byteLength(text);
     this.values = values;
     const beginning = text.slice(0, 3000);
-    // Not what is left of it: a part of the key could be left at its edge.
+    // Dropped as a whole if it changes, because a part of the key could be left at its edge.
     this.begins = redact(beginning) === beginning ? beginning.slice(0, 300) : '[key]';
   }
 }
 
 /**
- * JSON values that a record may hold for each byte that it may have: 10,485 in a megabyte, of which a record uses some
- * twenty. In memory, in a UUID or in PostgreSQL it is the values that cost, not the bytes.
+ * JSON values that a record may hold, per byte of its limit: 10,485 for a megabyte, and a usual record has some twenty. In
+ * memory, in a UUID and in PostgreSQL the values cost more than the bytes.
  */
 const valuesPerByte = 0.01;
 
-/** Whether a stored record is what is kept of one that was too large: there is nothing in it to be read. */
+/** Whether a stored record stands for one that was too large, so that there is nothing to read. */
 export function standsForLarger(record: unknown): boolean {
   if (typeof record !== 'object' || record === null) return false;
   const { digest } = record as Record<string, unknown>;
   return typeof digest === 'string' && /^sha256:[0-9a-f]{64}$/.test(digest) && 'begins' in record;
 }
 
-/** JSON values that are parsed at once; a page of 1,000 records has some 20,000. Each takes up to 100 bytes of memory. */
+/**
+ * How many JSON values may be parsed at once; a page of 1,000 records has some 20,000. Each takes up to 100 bytes of memory.
+ */
 const mostValues = 250_000;
 
-/** What of a page's envelope is read (docs/service.md, "Page envelope"). */
+/** The parts of a page's envelope that are read (docs/service.md, "Page envelope"). */
 const membersRead = ['data', 'has_more', 'next_token'];
 
 /**
- * Parses the body of a page. What JSON.parse makes of a body can be fifty times its size, so of a large one that is not
- * plain the records are left as text and parsed one by one, as they are asked for. A record that is larger than a
- * record may be is a `RecordTooLarge`.
+ * Parses the body of a page. The result of JSON.parse can be fifty times as large as a body. So the records of a large body
+ * with many values stay text and are parsed one by one, during iteration. A record that is too large is a `RecordTooLarge`.
  * @param maxRecordBytes the largest record, in bytes of its JSON text; it bounds the number of its values, too
- * @throws NotJson, or PageTooLarge for more records than any page should hold
+ * @throws NotJson, or PageTooLarge for more than `mostRecords` records
  */
 export function parsePage(text: string, maxRecordBytes: number): unknown {
   const most: RecordBounds = { bytes: maxRecordBytes, values: maxRecordBytes * valuesPerByte };
-  // To walk through the text costs half of what it costs to parse it; nearly all pages are small enough to be parsed first.
+  // Scanning the text costs half as much as parsing it, and nearly all pages are small enough to parse at once.
   if (Buffer.byteLength(text) <= Math.min(maxRecordBytes, 1024 * 1024)) {
     const body = parseBody(text);
     const records = Array.isArray(body) ? body : (body as { data?: unknown } | null)?.data;
@@ -62,7 +63,7 @@ export function parsePage(text: string, maxRecordBytes: number): unknown {
   if (spans === undefined) return parseAnything(text);
   const records = new RecordsAsText(text, spans, most);
   if (values <= mostValues && !records.hasTooLarge()) return parseBody(text);
-  // What is not JSON is found here, and the page asked for again, rather than half-way through its records.
+  // Invalid JSON is found here, so that the page is asked for again, and not half-way through its records.
   for (const _ of records);
   return members === undefined ? records : { ...members, data: records };
 }
@@ -76,11 +77,11 @@ function holdsAtMost(record: unknown, most: number): boolean {
   return countDown(record, most, 0) >= 0;
 }
 
-/** How many of `left` values are left once those of a value are counted; less than 0 where they do not suffice. */
+/** `left` minus the number of JSON values in a value; may stop counting below 0. */
 function countDown(value: unknown, left: number, depth: number): number {
   let rest = left - 1;
   if (typeof value !== 'object' || value === null || rest < 0) return rest;
-  // Deeper than the stack may reach, if every level were to be walked through.
+  // So many levels of recursion could overflow the stack.
   if (depth > 1000) return -1;
   for (const name in value) {
     rest = countDown((value as Record<string, unknown>)[name], rest, depth + 1);
@@ -89,7 +90,7 @@ function countDown(value: unknown, left: number, depth: number): number {
   return rest;
 }
 
-/** Parses a body that has no bound on its parts. @throws NotJson; PageTooLarge if it holds too much to be parsed at once */
+/** Parses a body without limits for its parts. @throws NotJson; PageTooLarge if it holds too much to be parsed at once */
 export function parseAnything(text: string): unknown {
   if (text.length > mostValues) {
     const scan = new Scan(text);
@@ -101,10 +102,12 @@ export function parseAnything(text: string): unknown {
   return parseBody(text);
 }
 
-/** Where a page's records are: of each the index of its first character, the one behind its last, and its values. */
+/**
+ * The place of each record of a page: the index of its first character, the index after its last, and its number of values.
+ */
 type Spans = readonly number[];
 
-/** Records that are parsed one by one, each time they are gone through. */
+/** Records that are parsed one by one, again at each iteration. */
 export class RecordsAsText implements Iterable<unknown> {
   readonly #text: string;
   readonly #spans: Spans;
@@ -129,7 +132,7 @@ export class RecordsAsText implements Iterable<unknown> {
     return this.#read();
   }
 
-  /** The same, but without what `redact` takes out of the beginnings of those that are too large. */
+  /** The same, with `redact` applied to the beginnings of records that are too large. */
   redacted(redact: (text: string) => string): Iterable<unknown> {
     return { [Symbol.iterator]: () => this.#read(redact) };
   }
@@ -149,12 +152,12 @@ export class RecordsAsText implements Iterable<unknown> {
   #isTooLarge(text: string, values: number): boolean {
     const { bytes } = this.#most;
     if (values > this.#most.values || text.length > bytes) return true;
-    // A UTF-16 unit is one to three bytes of UTF-8, so most need not be measured.
+    // A UTF-16 unit is one to three bytes of UTF-8, so most records need not be measured.
     return text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
   }
 }
 
-/** Finds the records of a page, and the rest of its envelope; `spans` is undefined where it holds no list of records. */
+/** Finds the records of a page, and the rest of its envelope; `spans` is undefined if there is no list of records. */
 function outline(text: string): {
   readonly values: number;
   readonly members: Record<string, unknown> | undefined;
@@ -188,18 +191,18 @@ function outline(text: string): {
   return { values: scan.values, members, spans };
 }
 
-/** Walks through JSON text from value to value, without parsing them or keeping anything of them. */
+/** Scans JSON text from value to value without parsing or keeping anything. */
 class Scan {
   readonly #text: string;
   #at = 0;
-  /** Values that were passed, about. */
+  /** Approximate number of values so far. */
   values = 0;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  /** The next character that is no space, empty at the end. */
+  /** The next character that is not a space; empty at the end. */
   next(): string {
     space.lastIndex = this.#at;
     space.test(this.#text);
@@ -219,7 +222,7 @@ class Scan {
   readName(): string {
     if (this.next() !== '"') throw new NotJson('The body is not JSON.');
     const [start, end] = this.skipValue();
-    // No name that is looked for can be as long, however it is escaped.
+    // No wanted name can be this long, however it is escaped.
     return end - start > 100 ? '' : String(parseBody(this.#text.slice(start, end)));
   }
 
@@ -238,7 +241,7 @@ class Scan {
     return spans;
   }
 
-  /** Steps over a value. @returns where it begins, and the index behind it */
+  /** Skips a value. @returns where it begins, and the index after it */
   skipValue(): [start: number, end: number] {
     const text = this.#text;
     const start = this.#at;
@@ -251,7 +254,7 @@ class Scan {
         if (depth === 0) return this.#to(start, at + 1);
       } else if (code === openBrace || code === openBracket) {
         depth++;
-        // Its first value; each further one has a comma before it.
+        // Counts its first value; each further one has a comma before it.
         const next = text.charCodeAt(at + 1);
         if (next !== closeBrace && next !== closeBracket) this.values++;
       } else if (code === comma) {
@@ -282,14 +285,14 @@ const space = /[ \t\n\r]*/y;
 const [quote, comma, openBracket, closeBracket, openBrace, closeBrace] = [0x22, 0x2c, 0x5b, 0x5d, 0x7b, 0x7d];
 const backslash = 0x5c;
 
-/** The index behind the closing quote of the string that opens at `at`. */
+/** The index after the closing quote of the string that opens at `at`. */
 function endOfString(text: string, at: number): number {
   for (let end = at + 1; ; end++) {
     end = text.indexOf('"', end);
     if (end === -1) throw new NotJson('The body is not JSON.');
     let before = end;
     while (text.charCodeAt(before - 1) === backslash) before--;
-    // Escaped is what an odd number of backslashes precedes.
+    // A quote after an odd number of backslashes is escaped.
     if ((end - before) % 2 === 0) return end + 1;
   }
 }

@@ -4,33 +4,33 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
 import { MalformedPage, PageTooLarge } from './errors.ts';
 
-/** A body, read to its end and unpacked. */
+/** A body, read completely and unpacked. */
 export interface Body {
   readonly text: string;
   /** Size as received, in bytes. */
   readonly bytes: number;
-  /** Only of a large body: others wait until this is called. */
+  /** Only for a large body: others wait until this is called. */
   readonly release?: () => void;
 }
 
 export interface BodyLimits {
   /** Most bytes, as received and as unpacked. */
   readonly maxBodyBytes: number;
-  /** Called around every wait that is not the service's fault, so that it does not count against a time limit. */
+  /** Called around waits that are not the service's fault, so that they do not count against a time limit. */
   readonly aside: <T>(wait: Promise<T>) => Promise<T>;
   readonly signal: AbortSignal;
 }
 
 type Encoding = string | readonly string[] | undefined;
 
-/** What a refusal has to say stands at its beginning, in bytes. */
+/** How many bytes of a refusal are read: its message is at the beginning. */
 const refusalBytes = 64 * 1024;
 
 const decoder = new TextDecoder();
 
 /**
  * Reads a body and unpacks it.
- * @throws PageTooLarge over the cap; MalformedPage if its encoding is not known or it cannot be unpacked
+ * @throws PageTooLarge if it is too large; MalformedPage if its encoding is not known or it cannot be unpacked
  */
 export async function readBody(body: Readable, encoding: Encoding, limits: BodyLimits): Promise<Body> {
   const { maxBodyBytes, aside, signal } = limits;
@@ -45,7 +45,7 @@ export async function readBody(body: Readable, encoding: Encoding, limits: BodyL
     for await (const chunk of body as AsyncIterable<Buffer>) {
       bytes += chunk.byteLength;
       if (bytes > maxBodyBytes) throw new PageTooLarge(`The body is larger than ${maxBodyBytes} bytes.`);
-      // The rest stays on the wire meanwhile.
+      // Meanwhile the rest is not read.
       if (bytes > largeFrom) await enter();
       chunks.push(chunk);
     }
@@ -59,7 +59,7 @@ export async function readBody(body: Readable, encoding: Encoding, limits: BodyL
   }
 }
 
-/** Unpacks as if the body were not a large one; once it turns out to be, waits for its turn and begins again. */
+/** Unpacks as if the body were small; if it turns out to be large, waits for its turn and begins again. */
 async function unpackWithin(
   packed: Uint8Array,
   applied: readonly Coding[],
@@ -91,7 +91,7 @@ function cannotBeUnpacked(error: unknown): MalformedPage {
   });
 }
 
-/** Reads the beginning of a refusal's body, and leaves the rest; empty if it cannot be read. */
+/** Reads the beginning of a refusal's body; empty if it cannot be read. */
 export async function readRefusal(body: Readable, encoding: Encoding): Promise<Body> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -105,15 +105,15 @@ export async function readRefusal(body: Readable, encoding: Encoding): Promise<B
     const whole = await unpack(beginning, codingsOf(encoding), largeFrom);
     return { text: decoder.decode(whole.subarray(0, refusalBytes)), bytes };
   } catch {
-    // What a refusal means stands in its status: a broken body must not turn a 401 into something to retry.
+    // The status decides what a refusal means: a broken body must not turn a 401 into something to retry.
     return { text: '', bytes };
   }
 }
 
 /**
- * Bytes of a body, as received or unpacked, beyond which it is a large one. Of these a process has only one at a time
- * in memory, from here until its records are committed: eight windows that are all sent the largest page at once would
- * take more memory than a small machine has.
+ * A body with more bytes than this, as received or unpacked, is a large one. A process has only one large body in memory,
+ * from here until its records are committed: eight windows that get the largest page at once would take more memory than a
+ * small machine has.
  */
 const largeFrom = 2 * 1024 * 1024;
 
@@ -121,7 +121,7 @@ let last: Promise<void> = Promise.resolve();
 
 /**
  * Waits until no other large body is in memory.
- * @returns what the caller must call once its own is gone; calling it again does nothing
+ * @returns a function to call once the caller's body is gone; calling it again does nothing
  */
 async function enterLarge(signal: AbortSignal): Promise<() => void> {
   signal.throwIfAborted();
@@ -151,7 +151,7 @@ const unpackers = {
   br: promisify(brotliDecompress),
 };
 
-/** How a body can be packed. */
+/** How a body can be compressed. */
 export type Coding = Exclude<keyof typeof unpackers, 'rawDeflate'>;
 
 const codings: Readonly<Record<string, Coding>> = {
@@ -161,15 +161,15 @@ const codings: Readonly<Record<string, Coding>> = {
   br: 'br',
 };
 
-/** Others that have been registered (IANA, HTTP Content Coding Registry). */
+/** Other registered codings (IANA, HTTP Content Coding Registry). */
 const registered = ['aes128gcm', 'compress', 'dcb', 'dcz', 'exi', 'pack200-gzip', 'x-compress', 'zstd'];
 
-/** Nobody packs a body more often than twice; each time costs a copy. */
+/** Nobody compresses a body more than twice; each time costs a copy. */
 const mostCodings = 3;
 
 /**
  * Reads a `Content-Encoding` header: what was applied to the body, in that order (RFC 9110, 8.4).
- * @throws MalformedPage for an encoding that is not known, or too many of them
+ * @throws MalformedPage for an unknown encoding, or too many of them
  */
 function codingsOf(header: string | readonly string[] | undefined): Coding[] {
   const names = [header ?? ''].flat().join(',').toLowerCase().split(',');
@@ -178,7 +178,7 @@ function codingsOf(header: string | readonly string[] | undefined): Coding[] {
     if (name === '' || name === 'identity') continue;
     const coding = Object.hasOwn(codings, name) ? codings[name] : undefined;
     if (coding === undefined) {
-      // Not the name itself, unless it is one of those that exist: a header can hold whatever the service likes.
+      // Not the name itself, unless it is a registered one: the service could put anything into a header.
       const known = registered.includes(name) ? name : 'an unknown way';
       throw new MalformedPage(`The body is packed by ${known}, which is none of gzip, deflate and br.`);
     }
@@ -190,7 +190,7 @@ function codingsOf(header: string | readonly string[] | undefined): Coding[] {
 
 /**
  * Unpacks a body, the last coding first.
- * @param most bytes that any step may unpack to; one more is an error with the code `ERR_BUFFER_TOO_LARGE`
+ * @param most the most bytes of each step; more is an error with the code `ERR_BUFFER_TOO_LARGE`
  */
 async function unpack(packed: Uint8Array, applied: readonly Coding[], most: number): Promise<Uint8Array> {
   let bytes = packed;
@@ -202,7 +202,7 @@ async function unpack(packed: Uint8Array, applied: readonly Coding[], most: numb
   return bytes;
 }
 
-/** Bytes that are unpacked at a time: a usual page in a few steps. */
+/** Bytes that are unpacked at a time: a usual page takes a few steps. */
 const chunkSize = 128 * 1024;
 
 /** `deflate` means data with a header (RFC 9110, 8.4.1.2); some servers send it without. */

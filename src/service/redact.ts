@@ -6,21 +6,21 @@ import type { Page, Records } from './page.ts';
 import { RecordsAsText, RecordTooLarge } from './parse-page.ts';
 
 /**
- * Takes the API key out of what the service sends: it could echo what it was sent, in whatever form. Everything that a
- * service has said passes here before it reaches a message, a log, a row or another request.
+ * Removes the API key from what the service sends, which could echo it in any form. Everything from the service passes
+ * through here before it reaches a message, a log, a row or another request.
  */
 export interface Redactor {
-  /** @throws TooManyEscapes if that cannot be told */
+  /** @throws TooManyEscapes if it cannot tell */
   isIn(text: string): boolean;
-  /** `text` with `[key]` wherever the key stands in it; see `keyFinder` for the forms that are found. */
+  /** `text` with `[key]` in place of the key; see `keyFinder` for the forms that are found. */
   text(text: string): string;
-  /** The same for every text, name and number within a parsed JSON value. */
+  /** The same for every text, name and number in a parsed JSON value. */
   value(value: unknown): unknown;
-  /** The same for an error, its stack and its hint; what caused it is let go where that shows the key. */
+  /** The same for an error, its stack and its hint; a cause that shows the key is dropped. */
   error(error: unknown): unknown;
 }
 
-/** A shorter key cannot be told from ordinary words: to take "a" out of every message would hide nothing. */
+/** A shorter key looks like ordinary words: removing "a" from every message would hide nothing. */
 export const shortestHidden = 8;
 
 const nothing: Redactor = {
@@ -30,15 +30,15 @@ const nothing: Redactor = {
   error: (error) => error,
 };
 
-/** Deeper than any record that is read; what is nested deeper is taken out as a whole. */
+/** Deeper than any record that is read; deeper values are removed as a whole. */
 const deepest = 1000;
 
-/** Whether a key is long enough to be taken out of what the service says. */
+/** Whether a key is long enough to be removed from texts. */
 export function isHidden(key: Secret): boolean {
   return key.reveal().length >= shortestHidden;
 }
 
-/** @returns what takes nothing out if the key is shorter than `shortestHidden` */
+/** @returns a redactor, which removes nothing if the key is shorter than `shortestHidden` */
 export function redactorOf(secret: Secret): Redactor {
   const key = secret.reveal();
   if (!isHidden(secret)) return nothing;
@@ -54,7 +54,7 @@ export function redactorOf(secret: Secret): Redactor {
     return copied === 0 ? from : shown + from.slice(copied);
   }
 
-  /** If it cannot be told whether the key is in a text, the whole of it may be the key. */
+  /** If it is not clear whether the key is in a text, the whole text may be the key. */
   function spansOf(from: string) {
     try {
       return find(from);
@@ -107,9 +107,9 @@ export function isIn(redactor: Redactor, body: string): boolean {
 }
 
 /**
- * A page that echoes the key, without it: `[key]` stands in its place, for what is stored is read by others.
- * @throws CursorBroken if its cursor holds the key: it would be stored and sent in an address, and without the key it is
- *   no cursor
+ * A page that echoes the key, with `[key]` in its place, because others read what is stored.
+ * @throws CursorBroken if its cursor holds the key: it would be stored and sent in an address, and without the key it is not
+ * a cursor
  */
 export function withoutKey(page: Page, redactor: Redactor): Page {
   if (page.nextToken !== null && redactor.text(page.nextToken) !== page.nextToken) {

@@ -10,14 +10,14 @@ export interface RetryOptions {
   readonly clock: Clock;
   /** A number from 0 to below 1. */
   readonly random: () => number;
-  /** The least wait before any further try just now, in milliseconds; none if left out. */
+  /** The least wait before the next try, in milliseconds; none if left out. */
   readonly leastDelayMs?: () => number;
   readonly onRetry: (error: Error, attempt: number, delayMs: number) => void;
 }
 
 /**
- * Tries until an attempt succeeds, fails for good or is the last one. Waits a full-jitter exponential delay between
- * tries, and at least as long as the service asked for.
+ * Tries until an attempt succeeds, fails for good or was the last one. Waits a full-jitter exponential delay between tries,
+ * and at least as long as the service asked for.
  * @param attempt gets the number of the try, from 1
  * @throws the last attempt's error, with the number of tries in its message; the signal's reason once it is aborted
  */
@@ -40,8 +40,8 @@ export async function withRetries<T>(
       },
       {
         retries: maxAttempts - 1,
-        // p-retry's own delays take neither a random source nor a floor, so it is told to wait nothing itself. Nor does
-        // it get the signal: it would throw away an answer that arrived, and was paid for, in the instant of an abort.
+        // p-retry's delays have neither a random source nor a minimum, so it does not wait itself. Nor does it get the
+        // signal: it would drop an answer that arrives at the moment of an abort and has already cost a request.
         minTimeout: 0,
         shouldRetry: ({ error }) => mayRetry(error),
         async onFailedAttempt({ error, attemptNumber, retriesLeft }) {
@@ -75,9 +75,9 @@ export interface Patience {
   readonly maxDelayMs: number;
   /** Bounds of the pause after a 429 that names none, in milliseconds; the vendor suggests 1 to 2 seconds. */
   readonly rateLimitPauseMs: readonly [least: number, most: number];
-  /** A longer Retry-After (a spent quota, say) fails requests at once instead of waiting it out, in milliseconds. */
+  /** A longer Retry-After (for example after a spent quota) makes requests fail at once, in milliseconds. */
   readonly longestWaitMs: number;
-  /** Good answers, since the last change, after which one more request may run at a time. */
+  /** After this many good answers since the last change, one more request may run at a time. */
   readonly raiseAfter: number;
 }
 

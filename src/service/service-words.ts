@@ -1,17 +1,17 @@
 const longest = 300;
-/** More of a body is never looked at: the words stand at its beginning. */
+/** How much of a body is read: the message is at its beginning. */
 const lookedAt = 4000;
-/** Where services put what they have to say, best first; FastAPI says `detail`. */
+/** Where services put their message, best first; FastAPI uses `detail`. */
 const wordFields = ['detail', 'message', 'error', 'msg', 'errors', 'title', 'reason'] as const;
 
 /**
- * What a refusing body says, for a person: the text of `{"detail": …}`, FastAPI's list of `{loc, msg}`, `{"message"}`,
- * `{"error"}`, a page's title, or the text itself. One line of at most 300 characters, without control characters,
- * so that it can neither flood nor forge a log. Error bodies are not documented (docs/service.md, "Errors").
- * @param redact takes out what must not be shown
+ * The message of a refusal, for a person: the text of `{"detail": …}`, FastAPI's list of `{loc, msg}`, `{"message"}`,
+ * `{"error"}`, a page's title, or the text itself. One line of at most 300 characters, without control characters, so that
+ * it can neither fill nor forge a log. Error bodies are not documented (docs/service.md, "Errors").
+ * @param redact removes what must not be shown
  */
 export function serviceWords(sent: string, redact: (text: string) => string = (text) => text): string {
-  // Before anything is cut, so that no half of the key is left at an edge; and again what is decoded by now.
+  // Redacted before the text is cut, so that no part of the key is left at an edge, and again after decoding.
   const body = redact(sent);
   const words = clean(redact(jsonWords(body) ?? htmlWords(body) ?? body.slice(0, lookedAt)));
   if (words === '') return 'no further words';
