@@ -158,10 +158,7 @@ export function isRowOfSame(
   return all(alias, parts, (column, value) => sql`${column} = ${value}`);
 }
 
-function inEachColumn<Value>(
-  { series }: FeedTable,
-  of: (part: SeriesPart) => Value,
-): Record<string, Value> {
+function inEachColumn<Value>({ series }: FeedTable, of: (part: SeriesPart) => Value): Record<string, Value> {
   return Object.fromEntries(Object.entries(series).map(([column, part]) => [column, of(part)]));
 }
 
