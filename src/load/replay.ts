@@ -10,12 +10,15 @@ import {
   type Rejected,
   rejectedAfter,
   renewReasons,
+  takeRejected,
+} from '../warehouse/tables/rejected-records.ts';
+import {
+  ensurePartitions,
   rowsToRefill,
   type StoredRow,
-  takeRejected,
+  upsertRows,
   writeRefilled,
-} from '../warehouse/tables/rejected-records.ts';
-import { ensurePartitions, upsertRows } from '../warehouse/tables/rows.ts';
+} from '../warehouse/tables/rows.ts';
 import { keyOfSeries, type WindowScope } from '../warehouse/tables/series.ts';
 import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
 

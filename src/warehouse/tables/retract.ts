@@ -1,8 +1,9 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Feed, FeedTable, Row, Series } from '../../feeds/feed.ts';
+import { arrayParameter } from '../arrays.ts';
 import type { Database } from '../database.ts';
 import type { WriteTransaction } from '../write-transaction.ts';
-import { arrayParameter } from './rows.ts';
+import { retractionOf } from './rows.ts';
 import { isOfSeries, isRowOfSeries, seriesColumns, seriesValues } from './series.ts';
 import type { ClaimedWindow } from './windows.ts';
 
@@ -94,13 +95,7 @@ export async function retractUnseen(
           and ${isSame('kept', table, 'l')} and l.row_time >= ${reachedFrom(feed, at.now)})
       -- In the order in which pages lock rows.
       order by kept.${time}, kept.${id} for update of kept
-    ), retracted as (
-      update ${name} as kept
-      set retracted_at = now(), changed_at = greatest(now(), kept.changed_at + interval '1 microsecond'),
-          load_id = ${at.loadId}::bigint, window_id = ${at.windowId}::bigint
-      from gone
-      where ${isRowOfSeries('kept', table, series)} and kept.${time} = gone.${time} and kept.${id} = gone.${id}
-      returning 1
+    ), retracted as (${retractionOf(table, series, at)}
     )
     select count(*) as retracted from retracted
   `.execute(trx);

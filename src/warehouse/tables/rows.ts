@@ -1,8 +1,17 @@
-import { CompiledQuery, sql } from 'kysely';
-import type { ColumnType, FeedTable, Row, Series } from '../../feeds/feed.ts';
+import { CompiledQuery, type RawBuilder, sql } from 'kysely';
+import type { FeedTable, Row, Series } from '../../feeds/feed.ts';
+import { arrayParameter } from '../arrays.ts';
 import type { Warehouse } from '../connect.ts';
 import { type WriteTransaction, writeTransaction } from '../write-transaction.ts';
-import { seriesInTable } from './series.ts';
+import { isRowOfJob, isRowOfSeries, seriesInTable, type WindowScope } from './series.ts';
+
+/*
+ * The one writer of the feeds' tables: a page, a live answer or a replay upserts, a drain that has ended retracts, a replay
+ * refills. Each statement stays within one series. The tables' triggers keep what it replaces, and the sums.
+ */
+
+/** When a version begins: later than the one before it, even if this transaction began before that one was committed. */
+const changedNow = "greatest(now(), kept.changed_at + interval '1 microsecond')";
 
 export interface Upserted {
   /** Rows that were new. */
@@ -71,8 +80,7 @@ function writeStatement({ name, columns, key, series }: FeedTable): string {
         load_id = excluded.load_id,
         window_id = excluded.window_id,
         retracted_at = null,
-        -- Later than the version before it, even where this transaction began before that one was committed.
-        changed_at = greatest(excluded.changed_at, kept.changed_at + interval '1 microsecond')
+        changed_at = ${changedNow}
       where kept.retracted_at is not null or (${list(values, 'kept.')}) is distinct from (${list(values, 'excluded.')})
       returning kept.first_seen_at = kept.changed_at as is_new
     )
@@ -95,6 +103,104 @@ function compare(a: Row, b: Row, key: readonly string[]): number {
     if (left !== right) return left < right ? -1 : 1;
   }
   return 0;
+}
+
+/** The update that retracts rows of a series: those with the keys of `gone`, a set of the query that it is part of. */
+export function retractionOf(
+  table: FeedTable,
+  series: Series,
+  by: { readonly loadId: number; readonly windowId: number },
+): RawBuilder<unknown> {
+  const isGone = table.key.map((column) => sql`${sql.ref(`kept.${column}`)} = ${sql.ref(`gone.${column}`)}`);
+  return sql`
+      update ${sql.table(`gmsi.${table.name}`)} as kept
+      set retracted_at = now(), changed_at = ${sql.raw(changedNow)}, load_id = ${by.loadId}::bigint, window_id = ${by.windowId}::bigint
+      from gone
+      where ${isRowOfSeries('kept', table, series)} and ${sql.join(isGone, sql` and `)}
+      returning 1`;
+}
+
+/** A row as it stands in a feed's table: its series, its columns, and `changed_at`; times as texts in UTC. */
+export type StoredRow = Row;
+
+/** Which rows to read again: those whose `extra` has any of these names at its top. */
+export interface RefillSelection {
+  readonly fields: readonly string[];
+  /** Only rows of a job's series. */
+  readonly scope: WindowScope | undefined;
+}
+
+/** The rows of a feed's table that may be filled from their `extra`, in the order of their keys, beyond `after`. */
+export async function rowsToRefill(
+  warehouse: Warehouse,
+  table: FeedTable,
+  { fields, scope }: RefillSelection,
+  after: StoredRow | undefined,
+  limit: number,
+): Promise<StoredRow[]> {
+  const key = keyOf(table);
+  const keyColumns = sql.join(key.map((column) => sql.ref(column)));
+  const conditions = [sql`extra ?| ${[...fields]}::text[]`];
+  if (scope) conditions.push(isRowOfJob('kept', table, scope));
+  if (after) {
+    const from = key.map((column) => sql`${after[column]}::${sql.raw(table.columns[column] ?? 'text')}`);
+    conditions.push(sql`(${keyColumns}) > (${sql.join(from)})`);
+  }
+  const columns = [
+    ...Object.keys(table.series).map((column) => sql.ref(column)),
+    ...Object.entries(table.columns).map(([column, type]) => asSent(column, type)),
+    asSent('changed_at', 'timestamptz'),
+  ];
+  const { rows } = await sql<StoredRow>`
+    select ${sql.join(columns)} from ${sql.table(`gmsi.${table.name}`)} as kept
+    where ${sql.join(conditions, sql` and `)} order by ${keyColumns} limit ${limit}
+  `.execute(warehouse);
+  return rows;
+}
+
+/**
+ * Replaces rows by what they are when read again; the versions before are kept, with `read again` for their reason.
+ * A row that something else has changed since it was selected is left alone.
+ * @returns how many rows were replaced
+ */
+export async function writeRefilled(
+  trx: WriteTransaction,
+  table: FeedTable,
+  rows: readonly StoredRow[],
+  loadId: number,
+): Promise<number> {
+  const key = keyOf(table);
+  const types: Record<string, string> = { ...table.columns, changed_at: 'timestamptz' };
+  const sent = [...Object.keys(table.series), ...Object.keys(types)].map((column) => {
+    const type = (types[column] ?? 'text') as 'text';
+    return sql`unnest(${arrayParameter(rows, column, type)}::${sql.raw(type)}[]) as ${sql.ref(column)}`;
+  });
+  const values = Object.keys(table.columns).filter((column) => !key.includes(column));
+  const taken = values.map((column) => sql`${sql.ref(column)} = sent.${sql.ref(column)}`);
+  const isSame = [...key, 'changed_at'].map(
+    (column) => sql`kept.${sql.ref(column)} = sent.${sql.ref(column)}`,
+  );
+  await sql`select set_config('gmsi.reading_again', 'on', true)`.execute(trx);
+  const { numAffectedRows } = await sql`
+    update ${sql.table(`gmsi.${table.name}`)} as kept
+    set ${sql.join(taken)}, load_id = ${loadId}::bigint,
+        changed_at = ${sql.raw(changedNow)}
+    from (select ${sql.join(sent)}) as sent
+    where ${sql.join(isSame, sql` and `)}
+  `.execute(trx);
+  return Number(numAffectedRows);
+}
+
+function keyOf(table: FeedTable): string[] {
+  return [...Object.keys(table.series), ...table.key];
+}
+
+/** A column in the form in which it can be sent back as it was: with its microseconds, and JSON as text. */
+function asSent(column: string, type: string): RawBuilder<unknown> {
+  const name = sql.ref(column);
+  if (type === 'jsonb') return sql`${name}::text as ${name}`;
+  if (type !== 'timestamptz') return name;
+  return sql`to_char(${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ${name}`;
 }
 
 /** Partitions known to exist, so that a load asks for each of them once. */
@@ -120,62 +226,4 @@ export async function ensurePartitions(
     );
     known.add(`${table.name} ${month}`);
   }
-}
-
-/** What `pg` sends as it is: text in PostgreSQL's text format, bytes in its binary format. */
-export type ArrayParameter = string | Buffer;
-
-/** Numbers of the element types, the same on every server (pg_type.dat). */
-const oids = { text: 25, 'double precision': 701, jsonb: 3802 } as const;
-
-/** Dimensions, a flag that nulls may occur, the element's type, the array's length, its lower bound. */
-const headerBytes = 20;
-const nullLength = -1;
-
-/**
- * One column of rows as an array that PostgreSQL can unnest. Numbers and texts go in the binary format: it needs
- * neither digits nor quotes, and costs half of what text costs on either side. Ids and times, which need no quotes
- * and are texts here, go as text.
- */
-export function arrayParameter(rows: readonly Row[], column: string, type: ColumnType): ArrayParameter {
-  const values = rows.map((row) => row[column] ?? null);
-  if (type === 'double precision') return arrayOfNumbers(values as (number | null)[]);
-  if (type === 'text') return arrayOfTexts(values, oids.text);
-  // jsonb in the binary format is its JSON text after a version number, 1.
-  if (type === 'jsonb')
-    return arrayOfTexts(
-      values.map((json) => (json === null ? null : `\u0001${json}`)),
-      oids.jsonb,
-    );
-  return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
-}
-
-function arrayOfNumbers(values: readonly (number | null)[]): Buffer {
-  const bytes = Buffer.allocUnsafe(headerBytes + values.length * 12);
-  const view = new DataView(bytes.buffer, bytes.byteOffset);
-  let at = writeHeader(bytes, oids['double precision'], values.length);
-  for (const value of values) {
-    view.setInt32(at, value === null ? nullLength : 8);
-    if (value !== null) view.setFloat64(at + 4, value);
-    at += value === null ? 4 : 12;
-  }
-  return bytes.subarray(0, at);
-}
-
-function arrayOfTexts(values: readonly (string | number | null)[], oid: number): Buffer {
-  const texts = values.map((value) => (value === null ? null : String(value)));
-  let size = headerBytes;
-  for (const text of texts) size += 4 + (text === null ? 0 : Buffer.byteLength(text));
-  const bytes = Buffer.allocUnsafe(size);
-  let at = writeHeader(bytes, oid, texts.length);
-  for (const text of texts) {
-    const length = text === null ? nullLength : bytes.write(text, at + 4);
-    at = bytes.writeInt32BE(length, at) + Math.max(0, length);
-  }
-  return bytes;
-}
-
-function writeHeader(bytes: Buffer, oid: number, length: number): number {
-  for (const [index, word] of [1, 1, oid, length, 1].entries()) bytes.writeInt32BE(word, index * 4);
-  return headerBytes;
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ColumnType, Row } from '../../src/feeds/feed.ts';
-import { arrayParameter } from '../../src/warehouse/tables/rows.ts';
+import { arrayParameter } from '../../src/warehouse/arrays.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 
 let warehouse: TestWarehouse;
