@@ -31,25 +31,11 @@ export const retired: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** A job names a feed that does not exist. */
-export class UnknownFeed extends ConfigError {
-  constructor(name: string) {
-    super(`there is no feed "${name}"`, { hint: knownNames(name, [...catalog.keys()]) });
-  }
-}
-
-/** A job names a feed that was retired. */
-class RetiredFeed extends ConfigError {
-  constructor(name: string, instead: string) {
-    super(`the feed "${name}" is retired`, { hint: instead });
-  }
-}
-
-/** The feed of that name; throws `UnknownFeed`, which names the nearest one, or `RetiredFeed`. */
+/** The feed of that name. @throws ConfigError that names the nearest one, or what to use instead of a retired one */
 export function feedNamed(name: string): Feed {
-  const feed = catalog.get(name);
   const instead = retired.get(name);
-  if (instead !== undefined) throw new RetiredFeed(name, instead);
-  if (feed === undefined) throw new UnknownFeed(name);
-  return feed;
+  if (instead !== undefined) throw new ConfigError(`the feed "${name}" is retired`, { hint: instead });
+  const feed = catalog.get(name);
+  if (feed !== undefined) return feed;
+  throw new ConfigError(`there is no feed "${name}"`, { hint: knownNames(name, [...catalog.keys()]) });
 }

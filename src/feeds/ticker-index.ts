@@ -1,31 +1,22 @@
-import type { Feed, Series } from './feed.ts';
-import { hourlyIndexShape } from './hourly-index.ts';
-import { windowParameters } from './likely-names.ts';
-import { createRecordReader } from './reading/read-record.ts';
-
-const shape = hourlyIndexShape('topic');
+import { defineFeed } from './define-feed.ts';
+import { hourlyIndex } from './hourly-index.ts';
 
 /** Hourly headline sentiment of an asset by topic (docs/service.md, "Asset feeds"). */
-export const tickerIndex: Feed = {
+export const tickerIndex = defineFeed({
   name: 'ticker-index',
   dimensions: ['ticker'],
-  method: 'GET',
-  path: ({ ticker }: Series) => `/headlines/index/ticker/historical/${encodeURIComponent(ticker)}`,
-  parameters: { ...windowParameters, matchType: 'index_type' },
+  path: ({ ticker }) => `/headlines/index/ticker/historical/${encodeURIComponent(ticker)}`,
+  parameters: { matchType: 'index_type' },
   matchTypes: ['COMBINED', 'EXPLICIT', 'IMPLICIT'],
-  variants: {},
   live: {
-    path: ({ ticker }: Series) => `/headlines/index/ticker/live/${encodeURIComponent(ticker)}`,
+    path: ({ ticker }) => `/headlines/index/ticker/live/${encodeURIComponent(ticker)}`,
     limit: 1000,
     hours: 2,
   },
+  ...hourlyIndex('topic'),
   table: {
     name: 'ticker_index',
-    columns: shape.columns,
-    key: ['published_at', 'entry_id'],
     series: { ticker: 'ticker', index_type: 'match_type', variant: 'variant' },
-    partitionedBy: 'published_at',
+    isPartitioned: true,
   },
-  fields: shape.fields,
-  reader: (overrides) => createRecordReader(shape, overrides),
-};
+});

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { catalog, feedNamed, UnknownFeed } from '../../src/feeds/catalog.ts';
+import { ConfigError } from '../../src/errors.ts';
+import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 
 describe('the catalog', () => {
@@ -8,7 +9,7 @@ describe('the catalog', () => {
   });
 
   test('names the nearest feed for a name that it does not know', () => {
-    expect(() => feedNamed('gmsi-headline')).toThrow(UnknownFeed);
+    expect(() => feedNamed('gmsi-headline')).toThrow(ConfigError);
     expect(() => feedNamed('gmsi-headline')).toThrow(
       expect.objectContaining({
         kind: 'fatal',
@@ -24,7 +25,7 @@ describe('the catalog', () => {
   });
 
   test('takes no name of Object.prototype for a feed', () => {
-    expect(() => feedNamed('constructor')).toThrow(UnknownFeed);
+    expect(() => feedNamed('constructor')).toThrow(ConfigError);
   });
 
   test.each([...catalog.values()])(

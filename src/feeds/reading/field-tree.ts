@@ -25,25 +25,10 @@ export interface Target {
  */
 export type FieldTree = ReadonlyMap<string, Field>;
 
-/** A job file gives a wire name for a column that the feed's records are not read into. */
-export class UnknownColumn extends ConfigError {
-  constructor(column: string, known: readonly string[]) {
-    super(`fields: this feed has no column "${column}" to read into`, { hint: knownNames(column, known) });
-  }
-}
-
-/** A job file gives one wire name for two columns; one of them would silently stay empty. */
-export class AliasGivenTwice extends ConfigError {
-  constructor(alias: string, columns: readonly [string, string]) {
-    super(`fields: "${alias}" is given for both ${columns[0]} and ${columns[1]}`, {
-      hint: 'Give each name of a field to one column only.',
-    });
-  }
-}
-
 /**
  * Arranges the aliases of all columns by wire name. A name that the overrides give to a column is taken away from the column
- * that has it by default. Throws `UnknownColumn` or `AliasGivenTwice`.
+ * that has it by default.
+ * @throws ConfigError if the feed has no such column, or if one name is given to two, of which one would silently stay empty
  */
 export function buildFieldTree(
   columns: FeedTable['columns'],
@@ -52,10 +37,16 @@ export function buildFieldTree(
 ): FieldTree {
   const tree = new Map<string, Field>();
   for (const [column, aliases] of Object.entries(overrides)) {
-    if (!Object.hasOwn(defaults, column)) throw new UnknownColumn(column, Object.keys(defaults));
+    if (!Object.hasOwn(defaults, column))
+      throw new ConfigError(`fields: this feed has no column "${column}" to read into`, {
+        hint: knownNames(column, Object.keys(defaults)),
+      });
     for (const [rank, alias] of aliases.entries()) {
       const field = fieldAt(tree, alias);
-      if (field.target !== undefined) throw new AliasGivenTwice(alias, [field.target.column, column]);
+      if (field.target !== undefined)
+        throw new ConfigError(`fields: "${alias}" is given for both ${field.target.column} and ${column}`, {
+          hint: 'Give each name of a field to one column only.',
+        });
       field.target = { column, rank, read: readerFor(columns, column) };
     }
   }

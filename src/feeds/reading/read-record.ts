@@ -27,9 +27,8 @@ export interface RecordIdentity {
   readonly qualifiers: readonly string[];
 }
 
-/** For aggregates, which have no id: `column` is filled from the columns `of` that say which one it is. */
+/** For aggregates, which have no id: `entry_id` is made from the columns that say which one it is, its time first. */
 export interface EntryIdentity {
-  readonly column: string;
   readonly of: readonly string[];
 }
 
@@ -53,7 +52,8 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
       if (anyOf.every((column) => reading.row[column] === null)) return { rejected: reason };
     }
     fillDifferences(shape.differences, reading.row);
-    if ('of' in shape.identity) fillEntryIdentity(shape.identity, reading.row);
+    const { row } = reading;
+    if ('of' in shape.identity) row.entry_id = identityOfEntry(shape.identity.of.map((part) => row[part]!));
     else fillIdentity(shape.identity, reading);
     reading.row.extra = reading.extra === undefined ? null : holdableJson(reading.extra);
     return { row: reading.row };
@@ -61,10 +61,6 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
 
   const refill = (row: Row) => refillRow(shape, tree, emptyRow, row);
   return { read, refill, knownFields: [...tree.keys()], fieldsSeen };
-}
-
-function fillEntryIdentity({ column, of }: EntryIdentity, row: Row): void {
-  row[column] = identityOfEntry(of.map((part) => row[part] ?? null));
 }
 
 function fillIdentity(identity: RecordIdentity, reading: Reading): void {

@@ -1,0 +1,48 @@
+import type { ColumnType, Feed, FeedTable, ParameterNames } from './feed.ts';
+import { createRecordReader, type RecordShape } from './reading/read-record.ts';
+
+/** Columns with their types, each followed by the wire names under which its value is looked for, best first. */
+export type ReadColumns = Readonly<Record<string, readonly [ColumnType, ...(readonly string[])]>>;
+
+/** A feed as it is written down; what most feeds do not have can be left out. */
+interface FeedDefinition
+  extends Pick<Feed, 'name' | 'dimensions' | 'path' | 'live'>,
+    Partial<Pick<Feed, 'method' | 'matchTypes' | 'variants'>>,
+    Pick<RecordShape, 'identity' | 'required'>,
+    Partial<Pick<RecordShape, 'differences'>> {
+  /** Those besides the dates, the page size and the cursor. */
+  readonly parameters?: Pick<ParameterNames, 'topic' | 'matchType'>;
+  /** All but the identity of an aggregate, and `extra`. */
+  readonly columns: ReadColumns;
+  readonly table: Pick<FeedTable, 'name' | 'series'> & { readonly isPartitioned: boolean };
+}
+
+/** The dates, the page size and the cursor, as every historical feed of a ticker takes them (docs/service.md, "Asset feeds"). */
+const windowParameters = {
+  startDate: 'start_date',
+  endDate: 'end_date',
+  limit: 'limit',
+  nextToken: 'next_token',
+};
+
+export function defineFeed(definition: FeedDefinition): Feed {
+  const { name, dimensions, path, live, method = 'GET', matchTypes = [], variants = {} } = definition;
+  const { identity, required, differences = [], table } = definition;
+  const read = Object.entries(definition.columns);
+  const [time, id] = 'of' in identity ? [identity.of[0]!, 'entry_id'] : [identity.time, identity.id];
+  const columns: FeedTable['columns'] = {
+    [id]: 'uuid',
+    ...Object.fromEntries(read.map(([column, [type]]) => [column, type])),
+    extra: 'jsonb',
+  };
+  const fields = Object.fromEntries(read.map(([column, [, ...names]]) => [column, names]));
+  const { isPartitioned, ...ofTable } = table;
+  return {
+    ...{ name, dimensions, method, path, matchTypes, variants, fields },
+    ...(live && { live }),
+    parameters: { ...windowParameters, ...definition.parameters },
+    table: { ...ofTable, columns, key: [time, id], partitionedBy: isPartitioned ? time : null },
+    reader: (overrides) =>
+      createRecordReader({ columns, fields, identity, differences, required }, overrides),
+  };
+}

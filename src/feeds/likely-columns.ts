@@ -1,0 +1,44 @@
+import type { ReadColumns } from './define-feed.ts';
+
+/** Wire names of when something happened, as events have them. */
+export const eventTimes = ['event_date', 'event_time', 'event_datetime', 'event.date'] as const;
+
+/**
+ * Columns that feeds share. The wire names of a ticker's headlines and of both indices are likely (docs/service.md); the
+ * rest are what such services use.
+ */
+export const likely = {
+  published_at: [
+    'timestamptz',
+    'publication_time',
+    'published_at',
+    'publication_timestamp',
+    'publication_date',
+    'published',
+    'timestamp',
+    'datetime',
+    'date',
+  ],
+  topic: ['text', 'topic_name', 'topic', 'topic.name'],
+  topic_probability: ['double precision', 'topic_probability', 'topic.probability'],
+  event_name: ['text', 'event_name', 'event.name'],
+  event_type: ['text', 'event_type', 'type'],
+  sentiment_score: ['double precision', 'sentiment_score', 'score'],
+} satisfies ReadColumns;
+
+/** What every feed of headlines has. */
+export const headlineColumns = {
+  headline_id: ['uuid', 'id', 'headline_id', 'uuid', 'guid', 'article_id'],
+  published_at: likely.published_at,
+  headline: ['text', 'headline', 'title', 'headline_text', 'text', 'headline.text', 'headline.title'],
+  language: ['text', 'language', 'lang', 'language_code', 'language.code'],
+  source: ['text', 'source', 'source_name', 'publisher', 'source.name', 'publisher.name'],
+  url: ['text', 'url', 'link', 'headline_url', 'article_url'],
+} satisfies ReadColumns;
+
+/** What every feed of sums of sentiment has, besides their count. */
+export const componentColumns = {
+  sentiment_sum: ['double precision', 'sentiment_sum'],
+  sentiment_abs_sum: ['double precision', 'sentiment_abs_sum'],
+  sentiment_std: ['double precision', 'sentiment_std'],
+} satisfies ReadColumns;
