@@ -2,13 +2,13 @@ import { columnsOf, padEnd, padStart, printable, widest } from './text.ts';
 
 export interface AlignedColumn {
   readonly name: string;
-  /** Numbers are. */
+  /** True for numbers. */
   readonly isRight: boolean;
 }
 
 /**
  * A result as psql prints it in its aligned format (`print_aligned_text` in its source, with border 1): a value with line
- * breaks goes on in the next line, after a `+`.
+ * breaks continues on the next line, after a `+`.
  */
 export function aligned(
   columns: readonly AlignedColumn[],

@@ -6,19 +6,19 @@ import { oneLine, printableJson } from './text.ts';
 
 export interface LogOptions {
   readonly level: LogLevel;
-  /** One readable line an entry, for people; else one JSON document an entry, for machines. */
+  /** One readable line per entry, for people; else one JSON document per entry, for machines. */
   readonly readable: boolean;
   /** Where entries go; standard error unless a test says otherwise. */
   readonly to?: { write(line: string): void };
 }
 
-/** The run's log. Written at once and to standard error only: results own standard output. */
+/** The log. Written at once, and to standard error only, because results go to standard output. */
 export function createLog({ level, readable, to = errorOutput }: LogOptions): Log {
   const write = (entry: string) => to.write(readable ? readableLine(entry) : printableJson(entry));
   return pino({ level, base: null, redact: ['apiKey', '*.apiKey', 'headers["x-api-key"]'] }, { write });
 }
 
-/** `WARN: what happened {"why":"…"}`, in one line whatever the entry holds. */
+/** `WARN: what happened {"why":"…"}`, always in one line. */
 function readableLine(entry: string): string {
   const { level, time: _, msg = '', ...more } = JSON.parse(entry);
   const about = Object.keys(more).length > 0 ? ` ${JSON.stringify(more)}` : '';

@@ -1,12 +1,12 @@
 import type { WriteStream } from 'node:tty';
 import { printable, printableJson } from './text.ts';
 
-/** As much of standard output or standard error as whoever draws on a terminal needs. */
+/** The part of standard output or standard error that drawing on a terminal needs. */
 export interface Output {
   readonly isTTY: boolean;
   readonly columns: number;
   readonly rows: number;
-  /** As it is; for those who write a terminal's own codes, and make the rest of it `printable` themselves. */
+  /** Writes the text unchanged; for callers that write terminal codes and make the rest `printable` themselves. */
   write(text: string | Uint8Array): void;
 }
 
@@ -23,12 +23,12 @@ export function printJson(document: unknown, indent: 0 | 2 = 2): void {
   output.write(`${printableJson(JSON.stringify(document, null, indent))}\n`);
 }
 
-/** Prints what is no result to standard error. */
+/** Prints something other than a result, to standard error. */
 export function printError(text: string): void {
   errorOutput.write(printable(text));
 }
 
-/** Prints data that others may read, unchanged but on a terminal. */
+/** Prints data for other programs: unchanged, except on a terminal. */
 export function printData(data: Buffer): void {
   if (output.isTTY) print(data.toString());
   else output.write(data);
@@ -37,12 +37,12 @@ export function printData(data: Buffer): void {
 let isClosed = false;
 let failure: Error | undefined;
 
-/** True once nobody reads standard output any more (`| head`). What is printed from then on is lost, which is no failure. */
+/** True once nobody reads standard output any more (`| head`). Later output is lost, which is not an error. */
 export function isOutputClosed(): boolean {
   return isClosed;
 }
 
-/** Why results could not be printed although somebody wants them, such as a full disk. */
+/** Why results could not be printed, such as a full disk. */
 export function outputFailure(): Error | undefined {
   return failure;
 }

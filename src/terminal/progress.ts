@@ -6,14 +6,14 @@ import { columnsOf } from './text.ts';
 /** Where progress goes: a bar on the terminal, a log line every few seconds, or nowhere. */
 export type ProgressView = StatusLine | 'lines' | 'none';
 
-/** As much of a load's progress as is shown. */
+/** The part of a load's progress that is shown. */
 interface Progress {
   readonly totals: { readonly records: number; readonly requests: number; readonly windows_failed: number };
   readonly done: number;
   readonly all: number;
 }
 
-/** Shows how a backfill goes on until it is disposed. */
+/** Shows the progress of a backfill until disposed. */
 export function showProgress(job: string, read: () => Progress, log: Log, view: ProgressView): Disposable {
   const startedAt = performance.now();
   if (view === 'none') return { [Symbol.dispose]: () => {} };
@@ -49,7 +49,7 @@ function bar(job: string, read: () => Progress, startedAt: number, view: StatusL
   };
 }
 
-/** In columns. A bar shorter than the least says less than the space that it takes. */
+/** In columns. A bar shorter than the least is not worth its space. */
 const barWidth = { least: 8, most: 32 };
 
 function blocks(share: number, room: number): string {
@@ -69,7 +69,7 @@ function lines(job: string, read: () => Progress, startedAt: number, log: Log): 
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** Ranked by what a person would miss most: what fails, then how long it takes. */
+/** Ranked by importance for a person: first failures, then the remaining time. */
 function details(progress: Progress, startedAt: number): LinePart[] {
   const { totals, done, all } = progress;
   const seconds = (performance.now() - startedAt) / 1000;
@@ -82,7 +82,7 @@ function details(progress: Progress, startedAt: number): LinePart[] {
   ];
 }
 
-/** Says what a command that is no load is at: on a terminal all the time, elsewhere every few seconds. */
+/** Shows the progress of a command other than a load: on a terminal all the time, elsewhere every few seconds. */
 export function showSteps(log: Log, view: ProgressView): Disposable & { show(step: string): void } {
   let told = '';
   const timer = setInterval(() => {

@@ -4,8 +4,8 @@ import { printable, wholeWords } from './text.ts';
 const eraseToEnd = '\x1b[K';
 
 /**
- * A terminal shared by lines that stay and one line below them that changes. The terminal's state is left alone (no hidden
- * cursor, no saved position): a kill at any instant leaves nothing to restore.
+ * A terminal with lines that stay and one line below them that changes. It does not change the terminal's state (no hidden
+ * cursor, no saved position), so a kill at any instant leaves nothing to restore.
  */
 export class StatusLine {
   readonly #terminal: Output;
@@ -15,7 +15,7 @@ export class StatusLine {
     this.#terminal = terminal;
   }
 
-  /** The columns that a status may take. Behind it the terminal may echo `^C`, which must not wrap. */
+  /** The columns that a status may take. After it the terminal may echo `^C`, which must not wrap. */
   get width(): number {
     return Math.max(1, this.#terminal.columns - 3);
   }
@@ -26,7 +26,7 @@ export class StatusLine {
     this.#terminal.write(`\r${wholeWords(printable(status), this.width)}${eraseToEnd}`);
   }
 
-  /** Takes the status away until the next `show`. */
+  /** Hides the status until the next `show`. */
   clear(): void {
     if (this.#status !== '') this.#terminal.write(`\r${eraseToEnd}`);
     this.#status = '';
@@ -42,8 +42,8 @@ export class StatusLine {
 }
 
 /**
- * Shows a text that changes: on a terminal each one over the last, in one write, so that nothing flickers; elsewhere one after
- * the other, where it differs. The terminal's state is left alone, and the last text stays when the program ends.
+ * Shows a text that changes: on a terminal each one over the last, in one write, so that nothing flickers; elsewhere one
+ * after the other, if it differs. The terminal's state is not changed, and the last text stays when the program ends.
  */
 export function redrawing(out: Output): (text: string) => void {
   let shown = '';
@@ -59,7 +59,7 @@ function append(out: Output, text: string): string {
   return text;
 }
 
-/** Lines lose the words that go beyond the width, and as many as fit are shown: what wraps or scrolls away could not be drawn over. */
+/** Drops words beyond the width and lines beyond the height, because text that wraps or scrolls cannot be drawn over. */
 function redraw(out: Output, text: string, shown: string): string {
   const height = Math.max(1, out.rows - 1);
   const width = Math.max(1, out.columns - 1);

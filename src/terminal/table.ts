@@ -71,15 +71,15 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 86_400)} days ${Math.floor((whole % 86_400) / 3600)} h`;
 }
 
-/** What a person is likely to want next, below a result. */
+/** The next step that a person is likely to want, below a result. */
 export function nextStep(command: string): string {
   return `\nNext: gmsi ${command}\n`;
 }
 
-/** A part of a line; of those that find no room, the one of the lowest rank is left out first. */
+/** A part of a line; if not all fit, the one with the lowest rank is left out first. */
 export type LinePart = readonly [rank: number, text: string];
 
-/** The parts that fit into a line, in their order; those without a text are none. */
+/** The parts that fit into a line, in their order; parts without a text do not count. */
 export function fittingParts(parts: readonly LinePart[], columns: number, between = '  '): string {
   let kept = parts.filter(([, text]) => text !== '');
   const line = () => kept.map(([, text]) => text).join(between);
@@ -90,7 +90,7 @@ export function fittingParts(parts: readonly LinePart[], columns: number, betwee
   return wholeWords(line(), columns);
 }
 
-/** A table whose lines fit: of its columns, those in `leftOut` are left out one after the other until they do. */
+/** A table whose lines fit: the columns in `leftOut` are left out one after the other until they do. */
 export function fittingTable(
   head: readonly string[],
   rows: readonly (readonly Cell[])[],
@@ -109,7 +109,7 @@ export function fittingTable(
   );
 }
 
-/** A job's name in a line of so many columns: a quarter of them at the most, for what is said of it matters more. */
+/** A job's name in a line of `columns`: at most a quarter of them, because the rest of the line matters more. */
 export function shortenedName(name: string, columns: number): string {
   return shortened(name, Math.max(8, Math.floor(columns / 4)));
 }

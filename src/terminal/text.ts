@@ -1,17 +1,17 @@
 /**
- * A text as a terminal may be shown it: without control characters, which could move its cursor, change its title or write
- * lines of their own, and without format characters, which could turn or hide what stands beside them. Line breaks stay.
+ * A text that is safe on a terminal: without control characters, which could move its cursor, change its title or write
+ * further lines, and without format characters, which could reverse or hide the text beside them. Line breaks stay.
  */
 export function printable(text: string): string {
   return text.replace(/\t/g, ' ').replace(/(?!\n)[\p{Cc}\p{Cf}]/gu, '');
 }
 
-/** The same in one line: what comes from elsewhere cannot begin a line that looks like one of ours. */
+/** The same in one line, so that foreign text cannot begin a line that looks like one of ours. */
 export function oneLine(text: string): string {
   return printable(text.replace(/\s*[\n\v\f\r\u0085\p{Zl}\p{Zp}]\s*/gu, ' '));
 }
 
-/** JSON that says the same without these characters; those that the layout needs stay. */
+/** Equal JSON without these characters, except those of the layout. */
 export function printableJson(json: string): string {
   return json.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
     character
@@ -21,12 +21,15 @@ export function printableJson(json: string): string {
   );
 }
 
-/** East Asian wide and fullwidth characters (UAX #11); emoji, which are, but for the letters of flags, are asked for below. */
+/**
+ * East Asian wide and fullwidth characters (UAX #11). Emoji are also wide, except for the letters of flags, and are tested
+ * below.
+ */
 const wide =
   /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u3247\u3250-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]|(?![\u{1f1e6}-\u{1f1ff}])\p{Emoji_Presentation}/u;
 const none = /[\p{Mn}\p{Me}\p{Cf}\u200b]/u;
 
-/** How many columns of a terminal a text takes that holds no control characters. */
+/** How many columns of a terminal a text without control characters takes. */
 export function columnsOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let columns = 0;
@@ -49,7 +52,7 @@ export function padStart(text: string, columns: number): string {
   return ' '.repeat(Math.max(0, columns - columnsOf(text))) + text;
 }
 
-/** The words of a line that fit; half a word, or half a number, would say something else. */
+/** The words of a line that fit; part of a word or number would be misleading. */
 export function wholeWords(line: string, columns: number): string {
   if (columnsOf(line) <= columns) return line;
   let fits = '';
@@ -60,7 +63,7 @@ export function wholeWords(line: string, columns: number): string {
   return fits || '…';
 }
 
-/** A name no wider than this, its end given up for an ellipsis. */
+/** A name no wider than this; its end becomes an ellipsis. */
 export function shortened(name: string, columns: number): string {
   if (columnsOf(name) <= columns) return name;
   let kept = '';

@@ -10,14 +10,14 @@ import { firstAnswer, postgresSocket } from './first-answer.ts';
 import { inOurSettings, prepareSession } from './session-settings.ts';
 import { tlsOptions, withoutTls } from './tls.ts';
 
-/** The warehouse's database, every table below the schema `gmsi`. */
+/** The warehouse's database; every table is in the schema `gmsi`. */
 export type Warehouse = Kysely<Database>;
 
 const { DATE, INT8 } = pg.types.builtins;
 
 /**
  * Opens a pool of connections; nothing is sent until the first query.
- * @param connections the most connections at once: as many pages are committed at the same time
+ * @param connections the most connections, and so the most pages that are committed at the same time
  */
 export function connect(
   address: Exclude<WarehouseAddress, { kind: 'embedded' }>,
@@ -26,7 +26,7 @@ export function connect(
   const pool = openPool(address, connections, {
     types: {
       getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
-        // A day has no time zone, so it stays text; no count here comes near 2^53.
+        // A day has no time zone, so it stays text. No count here comes near 2^53.
         if (oid === DATE) return (text: string) => text;
         if (oid === INT8) return Number;
         return pg.types.getTypeParser(oid, format as 'text');
@@ -36,7 +36,7 @@ export function connect(
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool: preparing(pool) }) }).withSchema('gmsi');
 }
 
-/** The connections alone, for what does not speak Kysely. Behind a pooler they have the settings of its own connections. */
+/** The connections alone, for code without Kysely. Behind a pooler they have the settings of the pooler's connections. */
 export function openPool(
   address: Exclude<WarehouseAddress, { kind: 'embedded' }>,
   connections: number,
@@ -53,9 +53,9 @@ export function openPool(
     onConnect: prepareSession as (client: pg.ClientBase) => void,
     ...options,
   });
-  // An idle connection that breaks (a restart of the server) is replaced by the pool; the next query says what is wrong.
+  // The pool replaces an idle connection that breaks (a restart of the server); the next query reports what is wrong.
   pool.on('error', () => {});
-  // One that breaks while it is in use tells its query, and says so once more; unheard, that would end the process.
+  // A connection that breaks in use fails its query and also emits an error; without a listener that would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
@@ -96,9 +96,9 @@ function preparing(pool: pg.Pool): PostgresPool {
 }
 
 /**
- * The version of the server, asked for so that a wrong address fails before anything else does.
- * @throws ConfigError if the address, the user or the version will not do, or nobody answers there for some seconds;
- * WarehouseUnavailable where a server is there but not ready
+ * The version of the server, read first so that a wrong address fails before anything else does.
+ * @throws ConfigError if the address, the user or the version is not right, or nothing answers for some seconds;
+ * WarehouseUnavailable if a server is not ready
  */
 export async function checkServer(warehouse: Warehouse): Promise<{ version: string; user: string }> {
   try {
@@ -114,7 +114,7 @@ export async function checkServer(warehouse: Warehouse): Promise<{ version: stri
         hint: 'Upgrade the server, or unset DATABASE_URL to use the embedded warehouse.',
       });
     }
-    // Any other would hold some headlines and refuse others; SQL_ASCII would take all and know of no character.
+    // Any other encoding would refuse some headlines; SQL_ASCII would store all, but without knowing their characters.
     if (server.encoding !== 'UTF8') {
       throw new ConfigError(
         `The database ${server.database} has the encoding ${server.encoding}; the warehouse needs UTF8.`,

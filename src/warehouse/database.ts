@@ -12,8 +12,8 @@ type Json = ColumnType<unknown, string | null, string | null>;
  * - `pending`: planned, or given back with its cursor kept
  * - `draining`: claimed under a lease; its pages are coming in
  * - `drained`: its last page is committed, and with it the coverage
- * - `failed`: given up in this load; a rerun goes on from its cursor
- * - `refused`: the service refused it, or it is older than two windows of its series that were; each run asks again for a few
+ * - `failed`: failed in this load; a rerun goes on from its cursor
+ * - `refused`: the service refused it, or refused two younger windows of its series; each load asks again for a few
  */
 export type WindowState = 'pending' | 'draining' | 'drained' | 'failed' | 'refused';
 
@@ -193,7 +193,7 @@ export interface WorkersTable {
   stopped_at: Timestamp | null;
 }
 
-/** The tables that queries name; a feed's own tables are written through its description (`feeds/feed.ts`). */
+/** The tables that queries name; a feed's tables are written through its description (`feeds/feed.ts`). */
 export interface Database {
   windows: WindowsTable;
   loads: LoadsTable;

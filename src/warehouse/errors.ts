@@ -1,23 +1,23 @@
 import { ConfigError, GmsiError } from '../errors.ts';
 import { tlsProblem } from './tls.ts';
 
-/** The warehouse did not answer, or not yet again: a restart, a cut connection, too many connections. */
+/** The warehouse did not answer: a restart, a cut connection, too many connections. */
 export class WarehouseUnavailable extends GmsiError {
   override readonly kind = 'retryable';
 }
 
-/** The warehouse's disk is full. Trying again at once is of no use; once there is room, a rerun loses nothing. */
+/** The warehouse's disk is full. Trying again at once does not help; once there is space, a rerun loses nothing. */
 export class WarehouseFull extends GmsiError {
   override readonly kind = 'retryable';
 }
 
-/** A connection broke while a transaction was writing: the server is restarted, or this very write brings it down. */
+/** A connection broke while a transaction was writing: the server restarted, or this write crashed it. */
 export class WriteCutOff extends WarehouseUnavailable {}
 
 /** A transaction that wrote took longer than half of `gmsi.as_of_delay()`, so that it could not be committed. */
 export class WriteTooSlow extends WarehouseUnavailable {}
 
-/** Another session holds a lock that a write waited for. */
+/** A write waited too long for another session's lock. */
 export class WriteLocked extends WarehouseUnavailable {
   /** The same, naming who may hold it. */
   by(holders: readonly string[]): WriteLocked {
@@ -27,7 +27,7 @@ export class WriteLocked extends WarehouseUnavailable {
   }
 }
 
-/** A write that failed several times by what may be its own fault: it is given up, and the load goes on without it. */
+/** A write that failed several times and may be the cause itself: it is dropped, and the load goes on without it. */
 export class WriteGivenUp extends GmsiError {
   override readonly kind = 'skippable';
 }
@@ -37,21 +37,21 @@ export class WriteGivenUp extends GmsiError {
  * time limits by which a server ends a connection: 25P03 and 25P04 in a transaction, 57P05 idle.
  */
 const passing = /^(08...|25P0[34]|40001|40P01|53300|55P03|57P0[1-35])$/;
-/** The server ends a session: that is shut down, crashed, or idle in a transaction. */
+/** The server ended a session: it shut down or crashed, or the session was idle in a transaction. */
 const ending = /^(08...|57P0[1-35]|25P03)$/;
 /**
- * True if a row found no partition. Each is made before its rows are written, so this is a connection that does not know of
- * it yet: seen on PostgreSQL 15, where another one attached it at that moment. A new connection does.
+ * True if a row found no partition. Each partition is made before its rows are written, so this connection does not know it
+ * yet: seen on PostgreSQL 15 if another connection attaches it at that moment. A new connection knows it.
  */
 function missesPartition(error: unknown): boolean {
   const { code, routine } = error as { code?: string; routine?: string };
-  // By what reports it, not by its words: those may be in any language.
+  // By the reporting function, not by the message, which may be in any language.
   return code === '23514' && routine === 'ExecFindPartition';
 }
 
 /**
- * True if a table has other columns than when this connection prepared the statement, since somebody has added one: the
- * statement fails on this connection for good, and on a new one it does not.
+ * True if a table has got a column since this connection prepared the statement: it always fails on this connection, but not
+ * on a new one.
  */
 function hasOldPlan(error: unknown): boolean {
   const { code, routine } = error as { code?: string; routine?: string };
@@ -66,17 +66,17 @@ export function isStale(error: unknown): boolean {
 const network = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTCONN'],
   ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ENETRESET', 'EAI_AGAIN'],
-  // In the middle of a load these pass, too; at its beginning, `firstAnswer` takes the address for wrong.
+  // In the middle of a load these pass, too; at its beginning, `firstAnswer` treats them as a wrong address.
   ...['ENOTFOUND', 'ANOTHER_PROTOCOL'],
-  // Written to after the other end, or a time limit here, has closed it.
+  // A write after the other end, or a time limit here, has closed the connection.
   ...['ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'ERR_SOCKET_CLOSED'],
 ]);
-/** What pg says, without a code, of a connection that did not come to stand or ended under a query. */
+/** pg's messages, which have no code, for connections that could not be opened or ended during a query. */
 const cutConnection =
   /^(Connection terminated|Client has encountered a connection error|Client was closed and is not queryable|Query read timeout|timeout e)/;
 const privileges = 'The user needs what docs/operating.md lists under "Privileges"; gmsi doctor checks them.';
 
-/** Gives an error that ended a transaction which writes rows its kind; any other is returned as it came. */
+/** Turns an error of a transaction that writes rows into one with a kind; returns any other unchanged. */
 export function namedWriteError(error: unknown): unknown {
   if (error instanceof GmsiError || !(error instanceof Error)) return error;
   const code = (error as { code?: string }).code ?? '';
@@ -103,8 +103,8 @@ export function namedWriteError(error: unknown): unknown {
 }
 
 /**
- * Gives an error of `pg` its kind. `retryable`: the same transaction may succeed on a new connection;
- * `fatal`: the address, the password or the privileges have to be corrected. Anything else is returned as it came.
+ * Turns an error of `pg` into one with a kind. `retryable`: the same transaction may succeed on a new connection; `fatal`:
+ * the address, the password or the privileges have to be corrected. Returns anything else unchanged.
  */
 export function namedDatabaseError(error: unknown): unknown {
   if (error instanceof GmsiError || !(error instanceof Error)) return error;

@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import pRetry from 'p-retry';
 import { ConfigError } from '../errors.ts';
 
-/** What listens at the warehouse's address answers, but not as PostgreSQL does. */
+/** The server at the warehouse's address is not PostgreSQL. */
 class AnotherProtocol extends Error {
   readonly code = 'ANOTHER_PROTOCOL';
 
@@ -11,12 +11,12 @@ class AnotherProtocol extends Error {
   }
 }
 
-/** First bytes of PostgreSQL: authentication, an error, a notice, a version; and its two answers to the wish for TLS. */
+/** First bytes of PostgreSQL: authentication, an error, a notice, a version; and its two answers to a request for TLS. */
 const firstBytes = { plain: 'RENv', tls: 'SNE' };
 
 /**
- * A socket for `pg` that breaks off as soon as the first byte is not PostgreSQL's: `pg` would take the banner of another
- * service for the length of a message, and wait for the rest of it.
+ * A socket for `pg` that closes if the first byte is not PostgreSQL's: `pg` would read the banner of another service as the
+ * length of a message, and wait for the rest.
  */
 export function postgresSocket({
   ssl,
@@ -34,12 +34,12 @@ export function postgresSocket({
   return socket;
 }
 
-/** If a server is just being restarted, these pass within a moment; else the address is wrong. */
+/** If a server is restarting, these pass soon; else the address is wrong. */
 const nobodyThere = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT', 'ECONNRESET'];
 
 /**
- * The first answer of a warehouse in this process. Tries for some seconds, since a server may be restarting, a resolver
- * hiccup; then what would pass in the middle of a load means that the address is wrong.
+ * The first answer of a warehouse in this process. Tries for some seconds, since a server may be restarting or a resolver
+ * may fail for a moment. Then an error that would pass in the middle of a load means that the address is wrong.
  */
 export async function firstAnswer<T>(ask: () => Promise<T>): Promise<T> {
   try {

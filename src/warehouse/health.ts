@@ -1,20 +1,20 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** What time it is by the database's clock. */
+/** The time by the database's clock. */
 export async function databaseTime(db: Kysely<Database>): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
   return rows[0]!.now;
 }
 
-/** How many seconds this machine's clock is ahead of the warehouse's, less half of the way there and back. */
+/** How many seconds this machine's clock is ahead of the warehouse's, corrected by half of the round trip. */
 export async function clockDifference(db: Kysely<Database>): Promise<number> {
   const sentAt = Date.now();
   const now = await databaseTime(db);
   return ((sentAt + Date.now()) / 2 - now.getTime()) / 1000;
 }
 
-/** What a loading user needs and does not have; none before the schema is there, where creating it is what is needed. */
+/** The privileges that a loading user lacks; none before the schema exists, since then only creating it is needed. */
 export async function missingPrivileges(db: Kysely<Database>): Promise<string[]> {
   const { rows } = await sql<{ missing: string }>`
     select 'CREATE on the database' as missing
@@ -45,13 +45,13 @@ export async function missingPrivileges(db: Kysely<Database>): Promise<string[]>
   return rows.map(({ missing }) => missing);
 }
 
-/** What the user in use is in the database, names as SQL takes them. */
+/** The current user's position in the database; names are quoted for SQL. */
 export interface SchemaStanding {
   readonly user: string;
   readonly database: string;
-  /** Who owns the schema; `null` if it is not there. */
+  /** The owner of the schema; `null` if there is none. */
   readonly owner: string | null;
-  /** Whether the user acts as the owner, or may make the schema if it is not there. */
+  /** Whether the user acts as the owner, or may create the schema if there is none. */
   readonly may_migrate: boolean;
   readonly may_read: boolean;
   readonly is_superuser: boolean;
@@ -80,14 +80,14 @@ export async function readStanding(db: Kysely<Database>): Promise<SchemaStanding
 /** The roles of analysts and loaders, as docs/operating.md describes them. */
 const roles = ['gmsi_reader', 'gmsi_loader'];
 
-/** Those of the two roles that the server does not have: the user who migrated may not create roles. */
+/** Those of the two roles that the server does not have, because the user who migrated may not create roles. */
 export async function missingRoles(db: Kysely<Database>): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select name from unnest(${roles}::text[]) as name where to_regrole(name) is null`.execute(db);
   return rows.map(({ name }) => name);
 }
 
-/** Grants the roles that are there what they need. Only the owner of the schema may. */
+/** Grants the existing roles what they need. Only the owner of the schema may do so. */
 export async function grantRoles(db: Kysely<Database>): Promise<void> {
   await sql`select gmsi.grant_roles()`.execute(db);
 }

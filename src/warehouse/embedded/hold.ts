@@ -10,22 +10,25 @@ export interface ServerAddress {
 
 /** A server that does not stop while this is held. */
 export interface Hold {
-  /** Lets go; the last one to do so stops the server, and waits for that. */
+  /** Releases the server; the last one stops it, and waits for that. */
   release(stop: () => Promise<unknown>): Promise<void>;
 }
 
-/** Every process that uses the server holds this advisory lock shared; who can take it alone is the last. */
+/**
+ * Every process that uses the server holds this advisory lock shared. If one can take it exclusively, nobody else uses the
+ * server.
+ */
 const inUse = 20_160_101;
-/** Held by the session that stops a server which nobody uses. */
+/** Held by the session that stops an unused server. */
 const watching = 20_160_102;
 
 /** A file beside the data that says which server has the session: process id and start time, as in postmaster.pid. */
 export const watchedName = 'gmsi-watched';
 
 /**
- * A session of the server that outlives its client, and stops the server as soon as nobody uses it, however the last user
- * ended. It is a session, not a process: nothing that kills users kills it, and it cannot outlive the server. It works
- * because PostgreSQL looks for its client only when it has something to tell it. The commits let vacuum go on.
+ * A session of the server that outlives its client and stops the server as soon as nobody uses it, however the last user
+ * ended. It is a session, not a process of ours: killing our processes does not kill it, and it cannot outlive the server.
+ * It works because PostgreSQL notices a lost client only when it sends something. The commits let vacuum go on.
  */
 const watch = `
 do $$
@@ -35,11 +38,11 @@ begin
   if not pg_try_advisory_lock(${watching}) then
     return;
   end if;
-  -- For whoever started the server, see startServer.
+  -- Tells the process that started the server, see startServer.
   execute format('copy (select %L) to %L', running[1] || ' ' || running[3],
     current_setting('data_directory') || '/${watchedName}');
   raise notice 'watching';
-  -- Whoever has begun this is about to use the server, unless killed before.
+  -- The process that begins this will soon use the server, unless it is killed.
   for tries in 1 .. 50 loop
     exit when exists (select from pg_locks where locktype = 'advisory' and objid = ${inUse} and granted);
     commit;
@@ -49,7 +52,7 @@ begin
     commit;
     perform pg_sleep(1);
   end loop;
-  -- As pg_ctl stop -m fast. The lock is held until then: whoever comes meanwhile waits, and starts the server again.
+  -- As pg_ctl stop -m fast. The lock is held until then: a process that comes meanwhile waits, and starts the server again.
   execute format('copy (select where false) to program %L', 'kill -INT ' || running[1]);
   perform pg_sleep(60);
 end $$`;
@@ -62,12 +65,12 @@ const undisturbed = [
   .map((setting) => `-c ${setting}=0`)
   .join(' ');
 
-/** How long a crashed server may take to read its log again, in seconds. */
+/** How long a crashed server may take to recover, in seconds. */
 export const recoverySeconds = 120;
 
 /**
  * Keeps the server running, also after one of its processes has crashed and all connections were lost with it.
- * @param name the database to make where it is missing
+ * @param name the database, which is created if it is missing
  */
 export async function holdServer(address: ServerAddress, name: string): Promise<Hold> {
   let holder = await hold(address);
@@ -95,7 +98,7 @@ export async function holdServer(address: ServerAddress, name: string): Promise<
   };
 }
 
-/** @returns false if the connection is lost, and so whether the server still runs is not known */
+/** @returns false if the connection is lost, so that nobody knows whether the server still runs */
 async function letGo(holder: pg.Client, stop: () => Promise<unknown>): Promise<boolean> {
   try {
     await holder.query('select pg_advisory_unlock_shared($1)', [inUse]);
@@ -122,7 +125,7 @@ async function holdUnlessGone(address: ServerAddress): Promise<pg.Client | undef
   return undefined;
 }
 
-/** First sees to the session that watches: at no moment is there a user without it. */
+/** Starts the watching session first, so that there is never a user without it. */
 async function hold(address: ServerAddress): Promise<pg.Client> {
   await stopWhenUnused(address);
   const holder = await connect(address, 'gmsi (in use)');
@@ -143,16 +146,16 @@ async function makeDatabase(holder: pg.Client, name: string): Promise<void> {
   });
 }
 
-/** Sees to it that there is a watching session; returns once it watches, or another one is found to. */
+/** Starts a watching session; returns once it watches, or finds that another one does. */
 async function stopWhenUnused(address: ServerAddress): Promise<void> {
-  // It stops the server by a shell.
+  // The session stops the server through a shell.
   if (process.platform === 'win32') return;
   const client = await connect(address, 'gmsi (stops the server when nobody uses it)', undisturbed);
   const isWatching = new Promise<boolean>((done) => client.once('notice', () => done(true)));
   const ended = client.query(watch).then(() => false);
   ended.catch(() => {});
   if (await Promise.race([isWatching, ended])) {
-    // Without a word, so that the session goes on.
+    // Without a message to the server, so that the session goes on.
     (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
   } else await client.end();
 }
@@ -166,7 +169,7 @@ async function connect(
     ...{ host: '127.0.0.1', port, user, password, database: 'postgres', options },
     ...{ connectionTimeoutMillis: 10_000, application_name: name },
   });
-  // The server may go down under us; whoever queries finds out and says so.
+  // The server may go down at any time; the next query reports it.
   client.on('error', () => {});
   await client.connect();
   return client;

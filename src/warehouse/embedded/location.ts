@@ -17,22 +17,22 @@ import { ConfigError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { type Account, canEnter, checkTrusted, serverAccount } from './account.ts';
 
-/** Where the embedded warehouse lives and who runs it. */
+/** Where the embedded warehouse is and who runs it. */
 export interface Location {
   /** Holds `data/`, in which the server's password and its log are as well. */
   readonly cluster: string;
   readonly account: Account | undefined;
-  /** True if the cluster cannot be kept below GMSI_HOME, and has got its place elsewhere just now. */
+  /** True if the cluster cannot be below GMSI_HOME, and has just got a place elsewhere. */
   readonly justMoved: boolean;
 }
 
-/** Below this, root keeps what the server's own user must be able to reach. */
+/** Root keeps here what the server's user must be able to reach. */
 export const systemRoot = '/var/lib/gmsi';
 
 /**
- * The cluster's folder for a GMSI_HOME, made where it is missing. It is `<home>/postgres`, unless the program runs as
- * root and the server's user cannot get there (a clone below `/root`): then it is a folder of its own below
- * `/var/lib/gmsi`, and `<home>/postgres-is-in` says which.
+ * The cluster's folder for a GMSI_HOME, created if it is missing. It is `<home>/postgres`, unless the program runs as root
+ * and the server's user cannot get there (a clone below `/root`): then it is a folder below `/var/lib/gmsi`, and
+ * `<home>/postgres-is-in` says which.
  * @throws ConfigError if GMSI_HOME cannot be written.
  */
 export function locateCluster(home: string): Location {
@@ -44,7 +44,7 @@ export function locateCluster(home: string): Location {
     const movedTo = readPointer(pointer);
     const account = serverAccount(join(movedTo ?? inHome, 'data'));
     if (movedTo) {
-      // Its owner runs the server, so it is the folder above it that says whether it is ours.
+      // Its owner runs the server, so the owner of the folder above it shows whether it is ours.
       if (account) {
         checkTrusted(dirname(movedTo), serverAccount(join(inHome, 'data')));
         checkTrusted(movedTo, account);
@@ -71,12 +71,12 @@ function moveAway(home: string, pointer: string, account: Account): Location {
     });
   }
   const cluster = makeReachable(home, account);
-  // Not through a link: the folder is new, but the account may own the one above it.
+  // Does not follow a link: the folder is new, but the account may own the one above it.
   lchownSync(cluster, account.uid, account.gid);
   const draft = `${pointer}.${basename(cluster)}`;
   writeFileSync(draft, `${cluster}\n`);
   try {
-    // Not a rename: of several that begin at once, the first one decides for all.
+    // A link, not a rename: if several processes begin at once, the first one decides.
     linkSync(draft, pointer);
     return { cluster, account, justMoved: true };
   } catch (error) {
@@ -91,8 +91,8 @@ function moveAway(home: string, pointer: string, account: Account): Location {
 
 /**
  * A folder that every user can reach, for copies of the server's programs and for data; made if it is missing.
- * @param places where it may be: the first that can be written
- * @throws ConfigError if somebody else has made it, or could
+ * @param places candidates, of which the first writable one is taken
+ * @throws ConfigError if somebody else created it, or could replace it
  */
 export function sharedRoot(
   home: string,
@@ -123,11 +123,11 @@ function canBeWritten(folder: string): boolean {
 }
 
 function makeReachable(home: string, account: Account): string {
-  // Random, not derived from the path: who deletes GMSI_HOME to begin afresh must not meet the old data again.
+  // Random, not derived from the path: a user who deletes GMSI_HOME to start again must not get the old data.
   return mkdtempSync(join(sharedRoot(home, account), `${basename(dirname(home)) || 'home'}-`));
 }
 
-/** Where the cluster was moved to; nowhere, if that place is gone (a container that begins anew on an old volume). */
+/** Where the cluster was moved to; `undefined` if that place is gone (a new container on an old volume). */
 export function readPointer(pointer: string): string | undefined {
   if (!existsSync(pointer)) return undefined;
   const cluster = readFileSync(pointer, 'utf8').trim();

@@ -6,14 +6,14 @@ import { serverAccount } from './account.ts';
 import { findBinaries, run } from './binaries.ts';
 import { readPointer, sharedRoot, systemRoot } from './location.ts';
 
-/** Copies of the server's programs, whole or half-made. */
+/** Copies of the server's programs, complete or not. */
 const programs = /^postgresql-\d/;
 
 /** What the embedded server of a GMSI_HOME has left on this machine. */
 export interface Remains {
   /** Folders with a server's data: what was loaded. */
   readonly clusters: readonly string[];
-  /** Everything that is removed, the clusters among it; nothing of anybody else's. */
+  /** Everything that is removed, including the clusters; nothing that belongs to others. */
   readonly paths: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export function findRemains(home: string): Remains {
 export async function removeRemains(home: string, { clusters, paths }: Remains): Promise<void> {
   for (const cluster of clusters) await stop(home, join(cluster, 'data'));
   for (const path of paths) {
-    // The content first: where the folder is a link to another disk, that would stay.
+    // The content first: if the folder is a link to another disk, removing the link would leave it.
     for (const name of clusters.includes(path) ? namesIn(path) : [])
       rmSync(join(path, name), { recursive: true, force: true });
     rmSync(path, { recursive: true, force: true });
@@ -47,12 +47,12 @@ export async function removeRemains(home: string, { clusters, paths }: Remains):
     try {
       rmdirSync(folder);
     } catch {
-      // It holds something else, or is somebody's mount.
+      // It holds something else, or is a mount point.
     }
   }
 }
 
-/** A pointer is a file that others may have written, and a home may hold a folder `postgres` of somebody's own. */
+/** Others may have written the pointer file, and a home may hold an unrelated folder `postgres`. */
 function refuseForeign(cluster: string, home: string): void {
   const isInPlace = [home, systemRoot, join(tmpdir(), 'gmsi')].includes(dirname(cluster));
   const names = namesIn(cluster);
@@ -64,7 +64,7 @@ function refuseForeign(cluster: string, home: string): void {
   });
 }
 
-/** The folder that all homes share, where the programs of no other are left in it. */
+/** The folder that all homes share, if it holds no other home's programs. */
 function unsharedRoot(cluster: string): string[] {
   const root = dirname(cluster);
   const isShared = namesIn(root).some((name) => join(root, name) !== cluster && !programs.test(name));

@@ -25,7 +25,7 @@ const passwordName = 'gmsi-password';
 const logName = 'server.log';
 const cannotConnectNow = '57P03';
 
-/** The embedded warehouse, running for as long as anybody uses it. */
+/** The embedded warehouse, which runs as long as anybody uses it. */
 export interface EmbeddedServer extends AsyncDisposable {
   readonly url: Secret;
   /** For a person: where the data is, and why there. */
@@ -35,12 +35,12 @@ export interface EmbeddedServer extends AsyncDisposable {
 }
 
 /**
- * Starts the embedded PostgreSQL of a GMSI_HOME, or joins the one that another process has started; the last process
- * to leave stops it, and where that one was killed, the server stops by itself. It listens on a free port of the loopback
- * interface only, and asks for a password that nobody but the owner of GMSI_HOME can read.
+ * Starts the embedded PostgreSQL of a GMSI_HOME, or joins the one that another process has started; the last process to
+ * leave stops it, and if that process is killed, the server stops by itself. It listens on a free port of the loopback
+ * interface only, and asks for a password that only the owner of GMSI_HOME can read.
  */
 export async function useEmbeddedServer(home: string): Promise<EmbeddedServer> {
-  // If there is no server at all, nobody should be told first that the folder for its data cannot be written.
+  // Looks for the server first: a missing one matters more than a folder that cannot be written.
   locatePackage();
   const location = locateCluster(home);
   const binaries = findBinaries(location.account, () => sharedRoot(home, location.account));
@@ -59,8 +59,8 @@ export async function useEmbeddedServer(home: string): Promise<EmbeddedServer> {
       const isStarted = started !== undefined;
       return { url, location, started: isStarted, [Symbol.asyncDispose]: () => hold.release(stop) };
     } catch (cause) {
-      // Whoever left last may be stopping it at this very moment; then it is started again. After a crash it answers
-      // that it is starting up for as long as it recovers.
+      // The last user may be stopping it at this moment; then it is started again. After a crash it answers that it is
+      // starting up while it recovers.
       const isComing = (cause as { code?: string }).code === cannotConnectNow;
       if (isComing ? performance.now() > giveUpAt : attempt >= 5) throw notStarting(location, data, cause);
       await sleep(200 * Math.min(attempt, 5));
@@ -72,8 +72,8 @@ export async function useEmbeddedServer(home: string): Promise<EmbeddedServer> {
 
 async function initialise(binaries: Binaries, { cluster, account }: Location, data: string): Promise<void> {
   if (existsSync(join(data, 'PG_VERSION'))) return refuseOtherMajor(binaries, data);
-  // Made aside and renamed: a process that is killed half-way, or two at once, leave no half a cluster. Named at random:
-  // a container that was killed half-way and starts again has the same process ids.
+  // Created elsewhere and renamed, so that neither a killed process nor two at once leave half a cluster. Named at random,
+  // because a restarted container has the same process ids.
   const half = join(cluster, `making-${randomBytes(6).toString('hex')}`);
   const password = randomBytes(18).toString('base64url');
   const passwordFile = join(half, 'password');
@@ -106,7 +106,7 @@ async function initialise(binaries: Binaries, { cluster, account }: Location, da
   }
 }
 
-/** What processes that were killed half-way, or came second, have left; theirs cannot come to be of use any more. */
+/** Leftovers of processes that were killed half-way or came second, which are of no use any more. */
 function removeAbandoned(cluster: string): void {
   for (const name of readdirSync(cluster)) {
     if (name.startsWith('making-')) rmSync(join(cluster, name), { recursive: true, force: true });
@@ -144,7 +144,7 @@ async function startUnlessRunning(
   return startServer(binaries, args, { account: location.account, cwd: data, PGDATA: data });
 }
 
-/** Runs pg_ctl; true if it answers that all is well. */
+/** Runs pg_ctl; true if it succeeds. */
 async function control(
   binaries: Binaries,
   location: Location,
@@ -152,7 +152,7 @@ async function control(
   args: string[],
 ): Promise<boolean> {
   try {
-    // pg_ctl puts -D and -l into a shell's command line between double quotes, where a path can break out.
+    // pg_ctl puts -D and -l into a shell's command line between double quotes, which a path could end.
     await run(binaries.pgCtl, args, { account: location.account, cwd: data, PGDATA: data });
     return true;
   } catch {
@@ -160,7 +160,7 @@ async function control(
   }
 }
 
-/** The port in postmaster.pid (its fourth line), where a server is running. */
+/** The port in postmaster.pid (its fourth line), if a server is running. */
 function runningPort(data: string): number | undefined {
   try {
     return Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[3]) || undefined;
