@@ -9,17 +9,17 @@ export interface AlertCause {
   readonly kind: AlertKind;
 }
 
-/** An alert that somebody is to be told of, or of its end. */
+/** An alert whose beginning or end is to be sent. */
 export interface DueAlert extends AlertCause {
   readonly alert_id: number;
   readonly message: string;
   readonly details: Readonly<Record<string, unknown>>;
   readonly raised_at: Date;
-  /** Set if its end is to be told. */
+  /** Set if its end is to be sent. */
   readonly resolved_at: Date | null;
 }
 
-/** Writes down that a cause is there: a new alert, or what there is to say now of the one that is open. */
+/** Stores that a cause exists: opens an alert, or updates the open one. */
 export async function raiseAlert(
   db: Kysely<Database>,
   { job, kind }: AlertCause,
@@ -32,7 +32,7 @@ export async function raiseAlert(
   `.execute(db);
 }
 
-/** Writes down that a cause is gone, where an alert of it is open. */
+/** Stores that a cause is gone, if an alert of it is open. */
 export async function resolveAlert(db: Kysely<Database>, { job, kind }: AlertCause): Promise<void> {
   await sql`
     update gmsi.alerts set resolved_at = now(), sending_since = null
@@ -58,7 +58,7 @@ export async function claimDueAlerts(db: Kysely<Database>, job: string): Promise
   return rows;
 }
 
-/** Writes down that a claimed alert, or its end, was sent. */
+/** Stores that a claimed alert, or its end, was sent. */
 export async function markSent(
   db: Kysely<Database>,
   { alert_id, resolved_at }: Pick<DueAlert, 'alert_id' | 'resolved_at'>,

@@ -12,9 +12,9 @@ import {
   type WindowScope,
 } from './series.ts';
 
-/** What is known of a series' polls, and how far its coverage reaches. */
+/** The polls of a series so far, and the end of its coverage. */
 export interface SeriesHabit extends Series {
-  /** The first day that a sync of it concerns itself with. */
+  /** The first day that a sync may drain. */
   readonly first_uncovered: Day;
   /** `null` before the first poll. */
   readonly polled_at: Date | null;
@@ -41,8 +41,8 @@ export async function readHabits(
 }
 
 /**
- * Remembers from which day on a job's series are a sync's concern, so that later syncs go back to it until it is
- * covered, whatever days are covered after it.
+ * Stores the first day that syncs of a job's series may drain, so that later syncs go back to it until it is covered, even
+ * if days after it are.
  */
 export async function noteConcern(
   trx: Transaction<Database>,
@@ -61,7 +61,7 @@ export async function noteConcern(
   `.execute(trx);
 }
 
-/** What a sync's plan saves on a series, against polling it; less than nothing if a pause makes the poll more expensive. */
+/** What a sync's plan saves for a series compared with polling it; negative if a pause makes the poll more expensive. */
 export interface Saving extends Series {
   readonly requests: number;
   readonly isLeftOut: boolean;
@@ -87,20 +87,20 @@ export async function noteSavings(
   `.execute(trx);
 }
 
-/** What a page or a live answer says of its series' habits. */
+/** What a page or a live answer shows about how often its series has news. */
 export interface PollNote {
   readonly series: Series;
   readonly loadId: number;
   readonly at: Date;
-  /** True with the last page of a window that reaches the day itself. */
+  /** True for the last page of a window that reaches today. */
   readonly isPoll: boolean;
   readonly inserted: number;
   readonly changed: number;
 }
 
 /**
- * Notes a poll, or news, in the transaction of the page that brought it. Several windows, pages and live answers of one
- * load are one poll: none of them counts as quiet after another has brought something.
+ * Notes a poll, or news, in the transaction of the page that brought it. Several windows, pages and live answers of one load
+ * are one poll: if one of them has brought something, the poll is not quiet.
  */
 export async function notePoll(trx: Transaction<Database>, note: PollNote): Promise<void> {
   const { series, at, loadId, inserted } = note;
@@ -125,7 +125,7 @@ export async function notePoll(trx: Transaction<Database>, note: PollNote): Prom
   `.execute(trx);
 }
 
-/** What leaving out quiet series has saved a job's series so far, and what it cost. */
+/** What leaving out quiet series of a job has saved and cost so far. */
 export interface CadenceReport {
   /** Series that syncs have left out since their last poll. */
   readonly paused: number;
@@ -133,9 +133,9 @@ export interface CadenceReport {
   readonly since: Date | null;
   readonly left_out: number;
   readonly requests_saved: number;
-  /** Rows that came with polls after a pause: at most so many were seen later than with every sync … */
+  /** Rows of polls after a pause: at most this many were seen later than with every sync … */
   readonly late_rows: number;
-  /** … and at most so much later, in seconds; `null` if there are none. */
+  /** … and at most this much later, in seconds; `null` if there are none. */
   readonly late_by_seconds: number | null;
 }
 
@@ -155,11 +155,11 @@ export async function reportCadence(db: Kysely<Database>, scope: WindowScope): P
 /** How old rows of a feed are when they change or come late. */
 export interface ChangeAges {
   readonly changes: number;
-  /** Calendar days (UTC) within which 99% of them were seen; `null` if there were none. */
+  /** Calendar days (UTC) within which 99% of the changes were seen; `null` if there were none. */
   readonly days: number | null;
 }
 
-/** As measured in the last day; `undefined` if it is to be measured again. */
+/** The measurement of the last day; `undefined` if it must be measured again. */
 export async function storedChangeAges(
   db: Kysely<Database>,
   feed: string,
@@ -173,10 +173,10 @@ export async function storedChangeAges(
 }
 
 /**
- * Measures them over the last 90 days, and remembers it. Versions that the service replaced count, and rows that were
- * seen a day or more after their publication; of series that were ever left out of a sync the late rows do not: those
- * were late by our own doing. A change is as old as it was when seen, so days that are drained again seldom make it
- * look older, never younger.
+ * Measures changes over the last 90 days, and stores the result. Counts versions that the service replaced, and rows that
+ * were seen a day or more after their publication, except late rows of series that were ever left out of a sync, which
+ * caused the delay. The age of a change is taken when it is seen, so days that are rarely drained again make it look older,
+ * never younger.
  */
 export async function measureChangeAges(
   db: Kysely<Database>,

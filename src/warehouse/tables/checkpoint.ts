@@ -3,7 +3,7 @@ import type { Database, Day, LoadOutcome } from '../database.ts';
 import { seriesColumns } from './series.ts';
 import { releaseWindows } from './windows.ts';
 
-/** What a window's claim says of how far it is; a page is only committed on top of exactly this. */
+/** The position of a claimed window; a page is committed only if it follows exactly this position. */
 export interface Checkpoint {
   readonly windowId: number;
   readonly loadId: number;
@@ -15,23 +15,23 @@ export interface PageCounts {
   readonly records: number;
   readonly inserted: number;
   readonly changed: number;
-  /** Rows that the service was found not to return any more. */
+  /** Rows that the service no longer returns. */
   readonly retracted: number;
   readonly rejected: number;
 }
 
 /** What a page adds to its window. */
 export interface PageProgress extends PageCounts {
-  /** Distinct rows that the drain has met on each day of the window, this page's included; `null` if it is not known. */
+  /** Distinct rows of the drain so far on each day of the window, with this page; `null` if it is not known. */
   readonly rowsMet: readonly number[] | null;
-  /** From this day on none counts as covered; a later one than the window has already changes nothing. */
+  /** From this day on no day counts as covered; ignored if the window has an earlier one. */
   readonly settledBefore: Day | undefined;
 }
 
 /**
- * Moves a window's checkpoint past the page that this transaction holds; with the last page the window is drained.
+ * Moves a window's checkpoint past the page of this transaction; with the last page the window is drained.
  * @param nextToken cursor of the next page, `null` with the last one
- * @returns false if the window is no longer this load's, or not if this load left it: the page must be given up
+ * @returns false if the window is no longer this load's, or not at this position: the page must be dropped
  */
 export async function advanceCheckpoint(
   trx: Transaction<Database>,
@@ -57,7 +57,8 @@ export async function advanceCheckpoint(
       ...(nextToken === null
         ? {
             state: 'drained' as const,
-            // Not the transaction's beginning: a row that somebody else wrote while this waited for it was there before this.
+            // Not the transaction's beginning: a row that others wrote while this transaction waited for it is older than
+            // the page.
             finished_at: sql<Date>`clock_timestamp()`,
             last_error: null,
           }
@@ -85,8 +86,8 @@ export async function addCoverage(trx: Transaction<Database>, windowId: number):
 }
 
 /**
- * True if the page after `at` is in the warehouse, committed by this load: asked after a connection broke between
- * the commit and its reply.
+ * True if the page after `at` is in the warehouse, committed by this load: for a connection that broke between the commit
+ * and its reply.
  */
 export async function isCommitted(
   trx: Transaction<Database>,
@@ -129,7 +130,7 @@ export async function startLoad(
   return load_id;
 }
 
-/** A sign of life: keeps this load's windows its own, and its totals current. */
+/** A heartbeat: keeps this load's windows claimed, and its totals current. */
 export async function beat(db: Kysely<Database>, loadId: number, totals: LoadTotals): Promise<void> {
   await db
     .updateTable('loads')
@@ -138,7 +139,7 @@ export async function beat(db: Kysely<Database>, loadId: number, totals: LoadTot
     .execute();
 }
 
-/** Ends a load: its totals are final, and windows that it still holds are given back. */
+/** Ends a load: stores its final totals, and gives back windows that it still holds. */
 export async function finishLoad(
   db: Kysely<Database>,
   loadId: number,

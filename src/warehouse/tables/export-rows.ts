@@ -4,15 +4,15 @@ import type { Warehouse } from '../connect.ts';
 import type { Day } from '../database.ts';
 import { inOneSnapshot, type Snapshot } from './run-check.ts';
 
-/** Which rows of a feed's table are taken along. */
+/** Which rows of a feed's table are exported. */
 export interface ExportScope {
   readonly table: FeedTable;
-  /** Days (UTC) of the rows' time, both included; open where left out. */
+  /** Days (UTC) of the rows' time, both included; no bound if left out. */
   readonly from: Day | undefined;
   readonly to: Day | undefined;
   /** The values that a row may have in some of the columns that tell series apart. */
   readonly only: Readonly<Record<string, readonly string[]>>;
-  /** An instant: `gmsi.headlines` as it stood then. Other tables have no such past. */
+  /** An instant: exports `gmsi.headlines` as it was then. Other tables have no history. */
   readonly asOf: string | undefined;
 }
 
@@ -22,31 +22,31 @@ export interface ExportColumn {
   readonly type: string;
 }
 
-/** One file's worth of rows, or several: those of a country (or ticker …) in a month (UTC). */
+/** The rows of a country (or ticker …) in a month (UTC), for one file or several. */
 export interface Partition {
   readonly series: string;
   /** `YYYY-MM`. */
   readonly month: string;
 }
 
-/** How many rows a partition has, and what they come to. */
+/** How many rows a partition has, and the sums of their scores. */
 export interface PartitionTotals extends Partition {
   readonly rows: number;
   /** The exact sum of each column of scores, in billionths. */
   readonly sums: Readonly<Record<string, bigint>>;
 }
 
-/** A row with each of its values as the text that PostgreSQL writes for it: exact, times to the microsecond. */
+/** A row with each value as PostgreSQL's text for it: exact, times to the microsecond. */
 export type TextRow = Readonly<Record<string, string | null>>;
 
-/** The column that an export's folders are by: country, or ticker, or what else the series of the feed begin with. */
+/** The column that an export has folders for: country, ticker, or the first one of the feed's series. */
 export function partitionColumn({ series }: FeedTable): string {
   return Object.keys(series)[0]!;
 }
 
 /**
- * Runs `read` where nothing changes, so that all it reads is of one moment; times are written in UTC and numbers to
- * their last digit, whatever the database is set to.
+ * Runs `read` in a snapshot, so that everything it reads is from one moment; times are in UTC and numbers have all digits,
+ * whatever the database's settings are.
  * @param stop ends the statement in hand, which then fails
  */
 export function inOneState<T>(
@@ -62,14 +62,14 @@ export function inOneState<T>(
   });
 }
 
-/** Whether the schema is there, as new as it has to be. */
+/** Whether the schema exists and is new enough. */
 export async function canExport(warehouse: Warehouse): Promise<boolean> {
   const { rows } = await sql<{ yes: boolean }>`
     select to_regprocedure('gmsi.as_of_delay()') is not null as yes`.execute(warehouse);
   return rows[0]!.yes;
 }
 
-/** Seconds, by the server's clock, until the state as of a moment cannot change any more; none if it cannot. */
+/** Seconds, by the server's clock, until the state as of a moment can no longer change; 0 if it cannot change now. */
 export async function secondsUntilSettled(warehouse: Warehouse, moment: string): Promise<number> {
   const { rows } = await sql<{ seconds: number }>`
     select extract(epoch from ${moment}::timestamptz + gmsi.as_of_delay() - clock_timestamp())::float8 as seconds
@@ -77,7 +77,10 @@ export async function secondsUntilSettled(warehouse: Warehouse, moment: string):
   return Math.max(0, Math.ceil(rows[0]!.seconds));
 }
 
-/** Every column of the table in its order, those that somebody has added included; as of a past moment, what there is of them then. */
+/**
+ * Every column of the table in its order, including those that a user has added; as of a past moment, the columns that exist
+ * then.
+ */
 export async function exportColumns(
   snapshot: Snapshot,
   { table, asOf }: ExportScope,
@@ -94,8 +97,8 @@ export async function exportColumns(
 }
 
 /**
- * What there is to export. In the order of months, then of series: a month is a partition of the large tables, and is
- * still in the server's memory when its next country is read.
+ * The partitions to export, by month, then by series: a month is a partition of the large tables, and is still in the
+ * server's memory when its next country is read.
  * @param scores columns to add up
  */
 export async function partitionTotals(
@@ -113,8 +116,8 @@ export async function partitionTotals(
 }
 
 /**
- * A sum that comes out the same in whatever order the values are added, as that of floating-point numbers does not: of
- * whole billionths. PostgreSQL and DuckDB read it alike. What has no place in a sum (NaN, infinity) is left out.
+ * A sum in whole billionths, which is the same in any order of the values, unlike a sum of floating-point numbers. The same
+ * SQL works in PostgreSQL and DuckDB. NaN and infinity are left out.
  */
 export function exactSum(column: string): string {
   const value = `"${column.replaceAll('"', '""')}"`;
@@ -122,7 +125,7 @@ export function exactSum(column: string): string {
   return `coalesce(sum(case when abs(${value}) < 1e9::float8 then ${billionths} end), 0)::text`;
 }
 
-/** Totals as either database answers with them: numbers as text. */
+/** Totals as both databases return them: numbers as text. */
 export function totalsFrom(
   row: Partition & Readonly<Record<string, string>>,
   scores: readonly string[],
@@ -141,7 +144,7 @@ export async function* rowsOf(
 ): AsyncGenerator<TextRow[]> {
   const { table } = scope;
   const [first, time] = [sql.ref(partitionColumn(table)), timeOf(scope)];
-  // By the columns themselves, not by the texts of the same names: so that the primary key's index can be followed.
+  // By the columns, not by the texts of the same names, so that the primary key's index can be used.
   const key = [...Object.keys(table.series), ...table.key];
   const began = sql`(${`${month}-01`}::timestamp at time zone 'UTC')`;
   const ended = sql`((${`${month}-01`}::timestamp + interval '1 month') at time zone 'UTC')`;
@@ -157,7 +160,7 @@ export async function* rowsOf(
     if (rows.length > 0) yield rows;
     if (rows.length < atMost) break;
   }
-  // Where reading broke off, the end of the transaction closes it.
+  // If reading failed, the end of the transaction closes the cursor.
   await sql`close export_rows`.execute(snapshot);
 }
 

@@ -2,19 +2,19 @@ import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import type { Warehouse } from '../connect.ts';
 import type { Database, JobCommand, SchedulesTable, WorkersTable } from '../database.ts';
 
-/** A job file as it is kept for workers that do not have it. */
+/** A job file as stored for workers that do not have it. */
 export interface RegisteredJob {
   readonly job: string;
   readonly definition: Readonly<Record<string, unknown>>;
-  /** When each command is due; `undefined` leaves a schedule that the job has as it is. */
+  /** When each command is due; `undefined` keeps the job's present schedule. */
   readonly schedule:
     | (Readonly<Record<JobCommand, string | null>> & { readonly timezone: string })
     | undefined;
 }
 
 /**
- * Keeps a job's definition and schedule, the newest reading of its file. What was due before a job was known does not count.
- * @param at by the clock that schedules are kept by
+ * Stores a job's definition and schedule, as last read from its file. Times before the job was known are not due.
+ * @param at by the clock of the schedules
  */
 export async function registerJob(
   db: Kysely<Database>,
@@ -42,7 +42,7 @@ export async function registerJob(
           return known.doUpdateSet((eb) => ({
             cron: eb.ref('excluded.cron'),
             timezone: eb.ref('excluded.timezone'),
-            // A schedule that is new is not due for what lies before it.
+            // A new schedule is not due for times before it.
             fired_at: sql<Date>`case when schedules.cron is null then excluded.fired_at else schedules.fired_at end`,
           }));
         })
@@ -51,12 +51,12 @@ export async function registerJob(
   });
 }
 
-/** Takes a job whose file no longer has a schedule out of the schedule. */
+/** Removes the schedule of a job whose file no longer has one. */
 export async function unscheduleJob(db: Kysely<Database>, job: string): Promise<void> {
   await db.updateTable('schedules').set({ cron: null }).where('job', '=', job).execute();
 }
 
-/** The stored definition of a job; `undefined` if it was taken out meanwhile. */
+/** The stored definition of a job; `undefined` if it was removed meanwhile. */
 export async function readDefinition(
   db: Kysely<Database>,
   job: string,
@@ -67,12 +67,12 @@ export async function readDefinition(
 
 export type StoredSchedule = Selectable<SchedulesTable>;
 
-/** Every schedule, kept from other workers until the transaction ends. */
+/** Every schedule, locked against other workers until the transaction ends. */
 export async function lockSchedules(db: Kysely<Database>): Promise<StoredSchedule[]> {
   return db.selectFrom('schedules').selectAll().orderBy('job').orderBy('command').forUpdate().execute();
 }
 
-/** Notes that a job was begun; it is no longer paused. */
+/** Stores that a job has begun; it is no longer paused. */
 export async function noteFired(
   db: Kysely<Database>,
   { job, command }: Pick<StoredSchedule, 'job' | 'command'>,
@@ -87,8 +87,9 @@ export async function noteFired(
 }
 
 /**
- * Pauses a job until the instant that follows from how often in a row it has been paused for failures before.
- * @returns that instant
+ * Pauses a job. How long depends on how many times in a row it was paused for failures before.
+ *
+ * @returns the end of the pause
  */
 export async function pauseSchedule(
   trx: Transaction<Database>,
@@ -102,7 +103,7 @@ export async function pauseSchedule(
     .where('command', '=', command)
     .forUpdate()
     .executeTakeFirst();
-  // None if the job was taken out of the schedule while its run was under way: the run is to end all the same.
+  // No row if the job was removed from the schedule during its run, which must end all the same.
   const pauses = schedule?.pauses ?? 0;
   const resumesAt = pause.resumesAt(pauses);
   await trx
@@ -119,7 +120,7 @@ export async function pauseSchedule(
   return resumesAt;
 }
 
-/** Once a job has run to an end it is not paused, and its next pause is a short one again. */
+/** Ends a job's pause after a complete run, so that its next pause is a short one again. */
 export async function forgetPauses(
   db: Kysely<Database>,
   { job, command }: Pick<StoredSchedule, 'job' | 'command'>,
@@ -132,10 +133,10 @@ export async function forgetPauses(
     .execute();
 }
 
-/** How long workers that are gone stay listed, in days. */
+/** How long workers that have ended stay listed, in days. */
 const listedFor = 30;
 
-/** Lists a worker, and forgets those that are long gone. */
+/** Lists a worker, and removes those that ended long ago. */
 export async function registerWorker(
   db: Kysely<Database>,
   worker: Pick<
@@ -149,7 +150,7 @@ export async function registerWorker(
   await db.insertInto('workers').values(worker).execute();
 }
 
-/** A sign of life: keeps a worker's tasks its own. */
+/** A heartbeat: keeps a worker's tasks assigned to it. */
 export async function beatWorker(db: Kysely<Database>, workerId: string): Promise<void> {
   await db
     .updateTable('workers')
@@ -166,7 +167,7 @@ export async function stopWorker(db: Kysely<Database>, workerId: string): Promis
     .execute();
 }
 
-/** Workers that have shown a sign of life within the lease, the oldest first. */
+/** Workers with a heartbeat within the lease, the oldest first. */
 export async function livingWorkers(
   db: Kysely<Database>,
   leaseSeconds: number,
@@ -186,7 +187,7 @@ export interface SyncClaim extends AsyncDisposable {
   readonly isOurs: boolean;
 }
 
-/** Tries to be the only one to sync what `name` stands for; never waits. */
+/** Tries to get the right to sync what `name` stands for; never waits. */
 export async function claimSync(warehouse: Warehouse, name: string): Promise<SyncClaim> {
   let release = () => {};
   const released = new Promise<void>((done) => {
@@ -194,7 +195,7 @@ export async function claimSync(warehouse: Warehouse, name: string): Promise<Syn
   });
   let held: Promise<void> = Promise.resolve();
   const isOurs = await new Promise<boolean>((answer, refuse) => {
-    // The transaction does nothing else: a lock of the session would stay behind in the connections of a pooler.
+    // A lock of the transaction, because a session's lock would stay in the connections of a pooler.
     held = warehouse
       .transaction()
       .execute(async (connection) => {

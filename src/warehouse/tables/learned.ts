@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 /** What a probe has learned about a feed. */
 export interface LearnedFact {
   readonly fact: string;
-  /** As it was stored; what it means is the probe's affair. */
+  /** As it was stored; only the probe interprets it. */
   readonly value: unknown;
   readonly evidence: string;
   readonly learned_at: Date;
@@ -42,7 +42,7 @@ export async function saveLearnedFacts(
     .execute();
 }
 
-/** Notes that a probe has found facts as they were learned before. */
+/** Stores that a probe has confirmed facts. */
 export async function confirmLearnedFacts(
   db: Kysely<Database>,
   feed: string,
@@ -65,12 +65,12 @@ export interface FieldChanges {
   readonly vanished: readonly string[];
 }
 
-/** Names that are remembered of a feed. More are made up, and would fill the table. */
+/** How many names are stored for a feed. More are made up, and would fill the table. */
 const mostFields = 1000;
 
 /**
- * Remembers the field names that a load has met, and says which are new and which of the last load are gone.
- * A feed's first load has nothing to compare with, so nothing has appeared. No more names than `mostFields` are remembered.
+ * Stores the field names that a load has met, and returns which are new and which of the last load are gone. For a feed's
+ * first load, no name counts as new. At most `mostFields` names are stored.
  */
 export async function rememberFields(
   warehouse: Warehouse,
@@ -126,7 +126,7 @@ async function upsertFields(
 
 export type ServedBy = 'service' | 'sandbox';
 
-/** Who fills this warehouse; the first to ask decides. */
+/** Who fills this warehouse; the first caller decides. */
 export async function claimOrigin(db: Kysely<Database>, servedBy: ServedBy): Promise<ServedBy> {
   await db
     .insertInto('origin')

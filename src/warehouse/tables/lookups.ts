@@ -2,18 +2,18 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
 
-/** What an entry holds beside the fields that were read, kept whole. */
+/** The fields of an entry that were not read, unchanged. */
 export type Extra = Readonly<Record<string, unknown>>;
 
 export interface Country {
-  /** As it goes into a feed's path. */
+  /** As used in a feed's path. */
   readonly code: string;
   readonly name: string | null;
   readonly extra: Extra;
 }
 
 export interface Topic {
-  /** As it goes into a feed's query. */
+  /** As used in a feed's query. */
   readonly name: string;
   readonly category: string | null;
   /** As the service sent it; likely an object of texts, `directional` and `semantic_sentiment`. */
@@ -23,13 +23,13 @@ export interface Topic {
 
 /** An entry of one of the service's other lists. */
 export interface ListedCode {
-  /** As it goes into a request. */
+  /** As used in a request. */
   readonly code: string;
   readonly name: string | null;
   readonly extra: Extra;
 }
 
-/** The lists beside countries and topics. */
+/** The lists besides countries and topics. */
 export type OtherList = 'tickers' | 'sources' | 'languages';
 
 /** The lists that the service keeps. */
@@ -134,13 +134,13 @@ export async function saveCodes(
   });
 }
 
-/** What a refresh lists is current; what it no longer lists stays, marked as not listed. */
+/** Stores a refreshed list. Entries that are no longer listed stay, marked as not listed. */
 async function refresh(
   warehouse: Warehouse,
   write: (trx: Transaction<Database>) => Promise<void>,
 ): Promise<void> {
   await warehouse.transaction().execute(async (trx) => {
-    // Refreshes of two runs come one after the other.
+    // Refreshes of two processes wait for each other.
     await sql`select pg_advisory_xact_lock(hashtext('gmsi.lookups'))`.execute(trx);
     await write(trx);
   });

@@ -25,15 +25,16 @@ export interface Gap extends Series {
 }
 
 /**
- * Serialises planning of a feed, so that two runs do not both plan the same days; held until the transaction ends. Until then,
- * statements are planned for what they are given: one plan for any batch of windows was a hundred times slower from the sixth on.
+ * Serialises planning of a feed, so that two runs do not both plan the same days; held until the transaction ends. Until
+ * then, every statement gets its own plan: with a generic plan, batches of windows were a hundred times slower from the
+ * sixth on.
  */
 export async function lockPlanning(db: Kysely<Database>, feed: string): Promise<void> {
   await sql`set local plan_cache_mode = force_custom_plan`.execute(db);
   await sql`select pg_advisory_xact_lock(hashtext('gmsi.plan'), hashtext(${feed}))`.execute(db);
 }
 
-/** Wanted days less covered days less days that a window stands for, per series, in the order of time. */
+/** Wanted days minus covered days minus days of windows, per series, in the order of time. */
 export async function findGaps(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -55,8 +56,8 @@ export async function findGaps(
 }
 
 /**
- * From when on a sync concerns itself with each series: its coverage's end, at the latest `unsettledFrom`, and the first
- * day since an earlier sync's beginning that is not covered yet, whatever is covered after it.
+ * The first day that a sync may drain, by series: the end of its coverage, at the latest `unsettledFrom`, or the first day
+ * since an earlier sync's beginning that is not covered yet, even if days after it are.
  */
 export function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<unknown> {
   const latest = sql`${unsettledFrom}::date`;
@@ -68,7 +69,7 @@ export function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<un
       left join gmsi.cadence asked_for on ${sameSeries('asked_for', 'asked')}`;
 }
 
-/** The earliest day that a sync of these series concerns itself with; `null` if their period ends before it. */
+/** The earliest day that a sync of these series may drain; `null` if their period ends before it. */
 export async function findSyncBegin(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -80,7 +81,7 @@ export async function findSyncBegin(
   return rows[0]!.since;
 }
 
-/** The days of a sync, less settled ones that are covered, less those that a window stands for already. */
+/** The days of a sync, minus covered settled ones, minus those of existing windows. */
 export async function findSyncGaps(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -101,7 +102,7 @@ export async function findSyncGaps(
   return rows;
 }
 
-/** The days that open and refused windows of a job stand for, per series. */
+/** The days of a job's open and refused windows, per series. */
 function standingWindows(scope: WindowScope): RawBuilder<unknown> {
   return sql`
       select ${seriesOf('w')}, range_agg(w.days) as days
@@ -110,8 +111,8 @@ function standingWindows(scope: WindowScope): RawBuilder<unknown> {
 }
 
 /**
- * Takes back windows that are longer than a window may now be: they are planned afresh. A refused one, too, since what was
- * refused was the long one; never one with a cursor, whose pages would have to be paid for again.
+ * Removes windows that are longer than a window may now be, so that they are planned again. Refused ones, too, because the
+ * service refused the long request; never one with a cursor, whose pages would be requested again.
  */
 export async function dropLongWindows(
   db: Kysely<Database>,
@@ -125,7 +126,7 @@ export async function dropLongWindows(
   `.execute(db);
 }
 
-/** Plans windows. One that stands for exactly these days, drained or open, is used again rather than doubled. */
+/** Plans windows. A drained or open window of exactly these days is used again. */
 export async function insertWindows(db: Kysely<Database>, windows: readonly PlannedWindow[]): Promise<void> {
   const days = (name: 'first_day' | 'last_day') => sql`${windows.map((window) => window[name])}::date[]`;
   const isSame = sql`(${sameSeries('w', 'planned')} and (w.first_day, w.last_day) = (planned.first_day, planned.last_day))`;
@@ -140,8 +141,8 @@ export async function insertWindows(db: Kysely<Database>, windows: readonly Plan
     )
     insert into gmsi.windows (${seriesColumns}, first_day, last_day)
     select planned.* from planned
-    -- Looked up one by one, by the index: where the statistics know of no open window yet, the planner would compare each
-    -- planned one with all that the batches before have planned.
+    -- Looked up one by one, by the index: while the statistics know of no open window, the planner would compare each
+    -- planned one with all of the batches before.
     left join lateral (
       select true as stands from gmsi.windows w
       where (${isOpen} or w.state = 'drained') and ${isSame}
@@ -151,7 +152,7 @@ export async function insertWindows(db: Kysely<Database>, windows: readonly Plan
   `.execute(db);
 }
 
-/** Forgets the refused windows of a job, so that their days are planned afresh. */
+/** Removes the refused windows of a job, so that their days are planned again. */
 export async function forgetRefused(db: Kysely<Database>, scope: WindowScope): Promise<void> {
   await sql`delete from gmsi.windows w where ${inScope(scope)} and w.state = 'refused'`.execute(db);
 }

@@ -3,10 +3,10 @@ import type { Database } from '../database.ts';
 import { inScope, isOpen, type WindowScope } from './series.ts';
 import { claimSteps, isSilent } from './windows.ts';
 
-/** graphile-worker's own schema; only what it documents of it is used: its functions and its view of jobs. */
+/** graphile-worker's schema. We use only the documented parts: its functions and its view of jobs. */
 export const queueSchema = 'graphile_worker';
 
-/** The kinds of tasks; by the prefix they are told from those of others who use graphile-worker in the same database. */
+/** The kinds of tasks; the prefix tells them from those of other programs that use graphile-worker in the same database. */
 export const taskNames = {
   tick: 'gmsi.tick',
   plan: 'gmsi.plan',
@@ -15,7 +15,7 @@ export const taskNames = {
   live: 'gmsi.live',
 } as const;
 
-/** A task to be queued. Of those with one key, only one waits. */
+/** A task to be queued. Of the tasks with the same key, only one waits. */
 export interface QueuedTask {
   readonly task: string;
   readonly payload: object;
@@ -23,7 +23,7 @@ export interface QueuedTask {
   /** Lower ones go first; of equal ones, those that have waited longest. */
   readonly priority: number;
   readonly maxAttempts: number;
-  /** What can be counted and taken back together. */
+  /** A label by which tasks are counted and withdrawn together. */
   readonly label?: string;
   readonly delaySeconds?: number;
 }
@@ -41,10 +41,10 @@ export async function addTasks(db: Kysely<Database>, tasks: readonly QueuedTask[
   `.execute(db);
 }
 
-/** The condition that a task `q` waits, or is being worked on; one that was tried in vain too often does neither. */
+/** The condition that a task `q` waits or is being worked on; one that has failed too often does neither. */
 const isAlive = sql`(q.attempts < q.max_attempts or q.locked_at is not null)`;
 
-/** True if a task with this key waits, or is being worked on. */
+/** True if a task with this key waits or is being worked on. */
 export async function isQueued(db: Kysely<Database>, key: string): Promise<boolean> {
   const { rows } = await sql`
     select from graphile_worker.jobs q where q.key = ${key} and ${isAlive}
@@ -52,7 +52,7 @@ export async function isQueued(db: Kysely<Database>, key: string): Promise<boole
   return rows.length > 0;
 }
 
-/** How tasks to drain windows are queued. */
+/** How the tasks that drain windows are queued. */
 export interface DrainTasks {
   readonly runId: number;
   readonly priority: number;
@@ -61,8 +61,9 @@ export interface DrainTasks {
 }
 
 /**
- * Queues windows of a run that are free, in the order of `claimSteps`, then the newest or oldest days, all series in turn. Free are
- * pending ones, those that failed before the run began, and those of a load that has been silent for longer than the lease.
+ * Queues windows of a run that are free, in the order of `claimSteps`, then the newest or oldest days, all series in turn.
+ * Free windows are pending ones, those that failed before the run began, and those of a load without a heartbeat for longer
+ * than the lease.
  * @returns how many were queued
  */
 export async function queueWindows(
@@ -80,7 +81,7 @@ export async function queueWindows(
       with free as materialized (
         select w.window_id from gmsi.windows w
         where ${inScope(scope)} and ${isOpen} and ${step} and ${isFreeSince(run.startedAt, run.leaseSeconds)}
-          -- A task that was tried in vain too often, of a run that is over, is replaced.
+          -- A task of an earlier run that has failed too often is replaced.
           and not exists (select from graphile_worker.jobs q where q.key = 'window:' || w.window_id and ${isAlive})
         order by w.last_day ${direction}, w.country ${direction}, w.topic ${direction}, w.ticker ${direction},
                  w.variant ${direction}
@@ -92,7 +93,7 @@ export async function queueWindows(
           'payload', json_build_object('run', ${tasks.runId}::bigint, 'window', window_id),
           'job_key', 'window:' || window_id, 'priority', ${tasks.priority}::int, 'max_attempts', ${tasks.maxAttempts}::int,
           'flags', json_build_array(${tasks.label}::text),
-          -- In this order, which one moment for all of them would not keep.
+          -- One moment for all would not keep this order.
           'run_at', clock_timestamp() + row_number() over () * interval '1 microsecond'))
         from free))
     `.execute(db);
@@ -101,7 +102,7 @@ export async function queueWindows(
   return queued;
 }
 
-/** Windows of a run that are not queued: free ones, and ones that another living load holds. */
+/** Windows of a run that are not queued: free ones, and ones that another load with a heartbeat holds. */
 export async function countUnqueued(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -120,7 +121,7 @@ function isFreeSince(startedAt: Date, leaseSeconds: number): RawBuilder<boolean>
   return sql`(w.state = 'pending' or (w.state = 'failed' and w.finished_at < ${startedAt}) or ${isSilent(leaseSeconds)})`;
 }
 
-/** Tasks under a label that wait or are being worked on; those that were tried in vain too often are taken out. */
+/** Tasks under a label that wait or are being worked on; those that have failed too often are removed. */
 export async function countLabelled(db: Kysely<Database>, label: string): Promise<number> {
   await sql`
     select count(*) from graphile_worker.complete_jobs(array(select id from graphile_worker.jobs
@@ -132,7 +133,7 @@ export async function countLabelled(db: Kysely<Database>, label: string): Promis
   return rows[0]!.tasks;
 }
 
-/** Takes tasks under a label that nobody is working on out of the queue. */
+/** Removes tasks under a label that nobody is working on. */
 export async function withdrawLabelled(db: Kysely<Database>, label: string): Promise<void> {
   await sql`
     select count(*) from graphile_worker.complete_jobs(array(
@@ -141,9 +142,9 @@ export async function withdrawLabelled(db: Kysely<Database>, label: string): Pro
 }
 
 /**
- * Gives back tasks that nobody works on: those of workers that have been silent for longer than the lease or never said who they
- * are, and those of this one that it does not know of, since the reply that gave them was lost. The try that was cut short does
- * not count. As graphile-worker itself returns tasks, which it offers for whole workers and with the try counted only.
+ * Gives back tasks that nobody works on: those of workers without a heartbeat for longer than the lease or unknown ones, and
+ * those of this worker that it does not know, because the reply that assigned them was lost. The unfinished try does not
+ * count. graphile-worker can return tasks only for whole workers, and counts the try.
  * @param inHand ids of the tasks that this worker is working on
  * @returns how many were given back
  */
@@ -169,9 +170,8 @@ export async function unlockAbandoned(
 const notThere = /^(3F000|42P01|42703)$/;
 
 /**
- * What `read` finds in the queue; `undefined` if graphile-worker has not installed its schema yet, is installing it at this
- * moment, or has installed one of an older version. Its tables come and go in the course of its migrations, so that no look
- * beforehand can tell.
+ * The result of `read` on the queue; `undefined` if graphile-worker has not installed its schema yet, is installing it now,
+ * or has an older version of it. Its migrations create and drop tables, so a check beforehand would not be reliable.
  */
 export async function unlessQueueIsMissing<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
@@ -182,7 +182,7 @@ export async function unlessQueueIsMissing<T>(read: () => Promise<T>): Promise<T
   }
 }
 
-/** The queue as it is. */
+/** The present state of the queue. */
 export async function queueSummary(
   db: Kysely<Database>,
 ): Promise<{ waiting: number; running: number; retrying: number }> {
@@ -195,7 +195,7 @@ export async function queueSummary(
   return rows[0]!;
 }
 
-/** True if the warehouse's user sees the queue's rows: row security shows them to its owner only. */
+/** True if the warehouse's user sees the queue's rows, which row security shows only to their owner. */
 export async function ownsQueue(db: Kysely<Database>): Promise<boolean> {
   const { rows } = await sql<{ yes: boolean }>`
     select bool_and(pg_has_role(relowner, 'USAGE')) or bool_or(r.rolbypassrls or r.rolsuper) as yes

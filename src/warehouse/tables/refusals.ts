@@ -3,14 +3,14 @@ import type { Database } from '../database.ts';
 import { inScope, sameSeries, seriesColumns, seriesOf, type WindowScope } from './series.ts';
 
 /*
- * What a refusal tells, decided here and nowhere else, of one series at a time and from its windows alone:
+ * What a refusal means is decided only here, for one series at a time and from its windows alone:
  *
- * - A window that the service refuses is `failed`, and the next run asks again. If it is refused alike once more, it is
- *   `refused`.
- * - Two neighbours that are refused alike are both `refused`, and older windows of their series are skipped: `refused`
- *   without having been asked for. Not so if anything older was ever answered.
- * - Whatever is answered below a refused window takes that back.
- * - Each run asks again for a few of them, so that nothing is given up for good.
+ * - A window that the service refuses is `failed`, and the next load asks again. If it is refused again with the same
+ *   status, it is `refused`.
+ * - Two neighbours that are refused with the same status are both `refused`, and older windows of their series are skipped:
+ *   `refused` without a request. Not if anything older was ever answered.
+ * - If anything below a refused window is answered, this is undone.
+ * - Each load asks again for a few of them, so that nothing is given up for good.
  */
 
 /** The condition that the service has answered days of the series of window `w`: those within a range of days. */
@@ -21,7 +21,7 @@ const isAnswered = (range: RawBuilder<unknown>) => sql<boolean>`(
 const older = sql`daterange(null, w.first_day)`;
 const younger = sql`daterange(w.last_day + 1, null)`;
 
-/** Of two transactions that tell from a series' windows what a refusal means, the later one sees what the earlier one wrote. */
+/** A lock, so that of two transactions that decide about a series, the later one sees what the earlier one wrote. */
 async function lockSeriesOf(trx: Transaction<Database>, windowId: number): Promise<void> {
   await sql`
     select pg_advisory_xact_lock(hashtext('gmsi.refusals'), hashtext((${seriesOf('w')})::text))
@@ -34,9 +34,9 @@ export interface RefusedWindow {
   readonly state: 'failed' | 'refused';
   /** Older windows of its series that are not asked for because of it. */
   readonly skipped: number;
-  /** Windows that are failed or refused now, and that this load has not counted as such yet; itself included. */
+  /** Windows, including this one, that are failed or refused now and that this load has not counted yet. */
   readonly counted: number;
-  /** True if younger days of its series were answered: the series may well begin later. */
+  /** True if younger days of its series were answered, so the series probably begins later. */
   readonly is_older_than_answered: boolean;
 }
 
@@ -56,7 +56,7 @@ export async function leaveRefused(
     with w as (
       select * from gmsi.windows where window_id = ${at.windowId} and state = 'draining' and load_id = ${at.loadId} for update
     ), seen as (
-      -- A later page that is refused says nothing of the days, since the first one was answered.
+      -- A refusal of a later page says nothing about the days, since the first page was answered.
       select w.*, w.pages = 0 and w.next_token is null as is_of_days,
              ${isAnswered(younger)} as has_younger, ${isAnswered(older)} as has_older,
              exists (select from gmsi.windows n where ${sameSeries('n', 'w')} and ${isNeighbour} and ${isAlike}
@@ -73,7 +73,7 @@ export async function leaveRefused(
       from judged w join gmsi.windows n on ${sameSeries('n', 'w')}
       where n.window_id = w.window_id or (w.ends_series and n.next_token is null and (
         (n.state = 'failed' and (n.last_day < w.first_day or (n.first_day = w.last_day + 1 and ${isAlike})))
-        -- Those that are asked for again lie below refused ones, or were refused themselves: they keep their turn.
+        -- Not those that are already being asked for again: they lie below refused ones, or were refused themselves.
         or (n.state = 'pending' and n.refused_with is null and n.last_day < w.first_day
           and not exists (select from gmsi.windows r where ${sameSeries('r', 'w')} and r.state = 'refused'
             and r.first_day > n.last_day and r.last_day < w.first_day))))
@@ -97,9 +97,9 @@ export async function leaveRefused(
 }
 
 /**
- * To be called when the first page of a window is answered, in the transaction of that page and before its checkpoint is
- * moved: if older windows of the series were given up, or it was itself, that was wrong. What was skipped is to do
- * again; what was refused has failed, so that a later run asks once more.
+ * Call it when the first page of a window is answered, in that page's transaction and before its checkpoint moves: if this
+ * window, or younger ones of the series, had been refused, that was wrong. Skipped windows become `pending`, refused ones
+ * `failed`, so that a later load asks again.
  */
 export async function takeBackRefusals(trx: Transaction<Database>, windowId: number): Promise<void> {
   await lockSeriesOf(trx, windowId);
@@ -124,9 +124,9 @@ export async function takeBackRefusals(trx: Transaction<Database>, windowId: num
 export const askedAgain = 20;
 
 /**
- * The refused windows of a job that are next to be asked for again: of the series that were asked about longest ago, the
- * youngest one, which tells whether the series goes on there now, and the one that was not asked for longest. Of those
- * that never were, any: scattered over their days, they find what lies below a hole in a series.
+ * The refused windows of a job to ask for next: for the series that were asked about longest ago, the youngest window, which
+ * shows whether the series now goes on there, and the window that was asked for longest ago. Of windows that were never
+ * asked for, one at random, to find what lies below a hole in a series.
  */
 export function nextToAskAgain(scope: WindowScope): RawBuilder<unknown> {
   const series = seriesOf('w');
@@ -142,7 +142,7 @@ export function nextToAskAgain(scope: WindowScope): RawBuilder<unknown> {
     order by series_asked_at nulls first, ${series}, by_age limit ${askedAgain})`;
 }
 
-/** Makes a few refused windows of a job pending again, so that over some runs all of its series have their turn. */
+/** Makes a few refused windows of a job pending again, so that over several loads all of its series have their turn. */
 export async function askAgain(db: Kysely<Database>, scope: WindowScope): Promise<void> {
   await sql`
     update gmsi.windows w set state = 'pending', last_error = null
@@ -151,12 +151,12 @@ export async function askAgain(db: Kysely<Database>, scope: WindowScope): Promis
 }
 
 /**
- * Cuts the windows that may reach across the first day that the service answers. Such a window is refused whole, and lies
- * directly below answered days, or is the newest of its series: its younger half is to be asked for, series by series, until
- * a single day is left. Once a series' first day is known, others are cut there first, so that most need two requests; none
- * more than 9 for a window of 90 days.
- * To be called in a transaction that holds the planning lock, when nothing of the job is open.
- * @param atMost how many series to cut as long as none is known, so that one can show the others the day
+ * Cuts the windows that may reach across the first day that the service answers. Such a window is refused as a whole, and
+ * lies directly below answered days, or is the newest of its series. Its younger half is asked for next, series by series,
+ * until a single day is left. Once a series' first day is known, others are cut there first, so that most need two requests,
+ * and none more than 9 for a window of 90 days. Call it in a transaction that holds the planning lock, when the job has no
+ * open window.
+ * @param atMost how many series to cut while no first day is known, since one series may show the day for the others
  * @returns how many windows are to be drained now
  */
 export async function cutRefused(
@@ -183,7 +183,7 @@ export async function cutRefused(
           when found.day > w.first_day and found.day <= w.last_day then found.day
           else w.first_day + (w.last_day - w.first_day + 1) / 2 end as day
       from lowest w left join found on true
-      -- A last day that was refused only together with younger ones, which were answered since, is asked for by itself.
+      -- A last day that was refused only together with younger days, which were answered since, is asked for by itself.
       where w.first_day < w.last_day or w.request_end is null
       order by w.last_day - w.first_day, ${seriesOf('w')}
       limit case when exists (select from found) then null else ${atMost}::bigint end
@@ -195,7 +195,7 @@ export async function cutRefused(
       update gmsi.windows w
       set last_day = case when cut.day > w.first_day then cut.day - 1 else w.last_day end,
           state = case when cut.day > w.first_day then w.state else 'pending' end,
-          -- It was not asked for as it is now.
+          -- The shortened window has not been asked for yet.
           request_start = null, request_end = null
       from cut where cut.window_id = w.window_id and w.state = 'refused'
     )

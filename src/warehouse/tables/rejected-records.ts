@@ -18,7 +18,7 @@ import {
 export type RejectedRecord = {
   readonly record_hash: string;
   readonly reason: string;
-  /** The whole record, as JSON that PostgreSQL can hold. */
+  /** The whole record, as JSON that PostgreSQL can store. */
   readonly record: string;
 };
 
@@ -75,7 +75,7 @@ export async function rejectedAfter(
   return rows;
 }
 
-/** Takes records out of the rejected ones. @returns those that were still there */
+/** Removes rejected records. @returns those that still existed */
 export async function takeRejected<Taken extends Rejected>(
   trx: Transaction<Database>,
   records: readonly Taken[],
@@ -88,7 +88,7 @@ export async function takeRejected<Taken extends Rejected>(
   return records.filter((_, index) => taken.has(index + 1));
 }
 
-/** Writes down why records cannot be read now. */
+/** Stores why records still cannot be read. */
 export async function renewReasons(trx: Transaction<Database>, records: readonly Rejected[]): Promise<void> {
   if (records.length === 0) return;
   await sql`
@@ -97,8 +97,8 @@ export async function renewReasons(trx: Transaction<Database>, records: readonly
 }
 
 /**
- * Which rows stand in the table in a version that a load brought after their record had been rejected: the record is
- * older, and must not replace it. Versions that replays wrote do not count, because those go by the records' age.
+ * Which rows have a version that a load brought after their record was rejected: the record is older and must not replace
+ * it. Versions of replays do not count, because replays go by the age of the records.
  * @returns indices of `rows`
  */
 export async function findSuperseded(

@@ -16,12 +16,14 @@ export async function usedRequests(
   return row?.requests ?? 0;
 }
 
-/** Of what is left, a process books no more than this part at once: else the last requests would lie unsent with one of many. */
+/**
+ * A process books at most this part of what is left at once; else one of many processes could hold the last requests unsent.
+ */
 const largestPart = 1 / 8;
 
 /**
  * Books up to `wanted` requests without passing `limit` for the month.
- * @returns how many were granted (none at the limit), and what the month has used with them
+ * @returns how many were booked (0 at the limit), and the month's total with them
  */
 export async function bookRequests(
   db: Kysely<Database>,
@@ -72,7 +74,7 @@ async function addRequests(
     .execute();
 }
 
-/** What is put into a key's bucket, and how fast the bucket leaks. */
+/** How many requests are put into a key's bucket, and how fast it leaks. */
 export interface Taking {
   readonly count: number;
   /** Requests a second. */
@@ -80,9 +82,9 @@ export interface Taking {
 }
 
 /**
- * Puts requests into the key's bucket, whether they may be sent at once or have to wait. The bucket leaks at the rate of
- * whoever puts something in. The time is the database's and is read under the row's lock; a clock that is set back leaks
- * nothing, and so can only slow down.
+ * Puts requests into the key's bucket, whether they may be sent at once or must wait. The bucket leaks at the rate of the
+ * caller. The time is the database's, read under the row's lock. A clock that is set back leaks nothing, so it can only slow
+ * down.
  * @returns the requests in the bucket, these included
  */
 export async function takeRequests(

@@ -7,7 +7,7 @@ import { retractionOf } from './rows.ts';
 import { isOfSeries, isRowOfSeries, seriesColumns, seriesValues } from './series.ts';
 import type { ClaimedWindow } from './windows.ts';
 
-/** Remembers which rows a page of a compared window has met, until the window's drain ends. */
+/** Stores the rows of a page of a compared window, until the window's drain ends. */
 export async function noteSightings(
   trx: Transaction<Database>,
   table: FeedTable,
@@ -22,10 +22,7 @@ export async function noteSightings(
   `.execute(trx);
 }
 
-/**
- * Remembers rows that only the live feed has brought, before they are written; what is so old that the feed does not
- * reach it any more is forgotten.
- */
+/** Stores rows that only the live feed has brought, before they are written; removes those that are too old for the feed. */
 export async function noteLiveSightings(
   trx: Transaction<Database>,
   feed: Feed,
@@ -50,10 +47,10 @@ export async function noteLiveSightings(
 }
 
 /**
- * Marks retracted what stood in a window's days when its drain began and what the drain, which ends with this
- * transaction's page, has not met. Rows that the live feed brought meanwhile, or lately and alone, are left as they are,
- * and so are those on the edge of a day where a probe has learned that the service's days begin at another hour.
- * @returns how many; none if records were rejected, since each may be one of those that were not met
+ * Marks as retracted the rows of a window's days that existed when its drain began and that the drain, which ends with this
+ * transaction's page, has not met. Leaves alone rows that the live feed brought meanwhile, or recently and alone, and rows
+ * at the edge of the days if a probe has learned that the service's days begin at another hour.
+ * @returns how many; 0 if records were rejected, since each may be one of the rows that were not met
  */
 export async function retractUnseen(
   trx: WriteTransaction,
@@ -85,15 +82,15 @@ export async function retractUnseen(
       where ${isOfSeries('l', series)} and l.row_time = met.row_time and l.row_id = met.row_id
     ), gone as (
       select kept.${time}, kept.${id} from ${name} as kept
-      -- Values, not a join: so that only the window's days are read. And hashed by "not in": "not exists" is a nested loop over
-      -- both while nothing is analyzed yet, and takes seconds for some thousands of rows.
+      -- Values, not a join, so that only the window's days are read. "not in" is hashed; "not exists" is a nested loop while
+      -- nothing is analyzed yet, and takes seconds for some thousands of rows.
       where ${isRowOfSeries('kept', table, series)}
         and kept.${time} >= (select begins from drained) and kept.${time} < (select ends from drained)
         and kept.retracted_at is null and kept.changed_at < (select drain_started_at from drained)
         and (kept.${time}, kept.${id}) not in (select met.row_time, met.row_id from met)
         and not exists (select from gmsi.live_sightings l where ${isOfSeries('l', series)}
           and ${isSame('kept', table, 'l')} and l.row_time >= ${reachedFrom(feed, at.now)})
-      -- In the order in which pages lock rows.
+      -- Locks rows in the same order as pages do.
       order by kept.${time}, kept.${id} for update of kept
     ), retracted as (${retractionOf(table, series, at)}
     )
@@ -121,7 +118,7 @@ function keyOf({ key }: FeedTable) {
   return key.map((column) => sql.ref(column)) as [RawBuilder<unknown>, RawBuilder<unknown>];
 }
 
-/** The publication time of the oldest rows that a feed's live twin still brings; only likely. */
+/** The publication time of the oldest rows that the live feed still brings; only likely. */
 function reachedFrom({ live }: Feed, now: Date): RawBuilder<Date> {
   return sql`${new Date(now.getTime() - (live?.hours ?? 0) * 3_600_000)}::timestamptz`;
 }
@@ -143,9 +140,9 @@ export interface MetRow {
 }
 
 /**
- * The rows that a half-drained window has met so far. A compared window has noted them. Of another, its days held no row
- * when the drain began, so all that they hold now: rows that something else has brought meanwhile are among them, and
- * are then not counted as met. That is never too many.
+ * The rows that a half-drained window has met so far. A compared window has stored them. The days of any other window were
+ * empty when the drain began, so these are all rows that they hold now. Rows from other sources are then not counted as met,
+ * so the count is never too high.
  */
 export async function metSoFar(
   db: Kysely<Database>,

@@ -13,7 +13,7 @@ export interface RolledUpSeries {
   readonly last_hour: string;
 }
 
-/** The series that have headlines or rollups on some days; an open end is all there is. */
+/** The series that have headlines or rollups on some days; an open end means no bound. */
 export async function seriesToRollUp(
   warehouse: Warehouse,
   days: { readonly from: Day | undefined; readonly to: Day | undefined },
@@ -25,7 +25,7 @@ export async function seriesToRollUp(
   return rows;
 }
 
-/** Sums up a series anew, in a transaction of its own. @returns how many rows of the rollups were not right */
+/** Computes a series again, in its own transaction. @returns how many rows of the rollups were wrong */
 export async function rollUp(warehouse: Warehouse, series: RolledUpSeries): Promise<number> {
   const { country, topic, match_type, first_hour, last_hour } = series;
   const { rows } = await sql<{ corrected: number }>`
@@ -35,7 +35,7 @@ export async function rollUp(warehouse: Warehouse, series: RolledUpSeries): Prom
   return rows[0]!.corrected;
 }
 
-/** What there is of a rollup. */
+/** The extent of a rollup. */
 export interface RollupExtent {
   readonly rollup: string;
   readonly rows: number;

@@ -20,7 +20,7 @@ export interface Upserted {
   readonly changed: number;
 }
 
-/** Where rows come from: what each of them says besides what its record said. */
+/** Where rows come from: the columns that are not from their records. */
 export interface Provenance {
   readonly series: Series;
   readonly loadId: number;
@@ -30,8 +30,8 @@ export interface Provenance {
 }
 
 /**
- * Writes a page's rows in one statement: new ones are inserted, changed ones replaced, equal ones not touched.
- * The fastest way that upserts, close to COPY: one array a column, and one prepared text a table (docs/benchmarks.md).
+ * Writes a page's rows in one statement: new ones are inserted, changed ones replaced, equal ones not touched. The fastest
+ * way to upsert, close to COPY: one array per column, and one prepared statement per table (docs/benchmarks.md).
  */
 export async function upsertRows(
   trx: WriteTransaction,
@@ -55,7 +55,7 @@ export async function upsertRows(
 
 const statements = new WeakMap<FeedTable, string>();
 
-/** The upsert of a table's rows; written once, since putting its hundred names together costs as much as a commit. */
+/** The upsert of a table's rows; built once, since putting its hundred names together costs as much as a commit. */
 function statementFor(table: FeedTable): string {
   const statement = statements.get(table) ?? writeStatement(table);
   statements.set(table, statement);
@@ -67,7 +67,7 @@ function writeStatement({ name, columns, key, series }: FeedTable): string {
   const names = Object.keys(columns);
   const values = names.filter((column) => !key.includes(column));
   const list = (of: readonly string[], before = '') => of.map((column) => `${before}"${column}"`).join(', ');
-  // Side by side in the select list: a function in FROM would keep each column in a store of its own first.
+  // In the select list, because a function in FROM would first store each column separately.
   const sent = Object.values(columns).map(
     (type, index) => `unnest($${index + 4 + ofSeries.length}::${type}[])`,
   );
@@ -88,8 +88,8 @@ function writeStatement({ name, columns, key, series }: FeedTable): string {
 }
 
 /**
- * In the order of the key, the last of several with the same key: parallel writers that lock rows in one order cannot
- * deadlock, and one statement may not touch a row twice (error 21000).
+ * Sorted by the key, with only the last of several rows with one key: writers that lock rows in one order cannot deadlock,
+ * and one statement may not touch a row twice (error 21000).
  */
 function sortedAndUnique(rows: readonly Row[], key: readonly string[]): readonly Row[] {
   const sorted = rows.slice().sort((a, b) => compare(a, b, key));
@@ -207,8 +207,8 @@ function asSent(column: string, type: string): RawBuilder<unknown> {
 export type KnownPartitions = Set<string>;
 
 /**
- * Makes the month partitions that rows will fall into, in transactions of their own before the page's: making one
- * inside the page's transaction would hold its lock until the commit.
+ * Makes the month partitions for rows, in separate transactions before the page's: otherwise the page would hold the
+ * partition's lock until its commit.
  */
 export async function ensurePartitions(
   warehouse: Warehouse,

@@ -25,7 +25,7 @@ export interface CheckScope {
   readonly settledBefore: Day;
 }
 
-/** What there is to run of a check. */
+/** The runnable part of a check. */
 export interface CheckQuery {
   /** One query, a row for each finding. */
   readonly query: string;
@@ -38,10 +38,10 @@ export interface CheckFindings {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** PostgreSQL does not run a query that is not this program's own. */
+/** PostgreSQL refuses a query of a user. */
 export class SqlRefused extends GmsiError {
   override readonly kind = 'fatal';
-  /** Where in the query, in UTF-16 units, where PostgreSQL said so. */
+  /** The position in the query, in UTF-16 units, if PostgreSQL reports one. */
   readonly offset: number | undefined;
 
   constructor(message: string, cause: unknown, offset: number | undefined, hint?: string) {
@@ -50,7 +50,7 @@ export class SqlRefused extends GmsiError {
   }
 }
 
-/** A query that is not this program's own was given up: it took too long, or somebody ended it. */
+/** A query of a user was stopped: it took too long, or somebody ended it. */
 export class CheckStopped extends GmsiError {
   override readonly kind = 'skippable';
 }
@@ -59,7 +59,7 @@ export class CheckStopped extends GmsiError {
 export type Snapshot = Transaction<Database>;
 
 interface SnapshotOptions {
-  /** Seconds after which a statement is given up; 0 for never. */
+  /** Seconds after which a statement is stopped; 0 for never. */
   readonly timeout: number;
   /** Ends the statement in hand, which then throws CheckStopped. */
   readonly stop: AbortSignal;
@@ -75,14 +75,14 @@ export async function inOneSnapshot<Result>(
   return transaction.execute((snapshot) => stoppable(warehouse, snapshot, options, () => read(snapshot)));
 }
 
-/** A transaction in which SQL that is not this program's own can be run. */
+/** A transaction in which SQL of users can be run. */
 export interface CheckSnapshot {
   readonly trx: Snapshot;
-  /** Whether that SQL cannot get out of the rights of `gmsi_reader`. */
+  /** Whether that SQL is confined to the rights of `gmsi_reader`. */
   readonly isFenced: boolean;
 }
 
-/** The same, with the rights of `gmsi_reader`, if there is that role and the user may take it. */
+/** The same, with the rights of `gmsi_reader`, if that role exists and the user may take it. */
 export async function inCheckSnapshot<Result>(
   warehouse: Warehouse,
   options: SnapshotOptions,
@@ -96,7 +96,7 @@ export async function inCheckSnapshot<Result>(
       const isFenced = await becomeReader(trx);
       await sql`set transaction read only`.execute(trx);
       const result = await stoppable(warehouse, trx, options, () => read({ trx, isFenced }));
-      // Also the function that it was read through: a pooler would keep it for others.
+      // Also drops the function, which a pooler would keep for others.
       await sql`rollback to savepoint before_reader`.execute(trx);
       return result;
     });
@@ -111,7 +111,7 @@ async function stoppable<Result>(
   const { rows } = await sql<{ pid: number }>`
     select pg_backend_pid() as pid, set_config('statement_timeout', ${`${timeout}s`}, true), set_config('TimeZone', 'UTC', true)
   `.execute(trx);
-  // By another connection: this one is busy. If even that fails, the statement ends by itself or by its time limit.
+  // By another connection, because this one is busy. If that fails, the statement ends by itself or by its time limit.
   const cancel = () =>
     void sql`select pg_cancel_backend(${rows[0]!.pid}::int)`.execute(warehouse).catch(() => {});
   using _listening = addAbortListener(stop, cancel);
@@ -139,24 +139,24 @@ export async function findingsOfCheck(
   return { findings: found[0]?.findings ?? 0, rows: found.slice(0, atMost).map(({ finding }) => finding) };
 }
 
-/** Whether a table, or one of the job's sets of rows, holds any. @throws SqlRefused if there is no such table */
+/** Whether a table, or one of the job's sets of rows, has rows. @throws SqlRefused if there is no such table */
 export async function holdsRows(snapshot: CheckSnapshot, name: string, scope: CheckScope): Promise<boolean> {
   const statement = sql`
     with ${jobSets(scope)} select json_build_object('yes', exists (select from ${sql.raw(name)})) as row`;
   return (await run<{ yes: boolean }>(snapshot, statement, name))[0]!.yes;
 }
 
-/** The columns that every feed's table has beside its own. */
+/** The columns that all feeds' tables have. */
 const ofEveryRow = ['first_seen_at', 'changed_at', 'retracted_at', 'is_backfilled', 'load_id', 'window_id'];
 
 /**
- * What a check can read of its job. A set that its query does not name costs nothing, and filters of the query reach
- * the tables' indexes and partitions.
+ * The sets of rows that a check can read about its job. A set that its query does not name costs nothing, and filters of the
+ * query use the tables' indexes and partitions.
  */
 function jobSets({ window, table, settledBefore }: CheckScope): RawBuilder<unknown> {
   const { from, to } = window;
   const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
-  // Not `kept.*`: a column that somebody has added could take the place of a name that a check gives.
+  // Not `kept.*`: a column that a user has added could hide a name that the check uses.
   const columns = [...Object.keys(table.series), ...Object.keys(table.columns), ...ofEveryRow];
   const rows = sql`
     select ${sql.join(columns.map((column) => sql.ref(`kept.${column}`)))} from ${sql.table(`gmsi.${table.name}`)} as kept
@@ -177,9 +177,9 @@ function jobSets({ window, table, settledBefore }: CheckScope): RawBuilder<unkno
 }
 
 /**
- * The days of which a window counted what the service sent, each by the last window that drained it, with what the table
- * still holds of it. Not among that are rows that came after the window, and those that it, or one before it, found
- * retracted. So `rows_held` below `rows_met` are lost rows; it may be higher, by rows that were not met and are left alone.
+ * The days for which a window counted what the service sent, each by the last window that drained it, with what the table
+ * still holds. `rows_held` does not count rows that came after the window, or that it or an earlier one retracted. So if
+ * `rows_held` is below `rows_met`, rows were lost. It may be higher, by rows that were not met and were left alone.
  */
 function countedDays(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
   const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
@@ -213,8 +213,8 @@ function countedDays(table: FeedTable, window: WindowScope): RawBuilder<unknown>
 }
 
 /**
- * Runs a statement that holds a text which is not this program's own, with a row of JSON for each of its results. What it has
- * set is taken back; if it does not end, what follows still can be run.
+ * Runs a statement that contains SQL of a user, and returns each row as JSON. Its settings are undone; if it does not end,
+ * the transaction can still go on.
  */
 async function run<Row>(
   { trx, isFenced }: CheckSnapshot,
@@ -247,7 +247,7 @@ function hintOf(named: unknown): string | undefined {
   return named instanceof GmsiError ? named.hint : undefined;
 }
 
-/** Where in `part` of a statement an error is; PostgreSQL counts characters from 1. */
+/** The position of an error within `part` of a statement; PostgreSQL counts characters from 1. */
 function offsetIn(part: string, statement: string, position: string | undefined): number | undefined {
   if (position === undefined) return undefined;
   const offset = [...statement].slice(0, Number(position) - 1).join('').length - statement.indexOf(part);

@@ -9,7 +9,7 @@ export interface Run {
   readonly job: string;
   readonly command: JobCommand;
   readonly scope: WindowScope;
-  /** First day that is loaded as it happens; `null` for a backfill. */
+  /** First day that is not backfilled; `null` for a backfill. */
   readonly unsettledFrom: Day | null;
   readonly newestFirst: boolean;
   readonly startedAt: Date;
@@ -18,7 +18,7 @@ export interface Run {
   readonly error: string | null;
 }
 
-/** What a run is begun with. */
+/** What a run needs to begin. */
 export interface PlannedRun {
   readonly job: string;
   readonly command: JobCommand;
@@ -28,7 +28,7 @@ export interface PlannedRun {
   readonly live: readonly Series[];
 }
 
-/** Begins a run. One of the same job and command that is under way goes on with the new scope instead. */
+/** Begins a run. If one of the same job and command is under way, that one goes on with the new scope instead. */
 export async function beginRun(db: Kysely<Database>, run: PlannedRun): Promise<number> {
   const { run_id } = await db
     .insertInto('runs')
@@ -60,7 +60,7 @@ const columns = [
   ...['started_at', 'finished_at', 'outcome', 'error'],
 ] as (keyof RunsTable)[];
 
-/** A run as it stands. @param lock keeps others from tending it until the transaction ends */
+/** The state of a run. @param lock keeps others from tending it until the transaction ends */
 export async function readRun(db: Kysely<Database>, runId: number, lock = false): Promise<Run | undefined> {
   const row = await db
     .selectFrom('runs')
@@ -92,7 +92,7 @@ function asRun({ run_id, unsettled_from, newest_first, started_at, finished_at, 
   };
 }
 
-/** Of these runs, the ones that are over. */
+/** Those of these runs that are over. */
 export async function finishedAmong(db: Kysely<Database>, runIds: readonly number[]): Promise<Run[]> {
   const rows = await db
     .selectFrom('runs')
@@ -130,8 +130,8 @@ export async function finishRun(
 }
 
 /**
- * Ends the run of a job whose file asks for another kind of thing by now: its windows must not be drained with what the
- * file says today. They stay as they are, for whoever asks for them.
+ * Ends the run of a job whose file now asks for another feed, match type or parameters: its windows must not be drained by the
+ * new file. They stay as they are, for other jobs that want them.
  * @returns the run that was ended
  */
 export async function endChangedRun(
@@ -150,7 +150,7 @@ export async function endChangedRun(
   return rows[0]?.run_id;
 }
 
-/** Hands out the series whose live answers a run still has to read; none if it has been done before. */
+/** Hands out the series whose live answers a run still has to read; none the second time. */
 export async function takeLiveSeries(db: Kysely<Database>, runId: number): Promise<Series[]> {
   const row = await db
     .updateTable('runs')
@@ -179,7 +179,7 @@ export async function liveFailures(db: Kysely<Database>, runId: number): Promise
   return row?.live_failed ?? 0;
 }
 
-/** From now on a run drains its newest days first. @returns false if it does already */
+/** Makes a run drain its newest days first from now on. @returns false if it does already */
 export async function drainNewestFirst(db: Kysely<Database>, runId: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('runs')
@@ -190,7 +190,7 @@ export async function drainNewestFirst(db: Kysely<Database>, runId: number): Pro
   return numUpdatedRows === 1n;
 }
 
-/** True if a sync of a job is under way on workers that are alive. */
+/** True if workers with a heartbeat are syncing a job. */
 export async function isSyncedByWorkers(
   db: Kysely<Database>,
   job: string,

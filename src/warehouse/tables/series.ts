@@ -3,7 +3,7 @@ import { longestRequestDays } from '../../config/job.ts';
 import type { FeedTable, Series } from '../../feeds/feed.ts';
 import type { Day } from '../database.ts';
 
-/** Which windows belong to a job: its series, crossed out of these lists, and its period. */
+/** Which windows belong to a job: its series, which are all combinations of these lists, and its period. */
 export interface WindowScope {
   readonly feed: string;
   readonly countries: readonly string[];
@@ -31,12 +31,12 @@ export function everySeries({ feed, matchType, ...lists }: WindowScope): Series[
   );
 }
 
-/** The series of a row, without the rest of it. */
+/** The series of a row, without its other columns. */
 export function seriesOnly({ feed, country, topic, ticker, match_type, variant }: Series): Series {
   return { feed, country, topic, ticker, match_type, variant };
 }
 
-/** A text that two rows have in common if they are of the same series. */
+/** A text that is the same for rows of the same series. */
 export function keyOfSeries(row: Series): string {
   return JSON.stringify(Object.values(seriesOnly(row)));
 }
@@ -99,7 +99,7 @@ export function inScope(scope: WindowScope): RawBuilder<boolean> {
     and w.last_day between ${scope.from}::date and ${scope.to}::date + ${longestRequestDays - 1}::int)`;
 }
 
-/** The condition that a window `w` is still to be drained; in the words of the partial indexes, so that they are used. */
+/** The condition that a window `w` is still to be drained; worded as in the partial indexes, so that they are used. */
 export const isOpen: RawBuilder<boolean> = sql`w.state in ('pending', 'draining', 'failed')`;
 
 /** A job's period as a range. */
@@ -107,20 +107,18 @@ export function period(scope: WindowScope): RawBuilder<unknown> {
   return sql`daterange(${scope.from}::date, ${scope.to}::date, '[]')`;
 }
 
-/*
- * A feed's table has columns of its own for the series of its rows: some parts of a series, or one parameter out of the variant.
- */
+/* A feed's table has its own columns for the series of its rows: some parts of a series, or one parameter of the variant. */
 
 type SeriesPart = FeedTable['series'][string];
 
-/** What a series has in each column of the table that says which series a row belongs to. */
+/** The values of a series in the columns that tell the table's series apart. */
 export function seriesInTable(table: FeedTable, series: Series): Record<string, string> {
   return inEachColumn(table, (part) =>
     typeof part === 'string' ? series[part] : parameterOf(series.variant, part),
   );
 }
 
-/** The same of all series of a job. */
+/** The same for all series of a job. */
 export function jobInTable(table: FeedTable, scope: WindowScope): Record<string, readonly string[]> {
   const { countries: country, topics: topic, tickers: ticker, variants: variant } = scope;
   const lists = { feed: [scope.feed], country, topic, ticker, match_type: [scope.matchType], variant };

@@ -13,7 +13,7 @@ import {
   type WindowScope,
 } from './series.ts';
 
-/** How far a feed is loaded, over all series of a match type. */
+/** How much of a feed is loaded, over all series of a match type. */
 export interface FeedCoverage {
   readonly feed: string;
   readonly match_type: string;
@@ -57,7 +57,7 @@ export interface SharedGap {
   readonly example: string;
 }
 
-/** Ranges of days of a job that are not covered, those that most series miss first. */
+/** Ranges of days of a job that are not covered; first those that most series miss. */
 export async function gapsOf(db: Kysely<Database>, scope: WindowScope, atMost: number): Promise<SharedGap[]> {
   const { rows } = await sql<SharedGap>`
     select lower(gap)::text as from, (upper(gap) - 1)::text as to, count(*) as series,
@@ -100,7 +100,7 @@ export interface WindowCount {
   readonly feed: string;
   readonly state: string;
   readonly windows: number;
-  /** Of these, the ones that are drained in part. */
+  /** Those of these that are partly drained. */
   readonly half_drained: number;
 }
 
@@ -133,7 +133,7 @@ export async function usageByMonth(db: Kysely<Database>, atMost: number) {
     .execute();
 }
 
-/** Records a day and series of a job's feed, over what is drained; `null` if nothing is. */
+/** Records per day and series of a job's feed so far; `null` if nothing is drained. */
 export async function recordsPerDay(db: Kysely<Database>, scope: WindowScope): Promise<number | null> {
   const { rows } = await sql<{ mean: number | null }>`
     select sum(records)::float8 / nullif(sum(last_day - first_day + 1), 0) as mean
@@ -143,7 +143,7 @@ export async function recordsPerDay(db: Kysely<Database>, scope: WindowScope): P
   return rows[0]!.mean;
 }
 
-/** What all loads have done so far, as of their heartbeats. */
+/** What all loads have done, as of their last heartbeats. */
 export async function workSoFar(db: Kysely<Database>): Promise<{ requests: number; records: number }> {
   const { rows } = await sql<{ requests: number; records: number }>`
     select coalesce(sum(requests), 0)::bigint as requests, coalesce(sum(records), 0)::bigint as records from gmsi.loads
@@ -151,7 +151,7 @@ export async function workSoFar(db: Kysely<Database>): Promise<{ requests: numbe
   return rows[0]!;
 }
 
-/** A job as the workers have it: its run that is under way, or the one before, and what has paused it. */
+/** A job of the workers: its present run, or the last one, and what has paused it. */
 export interface QueuedJob {
   readonly job: string;
   readonly command: JobCommand;
@@ -187,13 +187,13 @@ export async function newestCoveredDay(db: Kysely<Database>, scope: WindowScope)
   return rows[0]!.day;
 }
 
-/** Windows of a job that have failed and were not drained since, and the commonest reasons. */
+/** Windows of a job that have failed and were not drained since, and the most common reasons. */
 export interface WindowsInTrouble {
   readonly windows: number;
   readonly reasons: readonly { readonly reason: string; readonly windows: number }[];
 }
 
-/** A window that is being tried again still counts, so that trying it is not taken for its end. */
+/** A window that is being tried again still counts, so that a retry does not look like a success. */
 export async function windowsInTrouble(db: Kysely<Database>, scope: WindowScope): Promise<WindowsInTrouble> {
   const { rows } = await sql<{ reason: string; windows: number; all_windows: number }>`
     select w.last_error as reason, count(*) as windows, (sum(count(*)) over ())::int as all_windows
@@ -225,7 +225,7 @@ export async function queueDepth(db: Kysely<Database>): Promise<QueueDepth[]> {
   return rows;
 }
 
-/** What the files of all jobs say that the workers know, but for their secrets. */
+/** The definitions of all jobs that the workers know, without their secrets. */
 export async function storedJobs(
   db: Kysely<Database>,
 ): Promise<{ readonly job: string; readonly definition: Readonly<Record<string, unknown>> }[]> {
@@ -233,7 +233,7 @@ export async function storedJobs(
   return rows.map(({ job, definition }) => ({ job, definition: definition as Record<string, unknown> }));
 }
 
-/** Processes of `gmsi work` that have shown a sign of life within the lease. */
+/** Processes of `gmsi work` with a heartbeat within the lease. */
 export async function workersAlive(db: Kysely<Database>, leaseSeconds: number): Promise<number> {
   const { rows } = await sql<{ workers: number }>`
     select count(*) as workers from gmsi.workers

@@ -12,7 +12,7 @@ export interface Claimant {
   readonly leaseSeconds: number;
 }
 
-/** A window that this load alone may drain, for as long as the load shows signs of life. */
+/** A window that only this load may drain, as long as it sends heartbeats. */
 export interface ClaimedWindow extends Series {
   readonly window_id: number;
   readonly first_day: Day;
@@ -24,14 +24,15 @@ export interface ClaimedWindow extends Series {
   readonly pages: number;
   /** True if its days held rows when this drain began: at its end, those that it has not met are retracted. */
   readonly is_compared: boolean;
-  /** Distinct rows that this drain has met so far on each day of the window; `null` if they are not counted. */
+  /** Distinct rows of this drain so far on each day of the window; `null` if they are not counted. */
   readonly rows_met: readonly number[] | null;
   readonly attempts: number;
 }
 
 /**
- * Which windows are drained first. Steps, so that each is the head of an index scan, however many windows are pending. What failed
- * before comes last: a load that gives up after many failures would else meet the same ones again, and never the others.
+ * Which windows are drained first. In steps, so that each one is the head of an index scan, however many windows are
+ * pending. Windows that failed before come last: otherwise a load that ends after many failures would meet the same windows
+ * again and never the others.
  */
 export const claimSteps: readonly RawBuilder<boolean>[] = [
   sql`w.next_token is not null`,
@@ -40,9 +41,9 @@ export const claimSteps: readonly RawBuilder<boolean>[] = [
 ];
 
 /**
- * Claims the next window of a job: half-drained ones first, then in the order asked for, all series in turn, and what failed
- * before last. Free are pending windows, windows that failed before this load began, and those of a load that has been silent
- * for longer than the lease.
+ * Claims the next window of a job: half-drained ones first, then in the order asked for, all series in turn, and those that
+ * failed before last. Free windows are pending ones, those that failed before this load began, and those of a load without a
+ * heartbeat for longer than the lease.
  */
 export async function claimWindow(
   db: Kysely<Database>,
@@ -68,7 +69,7 @@ export async function claimWindow(
 }
 
 /**
- * Claims one window, also where it has failed; also where this load has it already, since the reply to its claim was lost.
+ * Claims one window, also if it has failed, or if this load has it already because the reply to its claim was lost.
  * @returns `undefined` if it is drained or refused, or another load has it
  */
 export async function claimOne(
@@ -88,7 +89,7 @@ export async function claimOne(
 const asClaimed = sql`window_id, ${seriesColumns}, first_day, last_day,
   request_start, request_end, page_size, next_token, pages, is_compared, rows_met, attempts`;
 
-/** Windows of a job that are still to be drained: free ones, and ones that another living run holds. */
+/** Windows of a job that are still to be drained: free ones, and ones that another load with a heartbeat holds. */
 export async function countOpen(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -103,8 +104,8 @@ export async function countOpen(
 }
 
 /**
- * Fixes what is asked of the service, at the first page of a drain; the counters begin again.
- * @returns whether the drain compares what it meets with what is here; `undefined` if the window is no longer this load's
+ * Stores the parameters of a drain's requests, at its first page; the counters begin again.
+ * @returns whether the drain retracts rows that it does not meet; `undefined` if the window is no longer this load's
  */
 export async function beginDrain(
   db: Kysely<Database>,
@@ -123,7 +124,7 @@ export async function beginDrain(
       where w.window_id = ${at.windowId} and w.state = 'draining' and w.load_id = ${at.loadId}
       returning is_compared
     ), forgotten as (
-      -- Only with the claim: a load that has taken the window over would retract what it met and no longer remembers.
+      -- Only with the claim: another load that has taken the window over would lose its sightings and retract these rows.
       delete from gmsi.drain_sightings where window_id = ${at.windowId} and exists (select from begun)
     )
     select is_compared from begun
@@ -131,7 +132,7 @@ export async function beginDrain(
   return begun[0] && { isCompared: begun[0].is_compared };
 }
 
-/** Forgets the cursor of a claimed window, so that whoever claims it next begins at its first page. */
+/** Removes the cursor of a claimed window, so that its next drain begins at the first page. */
 export async function forgetCursor(
   db: Kysely<Database>,
   at: { windowId: number; loadId: number },
@@ -145,7 +146,7 @@ export async function forgetCursor(
     .execute();
 }
 
-/** How a window is left before its end; one that was refused, by `leaveRefused`. */
+/** How a window is left before its end; for a refused one see `leaveRefused`. */
 export type Leaving = { readonly state: 'failed'; readonly error: string } | { readonly state: 'pending' };
 
 /** Leaves a claimed window at its checkpoint. */
@@ -200,7 +201,7 @@ function isFree(run: Claimant): RawBuilder<boolean> {
     or (w.load_id <> ${run.loadId} and ${isSilent(run.leaseSeconds)}))`;
 }
 
-/** The condition that a window `w` is claimed by a load that has shown no sign of life for longer than the lease. */
+/** The condition that a window `w` is claimed by a load without a heartbeat for longer than the lease. */
 export function isSilent(leaseSeconds: number): RawBuilder<boolean> {
   return sql`(w.state = 'draining' and not exists (
       select from gmsi.loads l where l.load_id = w.load_id and l.finished_at is null
@@ -209,7 +210,7 @@ export function isSilent(leaseSeconds: number): RawBuilder<boolean> {
 
 export type WindowsByState = Record<WindowState, number>;
 
-/** How many windows of a job are in which state. */
+/** How many windows of a job are in each state. */
 export async function countByState(db: Kysely<Database>, scope: WindowScope): Promise<WindowsByState> {
   const { rows } = await sql<{ state: WindowState; windows: number }>`
     select w.state, count(*) as windows from gmsi.windows w where ${inScope(scope)} group by w.state
@@ -218,7 +219,7 @@ export async function countByState(db: Kysely<Database>, scope: WindowScope): Pr
   return { ...none, ...Object.fromEntries(rows.map(({ state, windows }) => [state, windows])) };
 }
 
-/** Windows that a load drains, by their length in days: the open ones, and of the refused ones a few, or all. */
+/** Windows that a load drains, by their length in days: the open ones, and a few or all of the refused ones. */
 export async function countByLength(
   db: Kysely<Database>,
   scope: WindowScope,
