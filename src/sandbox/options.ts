@@ -74,28 +74,31 @@ export interface SandboxSettings {
   readonly keys: readonly string[];
   /** The status that answers a missing or wrong key. */
   readonly badKeyStatus: 401 | 403;
-  /** What time the service believes it is, and says in `Date`; a clock that stands still never refills the rate, so pair it with `limits: null`. */
+  /**
+   * The service's time, also sent in `Date`. A clock that stands still never refills the rate, so use it with `limits:
+   * null`.
+   */
   readonly clock: () => Date;
   readonly limits: Limits | null;
   /** What a 429 for the rate carries in `Retry-After`, dates by `clock`. A 429 for the monthly quota never has one. */
   readonly retryAfter: 'seconds' | 'date' | 'none';
   /** Whether `end_date` itself is part of the range. */
   readonly endDate: 'inclusive' | 'exclusive';
-  /** Days before today from which on an earlier `start_date` is refused with 400; `null` for no such bound. */
+  /** How many days before today `start_date` may be, else it is refused with 400; `null` for no bound. */
   readonly historyLimitDays: number | null;
   /** The same for historical headlines of tickers alone, which are likely to reach 90 days back. */
   readonly tickerHistoryLimitDays: number | null;
   readonly order: 'newest-first' | 'oldest-first';
   /** The zone whose days `start_date` and `end_date` mean, and in which naive times are written. */
   readonly timeZone: string;
-  /** The largest limit that is honoured, 1000 at most; what becomes of larger ones says `pageCapMode`. */
+  /** The largest page size, at most 1000; `pageCapMode` says what happens to larger limits. */
   readonly pageCap: number;
-  /** Limits above the cap are refused with 422, or pages just hold no more records than the cap. */
+  /** Limits above the cap are refused with 422, or pages hold at most as many records as the cap. */
   readonly pageCapMode: 'refuse' | 'silent';
   readonly live: LiveLook;
   /** Minutes by which the historical feeds lag behind the clock: what comes, changes or goes is seen so much later. */
   readonly historicalDelayMinutes: number;
-  /** Where the retired feed of asset headlines is (until it is removed); its path is not known, the default made up. */
+  /** The path of the retired feed of asset headlines (until it is removed); it is not known, and the default is made up. */
   readonly retiredPath: string;
   /** Factor on the number of headlines; 1 makes some 5 to 20 a day for a pair in the middle. */
   readonly volume: number;
@@ -108,7 +111,7 @@ export interface SandboxSettings {
   readonly records: RecordLook;
   readonly changes: Changes;
   readonly faults: FaultOptions;
-  /** Bytes of recent pages that are kept ready for being asked for again. */
+  /** Bytes of recent pages that are cached. */
   readonly cacheBytes: number;
 }
 
@@ -164,7 +167,7 @@ const DEFAULTS: SandboxSettings = {
   cacheBytes: 64 * 2 ** 20,
 };
 
-/** Fills in the defaults. Throws a RangeError that names the option where one is out of bounds. */
+/** Fills in the defaults. Throws a RangeError that names the option if one is out of bounds. */
 export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
   const settings: SandboxSettings = {
     ...DEFAULTS,

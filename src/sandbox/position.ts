@@ -1,4 +1,7 @@
-/** Where a headline stands in its feed. Neither part ever changes, so a position outlives the headline itself. */
+/**
+ * The place of a headline in its feed. Neither part ever changes, so a position stays valid even if the headline is
+ * withdrawn.
+ */
 export interface Position {
   readonly publishedAt: number;
   readonly id: string;

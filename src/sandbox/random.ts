@@ -6,7 +6,7 @@ export function scatter(value: number): number {
   return (x ^ (x >>> 16)) >>> 0;
 }
 
-/** One 32-bit number out of two. */
+/** Combines two 32-bit numbers into one. */
 export function mix(a: number, b: number): number {
   return scatter(Math.imul(a, 0x9e3779b1) ^ scatter(b + 0x7f4a7c15));
 }
@@ -40,7 +40,9 @@ export class Random {
     return asShare(x ^ (x >>> 14));
   }
 
-  /** Mean 0, deviation 1, within ±3.5: a sum of uniform numbers is close enough and cheaper than the real thing. */
+  /**
+   * Mean 0, deviation 1, within ±3.5: a sum of uniform numbers is close enough and cheaper than a real normal distribution.
+   */
   normal(): number {
     return (this.share() + this.share() + this.share() + this.share() - 2) * Math.sqrt(3);
   }
@@ -49,7 +51,7 @@ export class Random {
     return from[Math.floor(this.share() * from.length)]!;
   }
 
-  /** How often something happens that happens `mean` times on average. */
+  /** A random count with the average `mean`. */
   poisson(mean: number): number {
     if (mean > 30) return Math.max(0, Math.round(mean + Math.sqrt(mean) * this.normal()));
     const floor = Math.exp(-mean);

@@ -22,7 +22,7 @@ import { type TruthItem, truthOfFeed } from './truth-of-feed.ts';
 
 /** A running sandbox. */
 export interface Sandbox extends AsyncDisposable {
-  /** `http://<host>:<port>`, without `/v1`; an address of this machine where it listens on all of them. */
+  /** `http://<host>:<port>`, without `/v1`; an address of this machine if it listens on all of them. */
   readonly url: string;
   readonly port: number;
   /**
@@ -31,19 +31,19 @@ export interface Sandbox extends AsyncDisposable {
    */
   script(steps: readonly ScriptedFault[]): void;
   stats(): SandboxStats;
-  /** What the service serves now, oldest first, for tests to compare with. Throws where it knows no such country or topic. */
+  /** What the service serves now, oldest first, for tests to compare with. Throws if it knows no such country or topic. */
   truth(question: TruthQuestion): TruthRecord[];
   /**
    * What a feed serves now. `query` has the path's parameters by name (`ticker`) beside those of the request. Feeds of the
    * past also take `from` and `to`, days as in `truth`, and give their records oldest first; the others give all that lies
-   * in their window, newest first, not cut off at a limit. Throws where the service would refuse the request.
+   * in their window, newest first, not cut off at a limit. Throws if the service would refuse the request.
    */
   truthOf(feed: FeedName, query: Readonly<Record<string, string>>): TruthItem[];
   /** Ends every connection, also the hanging ones, and frees the port. */
   stop(): Promise<void>;
 }
 
-/** Starts the emulated service, on 127.0.0.1 unless told otherwise. Throws a RangeError for options out of bounds. */
+/** Starts the emulated service, by default on 127.0.0.1. Throws a RangeError for options out of bounds. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = settingsFrom(options);
   const stopped = new AbortController();

@@ -12,7 +12,10 @@ import { byDayOf } from './zone.ts';
 
 /** A record as it is served now. */
 export interface TruthItem {
-  /** What places it in its feed, whether or not the record says so: ISO 8601 in UTC, `2026-05-21T13:00:00.000Z`. */
+  /**
+   * The time that decides its place in the feed, even if the record has no such field: ISO 8601 in UTC,
+   * `2026-05-21T13:00:00.000Z`.
+   */
   readonly publishedAt: string;
   /** The record as it is sent. */
   readonly wire: WireRecord;

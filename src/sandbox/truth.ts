@@ -12,14 +12,17 @@ import { byDayOf } from './zone.ts';
 export interface TruthQuestion {
   readonly country: string;
   readonly topic: string;
-  /** COMBINED where left out. */
+  /** COMBINED if left out. */
   readonly matchType?: string;
   /** First and last day in `timeZone`, `YYYY-MM-DD`, both included, as many days as wanted. */
   readonly from: string;
   readonly to: string;
 }
 
-/** A headline as it is served now, free of how it looks on the wire. What records do not carry is `null`. */
+/**
+ * A headline as it is served now, in a form that does not depend on the wire format. Fields that records do not have are
+ * `null`.
+ */
 export interface TruthRecord {
   readonly id: string | null;
   /** ISO 8601 in UTC, `2026-05-21T13:00:00.000Z`. */
@@ -38,7 +41,7 @@ export interface TruthRecord {
 
 const NO_SCORES = { positive: null, neutral: null, negative: null };
 
-/** What the service serves now for so many days, oldest first. Throws a Refusal for what it does not know. */
+/** What the service serves now for a range of days, oldest first. Throws a Refusal for what it does not know. */
 export function truthOf(settings: SandboxSettings, question: TruthQuestion): TruthRecord[] {
   const { country, topic } = findPair(question.country, question.topic);
   const matchType = readChoice({ match_type: question.matchType ?? 'COMBINED' }, 'match_type', MATCH_TYPES);
@@ -63,7 +66,7 @@ export function truthOf(settings: SandboxSettings, question: TruthQuestion): Tru
     }));
 }
 
-/** Throws a Refusal where either is not a day. */
+/** Throws a Refusal if either is not a day. */
 export function daysBetween(from: string, to: string): Day[] {
   const first = readDay('from', from);
   const last = readDay('to', to);

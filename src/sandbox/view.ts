@@ -1,7 +1,7 @@
 import type { SandboxSettings } from './options.ts';
 import { type Zone, zoneOf } from './zone.ts';
 
-/** The state of the world that a feed shows. */
+/** What a feed can see of the data. */
 export interface View {
   readonly settings: SandboxSettings;
   readonly zone: Zone;

@@ -14,9 +14,9 @@ import { pauseJob } from './pause.ts';
 import { type DrainPayload, type LivePayload, liveTasks, runLabel } from './queue.ts';
 
 /**
- * Drains one window. If it cannot be claimed, it is drained already, or another load holds it: then it is queued again once
- * it is free.
- * @throws what it failed by, if trying again later may help
+ * Drains one window. If it cannot be claimed, it is drained already, or another load holds it and it is queued again once it
+ * is free.
+ * @throws its error, if a later try may help
  */
 export async function drain(
   context: WorkerContext,
@@ -61,7 +61,7 @@ async function drainInPart(context: WorkerContext, parts: Parts, part: Part, win
     await pauseJob(context, run, runId, error as Error);
   }
   if (end.is !== 'failed') return;
-  // What was refused would be refused again.
+  // The service would refuse it again.
   if (!(error instanceof GmsiError) || error.kind === 'retryable') throw error;
 }
 
@@ -70,7 +70,7 @@ function errorOf(end: WindowEnd): unknown {
   return 'error' in end ? end.error : undefined;
 }
 
-/** Old windows are refused: the newest ones go first, and the old ones that wait are not asked for before. */
+/** Old windows are refused, so the newest ones go first, before the old ones that wait. */
 async function turnAround({ warehouse }: WorkerContext, runId: number): Promise<void> {
   await withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
@@ -79,7 +79,7 @@ async function turnAround({ warehouse }: WorkerContext, runId: number): Promise<
   );
 }
 
-/** Reads the live answers of some series. What may have been cut off is planned as windows of the same run. */
+/** Reads the live answers of some series. If one may be incomplete, its days are planned as windows of the same run. */
 export async function live(
   context: WorkerContext,
   parts: Parts,

@@ -19,7 +19,7 @@ import type { Service, WorkerContext } from './context.ts';
 import { refuseJob } from './pause.ts';
 import { planTask, runLabel } from './queue.ts';
 
-/** This worker's part in a run: a load of its own, which all of its tasks of the run share. */
+/** This worker's part in a run: one load, which all of its tasks of the run share. */
 export interface Part {
   readonly run: Run;
   readonly load: Load;
@@ -35,13 +35,13 @@ interface OpenPart extends Part {
   readonly service: Service;
 }
 
-/** The parts that this worker takes in runs, each opened by its first task and closed once its run is over. */
+/** This worker's parts in runs, each opened by its first task and closed once its run is over. */
 export interface Parts {
   /** Runs a task of a run; does nothing if the run is over. */
   within(runId: number, task: (part: Part) => Promise<void>): Promise<void>;
-  /** The part in a run that is open just now. */
+  /** The part in a run, if it is open. */
   peek(runId: number): Promise<Part | undefined>;
-  /** From now on, tasks of the run do nothing. */
+  /** Makes tasks of the run do nothing from now on. */
   leave(runId: number): void;
   /** Closes parts in runs that are over. */
   closeFinished(): Promise<void>;
@@ -86,7 +86,7 @@ export function keepParts(context: WorkerContext): Parts {
         const part = await entry.opening;
         if (part) await task(part);
       } catch (error) {
-        // What could not be opened is tried again by the next task.
+        // If it could not be opened, the next task tries again.
         if (!(await entry.opening.catch(() => undefined))) parts.delete(runId);
         throw error;
       } finally {
@@ -102,14 +102,14 @@ export function keepParts(context: WorkerContext): Parts {
     },
     closeFinished,
     async closeAll(end) {
-      // A load whose run is over meanwhile ends like that.
+      // If its run is over, the load ends as the run did.
       await closeFinished().catch(() => {});
       await Promise.all([...parts.keys()].map((runId) => close(runId, end)));
     },
   };
 }
 
-/** Whether a job is no longer what its run was planned for. Then the run is over, and one of what it is now is planned. */
+/** Whether a job has changed since its run was planned. Then the run ends, and a new one is planned. */
 async function isChanged({ warehouse, log }: WorkerContext, run: Run, job: Job): Promise<boolean> {
   const ended = await withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
@@ -136,7 +136,7 @@ async function openPart(context: WorkerContext, runId: number): Promise<OpenPart
     defined = context.readDefinition(run.job, definition);
   } catch (error) {
     if (!(error instanceof JobFileError)) throw error;
-    // Thrown on, it would fail every task of the run in turn, for ever.
+    // If this threw, every task of the run would fail in turn, for ever.
     await refuseJob(context, run, runId, error);
     return undefined;
   }

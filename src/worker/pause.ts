@@ -10,8 +10,8 @@ import { runLabel } from './queue.ts';
 const failurePause = { first: 1, longest: 60 };
 
 /**
- * Ends a job's run, if it has one, and pauses the job: until the first of the next month (UTC) where the budget is spent, else
- * for a while that doubles each time. Its windows stay as they are; nothing of it is queued until then.
+ * Ends a job's run, if it has one, and pauses the job: until the first of the next month (UTC) if the budget is spent, else
+ * for a time that doubles with each pause. Its windows stay as they are; none is queued until then.
  */
 export async function pauseJob(
   { warehouse, clock, log, events }: WorkerContext,
@@ -28,7 +28,7 @@ export async function pauseJob(
   const until = await withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
       if (runId !== undefined) {
-        // Another task, or another worker, has found out before.
+        // Another task or worker has done this before.
         if (!(await finishRun(trx, runId, isSpent ? 'budget' : 'incomplete', error.message)))
           return undefined;
         await withdrawLabelled(trx, runLabel(runId));
@@ -47,8 +47,8 @@ export async function pauseJob(
 }
 
 /**
- * Ends a job's run, if it has one, as failed, and leaves the job until it is due again: as it is, it cannot be run. Its
- * windows stay as they are.
+ * Ends a job's run, if it has one, as failed, until the job is due again: in its present form it cannot run. Its windows
+ * stay as they are.
  */
 export async function refuseJob(
   { warehouse, log, events }: WorkerContext,
@@ -64,7 +64,7 @@ export async function refuseJob(
         return true;
       }),
     );
-    // Another worker has found out before.
+    // Another worker has done this before.
     if (!ended) return;
   }
   log.error({ job, command, why: error.message }, 'a job cannot be run; left until it is due again');

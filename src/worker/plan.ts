@@ -21,12 +21,12 @@ const secondsToStop = 1;
 
 /**
  * Plans a run of a job that is due.
- * @param isLast where planning it is not tried again: then what may pass pauses the job, so that the run is not lost
- * @throws what may pass, such as a service that does not answer
+ * @param isLast if planning is not tried again: then an error that may pass pauses the job, so that the run is not lost
+ * @throws an error that may pass, such as a service that does not answer
  */
 export async function plan(context: WorkerContext, due: PlanPayload, isLast: boolean): Promise<void> {
   const { warehouse, stop } = context;
-  // Whoever is next takes it up: a run that is due must not be lost with this worker.
+  // The next worker takes it up: a due run must not be lost with this worker.
   const leaveToOthers = () => withWarehouseRetries(() => addTasks(warehouse, [planTask(due, secondsToStop)]));
   if (stop.aborted) return leaveToOthers();
   try {
@@ -71,7 +71,7 @@ async function planDue(context: WorkerContext, { job: name, command }: PlanPaylo
   events.emit({ type: 'run planned', job: name, command, runId });
 }
 
-/** A run that was handed to the workers. */
+/** A run that workers will do. */
 export interface BegunRun {
   readonly runId: number;
   /** Windows that are to be drained, those that were planned before included. */
@@ -83,9 +83,9 @@ export interface BegunRun {
 type Planned = PlannedRun & Pick<BegunRun, 'historyLimit'>;
 
 /**
- * Plans a run of a job and hands it to the workers.
- * @returns `undefined` if there is nothing to do: the job's period has not begun, or `gmsi sync` is at the same job
- * @throws what a job cannot be resolved by
+ * Plans a run of a job and queues it for the workers.
+ * @returns `undefined` if there is nothing to do: the job's period has not begun, or `gmsi sync` is syncing the same job
+ * @throws if the job cannot be resolved
  */
 export async function planRun(
   given: LoadContext,
@@ -95,7 +95,7 @@ export async function planRun(
   const context = await withLearnedFacts(given);
   if (command === 'backfill') return begin(context, await planBackfillRun(context, options));
   const { warehouse, job, log } = context;
-  // Held until the run has begun: `gmsi sync`, which looks for a run once the claim is its own, would find none before.
+  // Held until the run has begun, because `gmsi sync` takes the claim first and then looks for a run.
   await using claim = await claimSync(warehouse, nameOfSync(job));
   if (!claim.isOurs) {
     log.info({ job: job.name }, 'gmsi sync is at this job already; left to that');

@@ -9,13 +9,13 @@ import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { ownsQueue, type QueuedTask, queueSchema, taskNames } from '../warehouse/tables/queue.ts';
 import type { OfJob } from './context.ts';
 
-/** Lower ones go first. What keeps the others supplied takes moments, and must not wait behind them. */
+/** Lower ones go first. Tasks that queue others are short and must not wait behind them. */
 const priorities = { upkeep: 0, sync: 10, backfill: 20 } as const;
 
 /** How often a window or live answer is tried in one run, with waits of 3, 7, 20 and 55 s in between. */
 const tries = 5;
 
-/** Series of a live task: as many answers as a killed worker costs at the most. */
+/** Series of a live task, which are also the most answers that a killed worker loses. */
 const liveSeriesATask = 50;
 
 export interface PlanPayload extends OfJob {}
@@ -34,7 +34,7 @@ export interface LivePayload extends RunPayload {
   readonly series: readonly Series[];
 }
 
-/** Looks at every schedule, whether it is due. */
+/** Checks every schedule. */
 export const tickTask: QueuedTask = {
   ...{ task: taskNames.tick, payload: {}, key: taskNames.tick },
   ...{ priority: priorities.upkeep, maxAttempts: 1 },
@@ -49,7 +49,7 @@ export function planTask({ job, command }: OfJob, delaySeconds = 0): QueuedTask 
   };
 }
 
-/** Keeps a run supplied with tasks, and ends it. */
+/** Keeps tasks of a run queued, and ends it. */
 export function tendTask(run: number, delaySeconds = 0): QueuedTask {
   const payload: RunPayload = { run };
   return {
@@ -63,7 +63,7 @@ export function drainTasks(run: number, command: JobCommand) {
   return { runId: run, priority: priorities[command], maxAttempts: tries, label: runLabel(run) };
 }
 
-/** Live answers of a run. @param firstPart number of the first task, which its key is made of */
+/** Live answers of a run. @param firstPart number of the first task, for its key */
 export function liveTasks(
   run: number,
   command: JobCommand,
@@ -82,7 +82,7 @@ export function liveTasks(
   });
 }
 
-/** By which the tasks of a run can be counted and withdrawn. */
+/** The label by which a run's tasks are counted and withdrawn. */
 export function runLabel(run: number): string {
   return `gmsi.run:${run}`;
 }
@@ -90,8 +90,8 @@ export function runLabel(run: number): string {
 /**
  * Installs graphile-worker's schema, or brings it to the version in use; processes that start together wait for each other.
  * Each of its migrations is a transaction, so one that a broken connection cuts short is tried again on another connection.
- * @throws ConfigError if the user may not, or if somebody else owns the schema, whose rows only its owner sees; the
- * signal's reason if it is aborted while the warehouse is away
+ * @throws ConfigError if the user may not do that, or if somebody else owns the schema, whose rows only its owner sees; the
+ * signal's reason if it is aborted while the warehouse does not answer
  */
 export async function openQueue(
   warehouse: Warehouse,
@@ -119,7 +119,7 @@ function mayNot(why: string, cause?: unknown): ConfigError {
   });
 }
 
-/** graphile-worker's log as entries of ours. Failed tasks are reported elsewhere, with what they mean. */
+/** graphile-worker's log as entries of ours. Failed tasks are reported elsewhere, with their meaning. */
 export function queueLog(log: Log): Logger {
   const factory: LogFunctionFactory = (scope) => (level, message, meta) => {
     const about = { from: 'graphile-worker', ...(scope.label ? { part: scope.label } : {}) };

@@ -11,13 +11,13 @@ export type WorkerIdentity = Pick<
   'worker_id' | 'run_by' | 'version' | 'key_fingerprint' | 'concurrency'
 >;
 
-/** The longest time between two signs of life, in milliseconds. */
+/** The longest time between two heartbeats, in milliseconds. */
 const longestBeat = 1_000;
 
 /**
- * Lists a worker and keeps it listed by its heartbeat. With each beat it looks after what was left behind: tasks of workers
- * that are gone go back to the queue (graphile-worker by itself would wait for 4 hours), and loads of runs that are over are closed.
- * @param inHand ids of the tasks that it is working on
+ * Lists a worker and keeps it listed by its heartbeat. Each beat also cleans up: tasks of workers that have ended go back to
+ * the queue (graphile-worker would wait for 4 hours), and loads of runs that are over are closed.
+ * @param inHand ids of the worker's present tasks
  */
 export async function keepRegistered(
   context: WorkerContext,

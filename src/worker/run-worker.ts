@@ -28,13 +28,14 @@ export interface WorkerSetting extends Omit<WorkerContext, 'fail'> {
   readonly identity: Omit<WorkerIdentity, 'worker_id'>;
 }
 
-/** How long an idle worker waits before it looks whether a failed task is due again, in milliseconds. */
+/** How long an idle worker waits before it checks whether a failed task is due again, in milliseconds. */
 const pollInterval = 1_000;
 
 /**
- * Works on whatever is due or queued until it is told to stop; then commits the pages in hand and leaves the rest to others.
- * @returns once all of it is given back
- * @throws what makes it impossible to go on: a key that is refused, a warehouse that stays away
+ * Works on due and queued tasks until it is stopped; then commits the pages in hand and gives the rest back.
+ *
+ * @returns once everything is given back
+ * @throws if it cannot go on: a key that is refused, a warehouse that does not answer any more
  */
 export async function runWorker(setting: WorkerSetting): Promise<void> {
   const { warehouse, pool, log, events, identity } = setting;
@@ -50,7 +51,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     database: setting.databaseClock ?? (() => withWarehouseRetries(() => databaseTime(warehouse))),
   });
   await clocks.compare();
-  // Schedules would be kept at the wrong times, and no day be covered.
+  // Schedules would run at the wrong times, and no day would count as covered.
   if (clocks.apart) throw clocks.apart;
   const parts = keepParts(context);
   const inHand = new Set<string>();
@@ -66,7 +67,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     steadyPool(pool),
     identity.concurrency,
   );
-  // Thrown on, it would leave the queue running, whose connections keep the process from ending.
+  // If this threw, the queue would go on, and its connections would keep the process from ending.
   const registered = await keepRegistered(context, { ...identity, worker_id: workerId }, parts, inHand).catch(
     (error: unknown) => {
       fail(error);
@@ -75,7 +76,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   );
   events.emit({ type: 'worker started', workerId, concurrency: identity.concurrency });
   log.info({ worker: workerId, concurrency: identity.concurrency }, 'working');
-  // It ends by itself where it cannot tell the warehouse what became of its tasks.
+  // It ends by itself if it cannot store the results of its tasks.
   const died = () =>
     fail(new WarehouseUnavailable('The queue ended: the warehouse has not answered for minutes.'));
   runner.promise.then(() => context.stop.aborted || died(), fail);
@@ -93,11 +94,11 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
 interface TaskContext extends WorkerContext {
   readonly clocks: Clocks;
   readonly parts: Parts;
-  /** Ids of the tasks that are being worked on. */
+  /** Ids of the present tasks. */
   readonly inHand: Set<string>;
 }
 
-/** Starts to take tasks. Every setting is given, so that none is taken from files or variables that are not ours. */
+/** Starts to take tasks. Every setting is given, so that none comes from other files or variables. */
 async function start(context: TaskContext, pgPool: pg.Pool, concurrency: number) {
   const events = new EventEmitter() as QueueEvents;
   let workerId = '';
@@ -115,7 +116,7 @@ async function start(context: TaskContext, pgPool: pg.Pool, concurrency: number)
       },
     ]),
     taskList: taskList(context),
-    // In batches of no length: what fails outside of a batch, nobody catches, and the process ends by it.
+    // Batches with a delay of 0, because an error outside of a batch is not caught and would end the process.
     preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
   });
   return { runner, workerId };
@@ -173,9 +174,9 @@ function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * A pool whose statements are tried again while the warehouse restarts or cuts connections. graphile-worker 0.17.3 needs it:
- * where it cannot write down that a task is done, it gives up all of its work (and its batches, which are meant to try again,
- * throw at the first failure). Each of its statements is a transaction of its own, and does nothing the second time.
+ * A pool that repeats statements while the warehouse restarts or cuts connections. graphile-worker 0.17.3 needs it: if it
+ * cannot store that a task is done, it stops all work (and its batches, which should try again, throw at the first failure).
+ * Each of its statements is one transaction, and does nothing the second time.
  */
 function steadyPool(pool: pg.Pool): pg.Pool {
   const query = (...statement: Parameters<pg.Pool['query']>) =>
@@ -184,9 +185,9 @@ function steadyPool(pool: pg.Pool): pg.Pool {
   type Callback = Parameters<pg.Pool['connect']>[0];
   return Object.assign(Object.create(pool) as pg.Pool, {
     query,
-    // With a callback, it is for listening, which needs a connection and tries again by itself.
+    // A call with a callback is for listening, which needs a connection and tries again by itself.
     connect: (callback?: Callback) => (callback ? pool.connect(callback) : Promise.resolve(client)),
-    // Statements wait for a connection; the fewer there are, the more workers a server can have.
+    // Statements wait for a connection. With fewer connections, a server can have more workers.
     options: { ...pool.options, max: Number.POSITIVE_INFINITY },
   });
 }

@@ -17,15 +17,15 @@ import type { Parts } from './parts.ts';
 import { drainTasks, liveTasks, type RunPayload, runLabel, tendTask } from './queue.ts';
 
 /**
- * Windows of one run that are queued at most. What else is to be done waits in gmsi.windows, so that runs take turns by batches,
- * a run can be paused or turned around by withdrawing little, and a queue of any length costs nothing.
+ * The most queued windows of one run. The others wait in gmsi.windows, so that runs take turns, only a few tasks must be
+ * withdrawn to pause or reverse a run, and the queue stays short.
  */
 const queuedAtMost = 500;
 
-/** How soon a run is looked after again, in seconds: while it has tasks, and while others have its windows. */
+/** When a run is tended again, in seconds: while it has tasks, and while others have its windows. */
 const again = { busy: 1, waiting: 3 };
 
-/** Keeps a run supplied with tasks; once there is nothing left to do, ends it. */
+/** Keeps tasks of a run queued; ends it once nothing is left to do. */
 export async function tend(context: WorkerContext, parts: Parts, { run: runId }: RunPayload): Promise<void> {
   const { warehouse, leaseSeconds } = context;
   const next = await withWarehouseRetries(() =>
@@ -51,7 +51,7 @@ export async function tend(context: WorkerContext, parts: Parts, { run: runId }:
   await end(context, next.run);
 }
 
-/** @returns in how many seconds to look again; `undefined` if nothing of the run is left */
+/** @returns after how many seconds to tend again; `undefined` if nothing of the run is left */
 async function supply(trx: Warehouse, run: Run, leaseSeconds: number): Promise<{ after?: number }> {
   const { runId, scope, command, startedAt, newestFirst } = run;
   const waiting = await countLabelled(trx, runLabel(runId));
@@ -59,7 +59,7 @@ async function supply(trx: Warehouse, run: Run, leaseSeconds: number): Promise<{
   const room = queuedAtMost - waiting;
   const queued = room > 0 ? await queueWindows(trx, scope, since, drainTasks(runId, command), room) : 0;
   if (waiting + queued > 0) return { after: again.busy };
-  // Free ones that could not be queued are so already, by another run.
+  // Free windows that could not be queued are in another run's queue.
   const { free, held } = await countUnqueued(trx, scope, since);
   if (free + held > 0) return { after: again.waiting };
   const series = await takeLiveSeries(trx, runId);
@@ -72,7 +72,7 @@ async function end(context: WorkerContext, { runId, scope, job, command, started
   const { warehouse, leaseSeconds, log, events } = context;
   const outcome = await withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
-      // More may have been planned for it meanwhile.
+      // More windows may have been planned for it meanwhile.
       const run = await readRun(trx, runId, true);
       if (!run || run.finishedAt) return undefined;
       const left = await countUnqueued(trx, run.scope, { startedAt: run.startedAt, leaseSeconds });

@@ -10,8 +10,8 @@ import type { WorkerContext } from './context.ts';
 import { planTask, tendTask } from './queue.ts';
 
 /**
- * Begins every job that is due: by its schedule, or since what paused it is over. One that is still under way is left to go on,
- * and begins again once it is through. In one transaction that others wait for, so that workers who tick at once begin it once.
+ * Begins every job that is due by its schedule or whose pause is over. A job that is still running goes on, and begins again
+ * after that. In one transaction that others wait for, so that workers that tick at the same time begin a job once.
  */
 export async function tick(context: WorkerContext): Promise<void> {
   const now = context.clock();
@@ -20,7 +20,7 @@ export async function tick(context: WorkerContext): Promise<void> {
       const schedules = await lockSchedules(trx);
       const underWay = await runsUnderWay(trx);
       for (const { run_id } of underWay) {
-        // Whoever was to tend it may be gone for good; also one that no schedule begins again.
+        // The worker that tended it may have ended. Also for runs without a schedule.
         const tend = tendTask(run_id);
         if (!(await isQueued(trx, tend.key))) await addTasks(trx, [tend]);
       }
@@ -48,12 +48,12 @@ export async function tick(context: WorkerContext): Promise<void> {
   }
 }
 
-/** Since when a job is due by its schedule; never where this machine does not know its cron expression or time zone. */
+/** Since when a job is due by its schedule; `undefined` if this machine does not know its cron expression or time zone. */
 function scheduledSince({ log }: WorkerContext, schedule: StoredSchedule, now: Date): Date | undefined {
   try {
     return dueSince(schedule, now);
   } catch (error) {
-    // Thrown on, it would keep all other jobs from their time as well.
+    // If this threw, no other job could begin either.
     const { job, command, cron, timezone } = schedule;
     log.error(
       { job, command, cron, timezone, why: (error as Error).message },
@@ -63,7 +63,7 @@ function scheduledSince({ log }: WorkerContext, schedule: StoredSchedule, now: D
   }
 }
 
-/** Since when a paused job may go on; also since its budget was raised, or another key is used. */
+/** Since when a paused job may go on: its pause is over, its budget was raised, or another key is used. */
 async function resumesSince(
   { warehouse, readDefinition: parse, usedRequests }: WorkerContext,
   { job, command, resumes_at, paused_because }: StoredSchedule,
@@ -77,7 +77,7 @@ async function resumesSince(
   try {
     ({ budget } = parse(job, definition));
   } catch (error) {
-    // Thrown on, it would keep all other jobs from their time as well.
+    // If this threw, no other job could begin either.
     if (error instanceof JobFileError) return undefined;
     throw error;
   }
@@ -85,12 +85,12 @@ async function resumesSince(
 }
 
 /**
- * When a schedule was due first since it was last begun; `undefined` if that is still to come. Once it is begun now, all
- * that was missed before now counts as caught up.
+ * When a schedule was first due since it last began; `undefined` if it is not due yet. One run now catches up on all missed
+ * times.
  *
- * Where clocks go forward over the time of a daily schedule, it is due at the end of the gap; where they go back over it, at
- * the first of the two times. Hourly ones are due every hour that passes.
- * @throws where this machine does not know the cron expression or the time zone
+ * If clocks go forward over the time of a daily schedule, it is due at the end of the gap; if they go back over it, at the
+ * first of the two times. Hourly schedules are due every hour that passes.
+ * @throws if this machine does not know the cron expression or the time zone
  */
 export function dueSince(
   { cron, timezone, fired_at }: Pick<StoredSchedule, 'cron' | 'timezone' | 'fired_at'>,

@@ -7,8 +7,8 @@ import type { Fault } from './fault.ts';
 const DEFAULT_LATENCY_MS = 200;
 
 /**
- * Answers a request with its fault where the fault needs no answer of the service; true if it has. Waits where the
- * fault is a delay, and cuts the connection where the sandbox stops meanwhile.
+ * Answers a request with its fault if the fault replaces the answer of the service; true if it did. Waits if the fault is a
+ * delay, and cuts the connection if the sandbox stops meanwhile.
  */
 export async function answerInstead(
   service: Service,

@@ -12,11 +12,11 @@ export interface PageFaultContext {
   readonly token: string | null;
   /** The cursor of the request before, as far as it is remembered. */
   readonly tokenBefore: string | null;
-  /** A new cursor that leads to what was asked for now. */
+  /** A new cursor that leads to the same page. */
   readonly sameAgain: () => string;
 }
 
-/** The page with its fault; the very same object where the fault finds nothing to spoil (no records, say). */
+/** The page with its fault; the same object if the fault cannot apply (no records, for example). */
 export function applyPageFault(fault: Fault, page: FaultablePage, context: PageFaultContext): FaultablePage {
   switch (fault.kind) {
     case 'repeat-token':

@@ -11,16 +11,16 @@ import {
 
 /** Decides which request gets which fault. */
 export interface FaultPlan {
-  /** Puts a script in the place of whatever is left of an earlier one. */
+  /** Sets a script and drops what is left of an earlier one. */
   script(steps: readonly ScriptedFault[]): void;
-  /** The first step of the script that is for this request, else one at random, else none. */
+  /** The first step of the script that matches this request, else a random fault, else none. */
   next(request: SeenRequest, feed: FeedKind | null): Fault | null;
   /** Remembers which cursor led to which, for cursors that go round in a circle. */
   noteSuccessor(token: string | null, next: string): void;
   predecessorOf(token: string | null): string | null;
 }
 
-/** Cursors remembered at a time; a circle is always closed right after it began. */
+/** How many cursors are remembered; a circle always closes right after it began. */
 const MOST_REMEMBERED = 10_000;
 
 export function faultPlanOf(options: {

@@ -17,9 +17,9 @@ export type DriftKind = (typeof DRIFT_KINDS)[number];
 
 /** One thing that goes wrong with one answer. Fields left out take the default that is named beside them. */
 export type Fault =
-  /** A right answer, `ms` milliseconds late (200). */
+  /** A correct answer, `ms` milliseconds late (200). */
   | { readonly kind: 'latency'; readonly ms?: number }
-  /** 429; `seconds` (1) are what `retryAfter` ('seconds') says in its way. */
+  /** 429; `retryAfter` ('seconds') is the form in which `seconds` (1) are sent. */
   | {
       readonly kind: 'rate-limited';
       readonly retryAfter?: 'seconds' | 'date' | 'none';
@@ -56,7 +56,7 @@ export type Fault =
 
 export type FaultKind = Fault['kind'];
 
-/** What kind of feed a request is for, as far as faults are concerned: `plain` ones have no cursor. */
+/** The kinds of feeds that faults distinguish: `plain` ones have no cursor. */
 export type FeedKind = 'paged' | 'plain';
 
 /** Faults that change what an answer says; they only meet requests to feeds. */
@@ -69,7 +69,7 @@ export const PAGE_FAULTS: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'duplicate-record',
 ]);
 
-/** Those of them that need no cursor, and so meet every feed. */
+/** Those of them that need no cursor, and so apply to every feed. */
 export const RECORD_FAULTS: ReadonlySet<FaultKind> = new Set<FaultKind>(['drift', 'duplicate-record']);
 
 /** A request as a script's matcher sees it: the path without the query; the query, and fields of a JSON body, decoded. */

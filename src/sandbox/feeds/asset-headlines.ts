@@ -32,7 +32,7 @@ export function serveAssetHeadlines(app: FastifyInstance, service: Service): voi
   });
 }
 
-/** Everything between `earliest` and `latest`, newest first. Throws a Refusal where the service would. */
+/** Everything between `earliest` and `latest`, newest first. Throws a Refusal if the service would refuse. */
 export function assetHeadlines(settings: SandboxSettings, code: string, query: Query): FeedItem[] {
   const view = viewOf(settings, 'live');
   const now = settings.clock().getTime();
@@ -58,7 +58,7 @@ export function assetHeadlines(settings: SandboxSettings, code: string, query: Q
   return itemsBetween({ asked: [], itemsOfDay }, earliest, latest);
 }
 
-/** A date-time, in UTC where it names no zone. */
+/** A date-time, in UTC if it has no zone. */
 function readInstant(name: string, query: Query): number | undefined {
   const text = query[name];
   if (text === undefined) return undefined;

@@ -7,7 +7,7 @@ import { historicalGmsiIndex, liveGmsiIndex } from './gmsi-index.ts';
 import { historicalTickerHeadlines, liveTickerHeadlines } from './ticker-headlines.ts';
 import { historicalTickerIndex, liveTickerIndex } from './ticker-index.ts';
 
-/** Every feed that the service has still. */
+/** Every feed of the service that is not retired. */
 export const FEEDS: readonly (PagedFeed | LiveFeed)[] = [
   historicalGmsiHeadlines,
   liveGmsiHeadlines,

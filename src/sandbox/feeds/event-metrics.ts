@@ -57,7 +57,7 @@ export const eventMetricsQuery: PagedFeed = {
   },
 };
 
-/** For each hour with events and each type that is asked for, what the scores of the events add up to. */
+/** For each hour with events and each requested type, the components of the events' scores. */
 function metricsOfDay(
   view: View,
   ticker: Ticker,

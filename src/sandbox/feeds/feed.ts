@@ -5,11 +5,11 @@ import type { Query } from '../service.ts';
 import type { View } from '../view.ts';
 import type { WireRecord } from '../wire-record.ts';
 
-/** What one request asks of a feed, checked, apart from when and how many. */
+/** A checked request to a feed, without its range and limit. */
 export interface Series {
   /** Everything that tells this series from others of the feed; cursors are bound to it. */
   readonly asked: readonly unknown[];
-  /** Everything that the feed serves of a day in UTC, oldest first, equal times by id. */
+  /** Everything that the feed serves for a day in UTC, oldest first, equal times by id. */
   readonly itemsOfDay: (day: Day) => readonly FeedItem[];
 }
 
@@ -37,7 +37,7 @@ export interface Feed {
   readonly name: FeedName;
   /** The route, with `:name` for path parameters. */
   readonly route: string;
-  /** Throws a Refusal where the service would refuse the request. */
+  /** Throws a Refusal if the service would refuse the request. */
   readonly series: (params: Readonly<Record<string, string>>, query: Query, view: View) => Series;
 }
 
@@ -45,7 +45,7 @@ export interface Feed {
 export interface PagedFeed extends Feed {
   readonly kind: 'paged';
   readonly method: 'GET' | 'POST';
-  /** Days before today from which on an earlier `start_date` is refused, over and above the setting for all feeds. */
+  /** How many days before today `start_date` may be, besides the setting for all feeds. */
   readonly historyLimitDays?: (settings: SandboxSettings) => number | null;
 }
 

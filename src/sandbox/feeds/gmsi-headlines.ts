@@ -49,7 +49,7 @@ export const liveGmsiHeadlines: LiveFeed = {
   series,
 };
 
-/** The headlines of a day in UTC as they are served, oldest first. */
+/** The headlines of a day in UTC as served, oldest first. */
 export function headlinesServed(view: View, pair: Pair, matchType: MatchType, day: Day): Headline[] {
   return headlinesOfDay(view.settings, pair, day)
     .filter(({ domestic }) => matchType === 'COMBINED' || domestic === (matchType === 'DOMESTIC'))

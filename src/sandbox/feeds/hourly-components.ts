@@ -1,6 +1,6 @@
 const HOUR = 3_600_000;
 
-/** What an hour's scores add up to: averages are `sum / count` (docs/service.md, "Index feeds"). */
+/** The components of an hour's scores: averages are `sum / count` (docs/service.md, "Index feeds"). */
 export interface HourlyComponents {
   /** When the hour begins, milliseconds since 1970. */
   readonly hour: number;
@@ -39,7 +39,7 @@ function componentsOf(hour: number, scores: readonly number[]): HourlyComponents
   const absSum = scores.reduce((total, score) => total + Math.abs(score), 0);
   const mean = sum / scores.length;
   const variance = scores.reduce((total, score) => total + (score - mean) ** 2, 0) / scores.length;
-  // Sums of numbers with four decimals have four decimals; what else they carry is the noise of adding them.
+  // Sums of numbers with four decimals have four decimals; further digits are rounding errors.
   return {
     hour,
     count: scores.length,
@@ -50,6 +50,6 @@ function componentsOf(hour: number, scores: readonly number[]): HourlyComponents
 }
 
 function round(value: number, decimals: number): number {
-  // Adding 0 makes 0 of a negative one, which JSON does not know.
+  // Adding 0 turns -0 into 0, because JSON has no -0.
   return Number(value.toFixed(decimals)) + 0;
 }

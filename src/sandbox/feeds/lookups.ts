@@ -8,7 +8,7 @@ import { LANGUAGE_NAMES, LANGUAGES } from '../world/languages.ts';
 import { ASSET_CLASSES, TICKERS } from '../world/tickers.ts';
 import { CATEGORIES, TOPICS, type Topic } from '../world/topics.ts';
 
-/** What a lookup lists: objects whose first field says it all where lists are of bare strings. */
+/** What a lookup lists: objects, of which only the first field is sent if lists are of bare strings. */
 type Entry = Readonly<Record<string, unknown>>;
 
 /** Countries, GMSI topics, tickers, sources and languages (docs/service.md, "Lookups"); their shapes are only likely. */

@@ -69,7 +69,7 @@ export const liveTickerIndex: LiveFeed = {
   series,
 };
 
-/** The hours of a day that have begun, with nothing in those that had no headlines. */
+/** The hours of a day that have begun, empty if they had no headlines. */
 function everyHour(components: readonly HourlyComponents[], day: Day, now: number): HourlyComponents[] {
   const known = new Map(components.map((it) => [it.hour, it]));
   return Array.from({ length: 24 }, (_, i) => day * MS_PER_DAY + i * HOUR)

@@ -8,7 +8,7 @@ export interface SandboxStats {
   readonly byStatus: Readonly<Record<string, number>>;
   /** By route, such as `/v1/countries`; `unknown` for paths that the service does not have. */
   readonly byRoute: Readonly<Record<string, number>>;
-  /** Answers of feeds, live ones too, with 200 in full, faulty ones included, and the records in them. */
+  /** Complete answers of feeds with 200, including live and faulty ones, and the records in them. */
   readonly pages: number;
   readonly records: number;
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
@@ -24,11 +24,11 @@ export interface SandboxStats {
 }
 
 export interface Counts {
-  /** Counts a request; what is returned is to be called once, with the status, when it has left. */
+  /** Counts a request. @returns a function to call once, with the status, when the answer has left */
   arrived(route: string, cursor: string | null): (status: number | null) => void;
   admitted(): void;
   faultServed(kind: FaultKind): void;
-  /** Counts an answer of a feed; `page` tells it from other pages, `null` for one that may be asked for again. */
+  /** Counts an answer of a feed; `page` identifies it, or is `null` if it may be asked for again. */
   pageServed(page: string | null, records: number): void;
   stats(): SandboxStats;
 }
@@ -81,7 +81,7 @@ export function countsOf(): Counts {
       totals.pages += 1;
       totals.records += records;
       if (page === null) return;
-      // A number for each page, not its text: a month's quota of tokens would be tens of megabytes.
+      // A number for each page instead of its text, because a month's tokens would be tens of megabytes.
       const mark = hashText(page) * 2 ** 20 + (hashText(page, 1) >>> 12);
       if (served.has(mark)) pagesServedTwice += 1;
       served.add(mark);
@@ -101,7 +101,7 @@ export function countsOf(): Counts {
   };
 }
 
-/** The largest number of notes within any stretch of `ms` milliseconds. */
+/** The largest number of notes within any `ms` milliseconds. */
 function peakWithin(ms: number): { note(now: number): void; most(): number } {
   const recent: number[] = [];
   let most = 0;

@@ -9,19 +9,19 @@ declare module 'fastify' {
     fault: Fault | null;
   }
   interface FastifyContextConfig {
-    /** Of feeds only: faults that spoil records meet no other route, those that spoil cursors only paged ones. */
+    /** For feeds only: faults of records apply to no other route, and faults of cursors only to paged feeds. */
     feed?: FeedKind;
   }
 }
 
-/** What every request below `/v1` passes before its route: counting, the key, the limits, then its fault. */
+/** What every request below `/v1` goes through before its route: counting, the key, the limits, then its fault. */
 export function registerGate(app: FastifyInstance, service: Service): void {
   app.decorateRequest('fault', null);
   app.addHook('onRequest', async (_request, reply) => {
     reply.raw.setHeader('server', 'gmsi-sandbox');
     reply.raw.setHeader('date', service.settings.clock().toUTCString());
   });
-  // Not before the body is read, because it can hold the cursor.
+  // After the body is read, because it can hold the cursor.
   app.addHook('preHandler', async (request, reply) => {
     if (!request.url.startsWith('/v1/')) return;
     const key = String(request.headers['x-api-key'] ?? '');
@@ -37,7 +37,7 @@ export function registerGate(app: FastifyInstance, service: Service): void {
     const fault = faultFor(service, request);
     if (fault === null) return;
     request.fault = fault;
-    // Page faults are counted where they are applied: a request that is refused, say, does not get any.
+    // Page faults are counted where they are applied, because a refused request, for example, does not get any.
     if (!PAGE_FAULTS.has(fault.kind)) service.counts.faultServed(fault.kind);
     if (await answerInstead(service, request, reply, fault)) return reply;
   });
@@ -63,7 +63,7 @@ function countUntilItLeaves(
   reply.raw.once('close', () => left(reply.raw.headersSent ? reply.raw.statusCode : null));
 }
 
-/** What the requests of one drain have in common. */
+/** A text that is the same for all requests of one drain. */
 function cursorOf(request: FastifyRequest): string {
   const { limit, next_token, ...series } = queryOf(request);
   return `${request.url.split('?', 1)[0]} ${JSON.stringify(Object.entries(series).sort())}`;

@@ -6,7 +6,7 @@ export interface TooMany {
 }
 
 export interface Limiter {
-  /** Books one request of a key; says why where it is one too many. */
+  /** Books one request of a key; returns the reason if it is one too many. */
   admit(key: string): TooMany | null;
 }
 

@@ -9,11 +9,11 @@ export interface ChangeShares {
   readonly withdrawn: number;
 }
 
-/** Whatever is published at some time and may change later: headlines and events. */
+/** Something that is published at some time and may change later: headlines and events. */
 export interface Changing {
   /** Milliseconds since 1970, whole seconds. */
   readonly publishedAt: number;
-  /** A number of its own, from which its later changes follow. */
+  /** A seed for its later changes. */
   readonly fate: number;
 }
 
@@ -34,12 +34,12 @@ export function asServed<T extends Changing>(
   return revise(item, new Random(mix(item.fate, 7)));
 }
 
-/** A share of its own for one purpose, so that switching one change on does not move another. */
+/** A separate share for each purpose, so that one kind of change does not affect another. */
 function shareOf(item: Changing, purpose: number): number {
   return asShare(mix(item.fate, purpose));
 }
 
-/** Milliseconds, between so many hours. */
+/** A number of milliseconds between two numbers of hours. */
 function between(leastHours: number, mostHours: number, share: number): number {
   return Math.round(HOUR * (leastHours + (mostHours - leastHours) * share));
 }

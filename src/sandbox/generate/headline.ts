@@ -5,7 +5,7 @@ import type { Changing } from './as-served.ts';
 import type { Identity } from './id.ts';
 import type { Probabilities } from './scores.ts';
 
-/** What one country and one topic have in common, worked out once. */
+/** The data of one country and topic, computed once. */
 export interface Pair extends Identity {
   readonly country: Country;
   readonly topic: Topic;

@@ -14,7 +14,7 @@ import { headlinesOn, pairVolume } from './volume.ts';
 const DOMESTIC_SHARE = 0.55;
 const SYNDICATED_SHARE = 0.05;
 
-/** What of a sandbox's settings decides the data. */
+/** The settings of a sandbox that decide the data. */
 export interface GenerateSettings {
   readonly seed: string;
   readonly volume: number;
@@ -29,9 +29,9 @@ export function pairOf(settings: GenerateSettings, country: Country, topic: Topi
 }
 
 /**
- * Every headline of a pair that is ever published on a day, oldest first, equal times by id. It follows from the seed
- * alone. No two share time, text, source and language, so that each can be told apart without an id; many share all
- * but one of these.
+ * Every headline of a pair that is ever published on a day, oldest first, equal times by id. It follows from the seed alone.
+ * No two share time, text, source and language, so that each can be identified without an id; many share all but one of
+ * these.
  */
 export function headlinesOfDay(settings: GenerateSettings, pair: Pair, day: Day): Headline[] {
   const count = headlinesOn(day, pair.hash, pair.volume);

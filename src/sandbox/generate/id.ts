@@ -7,14 +7,14 @@ export interface Identity {
   readonly secondHash: number;
 }
 
-/** The identity of the series with this name; names are made up of the seed and whatever tells series apart. */
+/** The identity of the series with this name, which consists of the seed and what tells series apart. */
 export function identityOf(name: string): Identity {
   return { hash: hashText(name), secondHash: hashText(name, 1) };
 }
 
 /**
- * A UUID for the so manieth thing of a day in a series. The last word is one to one with day and index, so ids of one
- * series never meet; the others keep series apart.
+ * A UUID for the nth item of a day in a series. Its last word is unique for day and index within a series; the other words
+ * tell series apart.
  */
 export function idOf(series: Identity, day: Day, index: number): string {
   const last = (scatter(day * 65_536 + index) ^ series.hash) >>> 0;

@@ -5,8 +5,8 @@ const PERIODS_IN_DAYS = [1460, 365.25, 130, 37] as const;
 const AMPLITUDES = [0.35, 0.3, 0.2, 0.15] as const;
 
 /**
- * How well things go for a pair on a day, from -1 to 1: a sum of slow waves that are the pair's own, so that monthly
- * means of the scores look like a series and not like noise.
+ * The mood of a pair on a day, from -1 to 1: a sum of the pair's own slow waves, so that monthly means of the scores look
+ * like a series and not like noise.
  */
 export function moodOf(pair: number, day: Day): number {
   return PERIODS_IN_DAYS.reduce((mood, period, i) => {

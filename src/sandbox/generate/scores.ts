@@ -7,7 +7,7 @@ export interface Probabilities {
   readonly negative: number;
 }
 
-/** What one model says of a headline whose true leaning is `leaning` (below 0 bad, above 0 good, about -2 to 2). */
+/** One model's scores of a headline whose true leaning is `leaning` (below 0 bad, above 0 good, about -2 to 2). */
 export function probabilities(leaning: number, random: Random): Probabilities {
   const up = Math.exp(1.5 * leaning + 0.4 * random.normal());
   const flat = Math.exp(0.5 + 0.4 * random.normal());

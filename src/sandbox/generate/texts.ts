@@ -10,7 +10,7 @@ export const PRESS: Readonly<Record<Language, Press>> = { ...LATIN_PRESS, ...OTH
 const LOCAL_SHARE = 0.8;
 const ENGLISH_ABROAD_SHARE = 0.4;
 
-/** The language of a headline: at home mostly the country's first one, abroad any that the press writes in. */
+/** The language of a headline: in its country mostly the first language, abroad any language of the press. */
 export function chooseLanguage(country: Country, domestic: boolean, random: Random): Language {
   if (!domestic) return random.share() < ENGLISH_ABROAD_SHARE ? 'en' : random.pick(LANGUAGES);
   return random.share() < LOCAL_SHARE ? country.languages[0]! : random.pick(country.languages);
@@ -45,7 +45,7 @@ export function updateHeadline(language: Language, text: string): string {
 const namesOf = new Map<Language, Intl.DisplayNames>();
 const names = new Map<string, string>();
 
-/** Country names in other languages are the runtime's own (ICU), so they can differ between releases of Node. */
+/** Country names in other languages come from the runtime (ICU), so they can differ between releases of Node. */
 export function countryName(language: Language, country: Country): string {
   if (language === 'en') return country.name;
   const key = `${language}${country.code}`;

@@ -3,8 +3,8 @@ import type { Position } from '../position.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
- * What a cursor says: the last headline that was served, so that the next page begins after it whatever has come or
- * gone since. `hops` counts empty pages in a row, so that their tokens differ from the ones they answer.
+ * The content of a cursor: the last headline that was served, so that the next page begins after it even if others have come
+ * or gone. `hops` counts empty pages in a row, so that their tokens differ.
  */
 export interface Cursor {
   /** `null` for the beginning of the range. */
@@ -15,7 +15,7 @@ export interface Cursor {
 export interface Cursors {
   /** An opaque token for the cursor, valid only for the query `binding` stands for. Standard base64, unsafe in URLs. */
   seal(cursor: Cursor, binding: string): string;
-  /** Throws a Refusal where the token is broken, expired or of another query. */
+  /** Throws a Refusal if the token is broken, expired or of another query. */
   open(token: string, binding: string): Cursor;
 }
 
@@ -28,7 +28,7 @@ export interface CursorSettings {
 
 const SIGNATURE_BYTES = 15;
 
-/** Signs with a secret made from the seed, so that tokens outlive the sandbox that gave them. */
+/** Signs with a secret made from the seed, so that tokens stay valid after a restart of the sandbox. */
 export function cursorsOf(settings: CursorSettings): Cursors {
   const secret = createHash('sha256').update(`cursor secret of ${settings.seed}`).digest();
   const sign = (payload: string, binding: string) =>

@@ -10,7 +10,7 @@ const HOUR = 3_600_000;
 
 type Params = Readonly<Record<string, string>>;
 
-/** Answers a feed's route with its newest records, as many as the limit lets through. */
+/** Answers a feed's route with its newest records, up to the limit. */
 export function serveLiveFeed(app: FastifyInstance, service: Service, feed: LiveFeed): void {
   const { settings } = service;
   app.get(feed.route, { config: { feed: 'plain' } }, (request, reply) => {
@@ -24,7 +24,7 @@ export function serveLiveFeed(app: FastifyInstance, service: Service, feed: Live
   });
 }
 
-/** Everything that a live feed's window holds, newest first. Throws a Refusal where the service would. */
+/** Everything that a live feed's window holds, newest first. Throws a Refusal if the service would refuse. */
 export function liveItems(
   settings: SandboxSettings,
   feed: LiveFeed,

@@ -14,14 +14,14 @@ import type { ServedPage } from './page-cache.ts';
 import { pageSize, readLimit, readRange } from './parameters.ts';
 import { selectPage } from './select-page.ts';
 
-/** What one request asks of a feed, checked. */
+/** A checked request to a feed. */
 interface Question {
   /** Everything that a cursor is bound to; equal for the requests of one drain, different for any others. */
   readonly binding: string;
   readonly range: DayRange;
   readonly limit: number;
   readonly view: View;
-  /** Everything that the feed serves now of a day of the view's zone, oldest first, equal times by id. */
+  /** Everything that the feed serves now for a day of the view's zone, oldest first, equal times by id. */
   readonly itemsOfDay: (day: Day) => readonly FeedItem[];
 }
 
@@ -53,7 +53,7 @@ function ask(
   const series = feed.series(params, query, view);
   const limit = readLimit(query, settings);
   return {
-    // The dates as they were sent: a default that moves on at midnight must not spoil a cursor.
+    // The dates as sent, because a default that changes at midnight must not break a cursor.
     binding: JSON.stringify([feed.name, ...series.asked, limit, query.start_date, query.end_date]),
     range: readRange(query, settings, feed.historyLimitDays?.(settings) ?? null),
     limit,
@@ -77,7 +77,7 @@ function answer(service: Service, question: Question, token: string | null, faul
   return page;
 }
 
-/** Whether the same request will be answered with the same bytes for ever. */
+/** Whether the same request will always get the same bytes. */
 function isSettled({ settings }: Service, { range, view }: Question): boolean {
   const { late, revised, withdrawn } = settings.changes;
   const changesNothing = late + revised + withdrawn === 0 && settings.tokenLifetimeMs === null;

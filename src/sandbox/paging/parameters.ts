@@ -15,12 +15,12 @@ export function readLimit(query: Query, { pageCap, pageCapMode }: SandboxSetting
   return readInteger(query, 'limit', Math.min(DEFAULT_LIMIT, most), 1, most);
 }
 
-/** How many records a page holds for a limit: fewer where the sandbox caps pages without a word. */
+/** How many records a page holds for a limit: fewer if the sandbox silently caps pages. */
 export function pageSize(limit: number, { pageCap }: SandboxSettings): number {
   return Math.min(limit, pageCap);
 }
 
-/** `start_date` to `end_date`: the last 7 days by default, 90 days at most, under the setting's reading of the end. */
+/** `start_date` to `end_date`: the last 7 days by default, 90 days at most, with the setting's reading of the end. */
 export function readRange(
   query: Query,
   settings: SandboxSettings,

@@ -23,7 +23,7 @@ export function sendRecords(
   if (isComplete) service.counts.pageServed(null, sent.length);
 }
 
-/** What a series has between two moments, both included, newest first. */
+/** The items of a series between two moments, both included, newest first. */
 export function itemsBetween({ itemsOfDay }: Series, from: number, to: number): FeedItem[] {
   const items: FeedItem[] = [];
   for (let day = dayOf(to); day >= dayOf(from); day--) {

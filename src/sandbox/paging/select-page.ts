@@ -13,7 +13,7 @@ export interface Selection<T extends Position> {
   readonly after: Position | null;
   readonly limit: number;
   readonly zone: Zone;
-  /** Everything served of a day of the zone, oldest first, equal times by id. */
+  /** Everything served for a day of the zone, oldest first, equal times by id. */
   readonly itemsOfDay: (day: Day) => readonly T[];
 }
 

@@ -36,8 +36,8 @@ export const LANGUAGE_NAMES: Readonly<Record<Language, string>> = {
 export type Language = (typeof LANGUAGES)[number];
 
 /**
- * What the press of one language has to write with. In the patterns `{c}` is the country's name, `{s}` the subject,
- * `{n}` a number; `{t}` in `update` is the headline that is being updated.
+ * The texts of one language's press. In the patterns `{c}` is the country's name, `{s}` the subject, `{n}` a number; `{t}`
+ * in `update` is the headline that is being updated.
  */
 export interface Press {
   readonly sources: readonly string[];

@@ -11,7 +11,7 @@ export const ASSET_CLASSES = {
 
 export type AssetClass = keyof typeof ASSET_CLASSES;
 
-/** What headlines about a class of assets are about; all of it made up. */
+/** The subjects of headlines about a class of assets; all made up. */
 export interface TickerTopic extends Subject {
   readonly name: string;
 }

@@ -12,10 +12,10 @@ export const CATEGORIES = {
 
 export type Category = keyof typeof CATEGORIES;
 
-/** What a headline is about: the press of other languages than English knows the subjects of a category only. */
+/** What a headline is about: the press in languages other than English only knows the subjects of a category. */
 export interface Subject {
   readonly category: Category;
-  /** How an English headline speaks of it. */
+  /** Its phrase in English headlines. */
   readonly phrase: string;
 }
 

@@ -4,7 +4,7 @@ import type { Warehouse } from '../connect.ts';
 import type { Database, Day } from '../database.ts';
 import { seriesColumns } from './series.ts';
 
-/** A series of headlines and the hours, as PostgreSQL writes them, between which it has any. */
+/** A series of headlines, and its first and last hour as PostgreSQL writes them. */
 export interface RolledUpSeries {
   readonly country: string;
   readonly topic: string;
