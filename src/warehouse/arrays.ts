@@ -1,9 +1,9 @@
 import type { ColumnType, Row } from '../feeds/feed.ts';
 
-/** What `pg` sends as it is: text in PostgreSQL's text format, bytes in its binary format. */
+/** What `pg` sends unchanged: text in PostgreSQL's text format, bytes in its binary format. */
 export type ArrayParameter = string | Buffer;
 
-/** Numbers of the element types, the same on every server (pg_type.dat). */
+/** OIDs of the element types, the same on every server (pg_type.dat). */
 const oids = { text: 25, 'double precision': 701, jsonb: 3802 } as const;
 
 /** Dimensions, a flag that nulls may occur, the element's type, the array's length, its lower bound. */
@@ -11,15 +11,15 @@ const headerBytes = 20;
 const nullLength = -1;
 
 /**
- * One column of rows as an array that PostgreSQL can unnest. Numbers and texts go in the binary format: it needs
- * neither digits nor quotes, and costs half of what text costs on either side. Ids and times, which need no quotes
- * and are texts here, go as text.
+ * One column of rows as an array that PostgreSQL can unnest. Numbers and texts use the binary format, which needs neither
+ * digits nor quotes and costs both sides half as much as text. Ids and times, which are texts here and need no quotes, use
+ * the text format.
  */
 export function arrayParameter(rows: readonly Row[], column: string, type: ColumnType): ArrayParameter {
   const values = rows.map((row) => row[column] ?? null);
   if (type === 'double precision') return arrayOfNumbers(values as (number | null)[]);
   if (type === 'text') return arrayOfTexts(values, oids.text);
-  // jsonb in the binary format is its JSON text after a version number, 1.
+  // jsonb in the binary format is the version number 1 and the JSON text.
   if (type === 'jsonb')
     return arrayOfTexts(
       values.map((json) => (json === null ? null : `\u0001${json}`)),

@@ -120,10 +120,10 @@ export function retractionOf(
       returning 1`;
 }
 
-/** A row as it stands in a feed's table: its series, its columns, and `changed_at`; times as texts in UTC. */
+/** A row of a feed's table: its series, its columns, and `changed_at`; times as texts in UTC. */
 export type StoredRow = Row;
 
-/** Which rows to read again: those whose `extra` has any of these names at its top. */
+/** Which rows to read again: those whose `extra` has any of these names at its top level. */
 export interface RefillSelection {
   readonly fields: readonly string[];
   /** Only rows of a job's series. */
@@ -159,8 +159,8 @@ export async function rowsToRefill(
 }
 
 /**
- * Replaces rows by what they are when read again; the versions before are kept, with `read again` for their reason.
- * A row that something else has changed since it was selected is left alone.
+ * Replaces rows that were read again; the versions before are kept, with the reason `read again`. A row that something else
+ * has changed since it was selected is left alone.
  * @returns how many rows were replaced
  */
 export async function writeRefilled(
@@ -195,7 +195,7 @@ function keyOf(table: FeedTable): string[] {
   return [...Object.keys(table.series), ...table.key];
 }
 
-/** A column in the form in which it can be sent back as it was: with its microseconds, and JSON as text. */
+/** A column in a form that can be sent back unchanged: with microseconds, and JSON as text. */
 function asSent(column: string, type: string): RawBuilder<unknown> {
   const name = sql.ref(column);
   if (type === 'jsonb') return sql`${name}::text as ${name}`;
