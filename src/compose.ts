@@ -3,9 +3,9 @@ import { Temporal } from 'temporal-polyfill';
 import type { Config, WarehouseAddress } from './config/environment.ts';
 import { findJobFile } from './config/find-job-file.ts';
 import type { Job, ServiceSettings } from './config/job.ts';
-import { definitionOf, type JobFacts, parseJob, readJob } from './config/read-job.ts';
+import { definitionOf, parseJob, readJob } from './config/read-job.ts';
 import { ConfigError } from './errors.ts';
-import { catalog, feedNamed, retired } from './feeds/catalog.ts';
+import { feedNamed } from './feeds/catalog.ts';
 import { listsFor, scopeOf } from './load/resolve-load.ts';
 import { type Log, sayIfSlow, waitingFor } from './log.ts';
 import { version } from './package.ts';
@@ -120,13 +120,7 @@ export function today({ clock }: Session): Temporal.PlainDate {
 
 /** Reads and checks job files, all of them before anything else is done. */
 export async function readJobs(session: Session, names: readonly string[]): Promise<Job[]> {
-  const facts = { cwd: process.cwd(), ...jobFacts(session) };
-  return Promise.all(names.map((name) => readJob(name, facts)));
-}
-
-/** What reading a job depends on besides its file. */
-export function jobFacts(session: Session): JobFacts {
-  return { today: today(session), known: { feeds: catalog, retired } };
+  return Promise.all(names.map((name) => readJob(name, today(session))));
 }
 
 /**
@@ -244,7 +238,7 @@ export interface ReadJob extends Pick<RegisteredJob, 'job' | 'definition'> {
 /** Reads and checks a job file. */
 export async function readWithDefinition(session: Session, nameOrPath: string): Promise<ReadJob> {
   const file = await findJobFile(nameOrPath, process.cwd());
-  return { job: file.name, definition: definitionOf(file), parsed: parseJob(file, jobFacts(session)) };
+  return { job: file.name, definition: definitionOf(file), parsed: parseJob(file, today(session)) };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { jobFacts, openWarehouse, type Session, today } from '../compose.ts';
+import { openWarehouse, type Session, today } from '../compose.ts';
 import { allJobFiles } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { readJob } from '../config/read-job.ts';
@@ -30,9 +30,7 @@ interface ListedJob {
 /** `gmsi jobs`: lists the job files, how far each is loaded, and when it runs next; sends no request. */
 export async function jobsCommand(session: Session): Promise<number> {
   const { folder, paths, areExamples } = await allJobFiles(process.cwd());
-  const read = await Promise.allSettled(
-    paths.map((path) => readJob(path, { cwd: process.cwd(), ...jobFacts(session) })),
-  );
+  const read = await Promise.allSettled(paths.map((path) => readJob(path, today(session))));
   const broken = read.flatMap((one) => (one.status === 'rejected' ? [one.reason as Error] : []));
   const jobs = read.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   const listed = jobs.length > 0 ? await listAll(session, jobs) : [];

@@ -1,5 +1,4 @@
 import {
-  jobFacts,
   openService,
   openWarehouse,
   type ReadJob,
@@ -7,6 +6,7 @@ import {
   runBy,
   type Session,
   serviceAccess,
+  today,
 } from '../compose.ts';
 import { jobFilesIn } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
@@ -55,7 +55,7 @@ export async function workCommand(
       },
       events,
       openService: (job, command) => openService(watched, db, job.service, requestLimit(command, job.budget)),
-      readDefinition: (job, definition) => jobFromDefinition(job, definition, jobFacts(session)),
+      readDefinition: (job, definition) => jobFromDefinition(job, definition, today(session)),
       usedRequests: () => usedRequests(db, keyFingerprint(apiKey), monthOf(session.clock())),
     });
   } finally {
@@ -119,7 +119,7 @@ async function watchWork(
 
   function fromDefinition(job: string, definition: Readonly<Record<string, unknown>>): Job | undefined {
     try {
-      return jobFromDefinition(job, definition, jobFacts(session));
+      return jobFromDefinition(job, definition, today(session));
     } catch (error) {
       // Another version of the program has stored it, and watches it.
       if (error instanceof ConfigError) return undefined;

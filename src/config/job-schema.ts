@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
-import type { Feed } from '../feeds/feed.ts';
+import { catalog } from '../feeds/catalog.ts';
 import { checkAgainstFeed, describeFeed, isMap } from './check-against-feed.ts';
 import { cronExpression, day, dayOrReach, timeZone, wholeDays, wholeNumber } from './field-types.ts';
 import { serviceSection } from './service-schema.ts';
@@ -9,13 +9,6 @@ import { serviceSection } from './service-schema.ts';
  * The job file, as written. It is published as jobs/job.schema.json, with every default. Each `error` names what is
  * expected; see problems.ts for how it is shown.
  */
-
-/** What a job file is checked against besides its own schema. */
-export interface KnownFeeds {
-  readonly feeds: ReadonlyMap<string, Feed>;
-  /** Retired feeds, with what to use instead. */
-  readonly retired: ReadonlyMap<string, string>;
-}
 
 const selection = (one: string, example: string) =>
   z.union([z.literal('all'), z.array(selected(one)).min(1, { error: `all, or at least one ${one}` })], {
@@ -128,117 +121,6 @@ const parameters = z
     'Further query parameters, such as event_type: Combined. Of a list each value is asked for; each combination is kept apart in the warehouse.',
   );
 
-const jobFileKeys = ({ feeds }: KnownFeeds) =>
-  z.strictObject(
-    {
-      feed: z
-        .enum([...feeds.keys()], { error: `a feed: ${[...feeds.keys()].join(', ')}` })
-        .default(usualFeed)
-        .describe('What to load; docs/feeds.md says what each feed is and costs.')
-        .meta({ enumDescriptions: [...feeds.values()].map(describeFeed) }),
-      countries: selection('country', '[US, GB, NO]')
-        .exactOptional()
-        .describe(
-          'ISO 3166 two-letter codes such as [US, GB, NO], or all. Checked against the countries that the service lists.',
-        ),
-      topics: selection('topic', '[Inflation-Food, "Labour Market-*"]')
-        .exactOptional()
-        .describe('Names exactly as the service lists them, globs such as Labour Market-*, or all.'),
-      tickers: selection('ticker', '[BTC_CRY, "*_IND"]')
-        .exactOptional()
-        .describe(
-          'Tickers exactly as the service lists them, globs such as *_CRY, or all; for the feeds of assets.',
-        ),
-      match_type: z
-        .string({ error: 'a match type, as text' })
-        .exactOptional()
-        .describe(
-          'Which coverage, COMBINED if left out: DOMESTIC or INTERNATIONAL of a country, EXPLICIT or IMPLICIT of a ticker. Sent to an index as index_type.',
-        ),
-      parameters,
-      body: z
-        .record(z.string(), z.unknown(), { error: 'a map, sent as JSON' })
-        .exactOptional()
-        .describe(
-          'What feed event-metrics-query sends as JSON; the dates, the page size and the cursor are added. Another body is loaded anew.',
-        ),
-      start_date: day('a calendar day such as 2016-01-01').describe(
-        'The first day wanted, such as 2016-01-01.',
-      ),
-      end_date: z
-        .union([z.literal('today'), day(lastDay, ['today'])], {
-          error: lastDay,
-        })
-        .prefault('today')
-        .describe('The last day wanted, itself included: a day such as 2025-12-31, or today.'),
-      history_limit: dayOrReach()
-        .exactOptional()
-        .describe(
-          'How far back the service answers: a day such as 2020-01-01, or how long before today, such as P5Y. Days before it are not asked for. Counts more than what a probe has learned.',
-        ),
-      step: wholeDays({ example: 'P90D', least: 1, most: 90, because: 'the service takes no longer range' })
-        .prefault('P90D')
-        .describe(
-          'The longest window that is asked for at once, at most P90D. Shorter ones cost more requests.',
-        ),
-      order: z
-        .enum(['newest-first', 'oldest-first'], { error: 'newest-first or oldest-first' })
-        .default('newest-first')
-        .describe('Which missing days a backfill drains first.'),
-      lookback: wholeDays({
-        example: 'P3D',
-        least: 0,
-        most: 366,
-        because: 'every sync drains these days again',
-      })
-        .prefault('P3D')
-        .describe('Days before today that sync drains again, because they may still change.'),
-      cadence: cadence.prefault({}).describe('How often syncs poll series that have no news.'),
-      budget: budget.prefault({}).describe('How many requests this job may spend.'),
-      schedule: schedule.optional().describe('When `gmsi work` runs this job; never, if left out.'),
-      alerts: alertsSection,
-      fields,
-      service: serviceSection,
-    },
-    { error: 'a map of keys, such as countries and topics' },
-  );
-
-/** A job file as parsed: with its defaults, dates as Temporal.PlainDate, durations in days or milliseconds. */
-export type JobFile = z.output<ReturnType<typeof jobFileKeys>>;
-
-/**
- * A job file as written. The checks across keys run even if there are other problems, so that one reading reports all of
- * them. A key that did not parse can then have any type.
- */
-export function jobFileSchema(known: KnownFeeds) {
-  const when = { when: ({ value }: { value: unknown }) => isMap(value) };
-  return jobFileKeys(known)
-    .superRefine(checkPeriod, when)
-    .superRefine(checkCadence, when)
-    .superRefine(checkMaxLag, when)
-    .superRefine((file, context) => {
-      const feed = known.feeds.get(file.feed ?? usualFeed);
-      if (feed) checkAgainstFeed(file, feed, context);
-    }, when);
-}
-
-/** Days within the lookback are never covered, so a smaller bound could not be kept. */
-function checkCadence({ cadence, lookback }: JobFile, context: z.RefinementCtx): void {
-  if (cadence?.adaptive !== true || !(cadence.max_uncovered <= lookback)) return;
-  const message = `more days than lookback, P${lookback}D: days within it are not covered yet`;
-  context.addIssue({ code: 'custom', path: ['cadence', 'max_uncovered'], message });
-}
-
-function checkPeriod({ start_date, end_date }: JobFile, context: z.RefinementCtx): void {
-  if (!(start_date instanceof Temporal.PlainDate && end_date instanceof Temporal.PlainDate)) return;
-  if (Temporal.PlainDate.compare(start_date, end_date) <= 0) return;
-  context.addIssue({
-    code: 'custom',
-    path: ['start_date'],
-    message: `a day no later than end_date, ${end_date}`,
-  });
-}
-
 const expectedAddress = 'the https:// address of a webhook';
 
 /** `alerts:` of a job file: where to report problems. */
@@ -265,15 +147,122 @@ const alertsSection = z
   .prefault({})
   .describe('What to tell somebody of, where nobody watches.');
 
-/** The part of a job file that decides how late a job always is. */
-interface Unsettled {
-  readonly alerts: z.output<typeof alertsSection>;
-  readonly lookback: number;
-  readonly cadence: { readonly adaptive: boolean; readonly max_uncovered: number };
+function isWebAddress(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text);
+}
+
+const jobFileKeys = z.strictObject(
+  {
+    feed: z
+      .enum([...catalog.keys()], { error: `a feed: ${[...catalog.keys()].join(', ')}` })
+      .default(usualFeed)
+      .describe('What to load; docs/feeds.md says what each feed is and costs.')
+      .meta({ enumDescriptions: [...catalog.values()].map(describeFeed) }),
+    countries: selection('country', '[US, GB, NO]')
+      .exactOptional()
+      .describe(
+        'ISO 3166 two-letter codes such as [US, GB, NO], or all. Checked against the countries that the service lists.',
+      ),
+    topics: selection('topic', '[Inflation-Food, "Labour Market-*"]')
+      .exactOptional()
+      .describe('Names exactly as the service lists them, globs such as Labour Market-*, or all.'),
+    tickers: selection('ticker', '[BTC_CRY, "*_IND"]')
+      .exactOptional()
+      .describe(
+        'Tickers exactly as the service lists them, globs such as *_CRY, or all; for the feeds of assets.',
+      ),
+    match_type: z
+      .string({ error: 'a match type, as text' })
+      .exactOptional()
+      .describe(
+        'Which coverage, COMBINED if left out: DOMESTIC or INTERNATIONAL of a country, EXPLICIT or IMPLICIT of a ticker. Sent to an index as index_type.',
+      ),
+    parameters,
+    body: z
+      .record(z.string(), z.unknown(), { error: 'a map, sent as JSON' })
+      .exactOptional()
+      .describe(
+        'What feed event-metrics-query sends as JSON; the dates, the page size and the cursor are added. Another body is loaded anew.',
+      ),
+    start_date: day('a calendar day such as 2016-01-01').describe(
+      'The first day wanted, such as 2016-01-01.',
+    ),
+    end_date: z
+      .union([z.literal('today'), day(lastDay, ['today'])], {
+        error: lastDay,
+      })
+      .prefault('today')
+      .describe('The last day wanted, itself included: a day such as 2025-12-31, or today.'),
+    history_limit: dayOrReach()
+      .exactOptional()
+      .describe(
+        'How far back the service answers: a day such as 2020-01-01, or how long before today, such as P5Y. Days before it are not asked for. Counts more than what a probe has learned.',
+      ),
+    step: wholeDays({ example: 'P90D', least: 1, most: 90, because: 'the service takes no longer range' })
+      .prefault('P90D')
+      .describe(
+        'The longest window that is asked for at once, at most P90D. Shorter ones cost more requests.',
+      ),
+    order: z
+      .enum(['newest-first', 'oldest-first'], { error: 'newest-first or oldest-first' })
+      .default('newest-first')
+      .describe('Which missing days a backfill drains first.'),
+    lookback: wholeDays({
+      example: 'P3D',
+      least: 0,
+      most: 366,
+      because: 'every sync drains these days again',
+    })
+      .prefault('P3D')
+      .describe('Days before today that sync drains again, because they may still change.'),
+    cadence: cadence.prefault({}).describe('How often syncs poll series that have no news.'),
+    budget: budget.prefault({}).describe('How many requests this job may spend.'),
+    schedule: schedule.optional().describe('When `gmsi work` runs this job; never, if left out.'),
+    alerts: alertsSection,
+    fields,
+    service: serviceSection,
+  },
+  { error: 'a map of keys, such as countries and topics' },
+);
+
+/** A job file as parsed: with its defaults, dates as Temporal.PlainDate, durations in days or milliseconds. */
+export type JobFile = z.output<typeof jobFileKeys>;
+
+/** A key that did not parse can have any type in these checks. */
+const always = { when: ({ value }: { value: unknown }) => isMap(value) };
+
+/**
+ * A job file as written. The checks across keys run even if there are other problems, so that one reading reports all of
+ * them.
+ */
+export const jobFileSchema = jobFileKeys
+  .superRefine(checkPeriod, always)
+  .superRefine(checkCadence, always)
+  .superRefine(checkMaxLag, always)
+  .superRefine((file, context) => {
+    const feed = catalog.get(file.feed ?? usualFeed);
+    if (feed) checkAgainstFeed(file, feed, context);
+  }, always);
+
+/** Days within the lookback are never covered, so a smaller bound could not be kept. */
+function checkCadence({ cadence, lookback }: JobFile, context: z.RefinementCtx): void {
+  if (cadence?.adaptive !== true || !(cadence.max_uncovered <= lookback)) return;
+  const message = `more days than lookback, P${lookback}D: days within it are not covered yet`;
+  context.addIssue({ code: 'custom', path: ['cadence', 'max_uncovered'], message });
+}
+
+function checkPeriod({ start_date, end_date }: JobFile, context: z.RefinementCtx): void {
+  if (!(start_date instanceof Temporal.PlainDate && end_date instanceof Temporal.PlainDate)) return;
+  if (Temporal.PlainDate.compare(start_date, end_date) <= 0) return;
+  context.addIssue({
+    code: 'custom',
+    path: ['start_date'],
+    message: `a day no later than end_date, ${end_date}`,
+  });
 }
 
 /** Days that a job leaves uncovered on purpose would raise an alert every day. */
-function checkMaxLag({ alerts, lookback, cadence }: Unsettled, context: z.RefinementCtx): void {
+function checkMaxLag({ alerts, lookback, cadence }: JobFile, context: z.RefinementCtx): void {
   // A value that was refused is not compared.
   if (typeof lookback !== 'number' || typeof cadence?.max_uncovered !== 'number') return;
   const least = cadence.adaptive === true ? Math.max(lookback + 2, cadence.max_uncovered + 1) : lookback + 2;
@@ -287,8 +276,4 @@ function checkMaxLag({ alerts, lookback, cadence }: Unsettled, context: z.Refine
     path: ['alerts', 'max_lag'],
     message: `at least P${least}D: ${why}`,
   });
-}
-
-function isWebAddress(text: string): boolean {
-  return /^https?:\/\//.test(text) && URL.canParse(text);
 }

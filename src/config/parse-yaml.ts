@@ -1,19 +1,13 @@
 import { isMap, isNode, isSeq, LineCounter, parseDocument } from 'yaml';
-import type { FieldPath, FilePosition } from './job.ts';
+import type { FieldPath, FilePosition, Locate } from './job.ts';
 import { JobFileError } from './problems.ts';
-
-/** A YAML text as plain values, and where each of them stands. */
-export interface ParsedYaml {
-  readonly value: unknown;
-  /** The place of the value at `field` (with `atKey`: of its key), or of the innermost value around it that exists. */
-  readonly locate: (field: FieldPath, atKey?: boolean) => FilePosition;
-}
 
 /**
  * Reads YAML 1.2 by its core schema, whatever the file itself declares: `NO` is text and `2016-01-01` is text, so that
  * Norway stays a country and no time zone shifts a date. Bad syntax and a key given twice are a `JobFileError`.
+ * @returns the text as plain values, and where each of them stands
  */
-export function parseYaml(path: string, text: string): ParsedYaml {
+export function parseYaml(path: string, text: string): { value: unknown; locate: Locate } {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, {
     version: '1.2',
@@ -26,27 +20,24 @@ export function parseYaml(path: string, text: string): ParsedYaml {
     const { line, col } = lineCounter.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const refuse = (offset: number, message: string) => ({ position: at(offset), field: [], message });
+  const refuse = (problems: { offset: number; message: string }[]) =>
+    new JobFileError(
+      path,
+      problems.map(({ offset, message }) => {
+        return { position: at(offset), field: [], message: `not valid YAML: ${message}` };
+      }),
+    );
 
-  if (document.errors.length > 0) {
-    const problems = document.errors.map(({ pos, message }) => refuse(pos[0], `not valid YAML: ${message}`));
-    throw new JobFileError(path, problems);
-  }
-  return {
-    value: toValue(
-      () => document.toJS(),
-      (message) => new JobFileError(path, [refuse(0, `not valid YAML: ${message}`)]),
-    ),
-    locate: (field, atKey = false) => at(offsetOf(document.contents, field, atKey)),
-  };
-}
-
-/** Aliases are resolved only here, so an alias of nothing, or of far too much, is found only here. */
-function toValue(read: () => unknown, refusal: (message: string) => JobFileError): unknown {
+  const { errors, contents } = document;
+  if (errors.length > 0) throw refuse(errors.map(({ pos: [offset], message }) => ({ offset, message })));
   try {
-    return read();
+    return {
+      value: document.toJS(),
+      locate: (field, atKey = false) => at(offsetOf(contents, field, atKey)),
+    };
   } catch (error) {
-    if (error instanceof ReferenceError) throw refusal(error.message);
+    // Aliases are resolved only here, so an alias of nothing, or of far too much, is found only here.
+    if (error instanceof ReferenceError) throw refuse([{ offset: 0, message: error.message }]);
     throw error;
   }
 }

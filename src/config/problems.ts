@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { ConfigError } from '../errors.ts';
 import { nearest } from '../nearest.ts';
-import type { FieldPath, FilePosition } from './job.ts';
+import type { FieldPath, FilePosition, Locate } from './job.ts';
 
 /** One thing wrong with a job file. `message` says what was found, what was expected and the likely right value. */
 export interface JobFileProblem {
@@ -56,14 +56,6 @@ function table(path: string, problems: readonly JobFileProblem[]): string {
 
 type Issue = z.core.$ZodIssue;
 
-/** A problem with a value of a job file, not yet placed in the file. */
-export interface Problem {
-  readonly field: FieldPath;
-  /** Whether the key is the problem, rather than its value. */
-  readonly atKey: boolean;
-  readonly message: string;
-}
-
 /** The part of JSON Schema that says which keys a map may have, and what must not be shown. */
 interface MapSchema {
   readonly properties?: Readonly<Record<string, unknown>>;
@@ -74,35 +66,33 @@ interface MapSchema {
  * Turns what zod refuses into one problem per value or key, worded as "found …, expected …; did you mean …?". `file` is what
  * was checked; `schema` is its JSON Schema, which knows the keys that would have been right.
  */
-export function describeProblems(issues: readonly Issue[], file: unknown, schema: MapSchema): Problem[] {
-  return issues.flatMap(withoutUnions).flatMap((issue): Problem[] => {
+export function describeProblems(
+  issues: readonly Issue[],
+  file: unknown,
+  schema: MapSchema,
+  locate: Locate,
+): JobFileProblem[] {
+  const unknownKey = (field: FieldPath, known: readonly string[]): JobFileProblem => {
+    const meant = nearest(String(field.at(-1)), known);
+    const instead = meant === undefined ? `, expected one of ${known.join(', ')}` : didYouMean(meant);
+    return { position: locate(field, true), field, message: `unknown${instead}` };
+  };
+  return issues.flatMap(withoutUnions).flatMap((issue): JobFileProblem[] => {
     const path = issue.path as FieldPath;
     if (issue.code === 'unrecognized_keys') {
-      const known = keysAt(schema, path);
-      return issue.keys.map((key) => ({
-        field: [...path, key],
-        atKey: true,
-        message: unknownKey(key, known),
-      }));
+      const known = Object.keys(schemaAt(schema, path)?.properties ?? {});
+      return issue.keys.map((key) => unknownKey([...path, key], known));
     }
     if (issue.code === 'custom' && issue.params?.knownKeys !== undefined) {
-      const message = unknownKey(String(path.at(-1)), issue.params.knownKeys as string[]);
-      return [{ field: path, atKey: true, message }];
+      return [unknownKey(path, issue.params.knownKeys as string[])];
     }
     const value = valueAt(file, path);
     const found =
       value === undefined ? 'missing' : `found ${mayShow(schema, path) ? show(value) : 'a secret'}`;
-    const meant = typeof value === 'string' ? nearest(value, namesIn(candidatesOf(issue))) : undefined;
-    return [
-      { field: path, atKey: false, message: `${found}, expected ${issue.message}${didYouMean(meant)}` },
-    ];
+    const meant = typeof value === 'string' ? nearest(value, candidatesOf(issue)) : undefined;
+    const message = `${found}, expected ${issue.message}${didYouMean(meant)}`;
+    return [{ position: locate(path), field: path, message }];
   });
-}
-
-/** What to say about a key that is not in `known`: the nearest one, or else all of them. */
-function unknownKey(key: string, known: readonly string[]): string {
-  const meant = nearest(key, known);
-  return meant === undefined ? `unknown, expected one of ${known.join(', ')}` : `unknown${didYouMean(meant)}`;
 }
 
 /** The end of a message that names the likely right value; empty if there is none. */
@@ -111,7 +101,7 @@ export function didYouMean(meant: string | undefined): string {
 }
 
 /** A short form of a value, as it would be written in a job file. */
-export function show(value: unknown): string {
+function show(value: unknown): string {
   if (value === null) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
   if (typeof value === 'object') return 'a map';
@@ -143,14 +133,11 @@ function candidatesOf(issue: Issue): string[] {
     case 'invalid_union':
       return issue.errors.flat().flatMap(candidatesOf);
     case 'custom':
-      return (issue.params?.candidates as string[] | undefined) ?? [];
+      // A list from the file itself may hold anything.
+      return [(issue.params?.candidates ?? []) as unknown[]].flat().filter((one) => typeof one === 'string');
     default:
       return [];
   }
-}
-
-function keysAt(schema: MapSchema, path: FieldPath): string[] {
-  return Object.keys(schemaAt(schema, path)?.properties ?? {});
 }
 
 /** A secret may also stand in place of the map that should hold it. */
@@ -172,9 +159,4 @@ function valueAt(root: unknown, path: FieldPath): unknown {
     (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
     root,
   );
-}
-
-/** A list from the file itself may hold anything. */
-function namesIn(candidates: Iterable<unknown>): string[] {
-  return [...candidates].filter((candidate) => typeof candidate === 'string');
 }

@@ -8,7 +8,6 @@ import { feedNamed } from '../../src/feeds/catalog.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { known } from './job-text.ts';
 
 const cwd = resolve(import.meta.dirname, '../..');
 const files = readdirSync(join(cwd, 'jobs')).filter((name) => name.endsWith('.yaml'));
@@ -19,11 +18,7 @@ test.each(files)('jobs/%s loads rows of a sandbox, as far as its budget goes', a
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
   // It asks for all series that there are.
   const isOfAll = file === 'all-history.yaml';
-  const written = await readJob(join('jobs', file), {
-    cwd,
-    today: Temporal.PlainDate.from('2026-11-20'),
-    known,
-  });
+  const written = await readJob(join('jobs', file), Temporal.PlainDate.from('2026-11-20'), cwd);
   const job = {
     ...written,
     startDate: Temporal.PlainDate.from('2026-10-01'),

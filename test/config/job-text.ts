@@ -2,9 +2,6 @@ import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../../src/config/job.ts';
 import { JobFileError } from '../../src/config/problems.ts';
 import { parseJob } from '../../src/config/read-job.ts';
-import { catalog, retired } from '../../src/feeds/catalog.ts';
-
-export const known = { feeds: catalog, retired };
 
 export const today = Temporal.PlainDate.from('2026-11-02');
 
@@ -17,7 +14,7 @@ export function jobText(keys: Readonly<Record<string, string>> = {}): string {
 }
 
 export function jobFromText(text: string): Job {
-  return parseJob({ path: 'jobs/test.yaml', name: 'test', text }, { today, known });
+  return parseJob({ path: 'jobs/test.yaml', name: 'test', text }, today);
 }
 
 export function aJob(keys: Readonly<Record<string, string>> = {}): Job {

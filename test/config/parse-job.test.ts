@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { aJob, jobFromText, jobText, known, refusalOf } from './job-text.ts';
+import { catalog } from '../../src/feeds/catalog.ts';
+import { aJob, jobFromText, jobText, refusalOf } from './job-text.ts';
 
 const refusal = (keys: Readonly<Record<string, string>>) =>
   refusalOf(() => aJob(keys)).map((line) => line.replace(/ {2,}/g, ' '));
@@ -160,7 +161,7 @@ describe('what is refused', () => {
     ],
     [
       { feed: 'gmsi-headline' },
-      `jobs/test.yaml:4:7 feed found "gmsi-headline", expected a feed: ${[...known.feeds.keys()].join(', ')}; did you mean "gmsi-headlines"?`,
+      `jobs/test.yaml:4:7 feed found "gmsi-headline", expected a feed: ${[...catalog.keys()].join(', ')}; did you mean "gmsi-headlines"?`,
     ],
     [
       { match_type: 'combined' },

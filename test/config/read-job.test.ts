@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readJob } from '../../src/config/read-job.ts';
 import { ConfigError } from '../../src/errors.ts';
 import { catalog } from '../../src/feeds/catalog.ts';
-import { jobText, known, today } from './job-text.ts';
+import { jobText, today } from './job-text.ts';
 
 describe('a job file is found', () => {
   let cwd: string;
@@ -20,7 +20,7 @@ describe('a job file is found', () => {
   afterEach(() => rm(cwd, { recursive: true }));
 
   const refusal = (nameOrPath: string): Promise<unknown> =>
-    readJob(nameOrPath, { cwd, today, known }).catch((error: unknown) => error);
+    readJob(nameOrPath, today, cwd).catch((error: unknown) => error);
 
   test.each([
     ['g7', 'g7', 'jobs/g7.yaml'],
@@ -28,14 +28,14 @@ describe('a job file is found', () => {
     ['mine.yaml', 'mine', 'mine.yaml'],
     ['./jobs/g7.yaml', 'g7', './jobs/g7.yaml'],
   ])('by %s', async (nameOrPath, name, path) => {
-    expect(await readJob(nameOrPath, { cwd, today, known })).toMatchObject({ name, path });
+    expect(await readJob(nameOrPath, today, cwd)).toMatchObject({ name, path });
   });
 
   test('by the name of one that the package brings, only if there is no folder jobs', async () => {
     expect(await refusal('g7-inflation')).toBeInstanceOf(ConfigError);
     await rm(join(cwd, 'jobs'), { recursive: true });
     const path = fileURLToPath(new URL('../../jobs/g7-inflation.yaml', import.meta.url));
-    expect(await readJob('g7-inflation', { cwd, today, known })).toMatchObject({
+    expect(await readJob('g7-inflation', today, cwd)).toMatchObject({
       name: 'g7-inflation',
       path,
     });
@@ -48,7 +48,7 @@ describe('a job file is found', () => {
 
   test('by an absolute path', async () => {
     const path = join(cwd, 'mine.yaml');
-    expect(await readJob(path, { cwd, today, known })).toMatchObject({ name: 'mine', path });
+    expect(await readJob(path, today, cwd)).toMatchObject({ name: 'mine', path });
   });
 
   test.each([
@@ -88,12 +88,12 @@ describe('the job files that come with the project', async () => {
   });
 
   test('are one at least for every feed', async () => {
-    const jobs = await Promise.all(files.map((file) => readJob(join('jobs', file), { cwd, today, known })));
+    const jobs = await Promise.all(files.map((file) => readJob(join('jobs', file), today, cwd)));
     expect(new Set(jobs.map(({ feed }) => feed))).toEqual(new Set(catalog.keys()));
   });
 
   test('demo is 6 countries, 4 topics and 3 years that are over', async () => {
-    const { selections, startDate, endDate } = await readJob('demo', { cwd, today, known });
+    const { selections, startDate, endDate } = await readJob('demo', today, cwd);
     expect(selections.country).toHaveLength(6);
     expect(selections.topic).toHaveLength(4);
     expect([startDate.toString(), endDate.toString()]).toEqual(['2023-01-01', '2025-12-31']);

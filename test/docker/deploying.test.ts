@@ -7,7 +7,6 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readJob } from '../../src/config/read-job.ts';
 import { exitCodes } from '../../src/exit.ts';
-import { catalog, retired } from '../../src/feeds/catalog.ts';
 import { version } from '../../src/package.ts';
 
 interface Port {
@@ -176,8 +175,8 @@ test('whoever stops a worker gives it longer than it waits for requests under wa
 
 test('the job of the demo can be read, and has a schedule', async () => {
   const today = Temporal.PlainDate.from('2026-11-20');
-  const facts = { cwd: new URL('.', root).pathname, today, known: { feeds: catalog, retired } };
-  const job = await readJob('docs/deploying/demo/food-inflation.yaml', facts);
+  const cwd = new URL('.', root).pathname;
+  const job = await readJob('docs/deploying/demo/food-inflation.yaml', today, cwd);
   expect(job.schedule).toMatchObject({ backfill: expect.anything(), sync: expect.anything() });
 });
 

@@ -3,11 +3,10 @@ import { dirname, join } from 'node:path';
 import { Temporal } from 'temporal-polyfill';
 import { expect, test } from 'vitest';
 import { parseJob, readJob } from '../../src/config/read-job.ts';
-import { catalog, retired } from '../../src/feeds/catalog.ts';
+import { catalog } from '../../src/feeds/catalog.ts';
 import { type DocPage, docPages, fencesOf, root } from './pages.ts';
 
 const pages = docPages();
-const known = { feeds: catalog, retired };
 const today = Temporal.PlainDate.from('2026-11-20');
 
 /** Anchors as GitHub makes them of headings. */
@@ -42,9 +41,7 @@ test('every job file that is printed can be run', () => {
     .flatMap(fencesOf)
     .filter(({ language, marks }) => language === 'yaml' && marks.includes('job'));
   expect(jobs).not.toHaveLength(0);
-  const feeds = jobs.map(
-    ({ place, text }) => parseJob({ path: place, name: 'printed', text }, { today, known }).feed,
-  );
+  const feeds = jobs.map(({ place, text }) => parseJob({ path: place, name: 'printed', text }, today).feed);
   expect(new Set(feeds)).toEqual(new Set(catalog.keys()));
 });
 
@@ -53,7 +50,7 @@ test('every job in jobs/ that is named on a command line is there', async () => 
     ...text.matchAll(/gmsi (?:plan|backfill|status) (jobs\/[\w-]+\.yaml)/g),
   ]);
   expect(commands).not.toHaveLength(0);
-  for (const [, path = ''] of commands) await readJob(path, { cwd: root, today, known });
+  for (const [, path = ''] of commands) await readJob(path, today, root);
 });
 
 test('the README names every variable of the environment that is read', () => {

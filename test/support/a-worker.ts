@@ -5,7 +5,6 @@ import { sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
 import { expect, vi } from 'vitest';
 import { type JobDefinition, jobFromDefinition } from '../../src/config/read-job.ts';
-import { catalog, retired } from '../../src/feeds/catalog.ts';
 import type { Log } from '../../src/log.ts';
 import { keyFingerprint, monthOf, openBudget, requestLimit } from '../../src/rate/budget.ts';
 import { sharedLimiter } from '../../src/rate/shared-rate.ts';
@@ -146,7 +145,7 @@ export function aWorkerContext(
         },
       };
     },
-    readDefinition: (name, definition) => jobFromDefinition(name, definition, factsAt(clock())),
+    readDefinition: (name, definition) => jobFromDefinition(name, definition, dayOf(clock())),
     usedRequests: () => usedRequests(db, keyFingerprint(key), monthOf(clock())),
   };
 }
@@ -155,9 +154,8 @@ function keyOf({ apiKey = 'sandbox-key' }: WorkerSetting): Secret {
   return new Secret(apiKey);
 }
 
-function factsAt(now: Date) {
-  const today = Temporal.PlainDate.from(now.toISOString().slice(0, 10));
-  return { today, known: { feeds: catalog, retired } };
+function dayOf(now: Date) {
+  return Temporal.PlainDate.from(now.toISOString().slice(0, 10));
 }
 
 /** Registers a job as a worker that has its file does. Its schedule is the definition's. */
@@ -167,7 +165,7 @@ export async function registered(
   definition: object,
   at = usualClock(),
 ): Promise<void> {
-  const { schedule } = jobFromDefinition(job, definition as JobDefinition, factsAt(at));
+  const { schedule } = jobFromDefinition(job, definition as JobDefinition, dayOf(at));
   const { sync = null, backfill = null, timezone = 'UTC' } = schedule ?? {};
   await registerJob(
     db,

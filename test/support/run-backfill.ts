@@ -2,7 +2,6 @@ import { setMaxListeners } from 'node:events';
 import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../../src/config/job.ts';
 import { parseJob } from '../../src/config/read-job.ts';
-import { catalog, retired } from '../../src/feeds/catalog.ts';
 import { type BackfillContext, backfill } from '../../src/load/backfill.ts';
 import type { LoadContext, LoadResult } from '../../src/load/load.ts';
 import { type SyncResult, sync } from '../../src/load/sync.ts';
@@ -28,7 +27,7 @@ export function aJob(overrides: Record<string, unknown> = {}, today = '2026-11-2
   };
   return parseJob(
     { path: 'test.yaml', name: 'test', text: JSON.stringify(file) },
-    { today: Temporal.PlainDate.from(today), known: { feeds: catalog, retired } },
+    Temporal.PlainDate.from(today),
   );
 }
 
