@@ -12,60 +12,38 @@ const dayPattern = /^(19|2\d)\d{2}-\d{2}-\d{2}$/;
 
 /** A day written as `2016-01-01`; `words` are allowed instead. */
 export function day(expected: string, words: readonly string[] = []) {
-  return z
-    .string({ error: expected })
-    .meta({ pattern: dayPattern.source })
-    .transform((text, context) => {
-      const parsed = dayPattern.test(text)
-        ? attempt(() => Temporal.PlainDate.from(text, { overflow: 'reject' }))
-        : undefined;
-      if (parsed !== undefined) return parsed;
-      context.addIssue({ code: 'custom', message: expected, params: { candidates: words } });
-      return z.NEVER;
-    });
+  const text = z.string({ error: expected }).meta({ pattern: dayPattern.source });
+  return readInto(text, expected, asDay, words);
 }
 
 /** A duration of whole days or weeks, such as `P90D` or `P2W`, read into days; `because` says why no more than `most`. */
 export function wholeDays(limits: { example: string; least: number; most: number; because: string }) {
   const expected = `whole days or weeks, such as ${limits.example}`;
-  return z
-    .string({ error: expected })
-    .meta({ pattern: '^P(\\d+W)?(\\d+D)?$' })
-    .transform((text, context) => {
-      const refuse = (message: string) => {
-        context.addIssue({ code: 'custom', message });
-        return z.NEVER;
-      };
-      const duration = attempt(() => Temporal.Duration.from(text));
-      if (duration === undefined) return refuse(expected);
-      if (duration.years !== 0 || duration.months !== 0) {
-        return refuse(`${expected}: months and years are not all of one length`);
-      }
-      const days = duration.weeks * 7 + duration.days;
-      const rest = duration.with({ weeks: 0, days: 0 });
-      if (!rest.blank) return refuse(expected);
-      if (days < limits.least) return refuse(`at least P${limits.least}D`);
-      if (days > limits.most) return refuse(`at most P${limits.most}D: ${limits.because}`);
-      return days;
-    });
+  const text = z.string({ error: expected }).meta({ pattern: '^P(\\d+W)?(\\d+D)?$' });
+  return readInto(text, expected, (value) => {
+    const duration = Temporal.Duration.from(value);
+    if (duration.years !== 0 || duration.months !== 0)
+      throw new Refusal(`${expected}: months and years are not all of one length`);
+    const days = duration.weeks * 7 + duration.days;
+    if (!duration.with({ weeks: 0, days: 0 }).blank) throw new Refusal(expected);
+    if (days < limits.least) throw new Refusal(`at least P${limits.least}D`);
+    if (days > limits.most) throw new Refusal(`at most P${limits.most}D: ${limits.because}`);
+    return days;
+  });
 }
 
 /** A day such as `2020-01-01`, or how long before today as an ISO 8601 duration of days to years, such as `P5Y`. */
 export function dayOrReach() {
   const expected = 'a day such as 2020-01-01, or how long before today, such as P5Y';
-  return z
-    .string({ error: expected })
-    .meta({ pattern: `${dayPattern.source}|^P(?=\\d)(\\d+Y)?(\\d+M)?(\\d+W)?(\\d+D)?$` })
-    .transform((text, context) => {
-      const parsed = attempt(() =>
-        dayPattern.test(text)
-          ? Temporal.PlainDate.from(text, { overflow: 'reject' })
-          : asReach(Temporal.Duration.from(text)),
-      );
-      if (parsed !== undefined) return parsed;
-      context.addIssue({ code: 'custom', message: expected });
-      return z.NEVER;
-    });
+  const pattern = `${dayPattern.source}|^P(?=\\d)(\\d+Y)?(\\d+M)?(\\d+W)?(\\d+D)?$`;
+  return readInto(z.string({ error: expected }).meta({ pattern }), expected, (text) =>
+    dayPattern.test(text) ? asDay(text) : asReach(Temporal.Duration.from(text)),
+  );
+}
+
+function asDay(text: string): Temporal.PlainDate {
+  if (!dayPattern.test(text)) throw new RangeError(`no day: ${text}`);
+  return Temporal.PlainDate.from(text, { overflow: 'reject' });
 }
 
 /** @throws RangeError unless it is at least a day, at most a century, and of whole days */
@@ -82,16 +60,11 @@ const longestTimeLimit = 60 * 60 * 1000;
 /** A time limit as an ISO 8601 duration (`PT10S`) or a number of seconds; read into milliseconds. */
 export function timeLimit() {
   const expected = 'seconds, or a duration such as PT10S, up to PT1H';
-  return z.union([z.number(), z.string()], { error: expected }).transform((value, context) => {
+  return readInto(z.union([z.number(), z.string()], { error: expected }), expected, (value) => {
     const milliseconds =
-      typeof value === 'number'
-        ? value * 1000
-        : attempt(() => Temporal.Duration.from(value).total('millisecond'));
-    if (milliseconds !== undefined && milliseconds >= 1 && milliseconds <= longestTimeLimit) {
-      return Math.round(milliseconds);
-    }
-    context.addIssue({ code: 'custom', message: expected });
-    return z.NEVER;
+      typeof value === 'number' ? value * 1000 : Temporal.Duration.from(value).total('millisecond');
+    if (milliseconds >= 1 && milliseconds <= longestTimeLimit) return Math.round(milliseconds);
+    throw new RangeError(`no time limit: ${value}`);
   });
 }
 
@@ -122,20 +95,34 @@ export function cronExpression() {
 /** A time zone known to this machine, by its IANA name. */
 export function timeZone() {
   const expected = 'a time zone such as UTC or Europe/Oslo';
-  return z.string({ error: expected }).superRefine((name, context) => {
-    const known = attempt(() => new Intl.DateTimeFormat('en', { timeZone: name }));
-    if (known !== undefined) return;
-    const candidates = ['UTC', ...Intl.supportedValuesOf('timeZone')];
-    context.addIssue({ code: 'custom', message: expected, params: { candidates } });
-  });
+  const known = (name: string) => new Intl.DateTimeFormat('en', { timeZone: name }) && name;
+  return readInto(z.string({ error: expected }), expected, known, [
+    'UTC',
+    ...Intl.supportedValuesOf('timeZone'),
+  ]);
 }
 
-/** `undefined` if Temporal or Intl refuse a text, with a RangeError. */
-function attempt<T>(parse: () => T): T | undefined {
-  try {
-    return parse();
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
+/** Says what was expected instead of the usual words. */
+class Refusal extends RangeError {}
+
+/**
+ * Reads what is written by `read`, which refuses it with a RangeError, as Temporal and Intl do.
+ * @param candidates valid values, of which the nearest is suggested
+ */
+function readInto<Written, Value>(
+  schema: z.ZodType<Written, Written>,
+  expected: string,
+  read: (written: Written) => Value,
+  candidates: readonly string[] = [],
+) {
+  return schema.transform((written, context) => {
+    try {
+      return read(written);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      const message = error instanceof Refusal ? error.message : expected;
+      context.addIssue({ code: 'custom', message, params: { candidates } });
+      return z.NEVER;
+    }
+  });
 }

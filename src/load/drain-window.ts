@@ -101,7 +101,7 @@ interface PageInHand extends ReadPage {
 }
 
 async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Promise<'drained' | 'stopped'> {
-  const guard = cursorGuard(window.next_token);
+  const acceptToken = cursorGuard(window.next_token);
   const met = await memoryOf(load, window, request);
   const { window_id: windowId, pages, next_token: nextToken } = window;
   let settledBefore: Day | undefined;
@@ -111,7 +111,7 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
     for (;;) {
       const page = await pending;
       await load.origin.check(load.client.servedBy);
-      if (page.nextToken !== null) guard.accept(page.nextToken);
+      if (page.nextToken !== null) acceptToken(page.nextToken);
       met.take(page);
       if (at.pages === pages) settledBefore = await settledByClocks(load, window, request);
       const rowsMet = met.perDay;

@@ -44,7 +44,7 @@ export function rememberRows(
     Array.from({ length: daysIn(days) }, (_, index) => [days.from.add({ days: index }).toString(), index]),
   );
   const perDay = before ? before.perDay && [...before.perDay] : new Array<number>(indexOf.size).fill(0);
-  const news = newsGuard(maxPagesWithoutNews, hint);
+  const acceptNews = newsGuard(maxPagesWithoutNews, hint);
   // Keeps the first ones, because a service that ignores the cursor sends them again, and the latest, because a cursor can
   // also start to loop late.
   const first = new Set<number>();
@@ -75,7 +75,7 @@ export function rememberRows(
       for (const row of rows) if (noteRow(row)) hasNews = true;
       for (const { record_hash } of rejected)
         if (note(digestOf('rejected', record_hash)).isNew) hasNews = true;
-      news.accept(hasNews || nextToken === null);
+      acceptNews(hasNews || nextToken === null);
     },
     get perDay() {
       return perDay && [...perDay];

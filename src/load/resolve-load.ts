@@ -6,7 +6,7 @@ import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed, RecordReader } from '../feeds/feed.ts';
 import { type DayRange, plannedDays, type ShortenedPeriod } from '../plan/days.ts';
 import type { Client } from '../service/client.ts';
-import { fetchCodes, fetchCountries, fetchTopics } from '../service/lookups.ts';
+import { fetchCodes, fetchTopics } from '../service/lookups.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import type { LoadTotals } from '../warehouse/tables/checkpoint.ts';
@@ -44,7 +44,7 @@ export async function refreshList(
 ): Promise<void> {
   switch (list) {
     case 'countries': {
-      const countries = await fetchCountries(client, signal);
+      const countries = await fetchCodes(client, list, signal);
       await origin.check(client.servedBy);
       return saveCountries(warehouse, countries);
     }

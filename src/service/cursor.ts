@@ -4,61 +4,51 @@ import { CursorBroken } from './errors.ts';
 /** Longer ones do not fit into a request: servers accept 8 or 16 kB of headers and target. */
 const longestToken = 8192;
 
-/** Watches the tokens of one window's drain. */
-export interface CursorGuard {
-  /** @throws CursorBroken if the token has come before in this drain, so that the drain would never end; or is too long */
-  accept(nextToken: string): void;
-}
-
-/** @param resumedWith the token of the drain's first request; `null` if it begins at the first page */
-export function cursorGuard(resumedWith: string | null): CursorGuard {
+/**
+ * Watches the tokens of one window's drain.
+ * @param resumedWith the token of the drain's first request; `null` if it begins at the first page
+ * @returns takes the next token. @throws CursorBroken if it has come before in this drain, so that the drain would never end;
+ * or is too long
+ */
+export function cursorGuard(resumedWith: string | null): (nextToken: string) => void {
   // Hashes, because the tokens can be long and many.
   const met = new Set<string>();
   if (resumedWith !== null) met.add(hash('sha1', resumedWith, 'base64'));
-  return {
-    accept(nextToken) {
-      if (nextToken.length > longestToken) {
-        throw new CursorBroken(
-          `The service sent a next_token of ${nextToken.length} characters; at most ${longestToken} are followed.`,
-        );
-      }
-      const digest = hash('sha1', nextToken, 'base64');
-      if (met.has(digest)) {
-        throw new CursorBroken(
-          `The service sent a next_token for the second time, after ${met.size} different ones.`,
-          {
-            hint: 'Run it again: the window goes on after its last good page. If it stays, tell the vendor.',
-          },
-        );
-      }
-      met.add(digest);
-    },
+  return (nextToken) => {
+    if (nextToken.length > longestToken) {
+      throw new CursorBroken(
+        `The service sent a next_token of ${nextToken.length} characters; at most ${longestToken} are followed.`,
+      );
+    }
+    const digest = hash('sha1', nextToken, 'base64');
+    if (met.has(digest)) {
+      const hint = 'Run it again: the window goes on after its last good page. If it stays, tell the vendor.';
+      throw new CursorBroken(
+        `The service sent a next_token for the second time, after ${met.size} different ones.`,
+        { hint },
+      );
+    }
+    met.add(digest);
   };
 }
 
 /** A cursor that goes on without bringing anything new: following it would waste the month's requests. */
 export class CursorWithoutEnd extends CursorBroken {}
 
-/** Counts the pages in a row that bring nothing new, whatever tokens they carry. */
-export interface NewsGuard {
-  /** @throws CursorWithoutEnd after too many in a row without anything new; call it before the next page is asked for */
-  accept(hasNews: boolean): void;
-}
-
 /**
- * @param atMost the most pages in a row without anything new; empty ones count, since they too can go on for ever
+ * Counts the pages in a row that bring nothing new, whatever tokens they carry.
+ * @param atMost the most of them; empty ones count, since they too can go on for ever
  * @param hint what a person can do then
+ * @returns takes whether a page has news, before the next one is asked for. @throws CursorWithoutEnd after too many without
  */
-export function newsGuard(atMost: number, hint: string): NewsGuard {
+export function newsGuard(atMost: number, hint: string): (hasNews: boolean) => void {
   let without = 0;
-  return {
-    accept(hasNews) {
-      without = hasNews ? 0 : without + 1;
-      if (without < atMost) return;
-      throw new CursorWithoutEnd(
-        `The service sent ${atMost} ${atMost === 1 ? 'page' : 'pages in a row'} without a record that was not there before, and says that there are more.`,
-        { hint },
-      );
-    },
+  return (hasNews) => {
+    without = hasNews ? 0 : without + 1;
+    if (without < atMost) return;
+    throw new CursorWithoutEnd(
+      `The service sent ${atMost} ${atMost === 1 ? 'page' : 'pages in a row'} without a record that was not there before, and says that there are more.`,
+      { hint },
+    );
   };
 }

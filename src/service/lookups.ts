@@ -1,27 +1,38 @@
-import type { Country, Extra, ListedCode, OtherList, Topic } from '../warehouse/tables/lookups.ts';
+import type { Extra, ListedCode, ListName, Topic } from '../warehouse/tables/lookups.ts';
 import type { Client } from './client.ts';
 import { cursorGuard, newsGuard } from './cursor.ts';
 import { CursorBroken, LookupUnreadable, PageTooLarge } from './errors.ts';
 import { serviceWords } from './service-words.ts';
 
-/** The lists besides countries and topics (docs/service.md, "Lookups"); their shapes are not known. */
-const otherLists = {
+type CodeList = Exclude<ListName, 'topics'>;
+
+/** The lists of codes (docs/service.md, "Lookups"), and where a code and its name may be; their shapes are not known. */
+const codeLists = {
+  countries: {
+    path: '/countries',
+    codes: ['code', 'country_code', 'iso2', 'iso_code', 'alpha_2', 'alpha2', 'iso', 'country', 'id'],
+    names: ['name', 'country_name', 'label', 'title', 'country'],
+    wanted: 'a country code',
+  },
   tickers: {
     path: '/ticker',
     codes: ['ticker', 'ticker_id', 'code', 'symbol', 'id'],
     names: ['name', 'ticker_name', 'label'],
+    wanted: 'a code',
   },
   sources: {
     path: '/sources',
     codes: ['source', 'code', 'id', 'name'],
     names: ['name', 'source_name', 'label'],
+    wanted: 'a code',
   },
   languages: {
     path: '/taxonomy/languages',
     codes: ['code', 'language', 'language_code', 'id'],
     names: ['name', 'language_name', 'label'],
+    wanted: 'a code',
   },
-} as const satisfies Record<OtherList, unknown>;
+} as const satisfies Record<CodeList, unknown>;
 
 /** The most entries of a lookup, which are all in memory at once. */
 const mostEntries = 100_000;
@@ -29,15 +40,18 @@ const mostEntries = 100_000;
 type LookupClient = Pick<Client, 'getJson'>;
 
 /**
- * Reads `GET /countries`. Its shape is not documented (docs/service.md, "Lookups"): entries may be strings or objects, in a
- * bare array or under a name, on one page or several. An entry listed twice counts once.
+ * Reads `GET /countries`, `/ticker`, `/sources` or `/taxonomy/languages`. Their shapes are not documented (docs/service.md,
+ * "Lookups"): entries may be strings or objects, in a bare array or under a name, on one page or several. An entry listed
+ * twice counts once.
  * @throws LookupUnreadable for any other shape, or an empty list
  */
-export async function fetchCountries(client: LookupClient, signal: AbortSignal): Promise<Country[]> {
-  const path = '/countries';
-  const entries = await fetchEntries(client, path, 'countries', signal);
-  if (entries.length === 0) throw listsNothing(path);
-  return readCountries(entries, path);
+export async function fetchCodes(
+  client: LookupClient,
+  list: CodeList,
+  signal: AbortSignal,
+): Promise<ListedCode[]> {
+  const { path } = codeLists[list];
+  return readCodes(notEmpty(await fetchEntries(client, path, list, signal), path), path, list);
 }
 
 /**
@@ -48,65 +62,37 @@ export async function searchCountries(
   client: LookupClient,
   { words, parameter }: { words: string; parameter: string },
   signal: AbortSignal,
-): Promise<Country[]> {
-  const path = '/countries/search';
-  return readCountries(await fetchEntries(client, path, 'countries', signal, { [parameter]: words }), path);
-}
-
-function readCountries(entries: readonly unknown[], path: string): Country[] {
-  const countries = entries.map((entry): Country => {
-    if (isText(entry)) return { code: entry, name: null, extra: {} };
-    const fields = objectOf(entry, path);
-    const take = fieldTaker(fields);
-    const code = take(
-      ['code', 'country_code', 'iso2', 'iso_code', 'alpha_2', 'alpha2', 'iso', 'country', 'id'],
-      isText,
-    );
-    if (code === undefined) throw unreadableEntry(path, fields, 'a country code');
-    const name = take(['name', 'country_name', 'label', 'title', 'country'], isText) ?? null;
-    return { code, name, extra: take.rest() };
-  });
-  return withoutDoubles(countries, (country) => country.code);
-}
-
-/** Reads `GET /headlines/topics/gmsi`, with the shapes and errors of `fetchCountries`. */
-export async function fetchTopics(client: LookupClient, signal: AbortSignal): Promise<Topic[]> {
-  const path = '/headlines/topics/gmsi';
-  const listed = await fetchEntries(client, path, 'topics', signal);
-  if (listed.length === 0) throw listsNothing(path);
-  const topics = listed.map((entry): Topic => {
-    if (typeof entry === 'string')
-      return { name: entry, category: null, classificationRule: null, extra: {} };
-    const fields = objectOf(entry, path);
-    const take = fieldTaker(fields);
-    const name = take(['name', 'topic', 'topic_name', 'label', 'title'], isText);
-    if (name === undefined) throw unreadableEntry(path, fields, "a topic's name");
-    const category = take(['category', 'category_name', 'group'], isText) ?? null;
-    const rule =
-      take(['classification_rule', 'classification_rules', 'classificationRule', 'rule'], isPresent) ?? null;
-    return { name, category, classificationRule: rule, extra: take.rest() };
-  });
-  return withoutDoubles(topics, (topic) => topic.name);
-}
-
-/** Reads `GET /ticker`, `/sources` or `/taxonomy/languages`, with the shapes and errors of `fetchCountries`. */
-export async function fetchCodes(
-  client: LookupClient,
-  list: OtherList,
-  signal: AbortSignal,
 ): Promise<ListedCode[]> {
-  const { path, codes, names } = otherLists[list];
-  const listed = await fetchEntries(client, path, list, signal);
-  if (listed.length === 0) throw listsNothing(path);
-  const entries = listed.map((entry): ListedCode => {
+  const path = '/countries/search';
+  const entries = await fetchEntries(client, path, 'countries', signal, { [parameter]: words });
+  return readCodes(entries, path, 'countries');
+}
+
+function readCodes(entries: readonly unknown[], path: string, list: CodeList): ListedCode[] {
+  const { codes, names, wanted } = codeLists[list];
+  const read = entries.map((entry): ListedCode => {
     if (isText(entry)) return { code: entry, name: null, extra: {} };
-    const fields = objectOf(entry, path);
-    const take = fieldTaker(fields);
-    const code = take(codes, isText);
-    if (code === undefined) throw unreadableEntry(path, fields, 'a code');
+    const take = fieldTaker(entry, path);
+    const code = take(codes, isText) ?? take.fail(wanted);
     return { code, name: take(names, isText) ?? null, extra: take.rest() };
   });
-  return withoutDoubles(entries, ({ code }) => code);
+  return withoutDoubles(read, ({ code }) => code);
+}
+
+/** Reads `GET /headlines/topics/gmsi`, with the shapes and errors of `fetchCodes`. */
+export async function fetchTopics(client: LookupClient, signal: AbortSignal): Promise<Topic[]> {
+  const path = '/headlines/topics/gmsi';
+  const entries = notEmpty(await fetchEntries(client, path, 'topics', signal), path);
+  const topics = entries.map((entry): Topic => {
+    if (isText(entry)) return { name: entry, category: null, classificationRule: null, extra: {} };
+    const take = fieldTaker(entry, path);
+    const name =
+      take(['name', 'topic', 'topic_name', 'label', 'title'], isText) ?? take.fail("a topic's name");
+    const category = take(['category', 'category_name', 'group'], isText) ?? null;
+    const rules = ['classification_rule', 'classification_rules', 'classificationRule', 'rule'];
+    return { name, category, classificationRule: take(rules, isPresent) ?? null, extra: take.rest() };
+  });
+  return withoutDoubles(topics, ({ name }) => name);
 }
 
 /** After this many pages in a row without a new entry, it is not a list: lists have one page or a few. */
@@ -119,8 +105,8 @@ async function fetchEntries(
   signal: AbortSignal,
   asked: Readonly<Record<string, string>> = {},
 ): Promise<unknown[]> {
-  const guard = cursorGuard(null);
-  const news = newsGuard(pagesWithoutNews, 'Run it again. If it stays, tell the vendor.');
+  const accept = cursorGuard(null);
+  const acceptNews = newsGuard(pagesWithoutNews, 'Run it again. If it stays, tell the vendor.');
   const met = new Set<string>();
   const entries: unknown[] = [];
   let token: string | null = null;
@@ -141,8 +127,8 @@ async function fetchEntries(
     }
     token = nextToken(body);
     if (token === null) return entries;
-    guard.accept(token);
-    news.accept(met.size > before);
+    accept(token);
+    acceptNews(met.size > before);
   }
 }
 
@@ -155,8 +141,9 @@ function textOf(entry: unknown, path: string): string {
 }
 
 /** An empty list is refused: no job could name anything in it, and it must not replace the stored list. */
-function listsNothing(path: string): LookupUnreadable {
-  return new LookupUnreadable(`GET ${path} lists nothing.`);
+function notEmpty(entries: unknown[], path: string): unknown[] {
+  if (entries.length === 0) throw new LookupUnreadable(`GET ${path} lists nothing.`);
+  return entries;
 }
 
 function entriesOf(body: unknown, path: string, field: string): unknown[] {
@@ -180,25 +167,24 @@ function nextToken(body: unknown): string | null {
   return null;
 }
 
-function objectOf(entry: unknown, path: string): object {
-  if (isObject(entry)) return entry;
-  throw new LookupUnreadable(`GET ${path} lists an entry that is neither a text nor an object.`, { hint });
-}
-
 /** Takes the first of several fields that has a usable value; the fields that were not taken are the rest. */
-function fieldTaker(entry: object) {
+function fieldTaker(entry: unknown, path: string) {
+  if (!isObject(entry)) {
+    throw new LookupUnreadable(`GET ${path} lists an entry that is neither a text nor an object.`, { hint });
+  }
   const left = new Map<string, unknown>(Object.entries(entry));
   const take = <T>(names: readonly string[], wanted: (value: unknown) => value is T): T | undefined => {
-    for (const name of names) {
-      const value = left.get(name);
-      if (wanted(value)) {
-        left.delete(name);
-        return value;
-      }
-    }
-    return undefined;
+    const name = names.find((one) => wanted(left.get(one)));
+    if (name === undefined) return undefined;
+    const value = left.get(name) as T;
+    left.delete(name);
+    return value;
   };
-  return Object.assign(take, { rest: (): Extra => Object.fromEntries(left) });
+  const fail = (missing: string): never => {
+    const message = `GET ${path} lists an entry without ${missing} (it has ${fieldsOf(entry)}).`;
+    throw new LookupUnreadable(message, { hint });
+  };
+  return Object.assign(take, { fail, rest: (): Extra => Object.fromEntries(left) });
 }
 
 /**
@@ -213,18 +199,12 @@ function withoutDoubles<T>(entries: readonly T[], keyOf: (entry: T) => string): 
     if (key.length > longestCode || key.includes('\0')) {
       throw new LookupUnreadable('A lookup lists an entry that can be no code and no name.', { hint });
     }
-    if (!byKey.has(keyOf(entry))) byKey.set(keyOf(entry), entry);
+    if (!byKey.has(key)) byKey.set(key, entry);
   }
   return [...byKey.values()];
 }
 
 const hint = 'The lookup has a shape that this version does not know; please report it.';
-
-function unreadableEntry(path: string, entry: object, missing: string): LookupUnreadable {
-  return new LookupUnreadable(`GET ${path} lists an entry without ${missing} (it has ${fieldsOf(entry)}).`, {
-    hint,
-  });
-}
 
 function fieldsOf(fields: object): string {
   return serviceWords(Object.keys(fields).join(', '));

@@ -16,42 +16,36 @@ const unsafeInteger = /^-?[1-9]\d{15,}$/;
 export function parseBody(text: string): unknown {
   if (mayBeUnsafeInteger.test(text)) return parse(quoteUnparsable(text));
   try {
-    return JSON.parse(text);
+    return parse(text);
   } catch (error) {
     if (text.includes('NaN') || text.includes('Infinity')) return parse(quoteUnparsable(text));
-    throw notJson(error);
+    throw error;
   }
 }
 
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (error) {
-    throw notJson(error);
+  } catch (cause) {
+    throw new NotJson('The body is not JSON.', { cause });
   }
 }
 
-function notJson(cause: unknown): NotJson {
-  return new NotJson('The body is not JSON.', { cause });
-}
+/** The beginning of a string, or a number or word. */
+const stringOrToken = /"|[\dA-Za-z-][\dA-Za-z.+-]*/g;
 
 /** Puts every token outside strings that JSON.parse would refuse or round into quotes. */
 function quoteUnparsable(text: string): string {
   let quoted = '';
   let copied = 0;
-  for (let at = 0; at < text.length; ) {
-    if (text[at] === '"') {
-      at = endOfString(text, at);
-    } else if (startsToken(text.charCodeAt(at))) {
-      const end = endOfToken(text, at);
-      const token = text.slice(at, end);
-      if (isUnparsable(token)) {
-        quoted += `${text.slice(copied, at)}"${token}"`;
-        copied = end;
-      }
-      at = end;
-    } else {
-      at++;
+  stringOrToken.lastIndex = 0;
+  for (let found = stringOrToken.exec(text); found; found = stringOrToken.exec(text)) {
+    const [token] = found;
+    if (token === '"') {
+      stringOrToken.lastIndex = endOfString(text, found.index);
+    } else if (isUnparsable(token)) {
+      quoted += `${text.slice(copied, found.index)}"${token}"`;
+      copied = stringOrToken.lastIndex;
     }
   }
   return quoted + text.slice(copied);
@@ -62,30 +56,14 @@ function isUnparsable(token: string): boolean {
   return token.length > 15 && unsafeInteger.test(token) && !Number.isSafeInteger(Number(token));
 }
 
-/** The index after the closing quote of the string that opens at `at`, or the text's length if it is not closed. */
-function endOfString(text: string, at: number): number {
-  for (let index = at + 1; index < text.length; index++) {
-    if (text[index] === '\\') index++;
-    else if (text[index] === '"') return index + 1;
+/** The index after the closing quote of the string that opens at `at`. @throws NotJson if it is not closed */
+export function endOfString(text: string, at: number): number {
+  for (let end = at + 1; ; end++) {
+    end = text.indexOf('"', end);
+    if (end === -1) throw new NotJson('The body is not JSON.');
+    let before = end;
+    while (text[before - 1] === '\\') before--;
+    // A quote after an odd number of backslashes is escaped.
+    if ((end - before) % 2 === 0) return end + 1;
   }
-  return text.length;
-}
-
-function endOfToken(text: string, at: number): number {
-  let index = at + 1;
-  while (index < text.length && continuesToken(text.charCodeAt(index))) index++;
-  return index;
-}
-
-// Digits, letters and `-` start a token; `+` and `.` occur within one only.
-function startsToken(code: number): boolean {
-  return (code >= 0x30 && code <= 0x39) || code === 0x2d || isLetter(code);
-}
-
-function continuesToken(code: number): boolean {
-  return startsToken(code) || code === 0x2b || code === 0x2e;
-}
-
-function isLetter(code: number): boolean {
-  return (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a);
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { PageTooLarge } from './errors.ts';
 import { mostRecords } from './page.ts';
-import { NotJson, parseBody } from './parse-body.ts';
+import { endOfString, NotJson, parseBody } from './parse-body.ts';
 
 /** Stands for a record that is larger than a record may be, and is not parsed. */
 export class RecordTooLarge {
@@ -283,16 +283,3 @@ export function tooManyRecords(): PageTooLarge {
 
 const space = /[ \t\n\r]*/y;
 const [quote, comma, openBracket, closeBracket, openBrace, closeBrace] = [0x22, 0x2c, 0x5b, 0x5d, 0x7b, 0x7d];
-const backslash = 0x5c;
-
-/** The index after the closing quote of the string that opens at `at`. */
-function endOfString(text: string, at: number): number {
-  for (let end = at + 1; ; end++) {
-    end = text.indexOf('"', end);
-    if (end === -1) throw new NotJson('The body is not JSON.');
-    let before = end;
-    while (text.charCodeAt(before - 1) === backslash) before--;
-    // A quote after an odd number of backslashes is escaped.
-    if ((end - before) % 2 === 0) return end + 1;
-  }
-}

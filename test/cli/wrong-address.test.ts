@@ -6,7 +6,7 @@ import { unlimited } from '../../src/rate/shared-rate.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { createClient } from '../../src/service/client.ts';
-import { fetchCountries } from '../../src/service/lookups.ts';
+import { fetchCodes } from '../../src/service/lookups.ts';
 import { checkServer, connect } from '../../src/warehouse/connect.ts';
 import { jumpingClock } from '../service/clocks.ts';
 import {
@@ -193,7 +193,7 @@ describe('instead of the service', () => {
         ...{ limiter: unlimited, budget: { book: async () => {} }, answered: new Set() },
         clock: jumpingClock(),
       });
-      await fetchCountries(client, new AbortController().signal);
+      await fetchCodes(client, 'countries', new AbortController().signal);
     });
   });
 

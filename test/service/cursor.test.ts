@@ -5,19 +5,19 @@ import { CursorBroken } from '../../src/service/errors.ts';
 
 test('a token that repeats at once breaks the cursor', () => {
   const guard = cursorGuard(null);
-  guard.accept('A');
-  expect(() => guard.accept('A')).toThrow(CursorBroken);
+  guard('A');
+  expect(() => guard('A')).toThrow(CursorBroken);
 });
 
 test('tokens that go in a circle (A, B, A) break the cursor', () => {
   const guard = cursorGuard(null);
-  guard.accept('A');
-  guard.accept('B');
-  expect(() => guard.accept('A')).toThrow(CursorBroken);
+  guard('A');
+  guard('B');
+  expect(() => guard('A')).toThrow(CursorBroken);
 });
 
 test('the token that a drain resumed with counts as met', () => {
-  expect(() => cursorGuard('A').accept('A')).toThrow(CursorBroken);
+  expect(() => cursorGuard('A')('A')).toThrow(CursorBroken);
 });
 
 test('tokens are accepted exactly as long as none is met twice', () => {
@@ -26,7 +26,7 @@ test('tokens are accepted exactly as long as none is met twice', () => {
       const guard = cursorGuard(null);
       const accepted = tokens.findIndex((token) => {
         try {
-          guard.accept(token);
+          guard(token);
           return false;
         } catch {
           return true;

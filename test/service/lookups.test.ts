@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CursorBroken, LookupUnreadable } from '../../src/service/errors.ts';
-import { fetchCountries, fetchTopics, searchCountries } from '../../src/service/lookups.ts';
+import { fetchCodes, fetchTopics, searchCountries } from '../../src/service/lookups.ts';
 import type { ServiceRequest } from '../../src/service/page.ts';
 
 const never = new AbortController().signal;
@@ -19,7 +19,7 @@ function answering(...bodies: unknown[]) {
 
 const us = { code: 'US', name: 'United States', extra: {} };
 
-describe('fetchCountries', () => {
+describe('fetchCodes', () => {
   test.each([
     ['objects in a bare array', [{ code: 'US', name: 'United States' }]],
     ['other names of the fields', [{ country_code: 'US', country_name: 'United States' }]],
@@ -28,11 +28,11 @@ describe('fetchCountries', () => {
     ['the envelope', { data: [{ code: 'US', name: 'United States' }], has_more: false, next_token: null }],
     ['an object named after the lookup', { countries: [{ code: 'US', name: 'United States' }] }],
   ])('reads %s', async (_name, body) => {
-    await expect(fetchCountries(answering(body), never)).resolves.toEqual([us]);
+    await expect(fetchCodes(answering(body), 'countries', never)).resolves.toEqual([us]);
   });
 
   test('reads bare strings as codes', async () => {
-    await expect(fetchCountries(answering(['US', 'GB']), never)).resolves.toEqual([
+    await expect(fetchCodes(answering(['US', 'GB']), 'countries', never)).resolves.toEqual([
       { code: 'US', name: null, extra: {} },
       { code: 'GB', name: null, extra: {} },
     ]);
@@ -40,14 +40,14 @@ describe('fetchCountries', () => {
 
   test('keeps what it has no field for', async () => {
     const body = [{ code: 'US', name: 'United States', region: { id: 3 } }];
-    await expect(fetchCountries(answering(body), never)).resolves.toEqual([
+    await expect(fetchCodes(answering(body), 'countries', never)).resolves.toEqual([
       { ...us, extra: { region: { id: 3 } } },
     ]);
   });
 
   test('counts a country that is listed twice once', async () => {
     await expect(
-      fetchCountries(answering([{ code: 'US', name: 'United States' }, 'US']), never),
+      fetchCodes(answering([{ code: 'US', name: 'United States' }, 'US']), 'countries', never),
     ).resolves.toEqual([us]);
   });
 
@@ -56,15 +56,15 @@ describe('fetchCountries', () => {
       { data: ['US'], has_more: true, next_token: 'a+b' },
       { data: ['GB'], has_more: false, next_token: null },
     );
-    const countries = await fetchCountries(client, never);
+    const countries = await fetchCodes(client, 'countries', never);
     expect(countries.map(({ code }) => code)).toEqual(['US', 'GB']);
     expect(client.asked.map(({ query }) => query)).toEqual([{}, { next_token: 'a+b' }]);
   });
 
   test('does not follow pages in a circle, nor takes half a list for all of it', async () => {
     const more = { data: ['US'], has_more: true, next_token: 'A' };
-    await expect(fetchCountries(answering(more, more), never)).rejects.toThrow(CursorBroken);
-    await expect(fetchCountries(answering({ data: ['US'], has_more: true }), never)).rejects.toThrow(
+    await expect(fetchCodes(answering(more, more), 'countries', never)).rejects.toThrow(CursorBroken);
+    await expect(fetchCodes(answering({ data: ['US'], has_more: true }), 'countries', never)).rejects.toThrow(
       CursorBroken,
     );
   });
@@ -79,7 +79,7 @@ describe('fetchCountries', () => {
     ['an entry without a code', [{ name: 'United States' }]],
     ['an entry that is null', [null]],
   ])('says that it cannot read %s', async (_name, body) => {
-    await expect(fetchCountries(answering(body), never)).rejects.toThrow(LookupUnreadable);
+    await expect(fetchCodes(answering(body), 'countries', never)).rejects.toThrow(LookupUnreadable);
   });
 });
 
