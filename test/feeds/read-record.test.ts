@@ -145,7 +145,7 @@ describe('extra', () => {
 
   test('survives endless nesting and huge texts', () => {
     const deep = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`);
-    const huge = 'é\0'.repeat(5_000_000);
+    const huge = 'é\0'.repeat(500_000);
     const { row } = createRecordReader(shape).read({ at: '2026-05-21', deep, name: huge, source: null });
     expect(row?.extra).toContain('nested deeper than');
     expect(row?.name).toHaveLength(huge.length);

@@ -81,7 +81,7 @@ describe('a row that is filled from its extra', () => {
           expect(comparable(filled)).toEqual(comparable(anew));
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

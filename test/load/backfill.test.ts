@@ -14,7 +14,7 @@ const year = {
 describe('a backfill', () => {
   it('loads exactly what the service has, and a second run spends no request', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.03 });
     const job = aJob();
 
     const first = await runBackfill({ job, db: warehouse.db, sandbox });

@@ -91,7 +91,7 @@ describe('field names that come or go', () => {
       // Every record of every page drifts in the same way.
       const all = drifts && Array.from({ length: 1000 }, () => drifts[0]!);
       sandbox.script(all ? [{ kind: 'drift', drifts: all, times: 1e6 }] : []);
-      const paged = aJobFor(scope, { service: { end_date: 'inclusive', page_size: 20 } });
+      const paged = aJobFor(scope, { service: { end_date: 'inclusive', page_size: 60 } });
       expect((await runBackfill({ job: paged, db, sandbox, clock, log, plan })).outcome).toBe('done');
       return fieldNotes(lines);
     };

@@ -14,6 +14,8 @@ const hourly = {
   schedule: { sync: '15 * * * *', backfill: '0 1 * * *' },
 };
 
+const seldom = { ...hourly, schedule: { ...hourly.schedule, sync: '15 */6 * * *' } };
+
 describe('the forecast of a schedule', () => {
   it('says what it costs, and what would cost less', async () => {
     await using warehouse = await aWarehouse();
@@ -32,7 +34,7 @@ describe('the forecast of a schedule', () => {
 
   it('knows what a shorter lookback and longer windows would save, where they change windows', async () => {
     await using warehouse = await aWarehouse();
-    const job = aJob({ ...hourly, lookback: 'P5D', step: 'P2D' });
+    const job = aJob({ ...seldom, lookback: 'P5D', step: 'P2D' });
     const { choices } = (await forecastSchedule(warehouse.db, job, scope, moment))!;
     expect(choices.map(({ change }) => change)).toEqual(
       expect.arrayContaining(['lookback: P1D', 'step: P90D']),
@@ -48,21 +50,21 @@ describe('the forecast of a schedule', () => {
       select 'gmsi-headlines', 'US', topic, '', 'COMBINED', '', '2026-11-20 11:15Z', '2026-11-16 11:15Z', 90
       from unnest(array['Inflation-Food', 'Tension']) as topic
     `.execute(db);
-    const plain = await forecastSchedule(db, aJob(hourly), scope, moment);
-    expect(plain!.adaptiveSyncRequests).toBe(2 * 720 * 2 + 2 * 30 * 2);
+    const plain = await forecastSchedule(db, aJob(seldom), scope, moment);
+    expect(plain!.adaptiveSyncRequests).toBe(2 * 120 * 2 + 2 * 30 * 2);
     expect(plain!.choices[0]).toMatchObject({ change: 'sync once a day' });
     expect(plain!.choices.map(({ change }) => change)).toContain(
       'cadence: { adaptive: true }, as quiet as series are now',
     );
     const spaced = await forecastSchedule(
       db,
-      aJob({ ...hourly, cadence: { adaptive: true } }),
+      aJob({ ...seldom, cadence: { adaptive: true } }),
       scope,
       moment,
     );
     expect(spaced).toMatchObject({
-      syncRequests: 4 * 720 * 2,
-      adaptiveSyncRequests: 2 * 720 * 2 + 2 * 30 * 2,
+      syncRequests: 4 * 120 * 2,
+      adaptiveSyncRequests: 2 * 120 * 2 + 2 * 30 * 2,
     });
     expect(spaced!.choices.find(({ change }) => change.startsWith('cadence'))).toBeUndefined();
   });

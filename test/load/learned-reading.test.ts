@@ -21,7 +21,12 @@ describe.each(['inclusive', 'exclusive'] as const)(
     async function aProbedWarehouse() {
       const warehouse = await aWarehouse();
       const clock = jumpingClock(now);
-      const sandbox = await startSandbox({ limits: null, endDate, clock: () => new Date(clock.now()) });
+      const sandbox = await startSandbox({
+        limits: null,
+        volume: 0.2,
+        endDate,
+        clock: () => new Date(clock.now()),
+      });
       await runProbe({ db: warehouse.db, sandbox, clock });
       const dispose = async () => {
         await sandbox.stop();

@@ -17,7 +17,7 @@ it('keeps the reserve for syncs, and goes on by itself at the first of the month
   const { db } = warehouse;
   let now = new Date('2026-11-20T12:00:00Z');
   const clock = () => now;
-  await using sandbox = await startSandbox({ limits: null, clock });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.4 });
   const historic = jobFor(scope, { service, budget, step: 'P10D', schedule: { backfill: '0 1 * * *' } });
   await registered(db, 'historic', historic, new Date('2026-11-19T12:00:00Z'));
   await using one = aWorker({ warehouse, sandbox, clock, concurrency: 2 });

@@ -42,7 +42,7 @@ it('notices how far the service looks back, and loads all that it answers', asyn
   await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.1 });
   const { db } = warehouse;
   const several = {
-    ...{ from: '2026-07-01', to: '2026-11-15' },
+    ...{ from: '2026-08-10', to: '2026-10-25' },
     ...{ countries: ['US', 'DE'], topics: ['Inflation-Food'] },
   };
   await registered(db, 'old', jobFor(several, { schedule, step: 'P10D', order: 'newest-first' }), lastNight);
@@ -69,7 +69,7 @@ it('loads series from their beginnings on, and after refusals that pass, whichev
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
   const { db } = warehouse;
   const several = {
-    ...{ from: '2026-01-01', to: '2026-11-15' },
+    ...{ from: '2026-03-01', to: '2026-09-16' },
     ...{ countries: ['US', 'DE'], topics: ['Inflation-Food'] },
   };
   const begins = (series: string) => (series === 'US Inflation-Food' ? '2026-05-17' : '2020-01-01');
