@@ -21,7 +21,7 @@ export const busy = {
   step: 'P30D',
 };
 
-export const ordinary: SandboxOptions = { limits: null, volume: 4 };
+export const ordinary: SandboxOptions = { limits: null, volume: 2 };
 
 /** Loads jobs from a sandbox. */
 export async function loaded(jobs: readonly Job[], options = ordinary): Promise<TestWarehouse> {

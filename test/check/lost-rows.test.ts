@@ -4,7 +4,7 @@ import { startSandbox } from '../../src/sandbox/index.ts';
 import { expectNothingLost, lostRows } from '../support/lost-rows.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aCloneOf, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { busy, change, checkAll, checkOne, loaded, whileChanged } from './loaded.ts';
+import { busy, change, checkAll, checkOne, loaded, ordinary, whileChanged } from './loaded.ts';
 
 const job = aJob(busy);
 const refresh = { fullRefresh: true, retryRefused: false };
@@ -116,7 +116,7 @@ describe('lost-rows is quiet', () => {
     const { db } = warehouse;
     await change(warehouse, `delete from gmsi.headlines where ${day} between '2024-02-05' and '2024-02-23'`);
     expect(await lostRows(db)).not.toEqual([]);
-    await using sandbox = await startSandbox({ limits: null, volume: 4 });
+    await using sandbox = await startSandbox(ordinary);
     const repair = aJob({ ...busy, start_date: '2024-02-05', end_date: '2024-02-23', step: 'P4D' });
     await runBackfill({ job: repair, db, sandbox, plan: refresh });
     await expectNothingLost(db);

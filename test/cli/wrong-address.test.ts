@@ -204,7 +204,7 @@ describe('instead of the service', () => {
   it('a web page ends gmsi lookups so', async () => {
     await using other = await html(200)();
     const env = { ...accessTo(warehouse, sandbox), GMSI_BASE_URL: http(other.port) };
-    const end = await gmsi(['lookups', '--quiet'], { cwd: folder.path, env });
+    const end = await gmsiHere(['lookups', '--quiet'], { cwd: folder.path, env });
     expectTwoLines(end, wrong['a web page with 200']!);
     expect(end.stdout).toBe('');
   });

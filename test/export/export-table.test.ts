@@ -19,7 +19,7 @@ let warehouse: TestWarehouse;
 let db: Warehouse;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ limits: null, volume: 0.5 });
+  sandbox = await startSandbox({ limits: null, volume: 0.25 });
   warehouse = await aWarehouse();
   db = warehouse.db;
   await runBackfill({ job: aJob({ end_date: '2024-02-29' }), db, sandbox });
@@ -49,7 +49,7 @@ async function insertAwkward(db: Warehouse): Promise<void> {
 describe.each(formats)('an export as %s', (format) => {
   it('holds every row of the table, to the last digit and microsecond, in a file for each country and month, and more if it would get too long', async () => {
     await using folder = await aFolder(`gmsi's export `);
-    const { out, manifest } = await runExport({ db, folder: folder.path, format, rowsPerFile: 80 });
+    const { out, manifest } = await runExport({ db, folder: folder.path, format, rowsPerFile: 40 });
 
     const held = await rowsOfTable(db, 'gmsi.headlines');
     expect(held.length).toBeGreaterThan(500);
@@ -60,9 +60,9 @@ describe.each(formats)('an export as %s', (format) => {
       select country, to_char(published_at at time zone 'UTC', 'YYYY-MM') as month, count(*) as rows
       from gmsi.headlines where country in ('US', 'NO') group by 1, 2`.execute(db);
     const expected = rows.flatMap(({ country, month, rows }) =>
-      Array.from({ length: Math.ceil(rows / 80) }, (_, n) => ({
+      Array.from({ length: Math.ceil(rows / 40) }, (_, n) => ({
         path: `country=${country}/month=${month}/part-${n}.${format}`,
-        rows: Math.min(80, rows - 80 * n),
+        rows: Math.min(40, rows - 40 * n),
       })),
     );
     expect(expected.length).toBeGreaterThan(rows.length);

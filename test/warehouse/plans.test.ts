@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { docPages, fencesOf } from '../docs/pages.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 
-/** Three years of 60 series, with the statistics that a warehouse in use has: plans for a few rows say nothing. */
+/** Two years of 60 series, with the statistics that a warehouse in use has: plans for a few rows say nothing. */
 let warehouse: TestWarehouse;
 
 beforeAll(async () => {
@@ -25,12 +25,12 @@ const series = sql`
 /** A headline every eight hours; some had another version before; rollups of every day, and of the hours of the last year. */
 const made: readonly RawBuilder<unknown>[] = [
   sql`select gmsi.ensure_month_partition('headlines', month::date)
-      from generate_series(timestamp '2023-01-01', timestamp '2025-12-01', interval '1 month') as month`,
+      from generate_series(timestamp '2024-01-01', timestamp '2025-12-01', interval '1 month') as month`,
   sql`insert into gmsi.headlines (headline_id, country, topic, match_type, published_at, topic_probability,
                                   directional_score, semantic_score, is_backfilled, load_id)
-      select gen_random_uuid(), country, topic, 'COMBINED', timestamptz '2023-01-01 00:00+00' + n * interval '8 hours',
+      select gen_random_uuid(), country, topic, 'COMBINED', timestamptz '2024-01-01 00:00+00' + n * interval '8 hours',
              0.9, sin(n), cos(n), true, 1
-      from ${series}, generate_series(0, 3287) as n`,
+      from ${series}, generate_series(0, 2192) as n`,
   sql`insert into gmsi.headline_revisions (headline_id, country, topic, match_type, published_at, directional_score,
                                            first_seen_at, known_from, known_to, is_backfilled, load_id, reason)
       select headline_id, country, topic, match_type, published_at, directional_score,
@@ -38,21 +38,21 @@ const made: readonly RawBuilder<unknown>[] = [
       from gmsi.headlines where headline_id::text ~ '^[0-9]a'`,
   sql`insert into gmsi.sentiment_hourly (country, topic, match_type, sentiment_type, hour, headline_count, sentiment_sum,
                                          sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum)
-      select country, topic, 'COMBINED', 'directional', timestamptz '2023-01-01 00:00+00' + n * interval '8 hours',
+      select country, topic, 'COMBINED', 'directional', timestamptz '2024-01-01 00:00+00' + n * interval '8 hours',
              1, sin(n), abs(sin(n)), 0, 0.9, 0.9 * sin(n)
-      from ${series}, generate_series(2190, 3287) as n`,
+      from ${series}, generate_series(1095, 2192) as n`,
   sql`insert into gmsi.sentiment_daily (country, topic, match_type, sentiment_type, day, headline_count, sentiment_sum,
                                         sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum)
-      select country, topic, 'COMBINED', model, date '2023-01-01' + n, 3, sin(n), abs(sin(n)), 0, 2.7, sin(n)
-      from ${series}, generate_series(0, 1095) as n, unnest(array['directional', 'semantic_sentiment']) as model`,
-  // Ten years of 1,600 further series, as jobs with all topics leave them.
+      select country, topic, 'COMBINED', model, date '2024-01-01' + n, 3, sin(n), abs(sin(n)), 0, 2.7, sin(n)
+      from ${series}, generate_series(0, 730) as n, unnest(array['directional', 'semantic_sentiment']) as model`,
+  // Ten years of 400 further series, as jobs with all topics leave them.
   sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state)
       select 'gmsi-headlines', 'C' || c, 'T' || t, 'COMBINED', date '2016-01-01' + 90 * n, date '2016-01-01' + 90 * n + 89,
              case when n = 20 then 'failed' else 'drained' end
-      from generate_series(1, 40) as c, generate_series(1, 40) as t, generate_series(0, 39) as n`,
+      from generate_series(1, 20) as c, generate_series(1, 20) as t, generate_series(0, 39) as n`,
   sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state)
-      select 'gmsi-headlines', country, topic, 'COMBINED', date '2023-01-01' + 90 * n, date '2023-01-01' + 90 * n + 89, 'drained'
-      from ${series}, generate_series(0, 12) as n`,
+      select 'gmsi-headlines', country, topic, 'COMBINED', date '2024-01-01' + 90 * n, date '2024-01-01' + 90 * n + 89, 'drained'
+      from ${series}, generate_series(0, 8) as n`,
   sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
       select feed, country, topic, match_type, range_agg(days) from gmsi.windows where state = 'drained' group by 1, 2, 3, 4`,
 ];
