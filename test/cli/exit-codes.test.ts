@@ -118,9 +118,10 @@ async function withJob(
   options: { badKeyStatus?: 401 | 403 } = {},
 ): Promise<void> {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.3, ...options });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1, ...options });
   await using warehouse = await aWarehouse();
-  const change = (to: object) => folder.write('jobs/job.yaml', jobFor(quarter, { step: 'P30D', ...to }));
+  const change = (to: object) =>
+    folder.write('jobs/job.yaml', jobFor(quarter, { step: 'P30D', service: { page_size: 30 }, ...to }));
   await change(overrides);
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   const backfill = (env: Record<string, string> = {}, start = gmsiHere) =>

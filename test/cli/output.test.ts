@@ -12,7 +12,7 @@ let setting: { cwd: string; env: Record<string, string> };
 
 beforeAll(async () => {
   folder = await aFolder();
-  sandbox = await startSandbox({ limits: null });
+  sandbox = await startSandbox({ limits: null, volume: 0.1 });
   warehouse = await aWarehouse();
   setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   await folder.write('jobs/job.yaml', jobFor({ ...quarter, to: '2024-01-31' }));

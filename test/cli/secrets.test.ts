@@ -10,7 +10,7 @@ const key = 'k3y-0f-some0ne';
 
 it('shows and stores neither the key nor a password, though the service repeats the key and everything is logged', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.3, keys: [key] });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1, keys: [key] });
   await using warehouse = await aWarehouse();
   const env = { ...accessTo(warehouse, sandbox, key), LOG_LEVEL: 'trace' };
   const setting = { cwd: folder.path, env };

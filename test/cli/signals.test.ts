@@ -7,11 +7,11 @@ import { accessTo, aFolder, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 
-const service = { concurrency: 4, page_size: 20 };
+const service = { concurrency: 4, page_size: 10 };
 
 it('SIGTERM: finishes the pages in hand, gives its windows back and exits with 130; a rerun asks for nothing again', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   await using warehouse = await aWarehouse();
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   const job = await folder.write('job.yaml', jobFor(quarter, { service }));
@@ -41,7 +41,7 @@ it('SIGTERM: finishes the pages in hand, gives its windows back and exits with 1
 
 it('SIGINT: ends at once when it comes twice, though the service never answers', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   await using warehouse = await aWarehouse();
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   const job = await folder.write('job.yaml', jobFor(quarter, { service }));
@@ -61,7 +61,7 @@ it('SIGINT: ends at once when it comes twice, though the service never answers',
 
 it('is interrupted before the first page as well', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   await using warehouse = await aWarehouse();
   const job = await folder.write('job.yaml', jobFor(quarter));
   sandbox.script([{ kind: 'hang', match: ({ path }) => path.endsWith('/countries') }]);

@@ -9,10 +9,10 @@ import { jobFor, quarter } from './jobs.ts';
 
 it('shares a job between two processes, each page asked for by one of them', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   await using warehouse = await aWarehouse();
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-  const job = await folder.write('job.yaml', jobFor(quarter, { service: { page_size: 30, concurrency: 2 } }));
+  const job = await folder.write('job.yaml', jobFor(quarter, { service: { page_size: 15, concurrency: 2 } }));
   // So slow that none of them can drain it all before the other has begun.
   sandbox.script([{ kind: 'latency', ms: 500, times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
 
@@ -30,10 +30,10 @@ it('shares a job between two processes, each page asked for by one of them', asy
 
 it('takes over what a killed process held while the other one waited for it', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   await using warehouse = await aWarehouse();
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-  const service = { concurrency: 4, page_size: 30 };
+  const service = { concurrency: 4, page_size: 15 };
   const job = await folder.write(
     'job.yaml',
     jobFor(quarter, { service: { ...service, headers_timeout: 'PT10M' } }),

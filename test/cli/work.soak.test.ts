@@ -5,7 +5,7 @@ import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 import { aSetting, atWork, runIsOver } from './working.ts';
 
-const service = { concurrency: 4, page_size: 30 };
+const service = { concurrency: 4, page_size: 15 };
 
 it('loses nothing to a kill: what the worker held moves on once its lease is over', async () => {
   await using setting = await aSetting();

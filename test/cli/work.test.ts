@@ -5,7 +5,7 @@ import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 import { aSetting, atWork, runIsOver } from './working.ts';
 
-const service = { concurrency: 4, page_size: 30 };
+const service = { concurrency: 4, page_size: 15 };
 
 it('drains a job between two workers, each page asked for by one of them, only one of them has the job file, and all can be watched', async () => {
   await using setting = await aSetting();

@@ -6,7 +6,7 @@ import { accessTo, aFolder, type Running, startGmsi } from './gmsi.ts';
 /** A service, a warehouse, and processes that are gone with them. */
 export async function aSetting() {
   const warehouse: TestWarehouse = await aWarehouse();
-  const sandbox: Sandbox = await startSandbox({ limits: null, volume: 0.2 });
+  const sandbox: Sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const folder = await aFolder();
   const elsewhere = await aFolder('gmsi elsewhere ');
   const env: Record<string, string> = { ...accessTo(warehouse, sandbox), GMSI_LEASE_SECONDS: '6' };

@@ -30,7 +30,7 @@ let own: Certificate;
 beforeAll(async () => {
   [folder, sandbox, warehouse, own] = await Promise.all([
     aFolder(),
-    startSandbox({ limits: null }),
+    startSandbox({ limits: null, volume: 0.1 }),
     aWarehouse(),
     aCertificate(),
   ]);

@@ -15,7 +15,7 @@ const clock = () => new Date('2026-11-20T12:00:00Z');
 
 test.each(files)('jobs/%s loads rows of a sandbox, as far as its budget goes', async (file) => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
   // It asks for all series that there are.
   const isOfAll = file === 'all-history.yaml';
   const written = await readJob(join('jobs', file), Temporal.PlainDate.from('2026-11-20'), cwd);

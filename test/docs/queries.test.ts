@@ -29,7 +29,7 @@ beforeAll(async () => {
   const clock = () => now;
   const key = 'sandbox-key';
   const changes = { late: 0, revised: 0.2, withdrawn: 0 };
-  sandbox = await startSandbox({ seed: 'demo', keys: [key], limits: null, clock, changes });
+  sandbox = await startSandbox({ seed: 'demo', volume: 0.4, keys: [key], limits: null, clock, changes });
   warehouse = await aWarehouse();
   const topics = ['Inflation-Food', 'Market Stress'];
   const period = { start_date: '2025-10-01', end_date: '2025-12-31' };

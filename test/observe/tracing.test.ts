@@ -7,6 +7,7 @@ import { aCollector, type CollectedSpan, type Collector } from './a-collector.ts
 
 /** Two windows and several pages each. */
 const january = { ...quarter, topics: ['Inflation-Food'], to: '2024-01-31' };
+const service = { page_size: 30 };
 const key = 'k3y-0f-some0ne';
 
 const named = ({ spans }: Collector, name: string) => spans.filter((span) => span.name === name);
@@ -17,10 +18,10 @@ const names = (spans: readonly CollectedSpan[]) => spans.map(({ name }) => name)
 describe('with a collector set, a run by hand', () => {
   it('sends a tree of load, windows, pages and their stages, with what leads back to the rows, before it ends', async () => {
     await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, keys: [key] });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.3, keys: [key] });
     await using warehouse = await aWarehouse();
     await using collector = await aCollector();
-    await folder.write('jobs/job.yaml', jobFor(january));
+    await folder.write('jobs/job.yaml', jobFor(january, { service }));
     // The SDK reads these itself, from the environment; a .env file counts as such.
     await folder.write('.env', `OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20t0ken\n`);
     const env = { ...accessTo(warehouse, sandbox, key), OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
@@ -67,10 +68,10 @@ describe('with a collector set, a run by hand', () => {
 
   it('tells which page failed its window and why, and never the key', async () => {
     await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, keys: [key] });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.3, keys: [key] });
     await using warehouse = await aWarehouse();
     await using collector = await aCollector();
-    await folder.write('jobs/job.yaml', jobFor({ ...january, countries: ['US'] }));
+    await folder.write('jobs/job.yaml', jobFor({ ...january, countries: ['US'] }, { service }));
     sandbox.script([
       {
         ...{ kind: 'refuse', status: 503, detail: `x-api-key: ${key} broke it`, times: 1_000 },
@@ -94,7 +95,7 @@ describe('with a collector set, a run by hand', () => {
 
   it('ends as it would without one, with one warning, where nobody listens', async () => {
     await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
     await using warehouse = await aWarehouse();
     const gone = await aCollector();
     await gone[Symbol.asyncDispose]();
