@@ -10,6 +10,7 @@ import { ConfigError } from '../../src/errors.ts';
 import { Secret } from '../../src/secret.ts';
 import { checkServer, connect } from '../../src/warehouse/connect.ts';
 import { aFolder, type Folder, gmsi } from '../cli/gmsi.ts';
+import { gmsiHere } from '../cli/in-process.ts';
 import { aRestartableServer } from '../support/restartable-server.ts';
 
 /** A server of its own that encrypts, with a certificate for `localhost` that nobody has signed. */
@@ -199,8 +200,8 @@ describe('where encryption fails, it is said what to do:', () => {
 });
 
 describe('gmsi doctor', () => {
-  async function doctor(env: Record<string, string>) {
-    const { stdout, stderr, code } = await gmsi(['doctor'], { cwd: folder.path, env });
+  async function doctor(env: Record<string, string>, start = gmsiHere) {
+    const { stdout, stderr, code } = await start(['doctor'], { cwd: folder.path, env });
     return {
       code,
       stderr,
@@ -210,12 +211,11 @@ describe('gmsi doctor', () => {
   }
 
   test('says how the way to the warehouse is encrypted, without a warning of Node', async () => {
-    const { line, stderr } = await doctor({ DATABASE_URL: address({ sslmode: 'require' }) });
+    const { line, stderr } = await doctor({ DATABASE_URL: address({ sslmode: 'require' }) }, gmsi);
     expect(line).toMatch(/✓ encryption +TLSv1\.[23], without asking who answers/);
     expect(stderr).toBe('');
-    const checked = await doctor({
-      DATABASE_URL: address({ sslmode: 'verify-full', sslrootcert: trusted }, 'localhost'),
-    });
+    const verified = address({ sslmode: 'verify-full', sslrootcert: trusted }, 'localhost');
+    const checked = await doctor({ DATABASE_URL: verified }, gmsi);
     expect(checked.line).toMatch(/✓ encryption +TLSv1\.[23], with a trusted certificate/);
     expect(checked.stderr).toBe('');
   });
