@@ -9,7 +9,7 @@ export default defineConfig({
     isolate: false,
     globalSetup: ['test/support/global-setup.ts'],
     // The pipeline's tests run real processes against a real server on what may be two cores; they wait more than they work.
-    maxWorkers: 3,
+    maxWorkers: 4,
     setupFiles: ['test/support/patience.ts'],
     // For what hangs. No test is to come near them, even if a machine starves it for seconds.
     testTimeout: 60_000,
