@@ -147,7 +147,7 @@ test('who may not take the role runs checks with their own rights, and reads onl
   }
 });
 
-test('where nobody may make temporary objects, checks still run as gmsi_reader', async () => {
+test('if nobody may make temporary objects, checks still run as gmsi_reader', async () => {
   const database = new URL(warehouse.url).pathname.slice(1);
   await sql.raw(`revoke temporary on database ${database} from public`).execute(warehouse.db);
   try {

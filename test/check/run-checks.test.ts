@@ -138,7 +138,7 @@ const broken: [what: string, query: string, says: RegExp][] = [
   ],
 ];
 
-test.for(broken)('a check that %s is named, with its line where there is one', async ([, query, says]) => {
+test.for(broken)('a check that %s is named, with its line if there is one', async ([, query, says]) => {
   await expect(outcomeOf(aCheck(query))).rejects.toMatchObject({
     name: 'BrokenCheck',
     kind: 'fatal',
@@ -164,7 +164,7 @@ test('all checks of a run see the same moment', async () => {
   expect(second!.rows).toEqual(first!.rows);
 });
 
-test('a run that is told to stop ends the check in hand, and begins no other', async () => {
+test('a stopped run ends the check in hand, and begins no other', async () => {
   const stop = new AbortController();
   const checking = outcomeOf(aCheck('select pg_sleep(600)::text as a'), { stop: stop.signal, timeout: 0 });
   const isUnderWay = sql`select from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`;

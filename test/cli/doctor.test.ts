@@ -141,7 +141,7 @@ describe('a user without rights', () => {
     }
   }
 
-  it('is told the one grant that helps, and it helps', async () => {
+  it('gets the one grant that helps, and it helps', async () => {
     await using own = await aWarehouse();
     await asUser(own, async (user, look) => {
       const { code, lines } = await look();
@@ -176,7 +176,7 @@ describe('a user without rights', () => {
     });
   });
 
-  it('on a new database is told to have it created, and that helps', async () => {
+  it('on a new database gets the advice to have it created, and that helps', async () => {
     await using own = await anEmptyDatabase();
     await asUser(own, async (user, look) => {
       const { lines } = await look();
@@ -187,7 +187,7 @@ describe('a user without rights', () => {
     });
   });
 
-  it('who does not own a schema that is behind is told who has to migrate', async () => {
+  it('a user who does not own an old schema learns who has to migrate', async () => {
     await using own = await aWarehouse();
     await asUser(own, async (user, look) => {
       await sql.raw(`grant gmsi_loader to ${user}`).execute(own.db);

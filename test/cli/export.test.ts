@@ -43,7 +43,7 @@ async function rowsWhere(condition: string): Promise<number> {
 }
 
 describe('gmsi export', () => {
-  it('writes all headlines, asking the service nothing, and says what it has written where', async () => {
+  it('writes all headlines without a request, and says what it has written and where', async () => {
     const { code, stdout } = await gmsiHere(['export'], setting);
     expect(code).toBe(0);
     const rows = (await rowsWhere('true')).toLocaleString('en-US');
@@ -67,7 +67,7 @@ describe('gmsi export', () => {
     });
   });
 
-  it('writes what a job loads, and its period unless told otherwise; --json says it to a program', async () => {
+  it('writes what a job loads, by default its period; --json is for programs', async () => {
     const run = ['export', 'us', '--format', 'csv', '--to', '2024-01-31', '--out', 'there', '--json'];
     const { code, stdout } = await gmsiHere(run, setting);
     expect(code).toBe(0);
@@ -80,7 +80,7 @@ describe('gmsi export', () => {
     expect(await readdir(join(folder.path, 'there', 'country=US', 'month=2024-01'))).toEqual(['part-0.csv']);
   });
 
-  it('does not overwrite an export unless it is told to', async () => {
+  it('does not overwrite an export without --overwrite', async () => {
     const run = ['export', '--country', 'US', '--out', 'there'];
     expect(await gmsiHere(run, setting)).toMatchObject({ code: 0 });
     expect(await gmsiHere(run, setting)).toMatchObject({

@@ -58,7 +58,7 @@ it('prints nothing to standard output when it fails, and the reason to standard 
   expect(stderr).toContain('no job file nosuch');
 });
 
-it('tells of its progress every few seconds where there is no terminal, and not with --quiet', async () => {
+it('logs its progress every few seconds if there is no terminal, and not with --quiet', async () => {
   const slow = jobFor(quarter, { service: { rate: 1, burst: 1, concurrency: 2 } });
   await using other = await aWarehouse();
   // A short lease beats often.
@@ -80,7 +80,7 @@ it('tells of its progress every few seconds where there is no terminal, and not 
   }
 });
 
-it('prints its help to standard output, and where no command is named, to standard error', async () => {
+it('prints its help to standard output, and if no command is named, to standard error', async () => {
   expect(await gmsiHere(['--help'], setting)).toMatchObject({
     code: 0,
     stderr: '',

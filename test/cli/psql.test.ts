@@ -82,7 +82,7 @@ it('says what is wrong with a statement, and prints the results before it, witho
   });
 });
 
-it('says that psql is missing where it is to be opened, and prints the address only when asked for it', async () => {
+it('says that psql is missing if it is to be opened, and prints the address only when asked for it', async () => {
   await using folder = await aFolder();
   await using warehouse = await aWarehouse();
   const setting = { cwd: folder.path, env: { DATABASE_URL: warehouse.url, PATH: join(folder.path, 'bin') } };

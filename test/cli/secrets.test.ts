@@ -66,7 +66,7 @@ it('shows and stores neither the key nor a password, though the service repeats 
   }
 });
 
-it('sends the key unencrypted to another machine only if it is told to', async () => {
+it('sends the key unencrypted to another machine only with GMSI_SEND_KEY_UNENCRYPTED', async () => {
   await using folder = await aFolder();
   await using sandbox = await startSandbox({ limits: null });
   await using warehouse = await aWarehouse();

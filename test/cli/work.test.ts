@@ -56,7 +56,7 @@ it('drains a job between two workers, each page asked for by one of them, only o
   });
 });
 
-it('does not start with a job file that is bad, or that it is told to run and has no schedule', async () => {
+it('does not start with a bad job file, or with a named one that has no schedule', async () => {
   await using setting = await aSetting();
   const { sandbox, cli, folder } = setting;
   await folder.write('jobs/good.yaml', jobFor(quarter, { schedule: { sync: '15 * * * *' } }));

@@ -120,7 +120,7 @@ describe('gmsi lookups --search', () => {
     expect((await readLookups(warehouse.db)).countries).toEqual([]);
   });
 
-  test('says so where none matches', async () => {
+  test('says so if none matches', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null });
     expect(await lookups({ warehouse, sandbox }, { search: 'atlantis' })).toMatchObject({
@@ -130,7 +130,7 @@ describe('gmsi lookups --search', () => {
     expect((await lookups({ warehouse, sandbox, json: true }, { search: 'atlantis' })).output).toBe('[]\n');
   });
 
-  test('sends the parameter that it is given, and names the option where the service refuses it', async () => {
+  test('sends the parameter that it is given, and names the option if the service refuses it', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null });
     const refusal = lookups({ warehouse, sandbox }, { search: 'norway', parameter: 'q' });

@@ -51,7 +51,7 @@ test('replay says for each job what it would do, does it, and what still cannot 
   expect(sandbox.stats().requests).toBe(requests);
 });
 
-test('replay goes over all feeds where no job is named, and prints JSON where asked to', async () => {
+test('replay goes over all feeds if no job is named, and prints JSON if asked to', async () => {
   const { code, output } = await replayed([], {}, true);
   expect(code).toBe(0);
   const { dryRun, replayed: feeds } = JSON.parse(output);

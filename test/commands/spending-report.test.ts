@@ -12,7 +12,7 @@ const aForecast = (overrides: Partial<ScheduleForecast> = {}): ScheduleForecast 
 const budget = { requests_per_month: 20_000, reserve: 2_000 };
 
 describe('what a schedule costs', () => {
-  it('is told against the budget and its reserve, with what would save', () => {
+  it('is compared with the budget and its reserve, with what would save', () => {
     const choices = [{ change: 'sync once a day', requests: 900, saves: 13_800 }];
     expect(describeSchedule(aJob({ budget }), aForecast({ choices }))).toBe(
       [
@@ -49,7 +49,7 @@ describe('what an adaptive cadence did', () => {
     ...overrides,
   });
 
-  it('is told with what it saved and what it can have cost', () => {
+  it('is shown with what it saved and what it can have cost', () => {
     expect(describeCadence(aReport())).toBe(
       '990 requests saved since 2026-11-01 by leaving out series 500 times, 3 of them now; ' +
         'at most 12 rows seen late, by at most 30 h 0 min',
@@ -59,7 +59,7 @@ describe('what an adaptive cadence did', () => {
     );
   });
 
-  it('is not told where nothing was ever left out', () => {
+  it('is not shown if nothing was ever left out', () => {
     expect(describeCadence(aReport({ since: null }))).toBeUndefined();
   });
 });

@@ -73,7 +73,7 @@ describe('the match type', () => {
     );
   });
 
-  test('is refused where the feed has none', () => {
+  test('is refused if the feed has none', () => {
     expect(read('ticker-events', 'tickers: all\n').matchType).toBe('');
     expect(refusal('ticker-events', 'tickers: all\nmatch_type: COMBINED\n')).toEqual([
       'jobs/test.yaml:3:13 match_type found "COMBINED", expected nothing here: feed ticker-events has no match type',
@@ -132,7 +132,7 @@ describe('further parameters', () => {
     expect(refusal('ticker-events', `tickers: all\n${service}parameters: { after: x }\n`)).toHaveLength(1);
   });
 
-  test('are refused where rows would not say what they were', () => {
+  test('are refused if rows would not say what they were', () => {
     const keys = 'countries: all\ntopics: all\nparameters: { language_preset: ALL }\n';
     expect(refusal('gmsi-headlines', keys)).toEqual([
       'jobs/test.yaml:4:32 parameters.language_preset found "ALL", expected no language_preset here: rows of gmsi.headlines do not say what it was',
@@ -169,7 +169,7 @@ describe('the body', () => {
     ]);
   });
 
-  test('is refused where nothing would send it', () => {
+  test('is refused if nothing would send it', () => {
     expect(refusal('ticker-events', 'tickers: all\nbody: { a: 1 }\n')).toEqual([
       'jobs/test.yaml:3:7 body found a map, expected nothing here: feed ticker-events sends no body',
     ]);
@@ -196,14 +196,14 @@ describe('names of fields', () => {
 });
 
 describe('the feed itself', () => {
-  test('is refused with its replacement in one line where the service has removed it', () => {
+  test('is refused with its replacement in one line if the service has removed it', () => {
     expect(refusal('asset-headlines', 'tickers: [BTC_CRY]\nsources: [x]\n')).toEqual([
       'jobs/test.yaml:1:7 feed found "asset-headlines", which is no more. The service removed it on 2026-05-01. ' +
         'Load "feed: ticker-headlines" with the same tickers; gmsi sync reads its live twin.',
     ]);
   });
 
-  test('is refused with the nearest one where there is none of that name', () => {
+  test('is refused with the nearest one if there is none of that name', () => {
     expect(refusal('ticker-event', 'tickers: all\n')).toEqual([
       expect.stringMatching(
         /^jobs\/test\.yaml:1:7 feed found "ticker-event", .*did you mean "ticker-events"\?$/,
@@ -212,7 +212,7 @@ describe('the feed itself', () => {
   });
 });
 
-describe('what an editor is told', () => {
+describe('what an editor gets', () => {
   const { allOf } = jobFileJsonSchema();
   const rulesFor = (feed: string) =>
     allOf.find((rule) => rule.if.properties.feed.const === feed)!.then as {

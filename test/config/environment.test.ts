@@ -31,7 +31,7 @@ describe('the environment', () => {
     expect(readConfig(env, nowhere).tracing).toBe(isOn);
   });
 
-  it('is refused where the address of a webhook is none, without showing it', () => {
+  it('is refused if the address of a webhook is none, without showing it', () => {
     const read = () => readConfig({ GMSI_ALERT_WEBHOOK_URL: 'hooks.test/T0/t0ken' }, nowhere);
     expect(read).toThrow('GMSI_ALERT_WEBHOOK_URL is not an address.');
   });

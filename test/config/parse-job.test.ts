@@ -312,7 +312,7 @@ describe('what is refused', () => {
     expect(refusal(keys)).toEqual([line]);
   });
 
-  test('all problems are told at once, in the order of the file', () => {
+  test('all problems are reported at once, in the order of the file', () => {
     const keys = {
       countries: '[]',
       start_date: '2020-01-02',

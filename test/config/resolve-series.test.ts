@@ -94,7 +94,7 @@ describe('what a job selects', () => {
     expect(topicsOf(selection)).toEqual(topics);
   });
 
-  test('what is selected twice comes once, where it came first', () => {
+  test('what is selected twice comes once, at its first place', () => {
     expect(topicsOf('[Inflation-Food, "Inflation-*", Inflation-Food]')).toEqual([
       'Inflation-Food',
       'Inflation-Energy',
@@ -180,7 +180,7 @@ describe('what no lookup lists', () => {
     expect(refusal({ topics: '["Election.", "nflation-*"]' })).toHaveLength(2);
   });
 
-  test('all that is not listed is told at once, with its line', () => {
+  test('everything that is not listed is reported at once, with its line', () => {
     const keys = { countries: '\n  - US\n  - XQZW\n', topics: '[Tariffs, Elections, Wars]' };
     expect(refusal(keys)).toEqual([
       'jobs/test.yaml:3:5   countries[1]  found "XQZW", expected a country code that the service lists',

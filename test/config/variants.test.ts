@@ -4,7 +4,7 @@ import { eventMetricsQuery } from '../../src/feeds/event-metrics.ts';
 import { tickerEvents } from '../../src/feeds/ticker-events.ts';
 
 describe('variants of a job', () => {
-  test('there is one without a name where it asks for no further parameters', () => {
+  test('there is one without a name if it asks for no further parameters', () => {
     expect(variantsOf(tickerEvents, { parameters: {} })).toEqual(['']);
   });
 

@@ -18,7 +18,7 @@ it('makes a file that only its user can read', async () => {
   expect(await readFile(path, 'utf8')).toBe('GMSI_API_KEY=k-1\nGMSI_BASE_URL=https://api.example/v1\n');
 });
 
-it('changes the lines it is told to, keeps the others, and closes a file that others could read', async () => {
+it('changes the given lines, keeps the others, and closes a file that others could read', async () => {
   const path = join(folder, '.env');
   await writeFile(
     path,

@@ -69,7 +69,7 @@ describe.skipIf(!hasEngine)('the image (needs an engine: npm run test:containers
     expect(await docker('exec', worker, 'gmsi', '--version')).toBe(version);
   });
 
-  test('says what to set where there is no database, in a way that nobody tries again', async () => {
+  test('says what to set if there is no database, in a way that nobody tries again', async () => {
     const { code, stderr } = await tryDocker('exec', '--env=DATABASE_URL=', worker, 'gmsi', 'migrate');
     expect(stderr).toContain('Set DATABASE_URL to a PostgreSQL server of your own');
     expect(code).toBe(exitCodes.doNotRetry);

@@ -74,7 +74,7 @@ test('with the month gone, a rebuild of everything takes its rollups away', asyn
   expect((await heldIn(db)).filter(({ month }) => month === '2025-09')).toEqual([]);
 });
 
-test('a month that is loaded again is a new partition, unless the old one still stands where it was', async () => {
+test('a month that is loaded again is a new partition, unless the old one is still in its place', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
   await using sandbox = await startSandbox({ limits: null, volume: 0.2 });

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { sqlMarked } from './pages.ts';
 
-test('the documented statements leave nothing of gmsi in a database, and what else is there stands', async () => {
+test('the documented statements leave nothing of gmsi in a database, and leave everything else', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
   await runMigrations({ connectionString: warehouse.url });

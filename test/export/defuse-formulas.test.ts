@@ -61,7 +61,7 @@ test('with --defuse-formulas, no text and no column begins a formula; all else s
   expect(manifest).toMatchObject({ formulas_defused: true, rows: harmful.length + harmless.length });
 });
 
-test('without it, every text is as it stands in the warehouse, and the manifest says so', async () => {
+test('without it, every text is as in the warehouse, and the manifest says so', async () => {
   await using warehouse = await aWarehouseOf([...harmful, ...harmless]);
   const { manifest, rows } = await exported(warehouse, false);
   expect(rows.map(({ headline }) => headline).toSorted()).toEqual([...harmful, ...harmless].toSorted());

@@ -34,7 +34,7 @@ describe('the folder of an export', () => {
     expect(await readdir(out)).toEqual(['part-0.parquet']);
   });
 
-  it('is nowhere where it was not finished, nor are folders that were made for it', async () => {
+  it('does not exist if it was not finished, nor do folders that were made for it', async () => {
     const below = join(folder.path, 'made', 'export');
     await expect(
       (async () => {
@@ -61,7 +61,7 @@ describe('the folder of an export', () => {
     expect(await readdir(out)).toEqual([manifestName, 'new']);
   });
 
-  it('replaces an export where it is told to, also behind a link, and leaves nothing of it', async () => {
+  it('replaces an export with overwrite, also behind a link, and leaves nothing of it', async () => {
     await exportTo(join(folder.path, 'real'), 'old');
     await symlink(join(folder.path, 'real'), out);
     await expect(makePartial(out, false)).rejects.toThrow('is not empty');

@@ -52,7 +52,7 @@ describe('the ticker of a metric', () => {
     expect(read('BTC_CRY')?.entry_id).not.toBe(read('ETH_CRY')?.entry_id);
   });
 
-  test('is the series where one ticker was asked for', () => {
+  test('is the series if one ticker was asked for', () => {
     const { row } = tickerEventMetrics.reader().read(aMetric({ ticker_id: 'BTC_CRY' }));
     expect(row).not.toHaveProperty('ticker');
     expect(row?.extra).toBe(JSON.stringify({ ticker_id: 'BTC_CRY' }));

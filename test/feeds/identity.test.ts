@@ -60,7 +60,7 @@ describe('a record with an id', () => {
     });
   });
 
-  test('has none where the id is no id', () => {
+  test('has none if the id is no id', () => {
     expect(idOf(aRecord({ id: { $oid: 'a' } }))).toBe(idOf(aTextRecord()));
     expect(idOf(aRecord({ id: '' }))).toBe(idOf(aTextRecord()));
   });
@@ -138,7 +138,7 @@ describe('a record with neither', () => {
     expect(row).toMatchObject({ semantic_score: 0.4, headline_id: idOf(record) });
   });
 
-  test('counts all that stands beside its time, where the time is nested', () => {
+  test('counts everything beside its time, if the time is nested', () => {
     const reader = gmsiHeadlines.reader({ published_at: ['dates.published'] });
     const [one, other] = [1, 2].map((version) => {
       const dates = { published: '2026-05-21', version };

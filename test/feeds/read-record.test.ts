@@ -204,7 +204,7 @@ describe('a difference', () => {
     expect(read({ rise: 0.3, fall: 0.1 }).net).toBe(0.3 - 0.1);
   });
 
-  test('is not made where the record has the value, or lacks one of the two', () => {
+  test('is not made if the record has the value, or lacks one of the two', () => {
     expect(read({ rise: 3, fall: 1, net: 0 }).net).toBe(0);
     expect(read({ rise: 3 }).net).toBeNull();
   });

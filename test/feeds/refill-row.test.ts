@@ -131,13 +131,13 @@ describe('a row that its aliases would make known by something else', () => {
     });
   });
 
-  test('is filled where it is known by an id of the service, which texts do not change', () => {
+  test('is filled if it is known by an id of the service, which texts do not change', () => {
     const sent = without(aRecord({ caption: 'Food prices ease' }), 'headline');
     expect(refill(sent).result).toMatchObject({ outcome: 'refilled', filled: ['headline'] });
     expect(refill({ ...sent, id: 'no-uuid' }).result).toMatchObject({ outcome: 'refilled' });
   });
 
-  test('is left alone where it is an aggregate, known by its time and topic', () => {
+  test('is left alone if it is an aggregate, known by its time and topic', () => {
     const sent = { publication_time: '2026-05-21T13:00:00', subject: 'Inflation', sentiment_sum: 1, n: 4 };
     const row = gmsiIndex.reader().read(sent).row!;
     expect(gmsiIndex.reader({ topic_name: ['subject'] }).refill(row)).toEqual({

@@ -79,7 +79,7 @@ function rescored({ records, ...page }: Page, round: number): Page {
   return { ...page, records: [...records].map((record) => change(record as object)) };
 }
 
-it('what was answered for a moment that is long enough ago is answered for ever, whoever holds locks meanwhile', {
+it('an answer for a moment that is long enough ago never changes, whoever holds locks meanwhile', {
   timeout: 180_000,
 }, async () => {
   await using warehouse = await aWarehouse({ connections: 10 });

@@ -56,7 +56,7 @@ describe('a page that breaks the connection whenever it is committed', () => {
     expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
   });
 
-  it('is committed where it breaks it twice', async () => {
+  it('is committed if it breaks it twice', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;

@@ -50,7 +50,7 @@ describe('a series without news', () => {
       expect((await syncAt(sandbox, time)).cadence.leftOut).toBe(0);
   });
 
-  it('is polled at every sync where the cadence is not adaptive', async () => {
+  it('is polled at every sync if the cadence is not adaptive', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     let time = begin;
@@ -114,7 +114,7 @@ describe('days that changes seldom reach', () => {
     expect(recheckDays).toEqual([15, 15]);
   });
 
-  it('are gone back to where later ones were covered before them', async () => {
+  it('are planned although later ones were covered before them', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     await twoDaysOldChanges(db, 200);

@@ -31,12 +31,12 @@ async function aRevision(db: Warehouse, after: string, reason = 'rescored', at =
 }
 
 describe('how old changes are', () => {
-  it('is nothing where nothing has changed', async () => {
+  it('is nothing if nothing has changed', async () => {
     await using warehouse = await aWarehouse();
     expect(await measureChangeAges(warehouse.db, headlines, now)).toEqual({ changes: 0, days: null });
   });
 
-  it('is told by versions that the service replaced, and by rows that came late', async () => {
+  it('is measured by versions that the service replaced, and by rows that came late', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     await aRevision(db, '13 hours');
@@ -89,7 +89,7 @@ describe('how old changes are', () => {
     });
   });
 
-  it('of other tables is told by their revisions', async () => {
+  it('of other tables is measured by their revisions', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     await sql`

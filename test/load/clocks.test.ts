@@ -271,7 +271,7 @@ describe('the time of the service', () => {
     expect(behind.apart).toBeInstanceOf(ClocksApart);
   });
 
-  it('does not count where it sends none', async () => {
+  it('does not count if it sends none', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
     const run = { job, db: warehouse.db, sandbox, ...clocks({}), serviceClock: 'unknown' } as const;

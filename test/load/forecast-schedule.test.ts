@@ -32,7 +32,7 @@ describe('the forecast of a schedule', () => {
     });
   });
 
-  it('knows what a shorter lookback and longer windows would save, where they change windows', async () => {
+  it('knows what a shorter lookback and longer windows would save, if they change windows', async () => {
     await using warehouse = await aWarehouse();
     const job = aJob({ ...seldom, lookback: 'P5D', step: 'P2D' });
     const { choices } = (await forecastSchedule(warehouse.db, job, scope, moment))!;
@@ -41,7 +41,7 @@ describe('the forecast of a schedule', () => {
     );
   });
 
-  it('reckons with how quiet series are, where they have been polled', async () => {
+  it('reckons with how quiet series are, if they have been polled', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     // Silent for four days: polled once a day.

@@ -32,7 +32,7 @@ it('goes on from what was met before, in the form in which the warehouse writes 
   expect(unknown.perDay).toBeNull();
 });
 
-it('counts no row twice where there are more than it remembers, and still finds a circle that begins late', () => {
+it('counts no row twice if there are more than it remembers, and still finds a circle that begins late', () => {
   const met = rememberRows(table, window, 3);
   const size = 10_000;
   for (let from = 0; from < 1.5 * remembered; from += size) met.take(page(from, from + size));

@@ -8,7 +8,7 @@ import { countRows } from '../support/warehouse-state.ts';
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const wider = { ...scope, to: '2026-10-10' };
 
-describe('headlines that were bought and headlines that a sandbox made up', () => {
+describe('headlines of the service and headlines of a sandbox', () => {
   it.each([
     ['service', 'sandbox', /holds bought headlines/],
     ['sandbox', 'service', /a sandbox made up/],

@@ -121,7 +121,7 @@ describe('days that may still change', () => {
     expect(await openWindows(warehouse.db)).toEqual([]);
   });
 
-  it('within the lookback of a job are asked for at each run, also where the job ends before today', async () => {
+  it('within the lookback of a job are asked for at each run, also if the job ends before today', async () => {
     await using warehouse = await aWarehouse();
     const clock = () => new Date('2026-11-20T12:00:00Z');
     await using sandbox = await startSandbox({ limits: null, volume: 0.2, clock });
@@ -141,7 +141,7 @@ async function openWindows(db: Warehouse) {
 }
 
 describe('a window that failed', () => {
-  it('is cut anew where the job now asks for shorter ones', async () => {
+  it('is cut anew if the job now asks for shorter ones', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
     const { db } = warehouse;
@@ -194,7 +194,7 @@ describe('a window that failed', () => {
     },
   );
 
-  it('whole because it was too long is asked for in shorter ones, also where it counts as refused', async () => {
+  it('whole because it was too long is asked for in shorter ones, also if it counts as refused', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
     const { db } = warehouse;
@@ -217,7 +217,7 @@ describe('a window that failed', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
-  it('half-way begins again with smaller pages where the job now asks for those', async () => {
+  it('half-way begins again with smaller pages if the job now asks for those', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null });
     const { db } = warehouse;

@@ -198,7 +198,7 @@ describe('a probe that meets trouble', () => {
     }
   });
 
-  it('says why where nothing is answered, and leaves what was learned before', async () => {
+  it('says why if nothing is answered, and leaves what was learned before', async () => {
     await using warehouse = await aWarehouse();
     await probed({}, warehouse);
     await using service = await aService();
@@ -211,7 +211,7 @@ describe('a probe that meets trouble', () => {
     expect(describeProbe(report)).toContain('inclusive (stays)');
   });
 
-  it('tries a second series where the first has no news, and says so where there is none', async () => {
+  it('tries a second series if the first has no news, and says so if there is none', async () => {
     await using warehouse = await aWarehouse();
     const { report, found } = await probed({ volume: 0 }, warehouse);
     expect(new Set(Object.values(found))).toEqual(new Set([null]));

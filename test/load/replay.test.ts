@@ -94,7 +94,7 @@ describe('records that were rejected', () => {
     expect(again.totals).toMatchObject({ records: totals.records, rows_inserted: 0, rows_changed: 0 });
   });
 
-  it('stay with their reason of now where they still cannot be read', async () => {
+  it('stay, with the present reason, if they still cannot be read', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, volume, clock });
     await using drifting = await aRewritingProxy(sandbox, ({ data, ...page }) => ({
@@ -117,7 +117,7 @@ describe('records that were rejected', () => {
     );
   });
 
-  it('stay as they are where all that is kept of them is that they were too large', async () => {
+  it('stay as they are if all that is kept of them is that they were too large', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, volume, clock });
     await using swelling = await aRewritingProxy(sandbox, ({ data, ...page }) => ({
@@ -293,7 +293,7 @@ describe('columns that stayed empty', () => {
     expect(await countRows(db, 'headlines')).toBe(totals.rows_inserted);
   });
 
-  it('are left alone where the alias would make the row known by something else', async () => {
+  it('are left alone if the alias would make the row known by something else', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, volume, clock, records: { ids: false } });
     await using drifting = await aRewritingProxy(sandbox, renaming({ headline: 'caption' }));
@@ -307,7 +307,7 @@ describe('columns that stayed empty', () => {
     expect(await stateOf(db)).toEqual(before);
   });
 
-  it('are filled for the series of a job alone, and stay as they are where a row was retracted', async () => {
+  it('are filled for the series of a job alone, and stay as they are if a row was retracted', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, volume, clock });
     await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));
@@ -373,7 +373,7 @@ describe('a replay', () => {
     expect(await countRows(db, 'headline_revisions')).toBe(filling.totals.records);
   });
 
-  it.each([1, 2, 4])('loses and doubles nothing where the reply to commit %i is lost', async (nth) => {
+  it.each([1, 2, 4])('loses and doubles nothing if the reply to commit %i is lost', async (nth) => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, volume, clock });
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));

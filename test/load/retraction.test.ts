@@ -73,7 +73,7 @@ describe('a headline that the service no longer returns', () => {
     expect(await retractedNow(db)).toBe(0);
   });
 
-  it('stands while a drain breaks off, and is retracted when that drain is taken up and ended', async () => {
+  it('stays while a drain is interrupted, and is retracted when that drain goes on and ends', async () => {
     await using service = await aService();
     const { db, sandbox, run } = service;
     await runBackfill(run);
@@ -98,7 +98,7 @@ describe('a headline that the service no longer returns', () => {
 });
 
 describe('a headline that only the live feed has brought', () => {
-  it('stands while the historical feed lags behind, and is retracted if it never comes there', async () => {
+  it('stays while the historical feed lags behind, and is retracted if it never comes there', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     const time = { now: new Date('2026-11-20T12:00:00Z') };
@@ -139,7 +139,7 @@ describe('a headline that only the live feed has brought', () => {
     expect(new Set(rows.map(({ headline_id }) => headline_id))).toEqual(missing);
   });
 
-  it('is back where the live feed brings one that was retracted', async () => {
+  it('is back if the live feed brings one that was retracted', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     const clock = () => new Date('2026-11-20T12:00:00Z');
@@ -259,7 +259,7 @@ it('identical drains write no row', async () => {
   expect(await writes(db)).toEqual(first);
 });
 
-it('where a page had records that cannot be read, nothing is retracted: each may be one that was not met', async () => {
+it('if a page had records that cannot be read, nothing is retracted: each may be one that was not met', async () => {
   await using service = await aService();
   const { db, run } = service;
   await runBackfill(run);
@@ -278,7 +278,7 @@ it('where a page had records that cannot be read, nothing is retracted: each may
   expect(await retractedNow(db)).toBe(0);
 });
 
-it('where only the last page had a record that cannot be read, nothing is retracted either', async () => {
+it('if only the last page had a record that cannot be read, nothing is retracted either', async () => {
   await using service = await aService();
   const { db, run } = service;
   await runBackfill(run);
@@ -297,7 +297,7 @@ it('where only the last page had a record that cannot be read, nothing is retrac
   expect(await retractedNow(db)).toBe(0);
 });
 
-it('what another load writes while a drain is under way stands, though that drain does not meet it', async () => {
+it('what another load writes during a drain stays, though that drain does not meet it', async () => {
   await using service = await aService();
   const { db, run } = service;
   await runBackfill(run);

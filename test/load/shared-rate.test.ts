@@ -43,7 +43,7 @@ describe('the bucket in the warehouse', () => {
     expect(waits).toEqual([0, 0, 1, 101, 201].map((wait) => expect.closeTo(wait, -0.5)));
   });
 
-  it('leaks at the rate of whoever takes, and holds the burst of each, so that nobody goes beyond the highest', async () => {
+  it('leaks at the rate of each caller, and holds the burst of each, so that nobody goes beyond the highest', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     await takeRequests(db, key, { count: 40, rate: 1000 });

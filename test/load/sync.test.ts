@@ -130,7 +130,7 @@ describe('a sync', () => {
     expect(requests).toHaveLength(3 * 2);
   });
 
-  it('goes on where the live feed refuses a series, and says that it is not complete', async () => {
+  it('goes on if the live feed refuses a series, and says that it is not complete', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     await using sandbox = await startSandbox({ limits: null, clock: noon });
@@ -233,7 +233,7 @@ describe('a sync', () => {
     expect(String(result.error)).toContain('nothing here');
   });
 
-  it('ends as failed where the live feed refuses the key, whatever else fails on the way', async () => {
+  it('ends as failed if the live feed refuses the key, whatever else fails on the way', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock: noon });
     const isLive = ({ path }: { path: string }) => path.includes('/live/');

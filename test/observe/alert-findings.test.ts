@@ -24,8 +24,8 @@ function told(standing: JobStanding, failed = noneFailed) {
   );
 }
 
-describe('what is told of a job', () => {
-  it('is nothing where all is well', () => {
+describe('the alerts of a job', () => {
+  it('is nothing if all is well', () => {
     expect(told(aStanding())).toEqual({ 'failed windows': null, budget: null, late: null });
   });
 
@@ -51,7 +51,7 @@ describe('what is told of a job', () => {
     expect(told(aStanding({ budget })).budget).toMatch(/^The request budget of job test is spent: 5,000 of/);
   });
 
-  it('leaves a budget on the edge as it was, so that it is not told of again and again', () => {
+  it('leaves a budget near the limit as it was, so that it is not reported again and again', () => {
     const budget = budgetOutlook(3_900, 5_000, 100, now);
     expect(told(aStanding({ budget }))).not.toHaveProperty('budget');
   });

@@ -38,7 +38,7 @@ async function twoMinutesLater(db: Warehouse) {
   await sql`update gmsi.alerts set sending_since = sending_since - interval '2 minutes'`.execute(db);
 }
 
-describe('a webhook is told', () => {
+describe('a webhook gets', () => {
   it('once of windows that fail ten times, whoever looks and how often, and once when they no longer do', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null });
@@ -109,7 +109,7 @@ describe('a webhook is told', () => {
     ]);
   });
 
-  it('later, where it does not answer; the loading goes on', async () => {
+  it('later, if it does not answer; the load goes on', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null });
     await using webhook = await aWebhook();
@@ -143,7 +143,7 @@ describe('a webhook is told', () => {
     expect(webhook.tries).toBe(tries);
   });
 
-  it('never where an alert was over before it could be sent', async () => {
+  it('never if an alert was over before it could be sent', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null });
     await using webhook = await aWebhook();
@@ -169,7 +169,7 @@ describe('a webhook is told', () => {
   });
 });
 
-it('the address of a webhook is neither logged nor stored, and an unreachable one is told without it', async () => {
+it('the address of a webhook is neither logged nor stored, and an unreachable one is reported without it', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
   const webhook = await aWebhook();
@@ -182,7 +182,7 @@ it('the address of a webhook is neither logged nor stored, and an unreachable on
   expect(JSON.stringify([lines, rows])).not.toContain('t0ken');
 });
 
-it('nothing is looked for where nobody would be told', async () => {
+it('nothing is checked if nobody would get an alert', async () => {
   await using warehouse = await aWarehouse();
   const late = aJob({ end_date: 'today', alerts: { max_lag: 'P5D' } });
   await check(warehouse.db, { url: undefined as never }, { jobs: [late] });

@@ -10,13 +10,13 @@ describe('the outlook of a budget', () => {
     });
   });
 
-  it('says when the last request goes, where that is within the month', () => {
+  it('says when the last request goes, if that is within the month', () => {
     expect(budgetOutlook(4_500, 5_000, 100, now)).toMatchObject({
       ...{ projected: 5_500, spentBy: new Date('2026-11-26T00:00:00Z') },
     });
   });
 
-  it('is spent now where nothing is left, with a schedule or without', () => {
+  it('is spent now if nothing is left, with a schedule or without', () => {
     for (const perDay of [0, 100]) expect(budgetOutlook(5_000, 5_000, perDay, now).spentBy).toEqual(now);
   });
 });

@@ -8,7 +8,7 @@ import { aWebhook } from './a-webhook.ts';
 
 const key = 'k3y-0f-some0ne';
 
-it('a nightly run tells that windows fail, and that they no longer do, and says neither key nor address', async () => {
+it('a nightly run reports that windows fail, and that they no longer do, without key and address', async () => {
   await using folder = await aFolder();
   await using sandbox = await startSandbox({ limits: null, volume: 0.2, keys: [key] });
   await using warehouse = await aWarehouse();

@@ -16,7 +16,7 @@ function anAbsentWarehouse() {
 }
 
 describe('/readyz', () => {
-  it('says yes where work can be done', async () => {
+  it('says yes if work can be done', async () => {
     await using warehouse = await aWarehouse();
     expect(await ask(warehouse.db, '/readyz')).toEqual({ status: 200, body: { ready: true, reasons: [] } });
   });
@@ -29,14 +29,14 @@ describe('/readyz', () => {
     });
   });
 
-  it('says no where the schema is not this program’s', async () => {
+  it('says no if the schema is not this program’s', async () => {
     await using empty = await anEmptyDatabase();
     const { status, body } = await ask(empty.db, '/readyz');
     expect(status).toBe(503);
     expect(body.reasons).toEqual([expect.stringMatching(/^the schema lacks 0001_service, /)]);
   });
 
-  it('says no where the warehouse is away, without its password', async () => {
+  it('says no if the warehouse does not answer, without its password', async () => {
     const away = anAbsentWarehouse();
     const { status, body } = await ask(away, '/readyz');
     expect(status).toBe(503);

@@ -13,7 +13,7 @@ const january = { ...quarter, topics: ['Inflation-Food'], to: '2024-01-31' };
 const said = ({ taken }: Awaited<ReturnType<typeof aWebhook>>) =>
   taken.map(({ kind, job, status }) => `${kind}: ${job} ${status}`);
 
-it('a key that is refused while gmsi work runs is told to every webhook before it ends, and once', async () => {
+it('a key that is refused while gmsi work runs is reported to every webhook once, before it ends', async () => {
   await using folder = await aFolder();
   await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await using warehouse = await aWarehouse();
@@ -49,7 +49,7 @@ it('a key that is refused while gmsi work runs is told to every webhook before i
   expect(said(own)).toEqual(['key refused: two raised', 'key refused: two resolved']);
 });
 
-it('a key that cron’s run finds refused is told of as well', async () => {
+it('a refused key is reported after a run by cron, too', async () => {
   await using folder = await aFolder();
   await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await using warehouse = await aWarehouse();

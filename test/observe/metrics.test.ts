@@ -138,7 +138,7 @@ describe('a scrape', () => {
     expect(byLabel(samples, 'gmsi_stage_duration_seconds_count', 'stage')).toEqual({ map: 1 });
   });
 
-  it('tells what the process knows where the warehouse is away, and nothing stale', async () => {
+  it('shows what the process knows if the warehouse does not answer, and nothing stale', async () => {
     const away = connect({ kind: 'url', url: new Secret('postgres://nobody:secret@127.0.0.1:1/nowhere') }, 1);
     const { log, lines } = aLog();
     await using telemetry = await aTelemetry(away, [aJob()], { log });
@@ -153,7 +153,7 @@ describe('a scrape', () => {
 });
 
 describe('the port', () => {
-  it('is refused in words where it is taken and was asked for', async () => {
+  it('is refused in words if it is taken and was asked for', async () => {
     await using warehouse = await aWarehouse();
     await using first = await aTelemetry(warehouse.db, []);
     const port = Number(new URL(first.url).port);
@@ -163,7 +163,7 @@ describe('the port', () => {
     });
   });
 
-  it('is another one where the usual one is taken and none was asked for', async () => {
+  it('is another one if the usual one is taken and none was asked for', async () => {
     await using warehouse = await aWarehouse();
     const config = { ...aConfig, metrics: { host: '127.0.0.1', port: undefined } };
     await using first = await aTelemetry(warehouse.db, [], { config });

@@ -66,7 +66,7 @@ describe('with a collector set, a run by hand', () => {
     expect(collector.text).not.toContain(key);
   });
 
-  it('tells which page failed its window and why, and never the key', async () => {
+  it('says which page failed its window and why, and never the key', async () => {
     await using folder = await aFolder();
     await using sandbox = await startSandbox({ limits: null, volume: 0.3, keys: [key] });
     await using warehouse = await aWarehouse();
@@ -93,7 +93,7 @@ describe('with a collector set, a run by hand', () => {
     expect(collector.text).not.toContain(key);
   });
 
-  it('ends as it would without one, with one warning, where nobody listens', async () => {
+  it('ends as it would without one, with one warning, if nobody listens', async () => {
     await using folder = await aFolder();
     await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
     await using warehouse = await aWarehouse();

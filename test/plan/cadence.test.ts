@@ -38,7 +38,7 @@ describe('the interval between polls', () => {
     );
   });
 
-  it('is nought after news, however long the silence before', () => {
+  it('is zero after news, however long the silence before', () => {
     fc.assert(
       fc.property(histories, someDays, (history, longestDays) => {
         expect(pollInterval({ ...history, newsAt: history.polledAt, quietPolls: 0 }, longestDays)).toBe(0);
@@ -142,15 +142,15 @@ describe('where a poll begins', () => {
     recheckDays: 2,
   };
 
-  it('is where nearly all changes happen', () => {
+  it('covers nearly all changes', () => {
     expect(pollFrom(days, bounds)).toEqual(day(98));
   });
 
-  it('is the day of the poll before, where that is longer ago', () => {
+  it('is the day of the poll before, if that is longer ago', () => {
     expect(pollFrom({ ...days, polledOn: day(94) }, bounds)).toEqual(day(94));
   });
 
-  it('is the first uncovered day, where the poll would otherwise cover days behind a gap', () => {
+  it('is the first uncovered day, if the poll would otherwise cover days behind a gap', () => {
     expect(pollFrom({ ...days, polledOn: day(89) }, bounds)).toEqual(day(88));
   });
 

@@ -73,7 +73,7 @@ describe('what is asked of the service', () => {
     ['exclusive', 'exclusive'],
   ] as const;
 
-  test.each(readings)('%s loses no day and spans at most 90, where the service is %s', (endDate, reads) => {
+  test.each(readings)('%s loses no day and spans at most 90, if the service is %s', (endDate, reads) => {
     fc.assert(
       fc.property(anyMissing, anyShape, (missing, shape) => {
         for (const window of cutWindows(missing, { ...shape, endDate })) {
@@ -123,7 +123,7 @@ describe('by example', () => {
     ]);
   });
 
-  test('90 days are one window, but two where the reading of end_date is not known', () => {
+  test('90 days are one window, but two if the reading of end_date is not known', () => {
     const missing = [range('2025-01-01', '2025-03-31')];
     expect(cutWindows(missing, inclusive).map(written)).toEqual(['2025-01-01..2025-03-31']);
     expect(cutWindows(missing, { ...inclusive, endDate: 'unknown' }).map(written)).toEqual([
@@ -139,7 +139,7 @@ describe('by example', () => {
     ]);
   });
 
-  test('where nothing is missing, there is no window', () => {
+  test('if nothing is missing, there is no window', () => {
     expect(cutWindows([], inclusive)).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { expectedRequests } from '../../src/plan/forecast.ts';
 
-test('a window costs a request a page, and one even where nothing is expected', () => {
+test('a window costs a request a page, and one even if nothing is expected', () => {
   const windows = [
     { days: 10, windows: 1 },
     { days: 1, windows: 1 },

@@ -23,7 +23,7 @@ describe('the runs of a schedule', () => {
     expect(runsOf(expression, timezone, month)).toEqual({ all, firstOfDay });
   });
 
-  it('are none where a job has no such expression', () => {
+  it('are none if a job has no such expression', () => {
     expect(runsOf(undefined, 'UTC', month)).toEqual({ all: 0, firstOfDay: 0 });
   });
 });
@@ -66,7 +66,7 @@ describe('the cost of a poll', () => {
 });
 
 describe('days in windows', () => {
-  it('take a day less each where end_date is not known', () => {
+  it('take a day less each if end_date is not known', () => {
     expect(windowsIn(90, aScheduled())).toBe(2);
     expect(windowsIn(90, aScheduled({ service: { endDate: 'inclusive' } }))).toBe(1);
   });

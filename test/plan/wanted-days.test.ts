@@ -14,12 +14,12 @@ describe('the days that a job wants', () => {
     expect(wanted('2025-01-01', '2025-12-31', '2026-11-02')).toBe('2025-01-01..2025-12-31');
   });
 
-  test('end with today, where the job does or goes beyond', () => {
+  test('end with today, if the job does or goes beyond', () => {
     expect(wanted('2025-01-01', 'today', '2026-11-02')).toBe('2025-01-01..2026-11-02');
     expect(wanted('2025-01-01', '2027-12-31', '2026-11-02')).toBe('2025-01-01..2026-11-02');
   });
 
-  test('are one day where the first is the last', () => {
+  test('are one day if the first is the last', () => {
     expect(wanted('2024-02-29', '2024-02-29', '2026-11-02')).toBe('2024-02-29..2024-02-29');
     expect(wanted('2026-11-02', 'today', '2026-11-02')).toBe('2026-11-02..2026-11-02');
   });

@@ -78,7 +78,7 @@ it('of some twenty headlines a day the reading is learned, whatever the zone, th
   );
 });
 
-it('a single headline does not tell, and no headline does not either', () => {
+it('neither a single headline nor none shows it', () => {
   const lonely = {
     times: [begin + 10.5 * day],
     reading: 'exclusive',
@@ -102,7 +102,7 @@ it.each(['inclusive', 'exclusive'] as const)(
   },
 );
 
-it('answers that fit neither reading are said to', () => {
+it('answers that fit neither reading are reported', () => {
   const service = { times: [], reading: 'exclusive', shift: 0, order: 'newest-first' } as const;
   const far = answerOf({ ...service, times: [begin] }, { start: '2026-10-20', end: '2026-10-21', limit: 9 });
   const moved = { ...far, range: { ...far.range, start: '2026-11-01', end: '2026-11-02' } };

@@ -46,7 +46,7 @@ it.each([
   expect(inferZone(naive, reply, bounds)).toEqual({ reason: expect.stringContaining(reason) });
 });
 
-it('a full page tells by its newest record, since its oldest is not the oldest there is', () => {
+it('a full page shows it by its newest record, since its oldest is not the oldest of the feed', () => {
   const times = Array.from({ length: 50 }, (_, minutes) =>
     new Date(at - minutes * 60_000).toISOString().slice(0, 19),
   );

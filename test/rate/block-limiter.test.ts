@@ -66,7 +66,7 @@ describe('createBlockLimiter', () => {
     await Promise.all(all);
   });
 
-  test('goes on where every block comes too late, as from a database that is always slow', async () => {
+  test('goes on if every block comes too late, as from a database that is always slow', async () => {
     const { clock, asked, answers, passed, pass } = aLimiter();
     const all = [pass('a'), pass('b')];
     for (const block of [0, 1]) {
@@ -104,7 +104,7 @@ describe('createBlockLimiter', () => {
     await later;
   });
 
-  test('once it is closed, nobody passes', async () => {
+  test('once it is closed, no request passes', async () => {
     const { limiter, pass } = aLimiter();
     const waiting = pass('a');
     void limiter.close();

@@ -154,7 +154,7 @@ describe('createPace', () => {
     expect(late).not.toHaveBeenCalled();
   });
 
-  test('nothing stands between the leave of the limiter and the sending, and nothing is prepared twice', async () => {
+  test('nothing comes between the permit and the sending, and nothing is prepared twice', async () => {
     const clock = standingClock();
     const steps: string[] = [];
     const leave = held();

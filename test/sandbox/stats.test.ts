@@ -44,7 +44,7 @@ test('two requests of one cursor at once are noticed, requests of different ones
   expect(sandbox.stats().cursorReadsAtOnce).toBe(2);
 });
 
-test('high-water marks tell how many requests passed the limits within a second and a tenth', async () => {
+test('high-water marks count the requests that passed the limits within a second and a tenth', async () => {
   const sandbox = await aSandbox({ limits: { burst: 5, perSecond: 1 } });
   for (let i = 0; i < 8; i++) await get(sandbox, '/v1/countries');
   const { mostInOneSecond, mostInOneBurst, byStatus } = sandbox.stats();

@@ -81,7 +81,7 @@ describe('readPage, given the page size that was asked for', () => {
   });
 });
 
-describe('readPage, where one answer is all there is', () => {
+describe('readPage of a feed with a single answer', () => {
   const live = { bareArray: true, limit: 2 };
 
   test('reads a bare array, and says whether it may be cut off', () => {

@@ -60,7 +60,7 @@ describe('parsePage', () => {
     expect(read(none, 500)).toEqual(JSON.parse(none));
   });
 
-  test('reads any page as JSON.parse does where nothing is too large, and says of none that it is JSON where it is not', () => {
+  test('reads any page as JSON.parse does if nothing is too large, and accepts nothing that is not JSON', () => {
     const record = fc.oneof(
       // Long integers are read as text, to the last digit.
       fc.jsonValue().filter((value) => !/\d{16}/.test(JSON.stringify(value))),

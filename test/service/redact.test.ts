@@ -55,7 +55,7 @@ describe('the key in what the service says', () => {
     expect(redact.isIn(text)).toBe(false);
   });
 
-  test('is taken out however each of its characters is written, two deep, and stays out for whoever decodes', () => {
+  test('is removed however each of its characters is escaped, up to two levels, and also from the decoded text', () => {
     const around = fc.string({ maxLength: 8 });
     const written = fc
       .tuple(aKey, fc.integer({ min: 0, max: 2 }))
@@ -91,7 +91,7 @@ describe('the key in what the service says', () => {
     expect(error).toMatchObject({ message: 'says [key]', hint: 'about [key]' });
   });
 
-  test('is left where it is shorter than 8 characters, since it could be part of any word', () => {
+  test('is left if it is shorter than 8 characters, since it could be part of any word', () => {
     expect(redactorOf(new Secret('a')).text('a banana')).toBe('a banana');
     expect(redactorOf(new Secret('abcdefg')).text('abcdefg')).toBe('abcdefg');
     expect(redactorOf(new Secret('abcdefgh')).text('abcdefgh')).toBe('[key]');

@@ -46,7 +46,7 @@ describe('withRetries', () => {
     expect(clock.slept).toEqual([7000]);
   });
 
-  test('waits longer than the service asks where its own delay is longer', async () => {
+  test('waits longer than the service asks if its own delay is longer', async () => {
     const clock = jumpingClock();
     const attempt = failing(new ServiceUnavailable('down', { retryAfterMs: 100 }));
     await withRetries(attempt, options({ clock }), never);

@@ -82,7 +82,7 @@ it.each(['\n', '\r\n', '\u2028', '\x85', '\x0b'])(
   },
 );
 
-it('leaves out whole words and numbers where a line is too long', () => {
+it('leaves out whole words and numbers if a line is too long', () => {
   expect(wholeWords('12 of 1,234 windows', 11)).toBe('12 of 1,234');
   expect(wholeWords('12 of 1,234 windows', 10)).toBe('12 of');
   expect(wholeWords('日本語 x', 6)).toBe('日本語');

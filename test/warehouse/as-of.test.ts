@@ -55,7 +55,7 @@ async function around(db: Warehouse) {
   return { at: await asOf('0'), before: await asOf('1 microsecond') };
 }
 
-it('at the very instant of a change the new version stands, and a microsecond before the one that it replaced', async () => {
+it('at the instant of a change the new version counts, and a microsecond earlier the one that it replaced', async () => {
   await using warehouse = await aWarehouse({ connections: 1 });
   const { db } = warehouse;
   const standing = async () =>

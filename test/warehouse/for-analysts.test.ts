@@ -31,7 +31,7 @@ it('every headline leads to its load and its window, or came by the live feed', 
   expect(rows.reduce((sum, { headlines }) => sum + headlines, 0)).toBe(all[0]!.count);
 });
 
-it('every day is told to be covered or not, and what is not, why', async () => {
+it('shows for every day whether it is covered, and why not', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
   await using sandbox = await startSandbox({ limits: null, clock });

@@ -74,7 +74,7 @@ describe('migrating', () => {
     expect(rows).toEqual([{ name: '0001_warehouse' }, { name: '0002_headlines' }]);
   });
 
-  it('needs no privilege where there is nothing to migrate', async () => {
+  it('needs no privilege if there is nothing to migrate', async () => {
     await using warehouse = await aWarehouse({ connections: 1 });
     const { db } = warehouse;
     await sql`create role gmsi_test_reader`.execute(db);
@@ -111,7 +111,7 @@ describe('a warehouse of somebody else', () => {
   }
   const last = names.at(-1)!;
 
-  it('is used by a loader while it is current; once it is not, the loader is told who has to migrate', async () => {
+  it('is used by a loader while it is current; once it is not, the error names who has to migrate', async () => {
     await using warehouse = await aWarehouse();
     await asUser(warehouse, 'grant gmsi_loader to $', async (db, name) => {
       expect(await migrate(db)).toEqual([]);

@@ -132,7 +132,7 @@ describe('a window that the service refuses', () => {
     expect(await statesOf(db)).toEqual(expected);
   });
 
-  it('tells nothing of any other series', async () => {
+  it('says nothing about other series', async () => {
     const others = [
       { country: 'DE' },
       { topic: 'Elections' },

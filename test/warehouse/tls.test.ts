@@ -130,7 +130,7 @@ describe('sslmode has the meaning that it has for psql:', () => {
   });
 });
 
-describe('where encryption fails, it is said what to do:', () => {
+describe('if encryption fails, the message says what to do:', () => {
   test.for<[string, () => Promise<ConfigError | undefined>, message: RegExp, hint: RegExp]>([
     [
       'a certificate that nobody has signed',

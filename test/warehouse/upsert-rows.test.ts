@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 
 describe('rows of a page', () => {
-  it('are inserted once, and not touched where they come again as they are', async () => {
+  it('are inserted once, and not touched if they come again unchanged', async () => {
     const rows = [1, 2, 3].map((n) => aRow({ headline_id: idOf(n), headline: `headline ${n}` }));
     expect(await upsert(warehouse.db, rows)).toEqual({ inserted: 3, changed: 0 });
     const before = await held();

@@ -76,7 +76,7 @@ it('ends a statement that takes so long that it could not be committed any more'
   expect(await countRows(db, 'headlines')).toBe(0);
 });
 
-it('is ended by the server where this process is silent in the middle of it, and locks nothing any more', async () => {
+it('is ended by the server if this process is silent in the middle of it, and locks nothing any more', async () => {
   const { db } = warehouse;
   const silent = writeTransaction(db, async (trx) => {
     await write(trx, 1);

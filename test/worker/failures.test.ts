@@ -90,7 +90,7 @@ it('pauses a job whose windows fail one after the other, and goes on by itself',
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
-it('ends where it cannot be listed, instead of working unseen', async () => {
+it('ends if it cannot be listed, instead of working unseen', async () => {
   await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await sql`drop table gmsi.workers`.execute(warehouse.db);
@@ -98,7 +98,7 @@ it('ends where it cannot be listed, instead of working unseen', async () => {
   await expect(worker.ended).rejects.toThrow('gmsi.workers');
 });
 
-it('ends the run of a job whose budget is spent, also where the job was taken out of the schedule meanwhile', async () => {
+it('ends the run of a job whose budget is spent, also if the job was taken out of the schedule meanwhile', async () => {
   await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null });
   const { db } = warehouse;

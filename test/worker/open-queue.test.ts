@@ -40,7 +40,7 @@ it.each([
   expect(await queueSummary(warehouse.db)).toEqual({ waiting: 0, running: 0, retrying: 0 });
 });
 
-it('stops trying as soon as it is told to', async () => {
+it('stops trying as soon as it is aborted', async () => {
   const nowhere = { kind: 'url', url: new Secret('postgres://nobody@127.0.0.1:1/none') } as const;
   const pool = openPool(nowhere, 1);
   const db = connect(nowhere, 1);

@@ -102,7 +102,7 @@ it('runs a job that only another machine has the file of, as it was read last', 
   expect(await heldBy(db, { ...scope, countries: ['US'] })).toEqual([]);
 });
 
-it('begins the other jobs, too, where one that is paused cannot be read by this version', async () => {
+it('begins the other jobs, too, if one that is paused cannot be read by this version', async () => {
   await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;

@@ -15,7 +15,7 @@ const select = ['psql', '-c', 'select 6 * 7 as answer'];
 const answered = { code: 0, stdout: expect.stringContaining('42') };
 
 describe.skipIf(!isRoot)('for root (skipped: only root can make what only root can enter)', () => {
-  it('does not begin afresh where it can no longer reach its data', async () => {
+  it('does not begin afresh if it can no longer reach its data', async () => {
     await using folder = await aFolder();
     const home = join(folder.path, 'home');
     await anEmbeddedHome(home);
@@ -60,7 +60,7 @@ async function use(home: string, cwd: string): Promise<void> {
   await using _server = await useEmbeddedServer(readConfig({ GMSI_HOME: home }, cwd).home);
 }
 
-it('says what to do where an export cannot be made', async () => {
+it('says what to do if an export cannot be made', async () => {
   await using folder = await aFolder();
   await using warehouse = await aWarehouse();
   const { code, stderr } = await gmsiHere(['export', '--out', '/proc/nosuch/export'], {

@@ -54,7 +54,7 @@ describe('gmsi demo --remove', () => {
     expect(existsSync(home)).toBe(false);
   });
 
-  it('finds nothing where there is nothing, and makes nothing', async () => {
+  it('finds nothing if there is nothing, and makes nothing', async () => {
     const setting = { cwd: folder.path, env: { GMSI_HOME: home } };
     expect((await gmsiHere([...remove, '--yes'], setting)).stdout).toMatch(/^Nothing to remove/);
     expect(existsSync(home)).toBe(false);

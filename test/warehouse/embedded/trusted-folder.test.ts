@@ -26,7 +26,7 @@ describe.skipIf(process.getuid?.() !== 0)('for root, a place for all (skipped: o
     expect(take()).toBe(place);
   });
 
-  it('may belong to the account of the server, and lie where all may write but not rename', async () => {
+  it('may belong to the account of the server, and be where all may write but not rename', async () => {
     await chmod(folder.path, 0o1777);
     await mkdir(place);
     await chown(place, server.uid, server.gid);
