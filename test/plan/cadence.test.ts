@@ -142,7 +142,7 @@ describe('where a poll begins', () => {
     recheckDays: 2,
   };
 
-  it('covers nearly all changes', () => {
+  it('goes back over nearly all changes', () => {
     expect(pollFrom(days, bounds)).toEqual(day(98));
   });
 
