@@ -220,7 +220,7 @@ describe('a window whose cursor is well', () => {
   it('may bring on every page what the table holds already, also when it is taken up half drained', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const job = aJobFor(scope, { service: { ...service, page_size: 10, max_pages_without_news: 1 } });
     await runBackfill({ job, db, sandbox, clock });
     const stop = new AbortController();

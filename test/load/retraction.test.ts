@@ -22,7 +22,12 @@ async function aService({ withdrawn = 0.3, connections = 6 } = {}) {
   let now = before;
   const clock = () => new Date(now);
   const warehouse = await aWarehouse({ connections });
-  const sandbox = await startSandbox({ limits: null, clock, changes: { withdrawn, late: 0, revised: 0 } });
+  const sandbox = await startSandbox({
+    limits: null,
+    clock,
+    volume: 0.5,
+    changes: { withdrawn, late: 0, revised: 0 },
+  });
   const { db } = warehouse;
   return {
     ...{ db, sandbox, clock },

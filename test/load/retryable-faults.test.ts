@@ -28,7 +28,7 @@ const faults: Record<string, Fault> = {
 describe('a fault that passes', () => {
   it('of any kind is retried, and nothing is lost or doubled', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.6 });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.4 });
     const { db } = warehouse;
     // Twelve windows: each kind meets the first page of one, and the second of the next.
     const windows: string[] = [];

@@ -16,7 +16,7 @@ describe('a sync', () => {
   it('drains the lookback days again, reads the live feed, and keeps a headline that both bring once', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
     const job = aJobFor(one, open);
     await runBackfill({ job, db, sandbox, clock: noon });
 
@@ -56,10 +56,14 @@ describe('a sync', () => {
     const { db } = warehouse;
     const job = aJobFor(one, open);
     {
-      await using sandbox = await startSandbox({ limits: null, clock: at('2026-11-08T12:00:00Z') });
+      await using sandbox = await startSandbox({
+        limits: null,
+        clock: at('2026-11-08T12:00:00Z'),
+        volume: 0.2,
+      });
       await runBackfill({ job, db, sandbox, clock: at('2026-11-08T12:00:00Z') });
     }
-    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
     expect((await runSync({ job, db, sandbox, clock: noon })).outcome).toBe('done');
     expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
     const { rows } = await sql<{ day: string; late: boolean }>`
@@ -92,7 +96,7 @@ describe('a sync', () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     // More than 1000 headlines in 24 hours.
-    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 80 });
+    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 33 });
     const job = aJobFor({ ...one, from: '2026-11-18' }, open);
     const requests = watchRequests(sandbox);
     const result = await runSync({ job, db, sandbox, clock: noon });
@@ -107,7 +111,7 @@ describe('a sync', () => {
   it('of a job that another process is syncing leaves it to that one', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
     const job = aJobFor(one, open);
     const [first, second] = await Promise.all([
       runSync({ job, db, sandbox, clock: noon }),
@@ -121,7 +125,7 @@ describe('a sync', () => {
   it('plans days that were drained before again, and not a second time', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
     const job = aJobFor(one, open);
     const requests = watchRequests(sandbox);
     for (let run = 0; run < 3; run++) await runSync({ job, db, sandbox, clock: noon });
@@ -133,7 +137,7 @@ describe('a sync', () => {
   it('goes on if the live feed refuses a series, and says that it is not complete', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
     sandbox.script([
       {
         kind: 'refuse',
@@ -150,7 +154,7 @@ describe('a sync', () => {
 
   it('of a job whose period is over has nothing to do', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
     const job = aJobFor({ ...one, to: '2026-10-10' });
     const result = await runSync({ job, db: warehouse.db, sandbox, clock: noon });
     expect(result).toMatchObject({ outcome: 'done', loadId: undefined });
@@ -164,7 +168,7 @@ describe('a sync', () => {
       await using sandbox = await startSandbox({ limits: null, clock: at('2026-10-08T12:00:00Z') });
       await runSync({ job, db, sandbox, clock: at('2026-10-08T12:00:00Z') });
     }
-    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
     const isBroken = ({ query }: { query: { start_date?: string } }) =>
       query.start_date! > '2026-10-20' && query.start_date! < '2026-11-01';
     sandbox.script([{ kind: 'refuse', status: 422, detail: 'broken', times: 2, match: isBroken }]);
@@ -190,7 +194,7 @@ describe('a sync', () => {
 
   it('that is hopeless says why, and is not taken for interrupted', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
     sandbox.script([
       {
         kind: 'refuse',
@@ -235,7 +239,7 @@ describe('a sync', () => {
 
   it('ends as failed if the live feed refuses the key, whatever else fails on the way', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: noon });
+    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
     const isLive = ({ path }: { path: string }) => path.includes('/live/');
     sandbox.script([
       { kind: 'auth', status: 401, times: 1, match: isLive },

@@ -37,7 +37,7 @@ it('syncs a job between two workers: its days are drained, and each live answer 
 
 it('asks the historical feed for what a live answer may have left out', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 80 });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 33 });
   const { db } = warehouse;
   const one = { ...scope, countries: ['US'], topics: ['Inflation-Food'], from: '2026-11-19' };
   await registered(db, 'busy', { ...jobFor(one, { service, schedule }), end_date: 'today' }, beforeNoon);
