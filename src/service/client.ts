@@ -4,7 +4,7 @@ import type { RequestBudget } from '../rate/budget.ts';
 import { createPace } from '../rate/pace.ts';
 import type { RateLimiter } from '../rate/shared-rate.ts';
 import type { Secret } from '../secret.ts';
-import { requestTarget, type ServiceAddress, serviceAddress } from './address.ts';
+import { requestTarget, serviceAddress } from './address.ts';
 import { checkStatus } from './check-status.ts';
 import { type Clock, keepServiceTime, type ServiceTime, systemClock } from './clock.ts';
 import { type AddressFault, MalformedPage, outcomeOf, type RequestOutcome } from './errors.ts';
@@ -13,7 +13,7 @@ import { type Http, type HttpAnswer, openHttp } from './http.ts';
 import { type EnvelopeOptions, type Page, readEnvelope, type ServiceRequest } from './page.ts';
 import { NotJson } from './parse-body.ts';
 import { parseAnything, parsePage } from './parse-page.ts';
-import { isIn, redactorOf, withoutKey } from './redact.ts';
+import { redactorOf, withoutKey } from './redact.ts';
 import { defaultPatience, type Patience, withRetries } from './retry.ts';
 import { serviceWords } from './service-words.ts';
 
@@ -45,19 +45,6 @@ export type ClientEvent =
   /** A 429 paused all requests for `pauseMs`; at most `concurrency` run at a time from now on. */
   | { readonly type: 'slowed'; readonly pauseMs: number; readonly concurrency: number };
 
-/** Counted since the client was created. */
-export interface ClientStats {
-  /** Requests sent, retries included. */
-  readonly requests: number;
-  readonly retries: number;
-  /** Answers with status 429. */
-  readonly rateLimited: number;
-  /** Bytes of all bodies, as received. */
-  readonly bytes: number;
-  /** Requests that may be under way at a time at present. */
-  readonly concurrency: number;
-}
-
 export interface ClientOptions {
   /** With or without `/v1`, with or without a trailing slash. */
   readonly baseUrl: string;
@@ -87,7 +74,18 @@ export interface Client extends AsyncDisposable {
   getPage(request: ServiceRequest, signal: AbortSignal, options?: EnvelopeOptions): Promise<Page>;
   /** For lookups, whose shape is not documented: any JSON. */
   getJson(request: ServiceRequest, signal: AbortSignal): Promise<unknown>;
-  stats(): ClientStats;
+  /** Counted since the client was created. */
+  stats(): {
+    /** Requests sent, retries included. */
+    readonly requests: number;
+    readonly retries: number;
+    /** Answers with status 429. */
+    readonly rateLimited: number;
+    /** Bytes of all bodies, as received. */
+    readonly bytes: number;
+    /** Requests that may be under way at a time at present. */
+    readonly concurrency: number;
+  };
   /** Whether the sandbox answers; `undefined` until the first good answer. */
   readonly servedBy: 'sandbox' | 'service' | undefined;
   /** What time it is at the service; `undefined` until a good answer has said it. */
@@ -99,18 +97,8 @@ export interface Client extends AsyncDisposable {
 export function createClient(options: ClientOptions): Client {
   const { settings, budget, clock = systemClock, random = Math.random, onEvent = () => {} } = options;
   const patience = { ...defaultPatience, ...options.patience };
-  const address = serviceAddress(options.baseUrl);
-  const liveAddress = serviceAddress(options.liveBaseUrl ?? options.baseUrl);
   const redactor = redactorOf(options.apiKey);
   const redact = redactor.text;
-  const connect = (origin: string) =>
-    openHttp(origin, {
-      ...settings,
-      connections: settings.concurrency,
-      headers: { 'x-api-key': options.apiKey.reveal(), 'user-agent': options.userAgent },
-    });
-  const http = connect(address.origin);
-  const liveHttp = liveAddress.origin === address.origin ? http : connect(liveAddress.origin);
   const pace = createPace({
     limiter: options.limiter,
     concurrency: settings.concurrency,
@@ -130,22 +118,31 @@ export function createClient(options: ClientOptions): Client {
     path: '/countries',
     ask: () => getJson({ path: '/countries', query: {} }, closing.signal),
   };
-  const { answered } = options;
-  const meet = (setting: string, { origin, prefix }: ServiceAddress, known: typeof lookup | undefined) =>
-    firstContact({
+  const reach = (setting: string, baseUrl: string, known: typeof lookup | undefined) => {
+    const address = serviceAddress(baseUrl);
+    const { origin, prefix } = address;
+    const http = openHttp(origin, {
+      ...settings,
+      connections: settings.concurrency,
+      headers: { 'x-api-key': options.apiKey.reveal(), 'user-agent': options.userAgent },
+    });
+    const { answered } = options;
+    const contact = firstContact({
       ...{ answered, address: `${origin}${prefix}`, setting, lookup: known },
       maxAttempts: settings.maxAttempts,
     });
-  const contact = meet('GMSI_BASE_URL', address, lookup);
+    return { address, http, contact };
+  };
+  const usual = reach('GMSI_BASE_URL', options.baseUrl, lookup);
   // Nothing says which lookups another address has.
-  const liveContact = options.liveBaseUrl ? meet('GMSI_LIVE_BASE_URL', liveAddress, undefined) : contact;
+  const live = options.liveBaseUrl ? reach('GMSI_LIVE_BASE_URL', options.liveBaseUrl, undefined) : usual;
 
   /** `read` belongs to the attempt, because a good status with an unreadable body is tried again. */
   function get<T>(request: ServiceRequest, read: (answer: HttpAnswer) => T, signal: AbortSignal): Promise<T> {
-    const target = requestTarget(request.isLive ? liveAddress : address, request);
+    const { address, http, contact } = request.isLive ? live : usual;
+    const target = requestTarget(address, request);
     const json = request.body && JSON.stringify(request.body);
     const path = target.replace(/\?.*$/s, '');
-    const met = request.isLive ? liveContact : contact;
     let reason: Error | undefined;
 
     const understand = (answer: HttpAnswer) => {
@@ -153,7 +150,7 @@ export function createClient(options: ClientOptions): Client {
         checkStatus(answer, { path, redact, now: clock.now() });
         const result = read(answer);
         servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
-        met.succeeded();
+        contact.succeeded();
         return result;
       } catch (error) {
         answer.release?.();
@@ -162,13 +159,13 @@ export function createClient(options: ClientOptions): Client {
     };
 
     const book = () => budget.book(signal);
-    const sending = () => send(request.isLive ? liveHttp : http, { target, json, path }, understand, signal);
+    const sending = () => send(http, { target, json, path }, understand, signal);
 
     const attempt = async (number: number) => {
       try {
         return await pace.run(sending, signal, book);
       } catch (error) {
-        throw await met.judge(error, request.path, number);
+        throw await contact.judge(error, request.path, number);
       }
     };
 
@@ -179,13 +176,13 @@ export function createClient(options: ClientOptions): Client {
     };
 
     const sayWaiting = () => {
-      if (met.isOver || saidWaiting) return;
+      if (contact.isOver() || saidWaiting) return;
       saidWaiting = true;
-      onEvent({ type: 'waiting', address: met.address, reason });
+      onEvent({ type: 'waiting', address: contact.address, reason });
     };
 
     const { maxAttempts } = settings;
-    const retrying = { maxAttempts, patience, clock, random, leastDelayMs: met.leastDelayMs, onRetry };
+    const retrying = { maxAttempts, patience, clock, random, leastDelayMs: contact.leastDelayMs, onRetry };
     return sayIfSlow(sayWaiting, () => withRetries(attempt, retrying, signal));
   }
 
@@ -253,7 +250,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   function echoesKey({ text }: HttpAnswer): boolean {
-    if (!isIn(redactor, text)) return false;
+    if (!redactor.isIn(text)) return false;
     if (!saidEcho) onEvent({ type: 'key echoed' });
     saidEcho = true;
     return true;
@@ -263,7 +260,7 @@ export function createClient(options: ClientOptions): Client {
 
   async function close(): Promise<void> {
     closing.abort();
-    await Promise.all([pace.close(), http.close(), liveHttp.close()]);
+    await Promise.all([pace.close(), usual.http.close(), live.http.close()]);
   }
 
   return {

@@ -32,23 +32,20 @@ export interface ServiceTime {
   readonly mayBeLaterMs: number;
 }
 
-/** Remembers the service's time from its answers. */
-export interface ServiceTimeKeeper {
-  /** @param tookMs from sending the request to the last byte of its answer */
-  note(headers: Headers, tookMs: number): void;
-  /** `undefined` until an answer has said it. */
-  now(): ServiceTime | undefined;
-}
-
-/** @param passed a monotonic clock in milliseconds */
-export function keepServiceTime(passed: () => number = () => performance.now()): ServiceTimeKeeper {
+/**
+ * Remembers the service's time from its answers.
+ * @param passed a monotonic clock in milliseconds
+ */
+export function keepServiceTime(passed: () => number = () => performance.now()) {
   let last: { readonly date: number; readonly at: number; readonly mayBeLaterMs: number } | undefined;
   return {
-    note(headers, tookMs) {
+    /** @param tookMs from sending the request to the last byte of its answer */
+    note(headers: Headers, tookMs: number): void {
       const date = dateOf(headers);
       if (date !== undefined) last = { date, at: passed(), mayBeLaterMs: tookMs + 1000 };
     },
-    now() {
+    /** `undefined` until an answer has said it. */
+    now(): ServiceTime | undefined {
       if (!last) return undefined;
       return { date: new Date(last.date + passed() - last.at), mayBeLaterMs: last.mayBeLaterMs };
     },

@@ -19,23 +19,7 @@ const triesToDoubt = 3;
 /** The wait between them, so that one short failure does not hit all of them, in milliseconds. */
 const betweenTriesMs = 1000;
 
-/**
- * Tells a wrong address from a service that is down. Before the first good answer of an address, an error may mean that the
- * address is wrong; after it, the same error passes: a gateway's page, a name server or a redirect must not end a long load
- * for good.
- */
-export interface FirstContact {
-  readonly address: string;
-  readonly isOver: boolean;
-  /** The least wait before the next try, in milliseconds. */
-  readonly leastDelayMs: () => number;
-  /** Call it after a good answer. */
-  succeeded(): void;
-  /** The error to report for the error of the nth try of a request for `path`. */
-  judge(error: unknown, path: string, attempt: number): Promise<unknown>;
-}
-
-export interface FirstContactOptions {
+interface FirstContactOptions {
   /** Without it, errors are taken as they are. */
   readonly answered: AnsweredAddresses | undefined;
   readonly address: string;
@@ -46,8 +30,12 @@ export interface FirstContactOptions {
   readonly lookup: { readonly path: string; readonly ask: () => Promise<unknown> } | undefined;
 }
 
-export function firstContact(options: FirstContactOptions): FirstContact {
-  const { answered, address, setting, maxAttempts, lookup } = options;
+/**
+ * Tells a wrong address from a service that is down. Before the first good answer of an address, an error may mean that the
+ * address is wrong; after it, the same error passes: a gateway's page, a name server or a redirect must not end a long load
+ * for good.
+ */
+export function firstContact({ answered, address, setting, maxAttempts, lookup }: FirstContactOptions) {
   const isOver = () => answered === undefined || answered.has(address);
   const wrong = (fault: AddressFault, cause: unknown) => new WrongAddress(setting, address, fault, cause);
   let secondOpinion: Promise<unknown> | undefined;
@@ -66,12 +54,13 @@ export function firstContact(options: FirstContactOptions): FirstContact {
 
   return {
     address,
-    get isOver() {
-      return isOver();
-    },
+    isOver,
+    /** The least wait before the next try, in milliseconds. */
     leastDelayMs: () => (isOver() ? 0 : betweenTriesMs),
+    /** Call it after a good answer. */
     succeeded: () => void answered?.add(address),
-    async judge(error, path, attempt) {
+    /** The error to report for the error of the nth try of a request for `path`. */
+    async judge(error: unknown, path: string, attempt: number): Promise<unknown> {
       if (!answered) return error;
       if (isOver()) return error instanceof RedirectRefused ? passing(error) : error;
       if (error instanceof RetryableError && error.addressFault)

@@ -1,5 +1,6 @@
 import { addAbortListener } from 'node:events';
 import { type Dispatcher, errors, Pool } from 'undici';
+import type { ServiceSettings } from '../config/job.ts';
 import { connectFault } from './address.ts';
 import { MalformedPage, PageTooLarge, ServiceUnavailable } from './errors.ts';
 import { type Body, readBody, readRefusal } from './read-body.ts';
@@ -12,37 +13,19 @@ export interface HttpAnswer extends Body {
   readonly headers: Headers;
 }
 
-export interface HttpOptions {
+/** What the settings mean, `maxBodyBytes` both as received and as unpacked; undici keeps two of them only to about a second. */
+export interface HttpOptions
+  extends Pick<ServiceSettings, 'connectTimeout' | 'headersTimeout' | 'bodyTimeout' | 'maxBodyBytes'> {
   /** The most connections open at a time. */
   readonly connections: number;
-  /**
-   * Until the connection is open, TLS included; until the headers have arrived; until the whole body has. In milliseconds;
-   * undici keeps the first two only to about a second.
-   */
-  readonly connectTimeout: number;
-  readonly headersTimeout: number;
-  readonly bodyTimeout: number;
-  /** The largest body, both as received and as unpacked, in bytes. */
-  readonly maxBodyBytes: number;
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Requests to one origin over kept-alive connections. */
-export interface Http {
-  /**
-   * Sends one request. Redirects are not followed: the headers hold the key.
-   * @param target path and query, encoded
-   * @param json the body of a POST; without one it is a GET
-   * @throws ServiceUnavailable without an answer in time; MalformedPage if a 200's body is cut short or cannot be unpacked;
-   * PageTooLarge if it is too large; the signal's reason once it is aborted
-   */
-  send(target: string, json: string | undefined, signal: AbortSignal): Promise<HttpAnswer>;
-  /** Closes the connections; requests under way fail. */
-  close(): Promise<void>;
-}
+export type Http = ReturnType<typeof openHttp>;
 
-export function openHttp(origin: string, options: HttpOptions): Http {
+export function openHttp(origin: string, options: HttpOptions) {
   const pool = new Pool(origin, {
     connections: options.connections,
     connectTimeout: options.connectTimeout,
@@ -51,6 +34,13 @@ export function openHttp(origin: string, options: HttpOptions): Http {
   });
   const headers = { accept: 'application/json', 'accept-encoding': 'gzip', ...options.headers };
 
+  /**
+   * Sends one request. Redirects are not followed: the headers hold the key.
+   * @param target path and query, encoded
+   * @param json the body of a POST; without one it is a GET
+   * @throws ServiceUnavailable without an answer in time; MalformedPage if a 200's body is cut short or cannot be unpacked;
+   * PageTooLarge if it is too large; the signal's reason once it is aborted
+   */
   async function send(target: string, json: string | undefined, signal: AbortSignal): Promise<HttpAnswer> {
     signal.throwIfAborted();
     const stop = new AbortController();
@@ -75,17 +65,13 @@ export function openHttp(origin: string, options: HttpOptions): Http {
   ): Promise<HttpAnswer> {
     const encoding = headers['content-encoding'];
     try {
-      if (status >= 300) {
-        const refusal = await readRefusal(body, encoding);
-        signal.throwIfAborted();
-        return { status, headers, ...refusal };
-      }
       const { maxBodyBytes } = options;
-      return {
-        status,
-        headers,
-        ...(await readBody(body, encoding, { maxBodyBytes, aside: bodyTime.aside, signal })),
-      };
+      const read =
+        status >= 300
+          ? await readRefusal(body, encoding)
+          : await readBody(body, encoding, { maxBodyBytes, aside: bodyTime.aside, signal });
+      signal.throwIfAborted();
+      return { status, headers, ...read };
     } catch (error) {
       // If the encoding is not known, nothing of the body was read, and the connection must not wait for it.
       body.on('error', () => {}).destroy();
@@ -103,19 +89,16 @@ export function openHttp(origin: string, options: HttpOptions): Http {
     };
   }
 
-  return { send, close: () => pool.destroy() };
+  /** Closes the connections; requests under way fail. */
+  const close = () => pool.destroy();
+
+  return { send, close };
 }
 
-interface TimeLimit {
-  /** Starts or continues the time. */
-  run(): void;
-  pause(): void;
-  /** Waits for something while the time is paused. */
-  aside<T>(wait: Promise<T>): Promise<T>;
-}
+type TimeLimit = ReturnType<typeof timeLimit>;
 
 /** @param ms how long it may run in all before `onOver` is called */
-function timeLimit(ms: number, onOver: () => void): TimeLimit {
+function timeLimit(ms: number, onOver: () => void) {
   let left = ms;
   let since = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -130,7 +113,8 @@ function timeLimit(ms: number, onOver: () => void): TimeLimit {
   return {
     run,
     pause,
-    async aside(wait) {
+    /** Waits for something while the time is paused. */
+    async aside<T>(wait: Promise<T>): Promise<T> {
       pause();
       const result = await wait;
       run();

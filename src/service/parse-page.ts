@@ -12,15 +12,21 @@ export class RecordTooLarge {
   /** Approximate number of JSON values in it. */
   readonly values: number;
   /** The beginning of its JSON text. */
-  readonly begins: string;
+  begins: string;
+  readonly #beginning: string;
 
-  constructor(text: string, values: number, redact = (text: string) => text) {
+  constructor(text: string, values: number) {
     this.digest = `sha256:${createHash('sha256').update(text).digest('hex')}`;
     this.bytes = Buffer.byteLength(text);
     this.values = values;
-    const beginning = text.slice(0, 3000);
-    // Dropped as a whole if it changes, because a part of the key could be left at its edge.
-    this.begins = redact(beginning) === beginning ? beginning.slice(0, 300) : '[key]';
+    this.#beginning = text.slice(0, 3000);
+    this.begins = this.#beginning.slice(0, 300);
+  }
+
+  /** The same without its beginning, if `redact` changes that: a part of the key could be left at its edge. */
+  redacted(redact: (text: string) => string): this {
+    if (redact(this.#beginning) !== this.#beginning) this.begins = '[key]';
+    return this;
   }
 }
 
@@ -128,18 +134,9 @@ export class RecordsAsText implements Iterable<unknown> {
     return false;
   }
 
-  [Symbol.iterator](): Iterator<unknown> {
-    return this.#read();
-  }
-
-  /** The same, with `redact` applied to the beginnings of records that are too large. */
-  redacted(redact: (text: string) => string): Iterable<unknown> {
-    return { [Symbol.iterator]: () => this.#read(redact) };
-  }
-
-  *#read(redact?: (text: string) => string): Iterator<unknown> {
+  *[Symbol.iterator](): Iterator<unknown> {
     for (const [text, values] of this.#texts()) {
-      yield this.#isTooLarge(text, values) ? new RecordTooLarge(text, values, redact) : parseBody(text);
+      yield this.#isTooLarge(text, values) ? new RecordTooLarge(text, values) : parseBody(text);
     }
   }
 

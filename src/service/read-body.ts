@@ -1,7 +1,7 @@
 import { addAbortListener } from 'node:events';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
+import { brotliDecompress, gunzip, inflate, inflateRaw, type ZlibOptions } from 'node:zlib';
 import { MalformedPage, PageTooLarge } from './errors.ts';
 
 /** A body, read completely and unpacked. */
@@ -13,7 +13,7 @@ export interface Body {
   readonly release?: () => void;
 }
 
-export interface BodyLimits {
+interface BodyLimits {
   /** Most bytes, as received and as unpacked. */
   readonly maxBodyBytes: number;
   /** Called around waits that are not the service's fault, so that they do not count against a time limit. */
@@ -62,7 +62,7 @@ export async function readBody(body: Readable, encoding: Encoding, limits: BodyL
 /** Unpacks as if the body were small; if it turns out to be large, waits for its turn and begins again. */
 async function unpackWithin(
   packed: Uint8Array,
-  applied: readonly Coding[],
+  applied: readonly Unpack[],
   maxBodyBytes: number,
   enter: () => Promise<void>,
   hasEntered: boolean,
@@ -144,22 +144,20 @@ async function enterLarge(signal: AbortSignal): Promise<() => void> {
   return leave;
 }
 
-const unpackers = {
-  gzip: promisify(gunzip),
-  deflate: promisify(inflate),
-  rawDeflate: promisify(inflateRaw),
-  br: promisify(brotliDecompress),
-};
+type Unpack = (packed: Uint8Array, options: ZlibOptions) => Promise<Buffer>;
+
+const gzip: Unpack = promisify(gunzip);
+const zlib: Unpack = promisify(inflate);
+const rawDeflate: Unpack = promisify(inflateRaw);
 
 /** How a body can be compressed. */
-export type Coding = Exclude<keyof typeof unpackers, 'rawDeflate'>;
-
-const codings: Readonly<Record<string, Coding>> = {
-  gzip: 'gzip',
-  'x-gzip': 'gzip',
-  deflate: 'deflate',
-  br: 'br',
-};
+const unpackers = new Map<string, Unpack>([
+  ['gzip', gzip],
+  ['x-gzip', gzip],
+  // With a header (RFC 9110, 8.4.1.2); some servers send it without.
+  ['deflate', (packed, options) => (hasZlibHeader(packed) ? zlib : rawDeflate)(packed, options)],
+  ['br', promisify(brotliDecompress) as Unpack],
+]);
 
 /** Other registered codings (IANA, HTTP Content Coding Registry). */
 const registered = ['aes128gcm', 'compress', 'dcb', 'dcz', 'exi', 'pack200-gzip', 'x-compress', 'zstd'];
@@ -171,12 +169,12 @@ const mostCodings = 3;
  * Reads a `Content-Encoding` header: what was applied to the body, in that order (RFC 9110, 8.4).
  * @throws MalformedPage for an unknown encoding, or too many of them
  */
-function codingsOf(header: string | readonly string[] | undefined): Coding[] {
+function codingsOf(header: Encoding): Unpack[] {
   const names = [header ?? ''].flat().join(',').toLowerCase().split(',');
-  const applied: Coding[] = [];
+  const applied: Unpack[] = [];
   for (const name of names.map((name) => name.trim())) {
     if (name === '' || name === 'identity') continue;
-    const coding = Object.hasOwn(codings, name) ? codings[name] : undefined;
+    const coding = unpackers.get(name);
     if (coding === undefined) {
       // Not the name itself, unless it is a registered one: the service could put anything into a header.
       const known = registered.includes(name) ? name : 'an unknown way';
@@ -192,12 +190,11 @@ function codingsOf(header: string | readonly string[] | undefined): Coding[] {
  * Unpacks a body, the last coding first.
  * @param most the most bytes of each step; more is an error with the code `ERR_BUFFER_TOO_LARGE`
  */
-async function unpack(packed: Uint8Array, applied: readonly Coding[], most: number): Promise<Uint8Array> {
+async function unpack(packed: Uint8Array, applied: readonly Unpack[], most: number): Promise<Uint8Array> {
   let bytes = packed;
   for (const coding of applied.toReversed()) {
     if (bytes.byteLength === 0) return bytes;
-    const by = coding === 'deflate' && !hasZlibHeader(bytes) ? 'rawDeflate' : coding;
-    bytes = await unpackers[by](bytes, { maxOutputLength: most, chunkSize });
+    bytes = await coding(bytes, { maxOutputLength: most, chunkSize });
   }
   return bytes;
 }
@@ -205,7 +202,6 @@ async function unpack(packed: Uint8Array, applied: readonly Coding[], most: numb
 /** Bytes that are unpacked at a time: a usual page takes a few steps. */
 const chunkSize = 128 * 1024;
 
-/** `deflate` means data with a header (RFC 9110, 8.4.1.2); some servers send it without. */
 function hasZlibHeader([first = 0, second = 0]: Uint8Array): boolean {
   return (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
 }

@@ -3,14 +3,14 @@ import type { Secret } from '../secret.ts';
 import { CursorBroken, MalformedPage } from './errors.ts';
 import { keyFinder, TooManyEscapes } from './find-key.ts';
 import type { Page, Records } from './page.ts';
-import { RecordsAsText, RecordTooLarge } from './parse-page.ts';
+import { RecordTooLarge } from './parse-page.ts';
 
 /**
  * Removes the API key from what the service sends, which could echo it in any form. Everything from the service passes
  * through here before it reaches a message, a log, a row or another request.
  */
 export interface Redactor {
-  /** @throws TooManyEscapes if it cannot tell */
+  /** @throws MalformedPage if it would take too long to tell */
   isIn(text: string): boolean;
   /** `text` with `[key]` in place of the key; see `keyFinder` for the forms that are found. */
   text(text: string): string;
@@ -75,14 +75,22 @@ export function redactorOf(secret: Secret): Redactor {
     );
   }
 
-  const isIn = (from: string) => find(from).length > 0;
+  function isIn(from: string): boolean {
+    try {
+      return find(from).length > 0;
+    } catch (error) {
+      if (!(error instanceof TooManyEscapes)) throw error;
+      throw new MalformedPage(
+        'The answer has more escapes within escapes than can be searched for the API key, which it must not hold.',
+      );
+    }
+  }
 
   const shows = (from: unknown) =>
     spansOf(inspect(from, { breakLength: Number.POSITIVE_INFINITY })).length > 0;
 
   function error(from: unknown): unknown {
-    if (!(from instanceof Error) || !isIn(inspect(from, { breakLength: Number.POSITIVE_INFINITY })))
-      return from;
+    if (!(from instanceof Error) || !shows(from)) return from;
     for (const name of ['message', 'stack', 'hint', 'words'] as const) {
       const said = (from as unknown as Record<string, unknown>)[name];
       if (typeof said === 'string') Object.defineProperty(from, name, { value: text(said) });
@@ -92,18 +100,6 @@ export function redactorOf(secret: Secret): Redactor {
   }
 
   return { isIn, text, value: (from) => value(from), error };
-}
-
-/** Whether a body holds the key. @throws MalformedPage if that would take too long to tell */
-export function isIn(redactor: Redactor, body: string): boolean {
-  try {
-    return redactor.isIn(body);
-  } catch (error) {
-    if (!(error instanceof TooManyEscapes)) throw error;
-    throw new MalformedPage(
-      'The answer has more escapes within escapes than can be searched for the API key, which it must not hold.',
-    );
-  }
 }
 
 /**
@@ -117,23 +113,14 @@ export function withoutKey(page: Page, redactor: Redactor): Page {
       hint: 'Tell the vendor: a cursor must not hold a key. A smaller step in the job file may make one unnecessary.',
     });
   }
-  return { ...page, records: new RecordsWithoutKey(page.records, redactor) };
-}
-
-class RecordsWithoutKey implements Records {
-  readonly length: number;
-  readonly #records: Records;
-  readonly #redactor: Redactor;
-
-  constructor(records: Records, redactor: Redactor) {
-    this.length = records.length;
-    this.#records = records;
-    this.#redactor = redactor;
-  }
-
-  *[Symbol.iterator](): Iterator<unknown> {
-    const { text, value } = this.#redactor;
-    const records = this.#records instanceof RecordsAsText ? this.#records.redacted(text) : this.#records;
-    for (const record of records) yield record instanceof RecordTooLarge ? record : value(record);
-  }
+  const { records } = page;
+  const { text, value } = redactor;
+  const withoutKey: Records = {
+    length: records.length,
+    *[Symbol.iterator]() {
+      for (const record of records)
+        yield record instanceof RecordTooLarge ? record.redacted(text) : value(record);
+    },
+  };
+  return { ...page, records: withoutKey };
 }

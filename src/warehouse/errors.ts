@@ -39,28 +39,21 @@ export class WriteGivenUp extends GmsiError {
 const passing = /^(08...|25P0[34]|40001|40P01|53300|55P03|57P0[1-35])$/;
 /** The server ended a session: it shut down or crashed, or the session was idle in a transaction. */
 const ending = /^(08...|57P0[1-35]|25P03)$/;
-/**
- * True if a row found no partition. Each partition is made before its rows are written, so this connection does not know it
- * yet: seen on PostgreSQL 15 if another connection attaches it at that moment. A new connection knows it.
- */
-function missesPartition(error: unknown): boolean {
-  const { code, routine } = error as { code?: string; routine?: string };
-  // By the reporting function, not by the message, which may be in any language.
-  return code === '23514' && routine === 'ExecFindPartition';
-}
 
-/**
- * True if a table has got a column since this connection prepared the statement: it always fails on this connection, but not
- * on a new one.
- */
-function hasOldPlan(error: unknown): boolean {
-  const { code, routine } = error as { code?: string; routine?: string };
-  return code === '0A000' && routine === 'RevalidateCachedQuery';
-}
+/** Errors that come again on the same connection, but not on a new one: the code, and the function of the server. */
+const stale = [
+  // A row found no partition. Each partition is made before its rows are written, so this connection does not know it yet:
+  // seen on PostgreSQL 15 if another connection attaches it at that moment.
+  '23514 ExecFindPartition',
+  // A table has got a column since this connection prepared the statement.
+  '0A000 RevalidateCachedQuery',
+];
 
 /** True if an error will come again on the same connection, but not on a new one. */
 export function isStale(error: unknown): boolean {
-  return missesPartition(error) || hasOldPlan(error);
+  // By the reporting function, not by the message, which may be in any language.
+  const { code, routine } = error as { code?: string; routine?: string };
+  return stale.includes(`${code} ${routine}`);
 }
 
 const network = new Set([
@@ -74,33 +67,51 @@ const network = new Set([
 /** pg's messages, which have no code, for connections that could not be opened or ended during a query. */
 const cutConnection =
   /^(Connection terminated|Client has encountered a connection error|Client was closed and is not queryable|Query read timeout|timeout e)/;
-const privileges = 'The user needs what docs/operating.md lists under "Privileges"; gmsi doctor checks them.';
 
 /** Turns an error of a transaction that writes rows into one with a kind; returns any other unchanged. */
 export function namedWriteError(error: unknown): unknown {
   if (error instanceof GmsiError || !(error instanceof Error)) return error;
-  const code = (error as { code?: string }).code ?? '';
-  const details = { cause: error };
+  const { code = '', message } = error as Error & { code?: string };
+  const cause = error;
   if (code === '55P03') {
-    return new WriteLocked('Another session holds a lock on what this load writes', {
-      ...details,
-      hint: 'End that session or its transaction (pg_stat_activity shows it); a rerun goes on where this one stopped.',
-    });
+    const hint =
+      'End that session or its transaction (pg_stat_activity shows it); a rerun goes on where this one stopped.';
+    return new WriteLocked('Another session holds a lock on what this load writes', { cause, hint });
   }
   if (code === '25P04' || code === '57014') {
-    return new WriteTooSlow(`Writing took too long: ${error.message}`, {
-      ...details,
-      hint: 'docs/operating.md, "Locks and slow disks", says how to raise gmsi.as_of_delay(). A rerun goes on where this one stopped.',
-    });
+    const hint =
+      'docs/operating.md, "Locks and slow disks", says how to raise gmsi.as_of_delay(). A rerun goes on where this one stopped.';
+    return new WriteTooSlow(`Writing took too long: ${message}`, { cause, hint });
   }
-  if ((code === '' && cutConnection.test(error.message)) || ending.test(code) || network.has(code)) {
-    return new WriteCutOff(`The warehouse ended the connection during a write: ${error.message}`, {
-      ...details,
-      hint: "The server's log says why. A rerun goes on where this one stopped.",
-    });
+  if ((code === '' && cutConnection.test(message)) || ending.test(code) || network.has(code)) {
+    const hint = "The server's log says why. A rerun goes on where this one stopped.";
+    return new WriteCutOff(`The warehouse ended the connection during a write: ${message}`, { cause, hint });
   }
   return error;
 }
+
+const checkUser = ['The warehouse refuses the user', 'Check user and password in DATABASE_URL.'] as const;
+const badPooler = [
+  'A pooler before the warehouse loses prepared statements',
+  'Use the server itself, session pooling, or PgBouncer 1.21 or newer with max_prepared_statements.',
+] as const;
+
+/** What is to be corrected before anything can run, by the code of the server's error; and how. */
+const toCorrect: Readonly<Record<string, readonly [what: string, hint: string]>> = {
+  '28P01': checkUser,
+  '28000': checkUser,
+  '3D000': ['The warehouse has no such database', 'Create it (createdb), or correct DATABASE_URL.'],
+  '26000': badPooler,
+  '42P05': badPooler,
+  '25006': [
+    'The warehouse can only be read',
+    'Name the primary server in DATABASE_URL; or, if default_transaction_read_only is on for the user or the database, turn it off.',
+  ],
+  '42501': [
+    "The warehouse's user may not do this",
+    'The user needs what docs/operating.md lists under "Privileges"; gmsi doctor checks them.',
+  ],
+};
 
 /**
  * Turns an error of `pg` into one with a kind. `retryable`: the same transaction may succeed on a new connection; `fatal`:
@@ -108,50 +119,20 @@ export function namedWriteError(error: unknown): unknown {
  */
 export function namedDatabaseError(error: unknown): unknown {
   if (error instanceof GmsiError || !(error instanceof Error)) return error;
-  const code = (error as { code?: string }).code;
+  const { code = '', message } = error as Error & { code?: string };
+  const cause = error;
   const ofTls = tlsProblem(error);
   if (ofTls) return ofTls;
-  const cut = code === undefined && cutConnection.test(error.message);
-  if (cut || isStale(error) || (code && (passing.test(code) || network.has(code)))) {
-    return new WarehouseUnavailable(`The warehouse does not answer: ${error.message}`, {
-      cause: error,
-      hint: 'Is PostgreSQL running at the address in DATABASE_URL? A rerun goes on where this one stopped.',
-    });
+  const cut = code === '' && cutConnection.test(message);
+  if (cut || isStale(error) || passing.test(code) || network.has(code)) {
+    const hint =
+      'Is PostgreSQL running at the address in DATABASE_URL? A rerun goes on where this one stopped.';
+    return new WarehouseUnavailable(`The warehouse does not answer: ${message}`, { cause, hint });
   }
-  switch (code) {
-    case '53100':
-      return new WarehouseFull(`The warehouse's disk is full: ${error.message}`, {
-        cause: error,
-        hint: 'Make room and run the same command again; it goes on where it stopped.',
-      });
-    case '28P01':
-    case '28000':
-      return new ConfigError(`The warehouse refuses the user: ${error.message}`, {
-        cause: error,
-        hint: 'Check user and password in DATABASE_URL.',
-      });
-    case '3D000':
-      return new ConfigError(`The warehouse has no such database: ${error.message}`, {
-        cause: error,
-        hint: 'Create it (createdb), or correct DATABASE_URL.',
-      });
-    case '26000':
-    case '42P05':
-      return new ConfigError(`A pooler before the warehouse loses prepared statements: ${error.message}`, {
-        cause: error,
-        hint: 'Use the server itself, session pooling, or PgBouncer 1.21 or newer with max_prepared_statements.',
-      });
-    case '25006':
-      return new ConfigError(`The warehouse can only be read: ${error.message}`, {
-        cause: error,
-        hint: 'Name the primary server in DATABASE_URL; or, if default_transaction_read_only is on for the user or the database, turn it off.',
-      });
-    case '42501':
-      return new ConfigError(`The warehouse's user may not do this: ${error.message}`, {
-        cause: error,
-        hint: privileges,
-      });
-    default:
-      return error;
+  if (code === '53100') {
+    const hint = 'Make room and run the same command again; it goes on where it stopped.';
+    return new WarehouseFull(`The warehouse's disk is full: ${message}`, { cause, hint });
   }
+  const [what, hint] = toCorrect[code] ?? [];
+  return what && hint ? new ConfigError(`${what}: ${message}`, { cause, hint }) : error;
 }

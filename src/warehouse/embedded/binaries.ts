@@ -100,17 +100,26 @@ function copyWithLinks(packageRoot: string, copy: string): void {
   }
 }
 
-/** How a program of PostgreSQL is run. */
-export interface Program {
+/** How a program of PostgreSQL is run: by whom, and on which folder of data, once there is one. */
+interface Program {
   readonly account: Account | undefined;
-  readonly cwd?: string;
-  readonly PGDATA?: string;
+  readonly data?: string;
+}
+
+/** Runs pg_ctl; true if it succeeds. */
+export async function control({ pgCtl }: Binaries, args: readonly string[], on: Program): Promise<boolean> {
+  try {
+    await run(pgCtl, args, on);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Runs a program to its end. @throws Error with its last line of output */
-export function run(program: string, args: readonly string[], where: Program): Promise<void> {
+export function run(program: string, args: readonly string[], on: Program): Promise<void> {
   return new Promise((done, failed) => {
-    const child = start(program, args, where, ['ignore', 'ignore', 'pipe']);
+    const child = start(program, args, on, ['ignore', 'ignore', 'pipe']);
     let said = '';
     child.stderr!.on('data', (chunk) => {
       said += chunk;
@@ -130,17 +139,12 @@ export function run(program: string, args: readonly string[], where: Program): P
  * @returns `undefined` if it does not start
  */
 export async function startServer(
-  { pgCtl }: Binaries,
+  binaries: Binaries,
   args: readonly string[],
-  where: Program,
+  on: Program,
 ): Promise<{ settle(): Promise<void> } | undefined> {
-  if (process.platform === 'win32') {
-    const started = run(pgCtl, args, where);
-    return started.then(
-      () => ({ settle: async () => {} }),
-      () => undefined,
-    );
-  }
+  if (process.platform === 'win32')
+    return (await control(binaries, args, on)) ? { settle: async () => {} } : undefined;
   // The shell outlives this process if it is killed, and notices that by the end of its input.
   const script = `
     "$@" </dev/null >/dev/null 2>&1 || exit
@@ -149,7 +153,11 @@ export async function startServer(
     read -r _
     { read -r pid; read -r _; read -r since; } <postmaster.pid
     [ "$pid $since" = "$(cat ${watchedName})" ] || "$1" stop -m fast -w`;
-  const child = start('/bin/sh', ['-c', script, 'sh', pgCtl, ...args], where, ['pipe', 'pipe', 'ignore']);
+  const child = start('/bin/sh', ['-c', script, 'sh', binaries.pgCtl, ...args], on, [
+    'pipe',
+    'pipe',
+    'ignore',
+  ]);
   const ended = once(child, 'exit').then(() => false);
   ended.catch(() => {});
   child.stdin!.on('error', () => {});
@@ -170,9 +178,10 @@ export async function startServer(
 function start(
   program: string,
   args: readonly string[],
-  { account, cwd = '/', PGDATA }: Program,
+  { account, data }: Program,
   stdio: ('ignore' | 'pipe')[],
 ): ChildProcess {
-  const env = { ...childEnvironment, ...(PGDATA === undefined ? {} : { PGDATA }) };
-  return spawn(program, args, { ...account, cwd, detached: true, env, stdio });
+  // pg_ctl puts -D and -l into a shell's command line between double quotes, which a path could end.
+  const env = { ...childEnvironment, ...(data !== undefined && { PGDATA: data }) };
+  return spawn(program, args, { ...account, cwd: data ?? '/', detached: true, env, stdio });
 }

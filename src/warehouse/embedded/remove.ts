@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.ts';
 import { serverAccount } from './account.ts';
-import { findBinaries, run } from './binaries.ts';
+import { control, findBinaries } from './binaries.ts';
 import { readPointer, sharedRoot, systemRoot } from './location.ts';
 
 /** Copies of the server's programs, complete or not. */
@@ -78,15 +78,10 @@ function namesIn(folder: string): string[] {
 async function stop(home: string, data: string): Promise<void> {
   if (!existsSync(join(data, 'postmaster.pid'))) return;
   const account = serverAccount(data);
-  const { pgCtl } = findBinaries(account, () => sharedRoot(home, account));
-  const control = (...args: string[]) => run(pgCtl, args, { account, cwd: data, PGDATA: data });
-  const isRunning = () =>
-    control('status').then(
-      () => true,
-      () => false,
-    );
+  const binaries = findBinaries(account, () => sharedRoot(home, account));
+  const isRunning = () => control(binaries, ['status'], { account, data });
   if (!(await isRunning())) return;
-  await control('stop', '-m', 'fast', '-w').catch(() => {});
+  await control(binaries, ['stop', '-m', 'fast', '-w'], { account, data });
   if (!(await isRunning())) return;
   throw new ConfigError(`The server in ${data} does not stop.`, {
     hint: 'End what uses it, and the server itself (its process id is the first line of postmaster.pid); then run it again.',

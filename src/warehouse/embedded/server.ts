@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from '../../errors.ts';
 import { Secret } from '../../secret.ts';
-import { type Binaries, findBinaries, locatePackage, run, startServer } from './binaries.ts';
+import { type Binaries, control, findBinaries, locatePackage, run, startServer } from './binaries.ts';
 import { holdServer, recoverySeconds } from './hold.ts';
 import { type Location, locateCluster, sharedRoot } from './location.ts';
 
@@ -26,12 +26,10 @@ const logName = 'server.log';
 const cannotConnectNow = '57P03';
 
 /** The embedded warehouse, which runs as long as anybody uses it. */
-export interface EmbeddedServer extends AsyncDisposable {
+interface EmbeddedServer extends AsyncDisposable {
   readonly url: Secret;
   /** For a person: where the data is, and why there. */
   readonly location: Location;
-  /** True if this process started the server rather than joined it. */
-  readonly started: boolean;
 }
 
 /**
@@ -43,21 +41,21 @@ export async function useEmbeddedServer(home: string): Promise<EmbeddedServer> {
   // Looks for the server first: a missing one matters more than a folder that cannot be written.
   locatePackage();
   const location = locateCluster(home);
-  const binaries = findBinaries(location.account, () => sharedRoot(home, location.account));
-  const data = join(location.cluster, 'data');
+  const { account, cluster } = location;
+  const binaries = findBinaries(account, () => sharedRoot(home, account));
+  const data = join(cluster, 'data');
   await initialise(binaries, location, data);
   const password = readFileSync(join(data, passwordName), 'utf8').trim();
   const giveUpAt = performance.now() + recoverySeconds * 1000;
   for (let attempt = 1; ; attempt++) {
-    const started = await startUnlessRunning(binaries, location, data);
+    const started = await startUnlessRunning(binaries, { account, data });
     const port = runningPort(data);
     try {
       if (port === undefined) throw new Error('the server is not running');
       const hold = await holdServer({ port, user, password }, database);
       const url = new Secret(`postgres://${user}:${password}@127.0.0.1:${port}/${database}`);
-      const stop = () => control(binaries, location, data, ['stop', '-m', 'fast', '-w']);
-      const isStarted = started !== undefined;
-      return { url, location, started: isStarted, [Symbol.asyncDispose]: () => hold.release(stop) };
+      const stop = () => control(binaries, ['stop', '-m', 'fast', '-w'], { account, data });
+      return { url, location, [Symbol.asyncDispose]: () => hold.release(stop) };
     } catch (cause) {
       // The last user may be stopping it at this moment; then it is started again. After a crash it answers that it is
       // starting up while it recovers.
@@ -123,41 +121,19 @@ function refuseOtherMajor({ version }: Binaries, data: string): void {
 
 async function startUnlessRunning(
   binaries: Binaries,
-  location: Location,
-  data: string,
+  on: { account: Location['account']; data: string },
 ): ReturnType<typeof startServer> {
-  if (await control(binaries, location, data, ['status'])) return undefined;
+  if (await control(binaries, ['status'], on)) return undefined;
   const settings = [
     ...['listen_addresses=127.0.0.1', 'unix_socket_directories=', `port=${await freePort()}`],
     // One person's warehouse: no replicas, fewer and longer checkpoints for bulk loads; durability stays on.
-    ...[
-      'max_connections=60',
-      'shared_buffers=256MB',
-      'wal_level=minimal',
-      'max_wal_senders=0',
-      'max_wal_size=4GB',
-    ],
+    ...['max_connections=60', 'shared_buffers=256MB'],
+    ...['wal_level=minimal', 'max_wal_senders=0', 'max_wal_size=4GB'],
     ...['checkpoint_timeout=15min', 'log_checkpoints=off', 'jit=off', 'timezone=UTC', 'log_timezone=UTC'],
   ];
   const options = settings.map((setting) => `-c ${setting}`).join(' ');
   const args = ['start', '-w', '-t', String(recoverySeconds), '-l', logName, '-o', options];
-  return startServer(binaries, args, { account: location.account, cwd: data, PGDATA: data });
-}
-
-/** Runs pg_ctl; true if it succeeds. */
-async function control(
-  binaries: Binaries,
-  location: Location,
-  data: string,
-  args: string[],
-): Promise<boolean> {
-  try {
-    // pg_ctl puts -D and -l into a shell's command line between double quotes, which a path could end.
-    await run(binaries.pgCtl, args, { account: location.account, cwd: data, PGDATA: data });
-    return true;
-  } catch {
-    return false;
-  }
+  return startServer(binaries, args, on);
 }
 
 /** The port in postmaster.pid (its fourth line), if a server is running. */
