@@ -11,14 +11,10 @@ import { readDotenvFile } from './dotenv-file.ts';
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** How the connection to the database is encrypted, in libpq's terms: `sslmode`, `sslrootcert`, `sslcert`, `sslkey`. */
-export interface TlsSettings {
-  readonly mode?: string | undefined;
-  /** Path of the trusted certificates, or `system`: those that Node trusts by default. */
-  readonly rootCertificate?: string | undefined;
-  readonly certificate?: string | undefined;
-  readonly key?: string | undefined;
-}
+/** How the connection to the database is encrypted, in libpq's terms; `sslrootcert` may be `system`. */
+export type TlsSettings = Readonly<
+  Partial<Record<'sslmode' | 'sslrootcert' | 'sslcert' | 'sslkey', string | undefined>>
+>;
 
 /** Where the warehouse is: an address, the `PG*` variables that libpq knows, or the embedded server. */
 export type WarehouseAddress =
@@ -228,8 +224,8 @@ export function readBaseUrl(name: string, text: string | undefined): string | un
 /** @throws ConfigError if `DATABASE_URL` is not an address of PostgreSQL; never shows it */
 export function readWarehouse(env: Environment): WarehouseAddress {
   const text = env.DATABASE_URL;
-  const { PGSSLMODE: mode, PGSSLROOTCERT: rootCertificate, PGSSLCERT: certificate, PGSSLKEY: key } = env;
-  const tls = { mode, rootCertificate, certificate, key };
+  const { PGSSLMODE: sslmode, PGSSLROOTCERT: sslrootcert, PGSSLCERT: sslcert, PGSSLKEY: sslkey } = env;
+  const tls = { sslmode, sslrootcert, sslcert, sslkey };
   if (text === undefined) {
     return env.PGHOST || env.PGSERVICE || env.PGDATABASE
       ? { kind: 'pg-environment', tls }

@@ -24,28 +24,40 @@ interface Listed {
  * and all globs that match nothing. Codes and topics are matched exactly, as the service does.
  */
 export function resolveSeries(job: Job, lookups: Lookups): Series[] {
+  const problems: JobFileProblem[] = [];
+  const resolve = (
+    dimension: Dimension,
+    listed: readonly string[],
+    nearestOf: (text: string) => string | undefined,
+  ): string[] => {
+    const selection = job.selections[dimension];
+    // The feed does not have this dimension: the only value is empty.
+    if (selection === undefined) return [''];
+    if (selection === 'all') return [...new Set(listed)];
+    const names = selection.flatMap((text, index) => {
+      const matches = matching(text, listed);
+      if (matches.length > 0) return matches;
+      const field = [selectionKeys[dimension], index];
+      const message = `found "${text}", expected ${expected[dimension]} that the service lists`;
+      problems.push({ position: job.locate(field), field, message: message + didYouMean(nearestOf(text)) });
+      return [];
+    });
+    return [...new Set(names)];
+  };
   const topicNames = lookups.topics.map(({ name }) => name);
-  const countries = resolve(job, 'country', codesOf(lookups.countries), (text) =>
-    nearestCountry(text, lookups),
-  );
-  const topics = resolve(job, 'topic', topicNames, (text) => nearestTopic(text, topicNames));
-  const tickers = resolve(job, 'ticker', codesOf(lookups.tickers), (text) => nearestTicker(text, lookups));
-  const problems = [countries, topics, tickers].flatMap((resolved) => resolved.problems);
+  const countries = resolve('country', codesOf(lookups.countries), (text) => nearestCountry(text, lookups));
+  const topics = resolve('topic', topicNames, (text) => nearestTopic(text, topicNames));
+  const tickers = resolve('ticker', codesOf(lookups.tickers), (text) => nearestTicker(text, lookups));
   if (problems.length > 0) throw new JobFileError(job.path, problems);
 
   const { feed, matchType: match_type, variants } = job;
-  return countries.names.flatMap((country) =>
-    topics.names.flatMap((topic) =>
-      tickers.names.flatMap((ticker) =>
+  return countries.flatMap((country) =>
+    topics.flatMap((topic) =>
+      tickers.flatMap((ticker) =>
         variants.map((variant) => ({ feed, country, topic, ticker, match_type, variant })),
       ),
     ),
   );
-}
-
-interface Resolved {
-  readonly names: readonly string[];
-  readonly problems: readonly JobFileProblem[];
 }
 
 const expected: Readonly<Record<Dimension, string>> = {
@@ -53,27 +65,6 @@ const expected: Readonly<Record<Dimension, string>> = {
   topic: 'a topic',
   ticker: 'a ticker',
 };
-
-function resolve(
-  job: Job,
-  dimension: Dimension,
-  listed: readonly string[],
-  nearestOf: (text: string) => string | undefined,
-): Resolved {
-  const selection = job.selections[dimension];
-  // The feed does not have this dimension: the only value is empty.
-  if (selection === undefined) return { names: [''], problems: [] };
-  if (selection === 'all') return { names: [...new Set(listed)], problems: [] };
-  const matches = selection.map((text, index) => ({ text, index, names: matching(text, listed) }));
-  const problems = matches
-    .filter(({ names }) => names.length === 0)
-    .map(({ text, index }) => {
-      const field = [selectionKeys[dimension], index];
-      const message = `found "${text}", expected ${expected[dimension]} that the service lists`;
-      return { position: job.locate(field), field, message: message + didYouMean(nearestOf(text)) };
-    });
-  return { names: [...new Set(matches.flatMap(({ names }) => names))], problems };
-}
 
 function matching(text: string, listed: readonly string[]): string[] {
   if (listed.includes(text)) return [text];

@@ -166,11 +166,11 @@ function reader(text: string): { readonly readingsAt: ReadingsAt } {
     if (lead === '%') return [...hex(at, 2, depth), ...hex(after('u'), 4, depth)];
     if (lead === '&') return entitiesAt(at, after('#'), depth);
     const u = after('u');
-    const brace = u === undefined ? undefined : one(u, depth, isBrace)?.[1];
+    const brace = u === undefined ? undefined : one(u, depth, /^\{$/)?.[1];
     return [
       ...hex(u, 4, depth),
       ...hex(after('x'), 2, depth),
-      ...(brace === undefined ? [] : closed(numbers(brace, depth, 16, 8), depth, '}')),
+      ...(brace === undefined ? [] : closed(numbers(brace, depth, 16, 8), depth, /^\}$/)),
       ...next.filter(([char]) => !/[\p{L}\p{N}]/u.test(char)),
     ];
   }
@@ -183,58 +183,52 @@ function reader(text: string): { readonly readingsAt: ReadingsAt } {
   function entitiesAt(at: number, number: number | undefined, depth: number): Reading[] {
     const found: Reading[] = [];
     if (number !== undefined) {
-      const x = one(number, depth, isX)?.[1];
+      const x = one(number, depth, /^x$/i)?.[1];
       found.push(...numbers(number, depth, 10, 12));
       if (x !== undefined) found.push(...numbers(x, depth, 16, 12));
     }
     let name = '';
-    let letter = one(at, depth, isLetter);
+    let letter = one(at, depth, /^[A-Za-z]$/);
     while (letter && name.length < longestName) {
       name += letter[0];
       const char = entities.get(name);
       if (char) found.push([char, letter[1]]);
-      letter = one(letter[1], depth, isLetter);
+      letter = one(letter[1], depth, /^[A-Za-z]$/);
     }
     // The semicolon may be missing.
-    return [...found, ...closed(found, depth, ';')];
+    return [...found, ...closed(found, depth, /^;$/)];
   }
 
-  /** The readings that are closed by the character `by`. */
-  function closed(readings: readonly Reading[], depth: number, by: string): Reading[] {
+  /** The readings that are closed by a character. */
+  function closed(readings: readonly Reading[], depth: number, by: RegExp): Reading[] {
     return readings.flatMap(([char, at]): Reading[] => {
-      const end = one(at, depth, (char) => char === by)?.[1];
+      const end = one(at, depth, by)?.[1];
       return end === undefined ? [] : [[char, end]];
     });
   }
 
   /** The characters whose numbers are the first digit, the first two digits, and so on. */
   function numbers(from: number, depth: number, base: 10 | 16, most: number): Reading[] {
-    const isDigit = base === 10 ? isDecimal : isHex;
+    const digits = base === 10 ? /^\d$/ : /^[\dA-Fa-f]$/;
     const found: Reading[] = [];
     let value = 0;
-    let digit = one(from, depth, isDigit);
+    let digit = one(from, depth, digits);
     while (digit && found.length < most) {
       value = value * base + Number.parseInt(digit[0], base);
       found.push([value <= 0x10ffff ? String.fromCodePoint(value) : '', digit[1]]);
-      digit = one(digit[1], depth, isDigit);
+      digit = one(digit[1], depth, digits);
     }
     return found;
   }
 
   /** The longest reading as one of the wanted characters. */
-  function one(at: number, depth: number, isWanted: (char: string) => boolean): Reading | undefined {
+  function one(at: number, depth: number, wanted: RegExp): Reading | undefined {
     let longest: Reading | undefined;
     for (const reading of readingsAt(at, depth)) {
-      if (isWanted(reading[0]) && !(longest && longest[1] >= reading[1])) longest = reading;
+      if (wanted.test(reading[0]) && !(longest && longest[1] >= reading[1])) longest = reading;
     }
     return longest;
   }
 
   return { readingsAt };
 }
-
-const isBrace = (char: string) => char === '{';
-const isX = (char: string) => char === 'x' || char === 'X';
-const isLetter = (char: string) => /^[A-Za-z]$/.test(char);
-const isDecimal = (char: string) => /^\d$/.test(char);
-const isHex = (char: string) => /^[\dA-Fa-f]$/.test(char);

@@ -58,29 +58,20 @@ const membersRead = ['data', 'has_more', 'next_token'];
  * @throws NotJson, or PageTooLarge for more than `mostRecords` records
  */
 export function parsePage(text: string, maxRecordBytes: number): unknown {
-  const most: RecordBounds = { bytes: maxRecordBytes, values: maxRecordBytes * valuesPerByte };
+  const isSmall = (record: unknown) => countDown(record, maxRecordBytes * valuesPerByte, 0) >= 0;
   // Scanning the text costs half as much as parsing it, and nearly all pages are small enough to parse at once.
   if (Buffer.byteLength(text) <= Math.min(maxRecordBytes, 1024 * 1024)) {
     const body = parseBody(text);
     const records = Array.isArray(body) ? body : (body as { data?: unknown } | null)?.data;
-    if (!Array.isArray(records) || records.every((record) => holdsAtMost(record, most.values))) return body;
+    if (!Array.isArray(records) || records.every(isSmall)) return body;
   }
   const { values, members, spans } = outline(text);
   if (spans === undefined) return parseAnything(text);
-  const records = new RecordsAsText(text, spans, most);
+  const records = new RecordsAsText(text, spans, maxRecordBytes);
   if (values <= mostValues && !records.hasTooLarge()) return parseBody(text);
   // Invalid JSON is found here, so that the page is asked for again, and not half-way through its records.
   for (const _ of records);
   return members === undefined ? records : { ...members, data: records };
-}
-
-interface RecordBounds {
-  readonly bytes: number;
-  readonly values: number;
-}
-
-function holdsAtMost(record: unknown, most: number): boolean {
-  return countDown(record, most, 0) >= 0;
 }
 
 /** `left` minus the number of JSON values in a value; may stop counting below 0. */
@@ -117,12 +108,12 @@ type Spans = readonly number[];
 export class RecordsAsText implements Iterable<unknown> {
   readonly #text: string;
   readonly #spans: Spans;
-  readonly #most: RecordBounds;
+  readonly #maxRecordBytes: number;
 
-  constructor(text: string, spans: Spans, most: RecordBounds) {
+  constructor(text: string, spans: Spans, maxRecordBytes: number) {
     this.#text = text;
     this.#spans = spans;
-    this.#most = most;
+    this.#maxRecordBytes = maxRecordBytes;
   }
 
   get length(): number {
@@ -147,8 +138,8 @@ export class RecordsAsText implements Iterable<unknown> {
   }
 
   #isTooLarge(text: string, values: number): boolean {
-    const { bytes } = this.#most;
-    if (values > this.#most.values || text.length > bytes) return true;
+    const bytes = this.#maxRecordBytes;
+    if (values > bytes * valuesPerByte || text.length > bytes) return true;
     // A UTF-16 unit is one to three bytes of UTF-8, so most records need not be measured.
     return text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
   }

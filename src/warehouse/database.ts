@@ -19,140 +19,7 @@ export type WindowState = 'pending' | 'draining' | 'drained' | 'failed' | 'refus
 
 export type LoadOutcome = 'done' | 'incomplete' | 'budget' | 'interrupted' | 'failed';
 
-export interface WindowsTable extends Series {
-  window_id: Generated<number>;
-  first_day: Day;
-  last_day: Day;
-  state: Generated<WindowState>;
-  load_id: number | null;
-  request_start: Day | null;
-  request_end: Day | null;
-  page_size: number | null;
-  next_token: string | null;
-  drain_started_at: Timestamp | null;
-  settled_before: Day | null;
-  is_compared: Generated<boolean>;
-  rows_met: number[] | null;
-  pages: Generated<number>;
-  records: Generated<number>;
-  rows_inserted: Generated<number>;
-  rows_changed: Generated<number>;
-  rows_retracted: Generated<number>;
-  records_rejected: Generated<number>;
-  attempts: Generated<number>;
-  restarts: Generated<number>;
-  last_error: string | null;
-  refused_with: number | null;
-  planned_at: GeneratedTimestamp;
-  finished_at: Timestamp | null;
-}
-
-export interface LoadsTable {
-  load_id: Generated<number>;
-  command: string;
-  job: string;
-  feed: string;
-  started_at: GeneratedTimestamp;
-  heartbeat_at: GeneratedTimestamp;
-  finished_at: Timestamp | null;
-  outcome: LoadOutcome | null;
-  requests: Generated<number>;
-  windows_drained: Generated<number>;
-  windows_failed: Generated<number>;
-  pages: Generated<number>;
-  records: Generated<number>;
-  rows_inserted: Generated<number>;
-  rows_changed: Generated<number>;
-  rows_retracted: Generated<number>;
-  records_rejected: Generated<number>;
-  error: string | null;
-  run_by: string;
-}
-
-export interface CoverageTable extends Series {
-  days: string;
-  updated_at: GeneratedTimestamp;
-}
-
-export interface ApiUsageTable {
-  key_fingerprint: string;
-  month: Day;
-  requests: Generated<number>;
-  updated_at: GeneratedTimestamp;
-}
-
-export interface RequestRateTable {
-  key_fingerprint: string;
-  in_bucket: number;
-  counted_at: Timestamp;
-}
-
-export interface RejectedRecordsTable extends Series {
-  record_hash: string;
-  reason: string;
-  record: Json;
-  window_id: number | null;
-  load_id: number;
-  rejected_at: GeneratedTimestamp;
-}
-
-export interface CountriesTable {
-  country: string;
-  name: string | null;
-  extra: Json;
-  listed: Generated<boolean>;
-  refreshed_at: GeneratedTimestamp;
-}
-
-export interface TopicsTable {
-  topic: string;
-  category: string | null;
-  classification_rule: Json;
-  extra: Json;
-  listed: Generated<boolean>;
-  refreshed_at: GeneratedTimestamp;
-}
-
-export interface LookupsTable {
-  lookup: string;
-  code: string;
-  name: string | null;
-  extra: Json;
-  listed: Generated<boolean>;
-  refreshed_at: GeneratedTimestamp;
-}
-
-export interface WireFieldsTable {
-  feed: string;
-  field: string;
-  kept_in: 'column' | 'extra';
-  first_load_id: number;
-  last_load_id: number;
-}
-
-export interface LearnedFactsTable {
-  feed: string;
-  fact: string;
-  value: Json;
-  evidence: string;
-  learned_at: GeneratedTimestamp;
-  confirmed_at: GeneratedTimestamp;
-}
-
-export interface OriginTable {
-  only_row: Generated<boolean>;
-  served_by: 'service' | 'sandbox';
-  since: GeneratedTimestamp;
-}
-
 export type JobCommand = 'backfill' | 'sync';
-
-export interface JobsTable {
-  job: string;
-  definition: Json;
-  registered_at: Timestamp;
-  registered_by: string;
-}
 
 export interface SchedulesTable {
   job: string;
@@ -193,21 +60,124 @@ export interface WorkersTable {
   stopped_at: Timestamp | null;
 }
 
+interface Counters {
+  pages: Generated<number>;
+  records: Generated<number>;
+  rows_inserted: Generated<number>;
+  rows_changed: Generated<number>;
+  rows_retracted: Generated<number>;
+  records_rejected: Generated<number>;
+}
+
+/** Of an entry of a lookup. */
+interface Listed {
+  extra: Json;
+  listed: Generated<boolean>;
+  refreshed_at: GeneratedTimestamp;
+}
+
 /** The tables that queries name; a feed's tables are written through its description (`feeds/feed.ts`). */
 export interface Database {
-  windows: WindowsTable;
-  loads: LoadsTable;
-  coverage: CoverageTable;
-  api_usage: ApiUsageTable;
-  request_rate: RequestRateTable;
-  rejected_records: RejectedRecordsTable;
-  countries: CountriesTable;
-  topics: TopicsTable;
-  lookups: LookupsTable;
-  wire_fields: WireFieldsTable;
-  learned_facts: LearnedFactsTable;
-  origin: OriginTable;
-  jobs: JobsTable;
+  windows: Series &
+    Counters & {
+      window_id: Generated<number>;
+      first_day: Day;
+      last_day: Day;
+      state: Generated<WindowState>;
+      load_id: number | null;
+      request_start: Day | null;
+      request_end: Day | null;
+      page_size: number | null;
+      next_token: string | null;
+      drain_started_at: Timestamp | null;
+      settled_before: Day | null;
+      is_compared: Generated<boolean>;
+      rows_met: number[] | null;
+      attempts: Generated<number>;
+      restarts: Generated<number>;
+      last_error: string | null;
+      refused_with: number | null;
+      planned_at: GeneratedTimestamp;
+      finished_at: Timestamp | null;
+    };
+  loads: Counters & {
+    load_id: Generated<number>;
+    command: string;
+    job: string;
+    feed: string;
+    started_at: GeneratedTimestamp;
+    heartbeat_at: GeneratedTimestamp;
+    finished_at: Timestamp | null;
+    outcome: LoadOutcome | null;
+    requests: Generated<number>;
+    windows_drained: Generated<number>;
+    windows_failed: Generated<number>;
+    error: string | null;
+    run_by: string;
+  };
+  coverage: Series & {
+    days: string;
+    updated_at: GeneratedTimestamp;
+  };
+  api_usage: {
+    key_fingerprint: string;
+    month: Day;
+    requests: Generated<number>;
+    updated_at: GeneratedTimestamp;
+  };
+  request_rate: {
+    key_fingerprint: string;
+    in_bucket: number;
+    counted_at: Timestamp;
+  };
+  rejected_records: Series & {
+    record_hash: string;
+    reason: string;
+    record: Json;
+    window_id: number | null;
+    load_id: number;
+    rejected_at: GeneratedTimestamp;
+  };
+  countries: Listed & {
+    country: string;
+    name: string | null;
+  };
+  topics: Listed & {
+    topic: string;
+    category: string | null;
+    classification_rule: Json;
+  };
+  lookups: Listed & {
+    lookup: string;
+    code: string;
+    name: string | null;
+  };
+  wire_fields: {
+    feed: string;
+    field: string;
+    kept_in: 'column' | 'extra';
+    first_load_id: number;
+    last_load_id: number;
+  };
+  learned_facts: {
+    feed: string;
+    fact: string;
+    value: Json;
+    evidence: string;
+    learned_at: GeneratedTimestamp;
+    confirmed_at: GeneratedTimestamp;
+  };
+  origin: {
+    only_row: Generated<boolean>;
+    served_by: 'service' | 'sandbox';
+    since: GeneratedTimestamp;
+  };
+  jobs: {
+    job: string;
+    definition: Json;
+    registered_at: Timestamp;
+    registered_by: string;
+  };
   schedules: SchedulesTable;
   runs: RunsTable;
   workers: WorkersTable;

@@ -4,20 +4,15 @@ import type { TlsSettings } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 
 const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const;
-const parameters = {
-  sslmode: 'mode',
-  sslrootcert: 'rootCertificate',
-  sslcert: 'certificate',
-  sslkey: 'key',
-} as const satisfies Record<string, keyof TlsSettings>;
+const parameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'] as const;
 
 /** The TLS settings of an address, and the address without them, because pg would interpret them differently and warn. */
 export function withoutTls(address: string): { address: string; tls: TlsSettings } {
   const url = new URL(address);
   const tls: Record<string, string> = {};
-  for (const [name, setting] of Object.entries(parameters)) {
+  for (const name of parameters) {
     const value = url.searchParams.get(name);
-    if (value) tls[setting] = value;
+    if (value) tls[name] = value;
     url.searchParams.delete(name);
   }
   url.searchParams.delete('uselibpqcompat');
@@ -32,30 +27,30 @@ export function withoutTls(address: string): { address: string; tls: TlsSettings
  * @throws ConfigError if there is no such mode, or a file cannot be read
  */
 export function tlsOptions({
-  mode,
-  rootCertificate,
-  certificate,
-  key,
+  sslmode,
+  sslrootcert,
+  sslcert,
+  sslkey,
 }: TlsSettings): ConnectionOptions | false | undefined {
-  if (mode === undefined && !rootCertificate && !certificate) return undefined;
-  const known = modes.find((name) => name === (mode ?? 'verify-full'));
+  if (sslmode === undefined && !sslrootcert && !sslcert) return undefined;
+  const known = modes.find((name) => name === (sslmode ?? 'verify-full'));
   if (known === undefined)
-    throw new ConfigError(`sslmode is "${mode}".`, {
+    throw new ConfigError(`sslmode is "${sslmode}".`, {
       hint: `It is one of ${modes.slice(0, -1).join(', ')}.`,
     });
   if (known === 'disable' || known === 'allow') return false;
-  const isSystem = rootCertificate === 'system';
-  if (known === 'verify-ca' && (!rootCertificate || isSystem))
+  const isSystem = sslrootcert === 'system';
+  if (known === 'verify-ca' && (!sslrootcert || isSystem))
     throw new ConfigError('sslmode=verify-ca needs the certificate of whom you trust.', {
       hint: 'Name its file: sslrootcert=/path/to/ca.pem. With a public authority use sslmode=verify-full.',
     });
   const options: ConnectionOptions = {
-    ...(rootCertificate && !isSystem && { ca: read('sslrootcert', rootCertificate) }),
-    ...(certificate && { cert: read('sslcert', certificate) }),
-    ...(key && { key: read('sslkey', key) }),
+    ...(sslrootcert && !isSystem && { ca: read('sslrootcert', sslrootcert) }),
+    ...(sslcert && { cert: read('sslcert', sslcert) }),
+    ...(sslkey && { key: read('sslkey', sslkey) }),
   };
   if (known === 'verify-full' || isSystem) return options;
-  if (known !== 'no-verify' && known !== 'prefer' && rootCertificate)
+  if (known !== 'no-verify' && known !== 'prefer' && sslrootcert)
     return { ...options, checkServerIdentity: () => undefined };
   return { ...options, rejectUnauthorized: false };
 }

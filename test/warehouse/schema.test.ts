@@ -86,19 +86,21 @@ describe('the schema gmsi', () => {
       .map((file) => readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8'))
       .join('\n');
     const fieldsOf = (body: string) =>
-      [...body.matchAll(/^ {2}(?:readonly )?(\w+): ([^;]+);$/gm)].map(
+      [...body.matchAll(/^ +(?:readonly )?(\w+): ([^;]+);$/gm)].map(
         ([, name, type]) => [name!, type!] as const,
       );
     const interfaces = new Map(
-      [...text.matchAll(/^export interface (\w+)(?: extends (\w+))? \{\n([\s\S]*?)^\}/gm)].map(
-        ([, name, base, body]) => [name!, { base, fields: fieldsOf(body!) }] as const,
+      [...text.matchAll(/^(?:export )?interface (\w+) \{\n([\s\S]*?)^\}/gm)].map(
+        ([, name, body]) => [name!, body!] as const,
       ),
     );
-    const tables = interfaces.get('Database')!.fields;
+    const tables = [
+      ...interfaces.get('Database')!.matchAll(/^ {2}(\w+): (?:((?:\w+ & )*)\{\n([\s\S]*?)^ {2}\}|(\w+));/gm),
+    ];
     expect(tables.length).toBeGreaterThan(10);
-    for (const [table, type] of tables) {
-      const { base, fields } = interfaces.get(type)!;
-      const typed = [...(base ? interfaces.get(base)!.fields : []), ...fields];
+    for (const [, table = '', bases = '', own = '', type] of tables) {
+      const named = [...(bases.match(/\w+/g) ?? []), ...(type ? [type] : [])];
+      const typed = [...named.map((name) => interfaces.get(name)!), own].flatMap(fieldsOf);
       const columns = await columnsOf(table);
       expect(typed.map(([name]) => name).toSorted(), table).toEqual([...columns.keys()].toSorted());
       for (const [name, type] of typed) {
