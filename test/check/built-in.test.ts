@@ -52,7 +52,7 @@ test('a job of which nothing is loaded passes no check of headlines', async () =
   });
 });
 
-/** Breaks one thing in what is loaded, and what the check that is there for it must then tell of it. */
+/** Breaks one thing in what is loaded, and what the check for it must then report. */
 interface Break {
   readonly check: string;
   readonly what: string;

@@ -99,7 +99,7 @@ async function anEchoingService(echo: () => string) {
       response.writeHead(400).end(JSON.stringify({ detail: [{ loc: [echo()], msg: echo() }] })),
     CA: (response) => response.setHeader('content-encoding', echo().replace(/[^\x21-\x7e]/g, '')).end('{}'),
     NO: (response) => response.end(page([{ nothing: echo() }, echo(), { [echo()]: 'x'.repeat(30_000) }])),
-    // Cut where what is shown of it ends.
+    // Cut at the end of what is shown.
     BR: (response) => response.writeHead(422).end(`${'x'.repeat(290)}${echo()}`),
     SE: (response) => {
       response.statusMessage = 'OK';

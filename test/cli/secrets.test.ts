@@ -55,7 +55,7 @@ it('shows and stores neither the key nor a password, though the service repeats 
   const everything = said.join('\n');
   const database = await allText(warehouse.db);
   const password = decodeURIComponent(new URL(warehouse.url).password);
-  // Where nothing of the key would have been said, its absence would show nothing.
+  // If the message could not contain the key anyway, its absence would prove nothing.
   expect({ printed: everything.includes('[key]'), stored: database.includes('[key]') }).toEqual({
     printed: true,
     stored: true,

@@ -16,7 +16,7 @@ it('SIGTERM: finishes the pages in hand, gives its windows back and exits with 1
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   const job = await folder.write('job.yaml', jobFor(quarter, { service }));
 
-  // So slow that it is in the middle when it is told to stop, however late that is.
+  // So slow that it is in the middle when it is stopped, however late that is.
   sandbox.script([{ kind: 'latency', ms: 300, times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
   const interrupted = startGmsi(['backfill', job], run);
   await pagesServed(sandbox, 8);

@@ -44,7 +44,7 @@ it('commits the pages in hand, leaves the rest to others at once, and exits with
   await using setting = await aSetting();
   const { warehouse, sandbox, cli, folder } = setting;
   const job = await folder.write('slow.yaml', jobFor(quarter, { service }));
-  // So slow that both are in the middle when they are told to stop, however late that is.
+  // So slow that both are in the middle when they are stopped, however late that is.
   sandbox.script([{ kind: 'latency', ms: 1_000, times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
   const stopped = [1, 2].map(() => setting.start(['work', '--concurrency', '4'], cli));
   await atWork(warehouse, 2);

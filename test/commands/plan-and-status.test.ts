@@ -26,7 +26,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gmsi-jobs-'));
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, `${name}.yaml`), text);
   warehouse = await aWarehouse();
-  // Two series fail, so that status has something to tell of.
+  // Two series fail, so that status has something to report.
   const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
     path.endsWith('/USA_IND') || (path.endsWith('/NO') && query.sentiment_type === 'directional');
   const script = [{ kind: 'refuse' as const, status: 422, times: 1000, match }];

@@ -66,7 +66,7 @@ const units = readdirSync(unitsFolder, { recursive: true, encoding: 'utf8' })
   .map((name) => ({ name, text: read(`docs/deploying/systemd/${name}`) }));
 const common = units.find(({ name }) => name.endsWith('common.conf'))!.text;
 
-/** Every command line of the program that a supervisor is told to run, as words behind `gmsi`. */
+/** Every command line of the program that a supervisor runs, as words after `gmsi`. */
 function commandLines(): string[][] {
   const inContainers = [
     ...pods.map(({ spec }) => spec.containers[0].args),

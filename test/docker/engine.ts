@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Whether tests may use a container engine: as for the tests' PostgreSQL, only where they are told to. */
+/** Whether tests may use a container engine: as for the tests' PostgreSQL, only on request. */
 export const hasEngine = process.env.TEST_POSTGRES === 'container';
 
 /** How a command line of the engine ended. */
@@ -26,12 +26,12 @@ export async function tryDocker(...args: readonly string[]): Promise<Said> {
   );
 }
 
-/** What the engine prints. @throws where it fails */
+/** What the engine prints. @throws if it fails */
 export async function docker(...args: readonly string[]): Promise<string> {
   return (await run('docker', args)).stdout.trim();
 }
 
-/** `NODE_IMAGE`, else the Dockerfile's own base where a registry can be reached, else one made of this machine's files. */
+/** `NODE_IMAGE`, else the Dockerfile's own base if a registry can be reached, else one made of this machine's files. */
 export async function baseImage(usual: string): Promise<string> {
   if (process.env.NODE_IMAGE) return process.env.NODE_IMAGE;
   if ((await tryDocker('image', 'inspect', usual)).code === 0) return usual;
@@ -44,7 +44,7 @@ export async function baseImage(usual: string): Promise<string> {
 /** Builds this checkout's Dockerfile. */
 export async function buildImage(name: string, base: string): Promise<void> {
   const hasPodman = process.env.PATH!.split(delimiter).some((folder) => existsSync(join(folder, 'podman')));
-  // Podman else leaves the health check out; and, where its storage has no overlays, copies everything for each layer.
+  // Otherwise Podman leaves the health check out and, if its storage has no overlays, copies everything for each layer.
   const [engine, ...how] = hasPodman ? ['podman', '--format=docker', '--layers=false'] : ['docker'];
   const args = ['build', ...how, '--quiet', '--build-arg', `BASE=${base}`, '--tag', name, root];
   await run(engine!, args, { maxBuffer: 2 ** 26 });

@@ -76,7 +76,7 @@ describe.skipIf(!hasEngine)('the image (needs an engine: npm run test:containers
   });
 
   test('works with a read-only root and no privileges, is healthy, and ends in order when it is stopped', async () => {
-    // The engine's own schedule of checks is slow, and missing where Podman has no systemd.
+    // The engine's own schedule of checks is slow, and missing if Podman has no systemd.
     const health = await docker('inspect', '--format={{json .Config.Healthcheck.Test}}', worker);
     const [, ...check] = JSON.parse(health) as string[];
     await expect.poll(() => tryDocker('exec', worker, ...check), within(60)).toMatchObject({ code: 0 });

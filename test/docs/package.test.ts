@@ -80,7 +80,7 @@ describe('the package', () => {
     });
     expect(demanding.map(([path]) => path)).toEqual([]);
     const { overrides } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
-    // They hold in a checkout only, not where the package is a dependency.
+    // They hold in a checkout only, not if the package is a dependency.
     expect(overrides).toBeUndefined();
   });
 });

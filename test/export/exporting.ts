@@ -82,7 +82,7 @@ export async function rowsOfTable(db: Warehouse, from: string): Promise<string[]
   });
 }
 
-/** The rows that only one of two lists has: few enough to be read where a test fails. */
+/** The rows that only one of two lists has: few enough to be read if a test fails. */
 export function difference(found: readonly string[], expected: readonly string[]) {
   const without = (some: readonly string[], others: readonly string[]) => {
     const known = new Set(others);

@@ -58,7 +58,7 @@ async function headlinesAsOf(db: Warehouse, moment: string) {
   return rows[0];
 }
 
-/** Asks for moments that are just long enough ago, and for older ones, until told to stop; what was answered is kept. */
+/** Asks for moments that are just long enough ago, and for older ones, until it is stopped; keeps the answers. */
 async function observe(db: Warehouse, until: AbortSignal) {
   const kept: { moment: string; answer: unknown }[] = [];
   while (!until.aborted) {

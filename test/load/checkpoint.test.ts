@@ -110,7 +110,7 @@ describe('a page whose claim is lost', () => {
   });
 });
 
-/** Comes back once the only window's checkpoint stands after so many pages. */
+/** Waits until the checkpoint of the only window is after this many pages. */
 async function committedPages(db: Warehouse, pages: number): Promise<void> {
   for (;;) {
     const [window] = await windowsOf(db);

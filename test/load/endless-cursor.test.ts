@@ -13,7 +13,7 @@ const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01
 const service = { end_date: 'inclusive', page_size: 40 };
 const limit = 10;
 
-/** A record that the real reader takes; `n` tells it from others. */
+/** A record that the real reader accepts; `n` makes it different from others. */
 const record = (n: number) => ({
   id: `record ${n}`,
   publication_time: `2026-09-${String(1 + (n % 30)).padStart(2, '0')}T12:00:00`,

@@ -181,7 +181,7 @@ describe('a window that failed', () => {
       expect((await runBackfill({ job: long, db, sandbox })).windows).toMatchObject({ failed: 1 });
       const [half] = await windowsOf(db);
       expect(half).toMatchObject({ state: 'failed', pages: 1 });
-      // As a run leaves it that is stopped, or killed: its load is over, so nobody holds it.
+      // As a stopped or killed load leaves it: its load is over, so nobody holds it.
       await db.updateTable('windows').set({ state }).execute();
 
       const requests = watchRequests(sandbox);

@@ -22,7 +22,7 @@ it('all faults at random at once end in the exact truth', async () => {
   const random = { ...passing, ...paging, hang: 0.02, refuse: 0.02, latency: 0 } as const;
   await using sandbox = await startSandbox({ limits: null, volume: 0.3, faults: { random, seed: 'one' } });
   const { db } = warehouse;
-  // The lookups are spared: a shape of theirs that nobody knows ends a run before it begins.
+  // No faults for lookups: a lookup of unknown shape ends a run before it begins.
   sandbox.script([{ kind: 'latency', ms: 0, times: 1e6, match: ({ path }) => !path.includes('/feed/') }]);
   const small = aJobFor(scope, {
     ...{ step: 'P10D' },

@@ -7,7 +7,7 @@ export interface CollectedSpan {
   readonly spanId: string;
   readonly parentSpanId?: string;
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** What it failed with; `undefined` where it did not. */
+  /** What it failed with; `undefined` if it did not. */
   readonly error: string | undefined;
 }
 

@@ -37,7 +37,7 @@ export async function scrape({ url }: Pick<Telemetry, 'url'>): Promise<Record<st
   );
 }
 
-/** The samples of one metric that are not nought, by the value of a label. */
+/** The samples of one metric that are not zero, by the value of a label. */
 export function byLabel(
   samples: Readonly<Record<string, number>>,
   metric: string,

@@ -11,7 +11,7 @@ export interface Posted {
   readonly at: string;
 }
 
-/** Somebody who is told. */
+/** A receiver of alerts. */
 export interface Webhook extends AsyncDisposable {
   readonly url: Secret;
   /** What it has taken. */

@@ -16,7 +16,7 @@ const job = aJob({
   service: { max_attempts: 1 },
 });
 
-/** Looks for what is to be told, as each worker does every minute. */
+/** Checks for alerts, as each worker does every minute. */
 async function check(
   db: Warehouse,
   webhook: Pick<Webhook, 'url'>,

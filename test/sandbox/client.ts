@@ -36,7 +36,7 @@ export function get(
   return send(sandbox, path, query, { headers });
 }
 
-/** One POST with the good key; the body is sent as JSON, or as it is where it is a text. */
+/** One POST with the good key; the body is sent as JSON, or unchanged if it is a text. */
 export function post(sandbox: Sandbox, path: string, body: unknown, query: Query = {}): Promise<Answer> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const headers = { ...GOOD_KEY, 'content-type': 'application/json' };

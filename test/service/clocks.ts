@@ -15,7 +15,7 @@ export function jumpingClock(start = Date.UTC(2026, 0, 1)): Clock & { readonly s
   };
 }
 
-/** A clock that stands still until told; `sleeping` tells how many wait. */
+/** A clock that stands still until it is moved; `sleeping` says how many wait. */
 export function standingClock(start = Date.UTC(2026, 0, 1)): Clock & {
   advance(ms: number): void;
   readonly sleeping: number;

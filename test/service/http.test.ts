@@ -22,7 +22,7 @@ function http(origin: string, changes: Partial<HttpOptions> = {}): Http {
   return opened;
 }
 
-/** A TCP server that does with each connection as told. */
+/** A TCP server with a handler for each connection. */
 async function socketServer(onConnection: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

@@ -11,7 +11,7 @@ export interface RawServer {
   connections: number;
 }
 
-/** A plain HTTP server that answers as told, closed when the test ends. */
+/** A plain HTTP server with a handler for answers, closed when the test ends. */
 export async function rawServer(answer: RequestListener): Promise<RawServer> {
   const seen: Omit<RawServer, 'url'> = { targets: [], headers: [], connections: 0 };
   const server = createServer((request, response) => {

@@ -23,7 +23,7 @@ import { runWorker } from '../../src/worker/run-worker.ts';
 import type { TestWarehouse } from './test-warehouse.ts';
 
 export interface WorkerInTest extends AsyncDisposable {
-  /** What it has told so far. */
+  /** Its events so far. */
   readonly events: readonly WorkerEvent[];
   /** Told to stop, as by SIGTERM; rejects with what it ended by, if it did not stop in order. */
   stop(): Promise<void>;
@@ -174,14 +174,14 @@ export async function registered(
   );
 }
 
-/** Lets a worker look at the schedules, as it does every minute; even where one is about to. @returns the task's key */
+/** Lets a worker look at the schedules, as it does every minute; even if one is about to. @returns the task's key */
 export async function tickNow(db: Warehouse): Promise<string> {
   const key = `${tickTask.key} ${randomUUID()}`;
   await addTasks(db, [{ ...tickTask, key }]);
   return key;
 }
 
-/** Waits until a worker has told of so many events of a kind, and gives them. */
+/** Waits until a worker has sent this many events of a kind, and returns them. */
 export async function told<Type extends WorkerEvent['type']>(
   workers: WorkerInTest | readonly WorkerInTest[],
   type: Type,

@@ -1,6 +1,9 @@
 import { createServer, connect as dial, type Socket } from 'node:net';
 
-/** A proxy before a PostgreSQL server that can lose a reply: the server has done what it was told, nobody hears of it. */
+/**
+ * A proxy before a PostgreSQL server that can lose a reply: the server has done its work, but the client does not learn of
+ * it.
+ */
 export interface CuttingProxy extends AsyncDisposable {
   /** The given address of a database, by way of the proxy. */
   readonly url: string;

@@ -8,7 +8,7 @@ export const sessionName = `gmsi ${version} (test)`;
 /**
  * Empties a warehouse that a test leaves.
  * @param fresh what `schemaOf` says of a new one
- * @returns false if it is not as a new one then, or somebody is still about: nobody is to use it again
+ * @returns false if it is not like a new one then, or is still in use: it must not be used again
  */
 export async function emptyAgain(db: Warehouse, fresh: string): Promise<boolean> {
   try {

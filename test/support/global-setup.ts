@@ -101,7 +101,7 @@ async function startContainer(): Promise<Server> {
   const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
   const { Wait } = await import('testcontainers');
   const container = await new PostgreSqlContainer(process.env.POSTGRES_IMAGE ?? 'postgres:18')
-    // Not the default, `test`: that secrets are nowhere stored must be told by what could be nothing else.
+    // Not the default, `test`: tests search for stored secrets, so a secret must be a text that occurs nowhere else.
     .withPassword(randomBytes(12).toString('hex'))
     // Its own strategy waits for the engine to check the container's health, which podman without systemd never does.
     .withWaitStrategy(Wait.forSuccessfulCommand('pg_isready --quiet --host 127.0.0.1'))

@@ -12,12 +12,12 @@ export interface OtherServer extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Speaks HTTP, or with a certificate HTTPS, and answers as told. */
+/** Speaks HTTP, or with a certificate HTTPS, and answers by a handler. */
 export function webServer(answer: RequestListener, tls?: Certificate): Promise<OtherServer> {
   return listening(tls ? createHttps(tls, answer) : createHttp(answer));
 }
 
-/** Does with each connection as told. */
+/** Calls a handler for each connection. */
 export function tcpServer(onConnection: (socket: Socket) => void): Promise<OtherServer> {
   return listening(createTcp(onConnection));
 }

@@ -52,7 +52,7 @@ export interface BackfillSetting
   readonly onClientEvent?: (event: ClientEvent) => void;
   /** What time it is at the service, if that is not what the run's clock shows; nothing, or what its answers really say. */
   readonly serviceClock?: 'unknown' | 'as answered' | (() => Date);
-  /** Who the client says answers, where that is not the sandbox. */
+  /** Who the client says answers, if that is not the sandbox. */
   readonly servedBy?: Client['servedBy'];
 }
 

@@ -43,7 +43,7 @@ export async function runProbe({ db, sandbox, clock, job, accept = false }: Prob
   return report;
 }
 
-/** What a probe found for each fact; `null` where it found nothing. */
+/** What a probe found for each fact; `null` if it found nothing. */
 export function foundBy({ lessons }: ProbeReport): Record<FactName, Lesson['value']> {
   return Object.fromEntries(lessons.map(({ fact, value }) => [fact, value])) as Record<
     FactName,

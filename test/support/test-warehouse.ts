@@ -44,7 +44,10 @@ export async function aWarehouse({ connections = usual } = {}): Promise<TestWare
   };
 }
 
-/** Clones a warehouse as it stands, to be changed without changing it. Closes its connections: nobody may be on it. */
+/**
+ * Clones a warehouse in its present state, so that the clone can be changed. Closes its connections, because it must not be
+ * in use.
+ */
 export async function aCloneOf({ db, url }: TestWarehouse): Promise<TestWarehouse> {
   await db.destroy();
   return disposable(await aDatabase(`template ${new URL(url).pathname.slice(1)}`, usual));

@@ -8,7 +8,7 @@ export interface TruthScope {
   readonly matchType?: 'COMBINED' | 'DOMESTIC' | 'INTERNATIONAL';
   readonly from: string;
   readonly to: string;
-  /** False where records have no id, so that identities are the warehouse's own and not compared. */
+  /** False if records have no id, so that identities are the warehouse's own and not compared. */
   readonly ids?: boolean;
 }
 

@@ -2,7 +2,7 @@ import type { Sandbox, ScriptedFault, SeenRequest } from '../../src/sandbox/inde
 
 /**
  * Every request for a page of a feed from now on, in the order of arrival; filled while the sandbox runs.
- * @param faults a script that is followed as if nobody watched
+ * @param faults a script of faults that still applies
  */
 export function watchRequests(
   sandbox: Pick<Sandbox, 'script'>,

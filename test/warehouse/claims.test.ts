@@ -43,7 +43,7 @@ describe('a load that has lost its window to another one', () => {
     await leaveWindow(db, { windowId, loadId: first }, leaving);
     expect(await windowsOf(db)).toEqual(before);
     expect(before).toMatchObject([{ state: 'draining', load_id: second, last_error: null }]);
-    // The claim is what decides: whoever holds it can leave it.
+    // The claim decides: the load that holds it can leave it.
     await leaveWindow(db, { windowId, loadId: second }, leaving);
     expect(await windowsOf(db)).not.toEqual(before);
   });

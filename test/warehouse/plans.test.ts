@@ -81,7 +81,7 @@ async function readsOf(query: string): Promise<Read[]> {
   return readsIn(rows[0]!['QUERY PLAN'][0].Plan);
 }
 
-/** An index that is read for a bitmap stands below its table's node. */
+/** An index that is read for a bitmap is below its table's node. */
 function readsIn(plan: Plan, table?: string): Read[] {
   if (plan['Actual Loops'] === 0) return [];
   const from = plan['Relation Name'] ?? plan['Function Name'] ?? table;

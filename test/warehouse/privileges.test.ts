@@ -146,7 +146,7 @@ describe('the catalog', () => {
   });
 
   test('nothing in the schema is granted to anybody but what is listed here', async () => {
-    // Partitions have what their table has, and functions are listed above. The owner's own rights are nobody's business.
+    // Partitions have what their table has, and functions are listed above. The owner's own rights do not matter.
     const granted = await rowsOf(`
       with held (kind, name, owner, acl) as (
         select 'schema', nspname::text, nspowner, nspacl from pg_namespace where nspname = 'gmsi'

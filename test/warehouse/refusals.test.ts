@@ -19,7 +19,7 @@ beforeEach(() => sql`delete from gmsi.windows`.execute(db));
 const series = { feed: 'gmsi-headlines', country: 'US', topic: 'Wars', match_type: 'COMBINED' };
 const refusal = { status: 404, error: 'The service refused it with 404: no' };
 
-/** Windows of one day each, the first one on 2026-01-01, claimed by a load where they are `draining`. */
+/** Windows of one day each, the first one on 2026-01-01, claimed by a load if they are `draining`. */
 async function windows(db: Warehouse, of: readonly Record<string, unknown>[], other: object = {}) {
   const about = { command: 'backfill', job: 'job', feed: 'gmsi-headlines', run_by: 'test' };
   const loadId = await startLoad(db, about);

@@ -193,7 +193,7 @@ function numbersRounded(rows: readonly Rollup[]): Rollup[] {
   );
 }
 
-/** Where each row of the rollups lies: the same only if it was not written again. */
+/** The place of each row of the rollups: the same only if it was not written again. */
 async function versionsOfRollups(db: Warehouse) {
   const { rows } = await sql`
     select ctid::text, xmin::text, sentiment_sum from gmsi.sentiment_hourly

@@ -13,7 +13,7 @@ import { aFolder, type Folder, gmsi } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { aRestartableServer } from '../support/restartable-server.ts';
 
-/** A server of its own that encrypts, with a certificate for `localhost` that nobody has signed. */
+/** A separate server that encrypts, with a self-signed certificate for `localhost`. */
 let server: Awaited<ReturnType<typeof aRestartableServer>>;
 let folder: Folder;
 let trusted: string;
@@ -63,7 +63,7 @@ async function aCertificate(name: string, host: string): Promise<string> {
   return certificate;
 }
 
-/** The server reads its settings again a moment after it is told to. */
+/** The server reads its settings again a moment after the signal. */
 async function encrypts(): Promise<boolean> {
   const client = new pg.Client({ connectionString: server.url.reveal(), ssl: { rejectUnauthorized: false } });
   try {

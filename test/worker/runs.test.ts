@@ -23,7 +23,7 @@ const schedule = { backfill: '0 1 * * *' };
 const lastNight = new Date('2026-11-19T20:00:00Z');
 const due = { job: 'job', command: 'backfill' } as const;
 
-/** A job whose run is planned, with nobody who works on it yet. */
+/** A job whose run is planned, but not worked on yet. */
 async function aRun(warehouse: TestWarehouse, sandbox: { url: string }, definition: object) {
   const { db, url } = warehouse;
   const context = aWorkerContext({ warehouse, sandbox });

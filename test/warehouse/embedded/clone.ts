@@ -45,7 +45,7 @@ export async function aClone({ name = 'a clone', mode }: { name?: string; mode: 
   };
 }
 
-/** Removes a GMSI_HOME and, where it is elsewhere, the cluster. */
+/** Removes a GMSI_HOME and, if it is elsewhere, the cluster. */
 export async function removeHome(home: string): Promise<void> {
   const elsewhere = await clusterElsewhere(home);
   if (elsewhere) await rm(elsewhere, { recursive: true, force: true });

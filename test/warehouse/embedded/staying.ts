@@ -25,7 +25,7 @@ export function withHome(): void {
   });
 }
 
-/** A process that keeps the server running until it is told to stop, and does so already. */
+/** A process that already keeps the server running, until it is stopped. */
 export async function stayingUser(more: { detached?: boolean } = {}): Promise<Running> {
   if (!existsSync(home)) await anEmbeddedHome(home);
   const user = startGmsi(['psql', '--address'], { ...setting, ...more });
