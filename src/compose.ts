@@ -197,7 +197,7 @@ function openClient(
   if (!isHidden(apiKey) && !warnedOfShortKey.has(session.config)) {
     warnedOfShortKey.add(session.config);
     session.log.warn(
-      `the API key has fewer than ${shortestHidden} characters: it cannot be told from ordinary words, and is not taken out of what the service says`,
+      `the API key has fewer than ${shortestHidden} characters: it looks like ordinary words, and is not removed from what the service says`,
     );
   }
   const onEvent = (event: ClientEvent) => {

@@ -10,7 +10,7 @@ export class StoppedBySignal extends Error {
   readonly signal: NodeJS.Signals;
 
   constructor(signal: NodeJS.Signals) {
-    super(`told to stop by ${signal}`);
+    super(`stopped by ${signal}`);
     this.signal = signal;
   }
 }

@@ -82,7 +82,7 @@ program
     'learn what the service does not document, such as how it reads end_date (12 requests at most)',
   )
   .option('--job <job>', "probe a job's feed and series, with its settings")
-  .option('--accept', 'take what the probe finds, where it contradicts what was learned before')
+  .option('--accept', 'accept what the probe finds, even if it contradicts what was learned before')
   .addHelpText('after', examples('gmsi doctor', 'gmsi doctor --probe --job g7-inflation'))
   .action(runs(async () => (await import('./commands/doctor.ts')).doctorCommand));
 program
@@ -90,7 +90,7 @@ program
   .description('run the service itself, emulated, for work without a key')
   .option('--host <address>', 'address to listen on; 0.0.0.0 lets other machines in', '127.0.0.1')
   .option('--port <number>', 'port to listen on', wholeNumber({ to: 65_535 }), 8425)
-  .option('--seed <text>', 'what the made-up data grow from', 'gmsi')
+  .option('--seed <text>', 'seed of the made-up data', 'gmsi')
   .option('--key <key...>', 'API keys to accept', ['sandbox-key'])
   .option('--unlimited', 'no rate limit and no quota')
   .addOption(
@@ -139,7 +139,7 @@ program
   .action(runs(async () => (await import('./commands/load.ts')).syncCommand));
 program
   .command('work')
-  .description('run scheduled and queued work until told to stop; on any number of machines')
+  .description('run scheduled and queued work until stopped; on any number of machines')
   .argument('[job...]', `${jobs[1]}; all in jobs/ that have a schedule if left out`)
   .option('--concurrency <number>', 'windows to work on at a time', wholeNumber({ from: 1, to: 100 }), 8)
   .option(
@@ -160,7 +160,7 @@ program
   .command('status')
   .description('show coverage, gaps, windows, quota and the last loads; spends no request')
   .argument('[job...]', jobs[1])
-  .option('--watch', 'follow what the workers are at, until interrupted')
+  .option('--watch', 'follow what the workers are doing, until interrupted')
   .addHelpText('after', examples('gmsi status', 'gmsi status g7-inflation --json', 'gmsi status --watch'))
   .action(runs(async () => (await import('./commands/status.ts')).statusCommand));
 program
@@ -198,11 +198,11 @@ program
   )
   .option('--from <day>', 'first day (UTC), such as 2025-01-01; the first there is if left out', day)
   .option('--to <day>', 'last day (UTC), itself included; the last there is if left out', day)
-  .option('--as-of <moment>', 'headlines as they stood then, such as 2025-06-30T12:00:00Z')
-  .option('--country <code...>', 'only these countries, where no job is given')
-  .option('--topic <name...>', 'only these topics, where no job is given')
+  .option('--as-of <moment>', 'headlines as they were then, such as 2025-06-30T12:00:00Z')
+  .option('--country <code...>', 'only these countries, if no job is given')
+  .option('--topic <name...>', 'only these topics, if no job is given')
   .option('--out <folder>', 'folder to make (export/ and the name of the job or feed)')
-  .option('--overwrite', 'replace an export that stands there')
+  .option('--overwrite', 'replace an existing export')
   .option(
     '--defuse-formulas',
     'CSV only: put an apostrophe before texts that a spreadsheet would run as a formula; left as they are without it',
@@ -234,8 +234,8 @@ program
   .action(runs(async () => (await import('./commands/replay.ts')).replayCommand));
 program
   .command('rollup')
-  .description('show the hourly and daily rollups, or sum them up anew; spends no request')
-  .option('--rebuild', 'sum them up from the headlines, and say what was not right')
+  .description('show the hourly and daily rollups, or compute them again; spends no request')
+  .option('--rebuild', 'compute them again from the headlines, and say what was wrong')
   .option('--from <day>', 'first day (UTC) to rebuild; the first there is if left out', day)
   .option('--to <day>', 'last day (UTC) to rebuild, itself included', day)
   .addHelpText('after', examples('gmsi rollup', 'gmsi rollup --rebuild --from 2025-01-01'))

@@ -43,7 +43,7 @@ export function parseCheck(path: string, text: string, knownFeeds: readonly stri
   const all = (name: string) => head.filter((header) => header.name === name);
   const one = (name: string) => {
     const [first, second] = all(name);
-    if (second) refuse(`"-- ${name}:" stands there twice`, shape, second.line);
+    if (second) refuse(`"-- ${name}:" is there twice`, shape, second.line);
     return first;
   };
   const needed = (name: string) =>

@@ -224,14 +224,14 @@ function describe(stream: Socket | TLSSocket): Pick<Finding, 'found' | 'fix'> {
   if ('encrypted' in stream) {
     const who = stream.authorized
       ? 'with a trusted certificate'
-      : 'without asking who answers (sslmode=verify-full does)';
+      : 'without verifying the server (sslmode=verify-full does)';
     return { found: `${stream.getProtocol()}, ${who}` };
   }
   const { remoteAddress } = stream;
   if (remoteAddress === undefined) return { found: 'none needed: a socket of this machine' };
   if (/^(127\.|::1$|::ffff:127\.)/.test(remoteAddress)) return { found: 'none needed: this machine itself' };
   return {
-    found: `none: whoever is on the way to ${remoteAddress} can read the password's exchange and the data`,
+    found: `none: anybody on the way to ${remoteAddress} can read the password's exchange and the data`,
     fix: 'Add ?sslmode=verify-full to DATABASE_URL (docs/operating.md, "The database").',
   };
 }

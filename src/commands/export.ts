@@ -84,7 +84,7 @@ async function refuseUnmade(db: Warehouse): Promise<void> {
 async function refuseUnsettled(db: Warehouse, asOf: string | undefined): Promise<void> {
   const seconds = asOf === undefined ? 0 : await secondsUntilSettled(db, asOf);
   if (seconds === 0) return;
-  throw new ConfigError(`--as-of ${asOf}: what stood then can still change for ${seconds} s.`, {
+  throw new ConfigError(`--as-of ${asOf}: the state at that moment can still change for ${seconds} s.`, {
     hint: `Ask again in ${seconds} s, or for an earlier moment; or leave --as-of out for the newest state.`,
   });
 }
@@ -161,8 +161,8 @@ function readMoment(text: string | undefined, now: Date): string | undefined {
     });
   }
   if (moment.epochMilliseconds <= now.getTime()) return moment.toString();
-  throw new ConfigError(`--as-of ${text} is still to come.`, {
-    hint: 'What will be known then is not known; leave --as-of out for the newest state.',
+  throw new ConfigError(`--as-of ${text} is in the future.`, {
+    hint: 'The state at a future moment is not known; leave --as-of out for the newest state.',
   });
 }
 
@@ -204,7 +204,7 @@ function describe({ out, manifest, series, months, bytes }: Exported, seconds: n
 function formulas({ formulas_defused }: Exported['manifest']): string | null {
   if (formulas_defused === null) return null;
   return formulas_defused
-    ? 'defused: an apostrophe stands before each text that begins with = + - @'
+    ? 'defused: an apostrophe comes before each text that begins with = + - @'
     : 'not defused: a spreadsheet may run texts that begin with = + - @ (--defuse-formulas)';
 }
 

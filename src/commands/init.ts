@@ -95,7 +95,7 @@ async function askForService(): Promise<{ GMSI_BASE_URL: string; GMSI_API_KEY: s
 async function askForDatabase(): Promise<{ DATABASE_URL: string | undefined }> {
   const kind = await answered(
     select({
-      message: 'Where shall the headlines go?',
+      message: 'Where should the headlines go?',
       options: [
         { value: 'embedded', label: 'Embedded PostgreSQL', hint: 'nothing to install; in .gmsi' },
         { value: 'own', label: 'A PostgreSQL of your own', hint: '15 or newer' },

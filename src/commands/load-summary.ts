@@ -98,7 +98,7 @@ function headline(summary: LoadSummary): string {
       if (summary.error instanceof ClocksApart) return 'loaded, but no day counts as covered';
       return openWindows(summary) > 0
         ? `not complete, ${left} left`
-        : 'complete but for what the service refuses';
+        : 'complete except for what the service refuses';
     case 'budget':
       return `stopped at the request budget, ${left} left`;
     case 'interrupted':

@@ -100,7 +100,7 @@ async function plan(
   const { apiKey } = session.config;
   const used = apiKey ? await usedRequests(db, keyFingerprint(apiKey), monthOf(session.clock())) : null;
   const unsettledFrom = settledBefore(today(session), job.lookbackDays).toString();
-  show(`reckoning what the schedule costs, ${count(seriesIn(scope), 'series', 'series')}`);
+  show(`computing what the schedule costs, ${count(seriesIn(scope), 'series', 'series')}`);
   const schedule = await forecastSchedule(db, job, scope, { now: session.clock(), unsettledFrom });
   show(`counting days and windows, ${count(seriesIn(scope), 'series', 'series')}`);
   return {

@@ -48,8 +48,8 @@ export async function rollupCommand(
 
 function describe({ series, corrected, interrupted }: Rebuilt): string {
   const found =
-    corrected === 0 ? 'all were right' : `${count(corrected, 'row')} of the rollups were not right`;
-  return `${count(series, 'series', 'series')} summed up anew: ${found}.${interrupted ? ' Interrupted; run it again for the rest.' : ''}`;
+    corrected === 0 ? 'all were right' : `${count(corrected, 'row')} of the rollups were wrong`;
+  return `${count(series, 'series', 'series')} computed again: ${found}.${interrupted ? ' Interrupted; run it again for the rest.' : ''}`;
 }
 
 export interface Rebuilt {

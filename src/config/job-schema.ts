@@ -52,7 +52,7 @@ const cadence = z.strictObject(
       .describe('Whether syncs leave out series that have had no news for long. Off, every sync polls all.'),
     longest: wholeDays({ example: 'P7D', least: 1, most: 366, because: 'news would be seen a year late' })
       .prefault('P7D')
-      .describe('The longest that polls of a quiet series may lie apart.'),
+      .describe('The longest time between two polls of a quiet series.'),
     max_uncovered: wholeDays({
       example: 'P14D',
       least: 2,
@@ -134,7 +134,7 @@ const alertsSection = z
         .meta({ writeOnly: true })
         .exactOptional()
         .describe(
-          'Where alerts are posted as JSON that Slack understands. A secret: better set in GMSI_ALERT_WEBHOOK_URL, which is used where this is left out.',
+          'Where alerts are posted as JSON that Slack understands. A secret: better set in GMSI_ALERT_WEBHOOK_URL, which is used if this is left out.',
         ),
       max_lag: wholeDays({ example: 'P5D', least: 2, most: 366, because: 'a year late is too late' })
         .exactOptional()
@@ -145,7 +145,7 @@ const alertsSection = z
     { error: 'a map such as { max_lag: P5D }' },
   )
   .prefault({})
-  .describe('What to tell somebody of, where nobody watches.');
+  .describe('Where to report problems.');
 
 function isWebAddress(text: string): boolean {
   return /^https?:\/\//.test(text) && URL.canParse(text);

@@ -66,7 +66,7 @@ type Refuse = (key: string, message: string) => never;
 function refuseRetired(file: unknown, refuse: Refuse): void {
   const name = isMap(file) ? file.feed : undefined;
   const instead = typeof name === 'string' ? retired.get(name) : undefined;
-  if (instead !== undefined) refuse('feed', `found "${name}", which is no more. ${instead}`);
+  if (instead !== undefined) refuse('feed', `found "${name}", which is retired. ${instead}`);
 }
 
 /** A year mistyped as 2106 would otherwise look like a job with nothing left to do. */

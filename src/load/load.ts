@@ -208,7 +208,7 @@ async function close(load: Load, end: LoadEnd, budget: Budget): Promise<void> {
   ];
   for (const write of await Promise.allSettled(writes)) {
     if (write.status === 'rejected')
-      log.warn({ err: write.reason }, 'the end of the load could not be written down');
+      log.warn({ err: write.reason }, 'the end of the load could not be stored');
   }
 }
 

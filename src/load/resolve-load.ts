@@ -215,12 +215,12 @@ export function originOf(warehouse: Warehouse): Origin {
 function mixedUp(origin: ServedBy): ConfigError {
   return origin === 'sandbox'
     ? new ConfigError(
-        'This warehouse holds headlines that a sandbox made up; bought ones must not be mixed in.',
+        'This warehouse holds headlines that a sandbox made up; headlines of the service must not be mixed in.',
         {
           hint: 'Set DATABASE_URL to an empty database, or GMSI_HOME to an empty folder.',
         },
       )
-    : new ConfigError('This warehouse holds bought headlines; a sandbox must not mix made-up ones in.', {
+    : new ConfigError('This warehouse holds headlines of the service; a sandbox must not mix made-up ones in.', {
         hint: 'Give the sandbox a warehouse of its own: another DATABASE_URL, or another GMSI_HOME.',
       });
 }

@@ -53,7 +53,7 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
       await Promise.all(due.map((alert) => send(alert, webhookOf(job, options)!, options)));
     }
   } catch (error) {
-    log.warn({ why: (error as Error).message }, 'alerts could not be looked for');
+    log.warn({ why: (error as Error).message }, 'alerts could not be checked');
   }
 }
 
@@ -86,9 +86,9 @@ async function send(alert: DueAlert, url: Secret, options: AlertsOptions): Promi
   try {
     await postToWebhook(url, bodyOf(alert), patience, signal);
     await markSent(warehouse, alert);
-    log.info(about, alert.resolved_at ? 'told that an alert is over' : 'sent an alert');
+    log.info(about, alert.resolved_at ? 'reported that an alert is over' : 'sent an alert');
   } catch (error) {
-    log.warn({ ...about, why: (error as Error).message }, 'the webhook did not take an alert');
+    log.warn({ ...about, why: (error as Error).message }, 'the webhook did not accept an alert');
   }
 }
 

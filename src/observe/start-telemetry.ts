@@ -61,7 +61,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   }
   const checkOnce = () => {
     checking ??= check()
-      .catch((error: Error) => log.warn({ why: error.message }, 'alerts could not be looked for'))
+      .catch((error: Error) => log.warn({ why: error.message }, 'alerts could not be checked'))
       .finally(() => {
         checking = undefined;
       });

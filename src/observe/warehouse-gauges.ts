@@ -40,7 +40,7 @@ export function createWarehouseGauges(
 
   const up = gauge(
     'gmsi_warehouse_up',
-    '1 where the warehouse answers; else 0, and what it knows is left out.',
+    '1 if the warehouse answers; else 0, and its metrics are left out.',
   );
   const windows = gauge('gmsi_windows', 'Windows in the warehouse.', 'feed', 'state');
   // The label is not `job`, which Prometheus itself uses for what it scrapes.
@@ -51,7 +51,7 @@ export function createWarehouseGauges(
   );
   const maxLag = gauge(
     'gmsi_job_max_lag_seconds',
-    'alerts.max_lag of the job file, where it has one.',
+    'alerts.max_lag of the job file, if it has one.',
     'job_name',
   );
   const budgetLeft = gauge(
@@ -70,7 +70,7 @@ export function createWarehouseGauges(
     'task',
     'state',
   );
-  const workers = gauge('gmsi_workers', 'Processes of gmsi work with a sign of life within the lease.');
+  const workers = gauge('gmsi_workers', 'Processes of gmsi work with a heartbeat within the lease.');
 
   function forget(): void {
     for (const one of [windows, lag, maxLag, budgetLeft, budgetProjected, queue]) one.reset();

@@ -87,7 +87,7 @@ export function tlsProblem(error: Error & { code?: string }): ConfigError | unde
   if (untrusted.test(code))
     return problem(
       "The certificate of the warehouse's server is not trusted",
-      'Name the file of the authority that signed it, sslrootcert=/path/to/ca.pem; or sslmode=require, which encrypts without asking who answers.',
+      'Name the file of the authority that signed it, sslrootcert=/path/to/ca.pem; or sslmode=require, which encrypts without verifying the server.',
     );
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return problem(

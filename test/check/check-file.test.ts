@@ -72,7 +72,7 @@ const broken: [what: string, text: string, says: RegExp, hints: RegExp][] = [
     /checking\.md/,
   ],
   ['needs that are no table', aFile('-- needs: a, b'), /:3: "-- needs:" names one table/, /checking\.md/],
-  ['a header twice', aFile('-- check: again'), /:3: "-- check:" stands there twice/, /checking\.md/],
+  ['a header twice', aFile('-- check: again'), /:3: "-- check:" is there twice/, /checking\.md/],
 ];
 
 test.for(broken)('a check file with %s is refused, with its name and line', ([, text, says, hint]) => {

@@ -54,7 +54,7 @@ describe('lost-rows finds', () => {
     });
   });
 
-  test('a month that was detached, though the rollups were summed up anew and every other check passes', async () => {
+  test('a month that was detached, though the rollups were computed again and every other check passes', async () => {
     await using warehouse = await aCloneOf(source);
     const { db } = warehouse;
     await sql`alter table gmsi.headlines detach partition gmsi.headlines_2024_03`.execute(db);

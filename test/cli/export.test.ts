@@ -165,9 +165,9 @@ const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> =
     what: /--as-of is "2025-06-30T12:00:00"/,
     hint: /2025-06-30T12:00:00Z/,
   },
-  'a moment that is still to come': {
+  'a moment in the future': {
     args: ['--as-of', '2999-01-01T00:00:00Z'],
-    what: /still to come/,
+    what: /in the future/,
     hint: /leave --as-of out/,
   },
   'a format that there is not': {
@@ -211,7 +211,7 @@ it('refuses a moment for which the answer may still change, and says for how lon
   const { code, stdout, stderr } = await gmsiHere(['export', '--as-of', rows[0]!.now], setting);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(
-    /what stood then can still change for 3[45]\d\d s\.\n {2}→ Ask again in 3[45]\d\d s/,
+    /the state at that moment can still change for 3[45]\d\d s\.\n {2}→ Ask again in 3[45]\d\d s/,
   );
   await setAsOfDelay(warehouse.db, 10_000);
   expect(await readdir(folder.path)).toEqual(['jobs']);

@@ -40,7 +40,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
       await answer('Do you have a key', ['\r']);
       await answer('The address of the service', [`${sandbox.url}`, '\r']);
       await answer('The key', [key, '\r']);
-      await answer('Where shall the headlines go?', [down, '\r']);
+      await answer('Where should the headlines go?', [down, '\r']);
       await answer('Its address', [warehouse.url, '\r']);
     }
     await answer('Make a job file?', ['\r']);

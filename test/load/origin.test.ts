@@ -10,7 +10,7 @@ const wider = { ...scope, to: '2026-10-10' };
 
 describe('headlines of the service and headlines of a sandbox', () => {
   it.each([
-    ['service', 'sandbox', /holds bought headlines/],
+    ['service', 'sandbox', /holds headlines of the service/],
     ['sandbox', 'service', /a sandbox made up/],
   ] as const)('do not mix: what the %s has filled takes nothing from the %s', async (first, then, why) => {
     await using warehouse = await aWarehouse();

@@ -212,7 +212,7 @@ describe('gmsi doctor', () => {
 
   test('says how the way to the warehouse is encrypted, without a warning of Node', async () => {
     const { line, stderr } = await doctor({ DATABASE_URL: address({ sslmode: 'require' }) }, gmsi);
-    expect(line).toMatch(/✓ encryption +TLSv1\.[23], without asking who answers/);
+    expect(line).toMatch(/✓ encryption +TLSv1\.[23], without verifying the server/);
     expect(stderr).toBe('');
     const verified = address({ sslmode: 'verify-full', sslrootcert: trusted }, 'localhost');
     const checked = await doctor({ DATABASE_URL: verified }, gmsi);
@@ -250,7 +250,7 @@ describe('gmsi doctor', () => {
     url.port = String((relay.address() as { port: number }).port);
     try {
       const { line, all } = await doctor({ DATABASE_URL: url.href });
-      expect(line).toMatch(/! encryption +none: whoever is on the way/);
+      expect(line).toMatch(/! encryption +none: anybody on the way/);
       expect(all).toMatch(/→ Add \?sslmode=verify-full/);
     } finally {
       relay.close();
