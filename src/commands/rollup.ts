@@ -47,8 +47,7 @@ export async function rollupCommand(
 }
 
 function describe({ series, corrected, interrupted }: Rebuilt): string {
-  const found =
-    corrected === 0 ? 'all were right' : `${count(corrected, 'row')} of the rollups were wrong`;
+  const found = corrected === 0 ? 'all were right' : `${count(corrected, 'row')} of the rollups were wrong`;
   return `${count(series, 'series', 'series')} computed again: ${found}.${interrupted ? ' Interrupted; run it again for the rest.' : ''}`;
 }
 

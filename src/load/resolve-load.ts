@@ -220,7 +220,10 @@ function mixedUp(origin: ServedBy): ConfigError {
           hint: 'Set DATABASE_URL to an empty database, or GMSI_HOME to an empty folder.',
         },
       )
-    : new ConfigError('This warehouse holds headlines of the service; a sandbox must not mix made-up ones in.', {
-        hint: 'Give the sandbox a warehouse of its own: another DATABASE_URL, or another GMSI_HOME.',
-      });
+    : new ConfigError(
+        'This warehouse holds headlines of the service; a sandbox must not mix made-up ones in.',
+        {
+          hint: 'Give the sandbox a warehouse of its own: another DATABASE_URL, or another GMSI_HOME.',
+        },
+      );
 }

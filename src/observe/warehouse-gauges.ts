@@ -38,10 +38,7 @@ export function createWarehouseGauges(
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge<Label>({ name, help, labelNames, registers: [registry] });
 
-  const up = gauge(
-    'gmsi_warehouse_up',
-    '1 if the warehouse answers; else 0, and its metrics are left out.',
-  );
+  const up = gauge('gmsi_warehouse_up', '1 if the warehouse answers; else 0, and its metrics are left out.');
   const windows = gauge('gmsi_windows', 'Windows in the warehouse.', 'feed', 'state');
   // The label is not `job`, which Prometheus itself uses for what it scrapes.
   const lag = gauge(
