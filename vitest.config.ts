@@ -3,11 +3,13 @@ import { defineConfig } from 'vitest/config';
 // What takes minutes to say more about a promise that a quick test holds already: kills at random, long properties, images.
 const soak = ['test/**/*.soak.test.ts'];
 
+// In the projects alone: one of the root would run as well.
+const globalSetup = ['test/support/global-setup.ts'];
+
 export default defineConfig({
   test: {
     // Test files of one worker share its modules: loading them anew for each file took a tenth of the whole run.
     isolate: false,
-    globalSetup: ['test/support/global-setup.ts'],
     // The pipeline's tests run real processes against a real server on what may be two cores; they wait more than they work.
     maxWorkers: 4,
     setupFiles: ['test/support/patience.ts'],
@@ -18,8 +20,8 @@ export default defineConfig({
     retry: process.env.CI ? 1 : 0,
     expect: { poll: { timeout: 20_000 } },
     projects: [
-      { extends: true, test: { name: 'test', include: ['test/**/*.test.ts'], exclude: soak } },
-      { extends: true, test: { name: 'soak', include: soak } },
+      { extends: true, test: { name: 'test', include: ['test/**/*.test.ts'], exclude: soak, globalSetup } },
+      { extends: true, test: { name: 'soak', include: soak, globalSetup } },
     ],
   },
 });
