@@ -1,10 +1,13 @@
+import type { Job } from '../config/job.ts';
 import { GmsiError } from '../errors.ts';
-import type { Feed, FieldAliases, ParameterNames, Series } from '../feeds/feed.ts';
+import type { ColumnType, Feed, Series } from '../feeds/feed.ts';
 import { readTime } from '../feeds/reading/read-time.ts';
 import { fetchLive, fetchPage } from '../load/fetch-page.ts';
 import type { Origin } from '../load/resolve-load.ts';
+import type { Log } from '../log.ts';
 import type { RequestBudget } from '../rate/budget.ts';
 import type { Client } from '../service/client.ts';
+import type { Clock } from '../service/clock.ts';
 import { CursorBroken, RequestRefused, RetryableError } from '../service/errors.ts';
 import type { Page } from '../service/page.ts';
 
@@ -32,25 +35,25 @@ export type Reply =
   /** The answer stays unknown. */
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** Asks a feed about one series. */
-export interface Asker {
-  range(series: Series, range: Range, token?: string): Promise<Reply>;
-  live(series: Series, limit: number): Promise<Reply>;
-}
-
-export interface AskSetting {
+/** What is probed, and with what. */
+export interface Probing {
+  /** Its requests are capped; nothing was sent by it yet. */
   readonly client: Client;
   readonly feed: Feed;
-  readonly parameters: Partial<ParameterNames>;
-  readonly body: Readonly<Record<string, unknown>> | undefined;
-  readonly fields: RecordFields;
+  /** Whose settings are used, if one is given. */
+  readonly job: Job | undefined;
   readonly origin: Origin;
-  readonly now: () => number;
+  readonly log: Log;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-export function asker(setting: AskSetting): Asker {
-  const { client, feed, parameters, body, fields, origin, now, signal } = setting;
+/** Asks a feed about one series. */
+export type Asker = ReturnType<typeof asker>;
+
+export function asker({ client, feed, job, origin, clock, signal }: Probing) {
+  const parameters = job?.service.parameters ?? {};
+  const timeNames = namesOf(feed, job, 'timestamptz');
 
   async function reply(ask: () => Promise<Page>): Promise<Reply> {
     try {
@@ -58,9 +61,10 @@ export function asker(setting: AskSetting): Asker {
       // A probe asks for one page after the other, so no other page waits for this one's memory.
       release?.();
       const records = [...sent];
-      const at = now();
+      const at = clock.now();
       await origin.check(client.servedBy);
-      const answer = { records: fields.see(records), count: records.length, nextToken, at };
+      const seen = records.flatMap((record) => seenRecord(record, timeNames) ?? []);
+      const answer = { records: seen, count: records.length, nextToken, at };
       return { kind: 'answered', answer };
     } catch (error) {
       if (error instanceof RequestRefused)
@@ -75,11 +79,11 @@ export function asker(setting: AskSetting): Asker {
   }
 
   return {
-    range(series, { start: startDate, end: endDate, limit: pageSize }, token) {
-      const request = { feed, series, startDate, endDate, pageSize, parameters, body };
+    range(series: Series, { start: startDate, end: endDate, limit: pageSize }: Range, token?: string) {
+      const request = { feed, series, startDate, endDate, pageSize, parameters, body: job?.body };
       return reply(() => fetchPage(client, request, token ?? null, signal));
     },
-    live(series, limit) {
+    live(series: Series, limit: number) {
       const live = { ...feed, live: { ...feed.live!, limit } };
       return reply(() => fetchLive(client, live, series, parameters, signal));
     },
@@ -117,34 +121,22 @@ export interface SeenRecord {
   readonly record: unknown;
 }
 
-/** Finds the fields of a feed's records under the names that the job or the feed knows. */
-export interface RecordFields {
-  /** Records in the order received; those without a readable time are left out. */
-  see(records: readonly unknown[]): SeenRecord[];
-  /** The wire names under which an id may be, best first. */
-  readonly idNames: readonly string[];
+/** The wire names of all columns of a type, as the job or the feed knows them, best first. */
+export function namesOf({ table, fields }: Feed, job: Job | undefined, type: ColumnType): string[] {
+  return Object.keys(table.columns)
+    .filter((column) => table.columns[column] === type)
+    .flatMap((column) => [...(job?.fields[column] ?? []), ...(fields[column] ?? [])]);
 }
 
-export function recordFields({ table, fields }: Feed, overrides: FieldAliases): RecordFields {
-  const namesOf = (type: string) =>
-    Object.keys(table.columns)
-      .filter((column) => table.columns[column] === type)
-      .flatMap((column) => [...(overrides[column] ?? []), ...(fields[column] ?? [])]);
-  const timeNames = namesOf('timestamptz');
-  return {
-    idNames: namesOf('uuid'),
-    see(records) {
-      return records.flatMap((record) => {
-        for (const name of timeNames) {
-          const writtenTime = valueAt(record, name);
-          const time = readTime(writtenTime);
-          if (time !== undefined)
-            return [{ time: Date.parse(time), writtenTime: writtenTime as string | number, record }];
-        }
-        return [];
-      });
-    },
-  };
+/** A record with the first of its times that can be read; `undefined` if none can. */
+function seenRecord(record: unknown, timeNames: readonly string[]): SeenRecord | undefined {
+  for (const name of timeNames) {
+    const writtenTime = valueAt(record, name);
+    const time = readTime(writtenTime);
+    if (time !== undefined)
+      return { time: Date.parse(time), writtenTime: writtenTime as string | number, record };
+  }
+  return undefined;
 }
 
 /** The value under a wire name, in which `a.b` reaches into an object. */

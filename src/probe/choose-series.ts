@@ -1,5 +1,5 @@
 import type { Job } from '../config/job.ts';
-import { type Lookups, resolveSeries, variantsOf } from '../config/resolve-series.ts';
+import { type Lookups, resolveSeries } from '../config/resolve-series.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { busiestSeries } from '../warehouse/tables/rollups.ts';
@@ -34,24 +34,11 @@ export async function chooseSeries(
   return [...new Set([...loaded, ...guessed])].slice(0, candidates);
 }
 
-function everySeries(feed: Feed, { countries, topics, tickers }: Lookups): Series[] {
-  const names = (dimension: Feed['dimensions'][number], listed: readonly string[]) =>
-    feed.dimensions.includes(dimension) ? listed : [''];
-  const match_type = feed.matchTypes[0] ?? '';
-  const [variant = ''] = variantsOf(feed, { parameters: {} });
-  return names(
-    'country',
-    countries.map(({ code }) => code),
-  ).flatMap((country) =>
-    names(
-      'topic',
-      topics.map(({ name }) => name),
-    ).flatMap((topic) =>
-      names(
-        'ticker',
-        tickers.map(({ code }) => code),
-      ).map((ticker) => ({ feed: feed.name, country, topic, ticker, match_type, variant })),
-    ),
+/** Without a job, the feed is one of countries and topics, without variants. */
+function everySeries({ name: feed, matchTypes }: Feed, { countries, topics }: Lookups): Series[] {
+  const [match_type = ''] = matchTypes;
+  return countries.flatMap(({ code: country }) =>
+    topics.map(({ name: topic }) => ({ feed, country, topic, ticker: '', match_type, variant: '' })),
   );
 }
 

@@ -8,14 +8,8 @@ const farthest = 3653;
 /** Days of each range: long enough to hold a record, if there are any. */
 const span = 30;
 
-/** A search for how far back the service answers, which goes on while requests are left. */
-export interface HistoryLimitSearch {
-  goOn(mayAsk: () => boolean): Promise<void>;
-  finding(): ProbeFinding;
-}
-
 /**
- * Asks for a few ranges: ten years back first, then by bisection (of the logarithm, since a service may reach back a month
+ * A search for how far back the service answers, which can go on when more requests are left. Asks for a few ranges: ten years back first, then by bisection (of the logarithm, since a service may reach back a month
  * or ten years). If a refusal names a day, that day comes next, and it counts only if it is answered.
  * @param known the oldest `start_date` that has been answered already, and the youngest that was refused, if one was
  */
@@ -23,16 +17,16 @@ export function searchHistoryLimit(
   today: Temporal.PlainDate,
   known: { readonly answered: string; readonly refused: string | null },
   ask: (range: Range) => Promise<Reply>,
-): HistoryLimitSearch {
+) {
   let { answered, refused } = known;
   const seen = refused === null ? [] : [`${refused} was refused`];
   let hint: string | undefined;
   let trouble: string | undefined;
 
   return {
-    async goOn(mayAsk) {
+    async goOn(mayAsk: () => boolean): Promise<void> {
       while (mayAsk() && trouble === undefined) {
-        const start = nextDay({ today, answered, refused, hint });
+        const start = nextDay(today, answered, refused, hint);
         if (start === undefined) return;
         const reply = await ask(rangeFrom(start, today));
         if (reply.kind === 'failed') trouble = reply.reason;
@@ -46,7 +40,7 @@ export function searchHistoryLimit(
         }
       }
     },
-    finding() {
+    finding(): ProbeFinding {
       if (seen.length === 0) return { reason: trouble ?? 'no request could be spared' };
       return { value: { answered, refused, asked_on: today.toString() }, evidence: seen.join('; ') };
     },
@@ -60,15 +54,13 @@ function rangeFrom(start: string, today: Temporal.PlainDate): Range {
   return { start, end: end.toString(), limit: 1 };
 }
 
-interface Bounds {
-  readonly today: Temporal.PlainDate;
-  readonly answered: string;
-  readonly refused: string | null;
-  readonly hint: string | undefined;
-}
-
 /** The day to ask for next; `undefined` if nothing is left to find out. */
-function nextDay({ today, answered, refused, hint }: Bounds): string | undefined {
+function nextDay(
+  today: Temporal.PlainDate,
+  answered: string,
+  refused: string | null,
+  hint: string | undefined,
+): string | undefined {
   const back = (days: number) => today.subtract({ days }).toString();
   const near = daysBetween(answered, today.toString());
   if (refused === null) return near >= farthest ? undefined : back(farthest);
@@ -91,11 +83,10 @@ function isDay(text: string): boolean {
 /** The age at which a token is tried, in milliseconds. */
 const lifetime = 60_000;
 
-/** A token, and the request that returned it. */
+/** A token, the request that returned it, and when that was, in milliseconds since 1970. */
 export interface Token {
   readonly range: Range;
   readonly token: string;
-  /** When it was received, in milliseconds since 1970. */
   readonly at: number;
 }
 
@@ -104,11 +95,13 @@ export interface Token {
  * at once, since the service may refuse tokens for another reason than their age.
  */
 export async function tryToken(
-  { range, token, at }: Token,
+  known: Token | undefined,
   ask: (range: Range, token?: string) => Promise<Reply>,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<ProbeFinding> {
+  if (!known) return { reason: 'no range that was asked for has a second page' };
+  const { range, token, at } = known;
   const left = at + lifetime - clock.now();
   if (left > 0) await clock.sleep(left, signal);
   const seconds = Math.round((clock.now() - at) / 1000);

@@ -17,17 +17,6 @@ interface Hypothesis {
   readonly shift: number;
 }
 
-/** What can be checked with one answer. */
-interface Evidence {
-  readonly start: number;
-  readonly end: number;
-  readonly returned: ReadonlySet<number>;
-  readonly earliest: number;
-  readonly latest: number;
-  /** Whether a record of that time would be on the page, if it were in the range. */
-  readonly wouldShow: (time: number) => boolean;
-}
-
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
@@ -71,11 +60,13 @@ export function inferDays(answered: readonly AnsweredRange[]): {
   };
 }
 
-function evidenceOf({ range, answer }: AnsweredRange): Evidence {
+/** What can be checked with one answer. */
+function evidenceOf({ range, answer }: AnsweredRange) {
   const times = answer.records.map(({ time }) => time);
   const earliest = Math.min(...times);
   const latest = Math.max(...times);
   const order = orderOf(answer.records);
+  // Whether a record of that time would be on the page, if it were in the range.
   const wouldShow = (time: number) => {
     if (answer.nextToken === null) return true;
     if (order === 'newest-first') return time > earliest;
@@ -88,15 +79,14 @@ function evidenceOf({ range, answer }: AnsweredRange): Evidence {
 /** The answer has nothing outside the range, and everything that is known to be inside. */
 function fits(
   { reading, shift }: Hypothesis,
-  evidence: Evidence,
+  evidence: ReturnType<typeof evidenceOf>,
   known: readonly number[],
   tolerance: number,
 ): boolean {
   const begin = evidence.start + shift;
   const end = evidence.end + shift + (reading === 'inclusive' ? day : 0);
-  if (evidence.returned.size > 0) {
-    if (evidence.earliest < begin - tolerance || evidence.latest >= end + tolerance) return false;
-  }
+  // Of an empty page, the earliest is infinity and the latest minus infinity.
+  if (evidence.earliest < begin - tolerance || evidence.latest >= end + tolerance) return false;
   return known.every(
     (time) =>
       time < begin + tolerance ||

@@ -1,14 +1,11 @@
-import type { Job } from '../config/job.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
 import { listsFor, originOf, refreshList } from '../load/resolve-load.ts';
-import type { Log } from '../log.ts';
-import type { Client } from '../service/client.ts';
-import type { Clock } from '../service/clock.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { confirmLearnedFacts, readLearnedFacts, saveLearnedFacts } from '../warehouse/tables/learned.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
+import type { Probing } from './ask.ts';
 import { chooseSeries } from './choose-series.ts';
 import {
   agree,
@@ -20,17 +17,11 @@ import {
 } from './fact.ts';
 import { probe } from './probe.ts';
 
-export interface ProbeContext {
+/** Without a job, the historical GMSI headlines are probed. */
+export interface ProbeContext extends Omit<Probing, 'feed' | 'origin'> {
   readonly warehouse: Warehouse;
-  /** Capped at `mostRequests`; nothing was sent by it yet. */
-  readonly client: Client;
-  /** The feed, series and settings to probe; without one, the historical GMSI headlines. */
-  readonly job: Job | undefined;
   /** Store also what contradicts what was learned before. */
   readonly accept: boolean;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
 }
 
 /** What a probe did and found. */
@@ -48,7 +39,7 @@ export interface ProbeReport {
  * @throws what ends everything: a key that is refused, the month's budget spent, the signal's reason
  */
 export async function probeService(context: ProbeContext): Promise<ProbeReport> {
-  const { warehouse, client, job, log, clock, signal } = context;
+  const { warehouse, client, job, signal } = context;
   const feed = job ? feedNamed(job.feed) : gmsiHeadlines;
   const origin = originOf(warehouse);
   const known = await readLookups(warehouse);
@@ -56,32 +47,26 @@ export async function probeService(context: ProbeContext): Promise<ProbeReport> 
     if (known.refreshedAt[list] === null) await refreshList(warehouse, client, origin, list, signal);
   }
   const series = await chooseSeries(warehouse, feed, job, await readLookups(warehouse));
-  const probed = await probe({
-    ...{ client, feed, series, origin, log, clock, signal },
-    ...{ parameters: job?.service.parameters ?? {}, body: job?.body, fields: job?.fields ?? {} },
-  });
+  const probed = await probe({ ...context, feed, origin }, series);
   const lessons = await learn(warehouse, feed.name, probed.findings, context.accept);
   return { feed, series: probed.series, requests: client.stats().requests, lessons };
 }
 
-/**
- * - `learned`: not known before
- * - `confirmed`: as it was learned before
- * - `changed`: contradicts what was learned before, which stays
- * - `accepted`: contradicted it, and has taken its place
- * - `not learned`: the answers do not tell; what was learned before, if anything, stays
- */
-export type FactStanding = 'learned' | 'confirmed' | 'changed' | 'accepted' | 'not learned';
-
 /** A fact after a probe. */
 export interface Lesson {
   readonly fact: FactName;
-  readonly standing: FactStanding;
+  /**
+   * - `learned`: not known before
+   * - `confirmed`: as it was learned before
+   * - `changed`: contradicts what was learned before, which stays
+   * - `accepted`: contradicted it, and has taken its place
+   * - `not learned`: the answers do not tell; what was learned before, if anything, stays
+   */
+  readonly standing: 'learned' | 'confirmed' | 'changed' | 'accepted' | 'not learned';
   /** What the probe found; `null` if its answers do not tell. */
   readonly value: FactValue | null;
   /** How it was found, or why it was not. */
   readonly evidence: string;
-  /** What was learned before. */
   readonly before: { readonly value: FactValue; readonly learnedAt: Date } | null;
 }
 
@@ -89,7 +74,7 @@ export interface Lesson {
  * Compares the findings of a probe with what was learned before, and stores what is new.
  * @param accept store also what contradicts it
  */
-export async function learn(
+async function learn(
   warehouse: Warehouse,
   feed: string,
   findings: ProbeFindings,
@@ -109,14 +94,10 @@ export async function learn(
       const standing = !isAgreed ? (accept ? 'accepted' : 'changed') : before ? 'confirmed' : 'learned';
       return { fact, standing, value, evidence, before };
     });
-    const isToBeSaved = ({ standing }: Lesson) => standing === 'learned' || standing === 'accepted';
-    await saveLearnedFacts(trx, feed, lessons.filter(isToBeSaved));
-    const confirmed = lessons.filter(({ standing }) => standing === 'confirmed');
-    await confirmLearnedFacts(
-      trx,
-      feed,
-      confirmed.map(({ fact }) => fact),
-    );
+    const isNew = ({ standing }: Lesson) => standing === 'learned' || standing === 'accepted';
+    await saveLearnedFacts(trx, feed, lessons.filter(isNew));
+    const confirmed = lessons.flatMap(({ fact, standing }) => (standing === 'confirmed' ? fact : []));
+    await confirmLearnedFacts(trx, feed, confirmed);
     return lessons;
   });
 }

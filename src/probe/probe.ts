@@ -1,10 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
-import type { Feed, FieldAliases, ParameterNames, Series } from '../feeds/feed.ts';
-import type { Origin } from '../load/resolve-load.ts';
-import type { Log } from '../log.ts';
-import type { Client } from '../service/client.ts';
-import type { Clock } from '../service/clock.ts';
-import { type Answer, asker, type Range, type Reply, recordFields } from './ask.ts';
+import type { Series } from '../feeds/feed.ts';
+import { type Answer, asker, namesOf, type Probing, type Range, type Reply } from './ask.ts';
 import { factNames, type ProbeFinding, type ProbeFindings } from './fact.ts';
 import { searchHistoryLimit, type Token, tryToken } from './history-limit.ts';
 import { type AnsweredRange, inferDays, pickDays } from './infer-days.ts';
@@ -17,41 +13,23 @@ export const mostRequests = 12;
 /** Requests kept for the token: one to try it, two to tell an expired token from one that never worked. */
 const forToken = 3;
 
-export interface ProbeSetting {
-  /** Its requests are capped at `mostRequests`. */
-  readonly client: Client;
-  readonly feed: Feed;
-  /** Series to probe with, the likely busiest first. */
-  readonly series: readonly Series[];
-  readonly parameters: Partial<ParameterNames>;
-  readonly body: Readonly<Record<string, unknown>> | undefined;
-  /** Wire names that a job gives for columns. */
-  readonly fields: FieldAliases;
-  readonly origin: Origin;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
-
-export interface Probed {
-  /** The one that was probed; `undefined` if there is none. */
-  readonly series: Series | undefined;
-  readonly findings: ProbeFindings;
-}
-
 /**
  * Finds out how the service behaves where it is not documented, in at most `mostRequests` requests: each answer serves as
  * many questions as it can. Takes a minute, the age at which a token is tried.
  * @throws what ends everything: a key that is refused, the month's budget spent, the signal's reason
+ * @param candidates series to probe with, the likely busiest first
+ * @returns also the series that was probed; `undefined` if there is none
  */
-export async function probe(setting: ProbeSetting): Promise<Probed> {
-  const { client, feed, clock, signal, log } = setting;
+export async function probe(
+  probing: Probing,
+  candidates: readonly Series[],
+): Promise<{ series: Series | undefined; findings: ProbeFindings }> {
+  const { client, feed, clock, signal, log } = probing;
   const today = Temporal.Instant.fromEpochMilliseconds(clock.now()).toZonedDateTimeISO('UTC').toPlainDate();
-  const fields = recordFields(feed, setting.fields);
-  const ask = asker({ ...setting, fields, now: clock.now });
+  const ask = asker(probing);
   const left = () => mostRequests - client.stats().requests;
 
-  const recent = await recentRecords(ask, setting.series, today);
+  const recent = await recentRecords(ask, candidates, today);
   if (recent.reason !== undefined) return { series: recent.series, findings: nothing(recent.reason) };
   const { series, answered, limit } = recent;
   const { answer } = answered;
@@ -73,7 +51,9 @@ export async function probe(setting: ProbeSetting): Promise<Probed> {
   await historyLimit.goOn(() => left() > forToken + (token ? 0 : 1));
   if (!token) await askRange({ ...answered.range, limit: 1 });
   log.info('asked; now waiting for a token to be a minute old');
-  const token_lifetime = await lifetimeOf(token, askRange, clock, signal);
+  const token_lifetime = await tryToken(token, askRange, clock, signal);
+  // The most records of a page, as far as the first one shows.
+  const fullPage = answer.nextToken === null ? limit : Math.min(limit, answer.count);
   const page_size = left() > 0 ? await pageSizeOf(recent, askRange, today) : recent.page_size;
   await historyLimit.goOn(() => left() > 0);
 
@@ -81,11 +61,11 @@ export async function probe(setting: ProbeSetting): Promise<Probed> {
     series,
     findings: {
       ...inferDays(ranges),
-      time_zone: inferZone(answer, live, { reachHours: feed.live?.hours ?? 0, fullPage: fullPage(recent) }),
+      time_zone: inferZone(answer, live, { reachHours: feed.live?.hours ?? 0, fullPage }),
       time_rounding: inferRounding(answer),
       record_order: inferOrder(answer),
       page_size,
-      record_id: inferId(answer, fields.idNames),
+      record_id: inferId(answer, namesOf(feed, probing.job, 'uuid')),
       history_limit: historyLimit.finding(),
       token_lifetime,
     },
@@ -122,21 +102,6 @@ async function pageSizeOf(
 
 function tokenOf(range: Range, { nextToken, at }: Answer): Token | undefined {
   return nextToken === null ? undefined : { range, token: nextToken, at };
-}
-
-async function lifetimeOf(
-  token: Token | undefined,
-  ask: (range: Range, token?: string) => Promise<Reply>,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<ProbeFinding> {
-  if (!token) return { reason: 'no range that was asked for has a second page' };
-  return tryToken(token, ask, clock, signal);
-}
-
-/** The most records of a page, as far as the first one shows. */
-function fullPage({ answered: { answer }, limit }: Recent): number {
-  return answer.nextToken === null ? limit : Math.min(limit, answer.count);
 }
 
 function nothing(reason: string): ProbeFindings {
