@@ -18,7 +18,7 @@ import type { PlanOptions } from '../plan/plan-windows.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from '../rate/budget.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
-import { count, duration, facts, nextStep, number, table } from '../terminal/table.ts';
+import { count, duration, facts, minute, nextStep, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { CadenceReport } from '../warehouse/tables/cadence.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
@@ -181,7 +181,7 @@ function describe(session: Session, planned: PlannedJob): string {
         ? undefined
         : monthsToWait > 0
           ? `${end.toISOString().slice(0, 10)}: the budget stretches it over ${count(monthsToWait + 1, 'month')}`
-          : `${end.toISOString().slice(0, 16).replace('T', ' ')} UTC, if begun now`,
+          : `${minute(end)} UTC, if begun now`,
     ],
   ])}\n`;
 }

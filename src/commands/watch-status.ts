@@ -10,6 +10,7 @@ import {
   fittingParts,
   fittingTable,
   type LinePart,
+  minute,
   number,
   shortenedName,
 } from '../terminal/table.ts';
@@ -167,11 +168,7 @@ function describeRuns(runs: readonly WatchedRun[], columns: number): string {
 }
 
 function stateOf({ finished_at, outcome, resumes_at, paused_because, started_at }: WatchedRun): string {
-  if (finished_at === null) return `since ${minute(started_at)}`;
-  if (resumes_at !== null) return `paused (${paused_because}) until ${minute(resumes_at)}`;
-  return `${outcome} at ${minute(finished_at)}`;
-}
-
-function minute(instant: Date): string {
-  return `${instant.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  if (finished_at === null) return `since ${minute(started_at)} UTC`;
+  if (resumes_at !== null) return `paused (${paused_because}) until ${minute(resumes_at)} UTC`;
+  return `${outcome} at ${minute(finished_at)} UTC`;
 }

@@ -2,40 +2,25 @@ import { columnsOf, oneLine, padEnd, padStart, shortened, wholeWords, widest } f
 
 export type Cell = string | number | null;
 
-/** As `wholeTable`, without the columns that hold nothing. */
+/**
+ * Rows in aligned columns without frames. Columns that hold nothing are left out; one that holds only numbers (and blanks)
+ * is aligned to the right.
+ */
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const isFilled = (_: unknown, column: number) =>
-    rows.some((row) => row[column] !== null && row[column] !== '');
-  return wholeTable(
-    head.filter(isFilled),
-    rows.map((row) => row.filter(isFilled)),
-  );
-}
-
-/** Rows in aligned columns without frames; a column that holds only numbers (and blanks) is aligned to the right. */
-function wholeTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const lines = [...(head.length > 0 ? [head] : []), ...rows].map((row) => row.map(textOf));
-  const columns = (head.length > 0 ? head : (rows[0] ?? [])).map((_, column) => ({
-    width: widest(lines.map((line) => line[column] ?? '')),
-    pad: isNumeric(rows.map((row) => row[column] ?? null)) ? padStart : padEnd,
-  }));
-  return lines
-    .map((line) =>
-      columns
-        .map(({ width, pad }, column) => pad(line[column] ?? '', width))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const columns = head.flatMap((name, at) => {
+    const cells = rows.map((row) => row[at] ?? null);
+    if (cells.every((cell) => cell === null || cell === '')) return [];
+    const texts = [name, ...cells.map(textOf)];
+    const width = widest(texts);
+    const pad = isNumeric(cells) ? padStart : padEnd;
+    return [texts.map((text) => pad(text, width))];
+  });
+  const lines = [head, ...rows].map((_, line) => columns.map((texts) => texts[line]!).join('  '));
+  return columns.length === 0 ? '' : lines.map((line) => line.trimEnd()).join('\n');
 }
 
 function isNumeric(cells: readonly Cell[]): boolean {
-  return (
-    cells.length > 0 &&
-    cells.every(
-      (cell) => typeof cell === 'number' || cell === null || /^[-+]?[\d,.]+%?$|^$/.test(String(cell)),
-    )
-  );
+  return cells.every((cell) => typeof cell === 'number' || /^[-+]?[\d,.]+%?$|^$/.test(cell ?? ''));
 }
 
 function textOf(cell: Cell): string {
@@ -69,6 +54,11 @@ export function duration(seconds: number): string {
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
   if (whole < 48 * 3600) return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
   return `${Math.floor(whole / 86_400)} days ${Math.floor((whole % 86_400) / 3600)} h`;
+}
+
+/** `2026-11-22 14:05`, in UTC. */
+export function minute(instant: Date): string {
+  return instant.toISOString().slice(0, 16).replace('T', ' ');
 }
 
 /** The next step that a person is likely to want, below a result. */
