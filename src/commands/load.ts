@@ -77,8 +77,11 @@ async function runJobs<Result extends LoadResult>(
     return await runEach(watched, warehouse.db, jobs, runner);
   } finally {
     // Also if a job could not begin: a user of cron may see nothing but the alert. Not if a person stopped the job.
-    if (!session.stop.aborted)
-      await alertAfterRun(jobs, { ...session, warehouse: warehouse.db }, key.standing);
+    if (!session.stop.aborted) {
+      const { config, clock, log, stop: signal } = session;
+      const options = { warehouse: warehouse.db, key: key.standing, log, signal };
+      await alertAfterRun(jobs, config, clock, options);
+    }
   }
 }
 

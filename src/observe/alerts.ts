@@ -37,7 +37,8 @@ export interface AlertsOptions {
  */
 export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions): Promise<void> {
   const { warehouse, log, key } = options;
-  const watched = jobs.filter((job) => webhookOf(job, options));
+  const webhookOf = (job: Job) => job.alerts.webhookUrl ?? options.webhook;
+  const watched = jobs.filter(webhookOf);
   if (watched.length === 0) return;
   try {
     // First, because what follows reads much more and is more likely to fail.
@@ -50,7 +51,7 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
     }
     for (const job of watched) {
       const due = await claimDueAlerts(warehouse, job.name);
-      await Promise.all(due.map((alert) => send(alert, webhookOf(job, options)!, options)));
+      await Promise.all(due.map((alert) => send(alert, webhookOf(job)!, options)));
     }
   } catch (error) {
     log.warn({ why: (error as Error).message }, 'alerts could not be checked');
@@ -60,19 +61,12 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
 /** Posts the alerts of jobs after a load by hand or by cron, if they have a webhook. */
 export async function alertAfterRun(
   jobs: readonly Job[],
-  session: {
-    readonly config: Pick<Config, 'apiKey' | 'alertWebhook'>;
-    readonly warehouse: Warehouse;
-    readonly log: Log;
-    readonly clock: () => Date;
-    readonly stop: AbortSignal;
-  },
-  /** The state of the key, as the load knows it. */
-  key: KeyStanding | undefined,
+  config: Pick<Config, 'apiKey' | 'alertWebhook'>,
+  clock: () => Date,
+  options: Omit<AlertsOptions, 'readStandings' | 'webhook'>,
 ): Promise<void> {
-  const { config, warehouse, log, clock, stop: signal } = session;
-  const readStandings = standingsReader(warehouse, { apiKey: config.apiKey, clock });
-  await checkAlerts(jobs, { warehouse, readStandings, webhook: config.alertWebhook, key, log, signal });
+  const readStandings = standingsReader(options.warehouse, { apiKey: config.apiKey, clock });
+  await checkAlerts(jobs, { ...options, readStandings, webhook: config.alertWebhook });
 }
 
 function note(warehouse: Warehouse, finding: AlertFinding): Promise<void> {
@@ -99,10 +93,6 @@ function bodyOf({ kind, job, message, details, raised_at, resolved_at }: DueAler
     ...{ kind, job, status: resolved_at ? 'resolved' : 'raised', details },
     at: (resolved_at ?? raised_at).toISOString(),
   };
-}
-
-function webhookOf(job: Job, { webhook }: Pick<AlertsOptions, 'webhook'>): Secret | undefined {
-  return job.alerts.webhookUrl ?? webhook;
 }
 
 /** Whether a cause exists. If that is not known, there is no finding, and the alert stays as it is. */
@@ -182,26 +172,20 @@ export interface KeyStanding {
   readonly refusedWith: number | undefined;
 }
 
-export interface KeyWatch {
-  onClientEvent(event: ClientEvent): void;
-  /** `undefined` until the service has answered for the first time. */
-  readonly standing: KeyStanding | undefined;
-}
-
 /**
- * Watches whether the service accepts the key. A refusal ends the process, so it counts even if good answers to earlier
- * requests come after it.
+ * Watches whether the service accepts the key; `standing` is `undefined` until it has answered for the first time. A refusal
+ * ends the process, so it counts even if good answers to earlier requests come after it.
  */
-export function watchKey(): KeyWatch {
+export function watchKey() {
   let standing: KeyStanding | undefined;
   return {
-    onClientEvent(event) {
+    onClientEvent(event: ClientEvent): void {
       if (event.type !== 'request' || standing?.refusedWith) return;
       const { status, outcome } = event;
       if (status === 401 || status === 403) standing = { refusedWith: status };
       else if (outcome === 'ok') standing = { refusedWith: undefined };
     },
-    get standing() {
+    get standing(): KeyStanding | undefined {
       return standing;
     },
   };

@@ -27,6 +27,8 @@ export interface JobStanding {
 /** Reads the states of jobs that share a key. */
 export type ReadStandings = (jobs: readonly Job[]) => Promise<JobStanding[]>;
 
+const day = 24 * 3600 * 1000;
+
 /** The cost of a schedule is computed again after this many milliseconds; it takes a while, and hardly changes. */
 const costKeepsFor = 3_600_000;
 
@@ -64,13 +66,9 @@ export function standingsReader(
       perDay += await requestsPerDay(job, scope, today);
       coverages.push({ job, scope, newestCovered, lagSeconds: lagSeconds(newestCovered, period, now) });
     }
-    return coverages.map((coverage) => {
-      const limit = coverage.job.budget.requestsPerMonth;
-      return {
-        ...coverage,
-        budget: used === undefined ? undefined : budgetOutlook(used, limit, perDay, now),
-      };
-    });
+    const outlook = ({ budget: { requestsPerMonth } }: Job) =>
+      used === undefined ? undefined : budgetOutlook(used, requestsPerMonth, perDay, now);
+    return coverages.map((coverage) => ({ ...coverage, budget: outlook(coverage.job) }));
   };
 }
 
@@ -92,17 +90,10 @@ function knownScope(job: Job, period: DayRange, lookups: StoredLookups): WindowS
  * @param newestCovered the day (UTC), within the period, up to which each series is covered; `null` if one has none
  */
 export function lagSeconds(newestCovered: string | null, period: DayRange, now: Date): number {
-  const covered = newestCovered === null ? startOf(period.from.toString()) : endOf(newestCovered);
+  const endOf = (date: string) => Date.parse(date) + day;
+  const covered = newestCovered === null ? Date.parse(period.from.toString()) : endOf(newestCovered);
   const until = Math.min(now.getTime(), endOf(period.to.toString()));
   return Math.max(0, until - covered) / 1000;
-}
-
-function startOf(day: string): number {
-  return Date.parse(`${day}T00:00:00Z`);
-}
-
-function endOf(day: string): number {
-  return startOf(day) + 24 * 3600 * 1000;
 }
 
 /** The forecast of a job's budget for the end of the calendar month (UTC). */
@@ -116,8 +107,6 @@ export interface BudgetOutlook {
   /** When the limit is reached; `null` if the month ends before. */
   readonly spentBy: Date | null;
 }
-
-const day = 24 * 3600 * 1000;
 
 /** @param perDay requests a day that the schedules of all jobs with the key take at least */
 export function budgetOutlook(used: number, limit: number, perDay: number, now: Date): BudgetOutlook {

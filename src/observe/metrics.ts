@@ -6,22 +6,16 @@ import type { ClientEvent } from '../service/client.ts';
 import { requestOutcomes } from '../service/errors.ts';
 import type { WorkerEvent } from '../worker/context.ts';
 
-/** Counts what happens in this process. */
-export interface ProcessMetrics {
-  readonly registry: Registry;
-  onClientEvent(event: ClientEvent): void;
-  onLoadEvent(event: LoadEvent): void;
-  /** For the events of `gmsi work`, those of its loads among them. */
-  onWorkerEvent(event: WorkerEvent): void;
-}
-
 const recordOutcomes = ['inserted', 'changed', 'unchanged', 'retracted', 'rejected'] as const;
 
 /** From a page that is mapped in a millisecond to a fetch that waits for minutes; in seconds. */
 const buckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 
-/** A registry with the metrics of this process. Each count begins at zero, so that rates see its first increase. */
-export function createMetrics(): ProcessMetrics {
+/**
+ * A registry with the metrics of this process, and who counts what happens: `onWorkerEvent` takes the events of `gmsi work`,
+ * those of its loads among them. Each count begins at zero, so that rates see its first increase.
+ */
+export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -78,16 +72,14 @@ export function createMetrics(): ProcessMetrics {
 
   return {
     registry,
-    onClientEvent(event) {
+    onClientEvent(event: ClientEvent): void {
       if (event.type !== 'request') return;
       requests.inc({ feed: feedOfPath(event.path), outcome: event.outcome });
     },
-    onLoadEvent,
-    onWorkerEvent(event) {
-      const { type } = event;
-      if (type === 'load event') onLoadEvent(event.event);
-      else if (type === 'task finished') tasks.inc({ task: event.task, outcome: 'finished' });
-      else if (type === 'task failed')
+    onWorkerEvent(event: WorkerEvent): void {
+      if (event.type === 'load event') onLoadEvent(event.event);
+      else if (event.type === 'task finished') tasks.inc({ task: event.task, outcome: 'finished' });
+      else if (event.type === 'task failed')
         tasks.inc({ task: event.task, outcome: event.isLast ? 'given up' : 'failed' });
     },
   };

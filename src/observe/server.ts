@@ -2,40 +2,22 @@ import Fastify from 'fastify';
 import { ConfigError } from '../errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { migrationStatus } from '../warehouse/migrate.ts';
-import { inTime } from './tracing.ts';
-
-/** What the server serves. */
-export interface Telling {
-  /** In the text format of Prometheus, which `contentType` names. */
-  metrics(): Promise<string>;
-  readonly contentType: string;
-  readiness(): Promise<Readiness>;
-}
-
-export interface TelemetryServer extends AsyncDisposable {
-  /** Such as `http://127.0.0.1:9464`. */
-  readonly url: string;
-}
+import { inTime, shared } from './in-time.ts';
 
 /** OpenTelemetry's port for Prometheus, used if none is set. */
 const usualPort = 9464;
 
-/** The limits for clients; times in milliseconds. */
-export interface ServerBounds {
+/** In milliseconds. A scrape is one short request; Prometheus itself waits 10 seconds for the answer. */
+export const usualBounds = {
   /** From the first byte of a request to the last of its headers. */
-  readonly headersMs: number;
+  headersMs: 5_000,
   /** From the first byte of a request to its last. */
-  readonly requestMs: number;
+  requestMs: 5_000,
   /** From the last byte of a request to its answer, which is 503 then. */
-  readonly answerMs: number;
+  answerMs: 9_500,
   /** Without any data on an open connection. */
-  readonly idleMs: number;
-  readonly connections: number;
-}
-
-/** A scrape is one short request; Prometheus itself waits 10 seconds for the answer. */
-export const usualBounds: ServerBounds = {
-  ...{ headersMs: 5_000, requestMs: 5_000, answerMs: 9_500, idleMs: 20_000, connections: 64 },
+  idleMs: 20_000,
+  connections: 64,
 };
 
 /** The largest headers of a request, in bytes; browsers send some 2 kB. */
@@ -45,13 +27,19 @@ const maxHeaderBytes = 8_192;
  * Serves `/metrics`, `/healthz` (the process is alive) and `/readyz` (503 if it should get no work).
  * @param port 0 for any; `undefined` for the usual one, or any if that is taken, for example by another worker on the
  * machine
+ * @returns its address, such as `http://127.0.0.1:9464`
  * @throws ConfigError if host and port cannot be used
  */
 export async function serveTelemetry(
   { host, port }: { readonly host: string; readonly port: number | undefined },
-  telling: Telling,
-  { headersMs, requestMs, answerMs, idleMs, connections }: ServerBounds = usualBounds,
-): Promise<TelemetryServer> {
+  telling: {
+    /** The format of `metrics`. */
+    readonly contentType: string;
+    readonly metrics: () => Promise<string>;
+    readonly readiness: () => Promise<Readiness>;
+  },
+  { headersMs, requestMs, answerMs, idleMs, connections } = usualBounds,
+): Promise<{ readonly url: string } & AsyncDisposable> {
   const app = Fastify({
     forceCloseConnections: true,
     ...{ requestTimeout: requestMs, handlerTimeout: answerMs, connectionTimeout: idleMs },
@@ -97,16 +85,13 @@ const patience = 3_000;
 
 /** Checks that the warehouse answers, that its schema is this program's, and that nobody has stopped the program. */
 export function readinessReader(warehouse: Warehouse, stop: AbortSignal): () => Promise<Readiness> {
-  let looking: ReturnType<typeof migrationStatus> | undefined;
+  // Otherwise each of those who ask would take a connection while the warehouse does not answer.
+  const look = shared(() => migrationStatus(warehouse));
 
   return async () => {
     const reasons = stop.aborted ? ['shutting down'] : [];
-    // Shared by all who ask meanwhile: otherwise each of them would take a connection while the warehouse does not answer.
-    looking ??= migrationStatus(warehouse).finally(() => {
-      looking = undefined;
-    });
     try {
-      const migrations = await inTime(looking, patience);
+      const migrations = await inTime(look(), patience);
       const missing = migrations.filter(({ executedAt }) => executedAt === undefined);
       if (missing.length > 0) reasons.push(`the schema lacks ${missing.map(({ name }) => name).join(', ')}`);
     } catch (error) {

@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { checkAlerts, watchKey } from './alerts.ts';
 import { standingsReader } from './job-standing.ts';
-import { createMetrics, type ProcessMetrics } from './metrics.ts';
+import { createMetrics } from './metrics.ts';
 import { readinessReader, serveTelemetry } from './server.ts';
 import { createWarehouseGauges } from './warehouse-gauges.ts';
 
@@ -17,12 +17,13 @@ export interface TelemetryOptions {
   readonly jobs: () => Promise<readonly Job[]>;
   /** Aborted once the program shuts down: from then on it is not ready. */
   readonly stop: AbortSignal;
-  /** Milliseconds between two checks for alerts. */
-  readonly checkEvery?: number;
 }
 
+/** Milliseconds between two checks for alerts. */
+const checkEvery = 60_000;
+
 /** The metrics, health and alerts of a long-running process. */
-export interface Telemetry extends AsyncDisposable, Omit<ProcessMetrics, 'registry'> {
+export interface Telemetry extends AsyncDisposable, Omit<ReturnType<typeof createMetrics>, 'registry'> {
   /** The address of `/metrics`, `/healthz` and `/readyz`. */
   readonly url: string;
   /** Checks for alerts now, instead of within the minute. */
@@ -34,16 +35,16 @@ export interface Telemetry extends AsyncDisposable, Omit<ProcessMetrics, 'regist
  * @throws ConfigError if the port is taken
  */
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
-  const { config, warehouse, log, jobs, stop, checkEvery = 60_000 } = options;
+  const { config, warehouse, log, jobs, stop, clock } = options;
   const { registry, ...observers } = createMetrics();
   const key = watchKey();
-  const readStandings = standingsReader(warehouse, { apiKey: config.apiKey, clock: options.clock });
-  const { leaseSeconds } = config;
-  const gauges = createWarehouseGauges(registry, { warehouse, readStandings, jobs, leaseSeconds, log });
+  const readStandings = standingsReader(warehouse, { apiKey: config.apiKey, clock });
+  const { leaseSeconds, alertWebhook: webhook } = config;
+  const refresh = createWarehouseGauges(registry, { warehouse, readStandings, jobs, leaseSeconds, log });
   const server = await serveTelemetry(config.metrics, {
     contentType: registry.contentType,
     async metrics() {
-      await gauges.refresh();
+      await refresh();
       return registry.metrics();
     },
     readiness: readinessReader(warehouse, stop),
@@ -51,23 +52,23 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   log.info({ url: server.url }, 'serving /metrics, /healthz and /readyz');
 
   const closing = new AbortController();
-  let checking: Promise<void> | undefined;
-  async function check(): Promise<void> {
-    const { alertWebhook: webhook } = config;
-    const { standing } = key;
-    await checkAlerts(await jobs(), {
-      ...{ warehouse, readStandings, webhook, key: standing, log, signal: closing.signal },
-    });
+  async function checkNow(): Promise<void> {
+    try {
+      const { signal } = closing;
+      const options = { warehouse, readStandings, webhook, key: key.standing, log, signal };
+      await checkAlerts(await jobs(), options);
+    } catch (error) {
+      log.warn({ why: (error as Error).message }, 'alerts could not be checked');
+    }
   }
-  const checkOnce = () => {
-    checking ??= check()
-      .catch((error: Error) => log.warn({ why: error.message }, 'alerts could not be checked'))
-      .finally(() => {
-        checking = undefined;
-      });
+  let checking: Promise<void> | undefined;
+  const check = () => {
+    checking ??= checkNow().finally(() => {
+      checking = undefined;
+    });
     return checking;
   };
-  const timer = setInterval(checkOnce, checkEvery);
+  const timer = setInterval(check, checkEvery);
 
   return {
     url: server.url,
@@ -76,13 +77,13 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
       key.onClientEvent(event);
       observers.onClientEvent(event);
     },
-    checkAlerts: checkOnce,
+    checkAlerts: check,
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       if (key.standing?.refusedWith) {
         // This ends the process, and no other process may ever report it. A check that began before does not know of it yet.
         await checking;
-        await checkOnce();
+        await check();
       }
       closing.abort();
       await Promise.all([checking, server[Symbol.asyncDispose]()]);

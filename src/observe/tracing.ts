@@ -1,6 +1,7 @@
 import { context, DiagLogLevel, diag, trace } from '@opentelemetry/api';
 import type { Log } from '../log.ts';
 import { version } from '../package.ts';
+import { inTime } from './in-time.ts';
 
 /** How long sending the last spans may take, in milliseconds: a collector that is down must not delay the end. */
 const farewell = 5_000;
@@ -44,17 +45,4 @@ function tellTroubles(log: Log): void {
   const ignore = () => {};
   const logger = { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore };
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
-}
-
-/** The result of `work`, or an error if it takes too long. The work itself goes on. */
-export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds);
-  });
-  try {
-    return await Promise.race([work, tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -4,14 +4,8 @@ import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { unlessQueueIsMissing } from '../warehouse/tables/queue.ts';
 import { queueDepth, windowCounts, workersAlive } from '../warehouse/tables/status.ts';
+import { inTime, shared } from './in-time.ts';
 import type { ReadStandings } from './job-standing.ts';
-import { inTime } from './tracing.ts';
-
-/** The gauges that all processes of a warehouse share, read from it at each scrape. */
-export interface WarehouseGauges {
-  /** Updates the gauges; if the warehouse does not answer, only `gmsi_warehouse_up` is left, at 0. */
-  refresh(): Promise<void>;
-}
 
 /** Scrapes within this many milliseconds share one reading. */
 const keepsFor = 10_000;
@@ -19,22 +13,22 @@ const keepsFor = 10_000;
 /** In milliseconds; Prometheus waits 10 seconds by default. */
 const patience = 8_000;
 
+export interface GaugesContext {
+  readonly warehouse: Warehouse;
+  readonly readStandings: ReadStandings;
+  readonly jobs: () => Promise<readonly Job[]>;
+  readonly leaseSeconds: number;
+  readonly log: Log;
+}
+
+/**
+ * The gauges that all processes of a warehouse share, read from it at each scrape.
+ * @returns updates them; if the warehouse does not answer, only `gmsi_warehouse_up` is left, at 0
+ */
 export function createWarehouseGauges(
   registry: Registry,
-  {
-    warehouse,
-    readStandings,
-    jobs,
-    leaseSeconds,
-    log,
-  }: {
-    readonly warehouse: Warehouse;
-    readonly readStandings: ReadStandings;
-    readonly jobs: () => Promise<readonly Job[]>;
-    readonly leaseSeconds: number;
-    readonly log: Log;
-  },
-): WarehouseGauges {
+  { warehouse, readStandings, jobs, leaseSeconds, log }: GaugesContext,
+): () => Promise<void> {
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge<Label>({ name, help, labelNames, registers: [registry] });
 
@@ -100,24 +94,18 @@ export function createWarehouseGauges(
   }
 
   let readAt = Number.NEGATIVE_INFINITY;
-  let reading: ReturnType<typeof read> | undefined;
+  const readOnce = shared(read);
 
-  return {
-    async refresh() {
-      if (performance.now() - readAt < keepsFor) return;
-      // One that takes longer than a scrape waits is shared with the next, so that they do not pile up.
-      reading ??= read().finally(() => {
-        reading = undefined;
-      });
-      try {
-        set(await inTime(reading, patience));
-        up.set(1);
-        readAt = performance.now();
-      } catch (error) {
-        log.warn({ why: (error as Error).message }, 'the warehouse could not be read for metrics');
-        forget();
-        up.set(0);
-      }
-    },
+  return async () => {
+    if (performance.now() - readAt < keepsFor) return;
+    try {
+      set(await inTime(readOnce(), patience));
+      up.set(1);
+      readAt = performance.now();
+    } catch (error) {
+      log.warn({ why: (error as Error).message }, 'the warehouse could not be read for metrics');
+      forget();
+      up.set(0);
+    }
   };
 }

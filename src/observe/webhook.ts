@@ -2,17 +2,12 @@ import pRetry, { AbortError } from 'p-retry';
 import { request } from 'undici';
 import type { Secret } from '../secret.ts';
 
-export interface WebhookPatience {
-  /** Tries after the first. */
-  readonly retries: number;
-  /** The wait before the first of these, doubled before each further one; in milliseconds. */
-  readonly firstDelayMs: number;
-  /** The time limit of one try, in milliseconds. */
-  readonly timeoutMs: number;
-}
-
-/** In total less than the two minutes after which another process may try. */
-export const usualPatience: WebhookPatience = { retries: 3, firstDelayMs: 1_000, timeoutMs: 10_000 };
+/**
+ * Tries after the first; the wait before the first of these, doubled before each further one; the time limit of each try. In
+ * total less than the two minutes after which another process may try.
+ */
+export const usualPatience = { retries: 3, firstDelayMs: 1_000, timeoutMs: 10_000 };
+export type WebhookPatience = typeof usualPatience;
 
 /**
  * Posts JSON to a webhook. Redirects are not followed.

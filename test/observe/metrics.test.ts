@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import type { LoadEvent } from '../../src/load/load.ts';
 import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
@@ -31,7 +32,8 @@ describe('a scrape', () => {
       { kind: 'reset', match: ofNorway('Governance/Corruption') },
       { kind: 'malformed', match: ofNorway('Governance/Corruption') },
     ]);
-    const { onClientEvent, onLoadEvent: onEvent } = telemetry;
+    const { onClientEvent, onWorkerEvent } = telemetry;
+    const onEvent = (event: LoadEvent) => onWorkerEvent({ type: 'load event', event });
     const result = await runBackfill({ job, db, sandbox, onClientEvent, onEvent });
     expect(result.outcome).toBe('done');
 

@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
-import { serveTelemetry, type Telling, usualBounds } from '../../src/observe/server.ts';
+import { serveTelemetry, usualBounds } from '../../src/observe/server.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aTelemetry } from './a-telemetry.ts';
 
 const anyPort = { host: '127.0.0.1', port: 0 };
-const telling: Telling = {
+const telling: Parameters<typeof serveTelemetry>[1] = {
   contentType: 'text/plain',
   metrics: async () => 'gmsi_warehouse_up 1\n',
   readiness: async () => ({ ready: true, reasons: [] }),
