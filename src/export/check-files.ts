@@ -9,19 +9,15 @@ import { type DuckDB, type ExportFormat, identifier, readFiles } from './duckdb.
 import { billionths, type ExportPlan } from './export-table.ts';
 import { ExportDiffers } from './target-folder.ts';
 
-/** All files of an export, by their absolute paths. */
-export interface FilesToCheck {
-  readonly format: ExportFormat;
-  readonly paths: readonly string[];
-}
-
 /**
  * Reads every file again, and compares the count and the sums of each partition with those of the warehouse.
+ * @param paths all files of the export, absolute
  * @throws ExportDiffers naming the first difference
  */
 export async function checkFiles(
   duckdb: DuckDB,
-  { format, paths }: FilesToCheck,
+  format: ExportFormat,
+  paths: readonly string[],
   plan: ExportPlan,
 ): Promise<void> {
   const { partitions, scores, folders } = plan;
@@ -40,17 +36,11 @@ export async function checkFiles(
   }
   for (const counted of partitions) {
     const difference = differenceOf(counted, found.get(keyOf(counted)));
-    if (difference === undefined) {
-      found.delete(keyOf(counted));
-      continue;
-    }
-    throw differs(`of ${folders[0]} ${counted.series} in ${counted.month} ${difference}`);
+    if (difference) throw differs(`of ${folders[0]} ${counted.series} in ${counted.month} ${difference}`);
+    found.delete(keyOf(counted));
   }
-  const [unexpected] = found.values();
-  if (unexpected)
-    throw differs(
-      `have rows of ${folders[0]} ${unexpected.series} in ${unexpected.month}, the warehouse none`,
-    );
+  for (const { series, month } of found.values())
+    throw differs(`have rows of ${folders[0]} ${series} in ${month}, the warehouse none`);
 }
 
 /** Not in one statement, because DuckDB keeps some kB of each file until the statement ends. */
@@ -58,9 +48,7 @@ function byMonth(paths: readonly string[]): Iterable<string[]> {
   const months = new Map<string, string[]>();
   for (const path of paths) {
     const folder = basename(dirname(path));
-    const ofMonth = months.get(folder);
-    if (ofMonth) ofMonth.push(path);
-    else months.set(folder, [path]);
+    months.set(folder, [...(months.get(folder) ?? []), path]);
   }
   return months.values();
 }

@@ -1,5 +1,5 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { version } from '../package.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
 import {
@@ -16,8 +16,8 @@ import {
 import type { Snapshot } from '../warehouse/tables/run-check.ts';
 import { checkFiles } from './check-files.ts';
 import { type DuckDB, type ExportFormat, hiveFolder, openDuckDB, withoutFormulas } from './duckdb.ts';
-import { describeExport, type Manifest, writeManifest } from './manifest.ts';
-import { makePartial } from './target-folder.ts';
+import { describeExport, type Manifest, manifestName } from './manifest.ts';
+import { makePartial, writable } from './target-folder.ts';
 import { chunkRows, createStage, type WrittenFile, writePartition } from './write-partition.ts';
 
 export interface ExportContext {
@@ -60,15 +60,14 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
   using duckdb = await openDuckDB(`${partial.path}-spill`, stop);
   const { plan, files, moment } = await inOneState(warehouse, stop, async (snapshot, moment) => {
     const plan = await planExport(snapshot, scope, stop);
-    return { plan, files: await writeFiles(context, { snapshot, plan, duckdb, root: partial.path }), moment };
+    return { plan, files: await writeFiles(context, snapshot, plan, duckdb, partial.path), moment };
   }).catch((error) => {
     // A stopped statement also fails; report the stop instead.
     stop.throwIfAborted();
     throw namedDatabaseError(error);
   });
   const formulas_defused = format === 'csv' ? (context.defuseFormulas ?? false) : null;
-  const made = { scope, plan, format, formulas_defused, files, exported_at: moment, gmsi: version };
-  const manifest = describeExport(made);
+  const manifest = describeExport(scope, plan, { format, formulas_defused, files, exported_at: moment });
   const { partitions } = plan;
   const sizes = {
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
@@ -77,49 +76,40 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
   };
   if (files.length === 0) return { out: null, manifest, ...sizes };
   const paths = files.map(({ path }) => join(partial.path, path));
-  await checkFiles(duckdb, { format, paths }, plan);
-  await writeManifest(partial.path, manifest);
+  await checkFiles(duckdb, format, paths, plan);
+  const described = `${JSON.stringify(manifest, null, 2)}\n`;
+  await writable(() => writeFile(join(partial.path, manifestName), described));
   stop.throwIfAborted();
   return { out: await partial.finish(), manifest, ...sizes };
 }
 
-interface Writing {
-  readonly snapshot: Snapshot;
-  readonly plan: ExportPlan;
-  readonly duckdb: DuckDB;
-  readonly root: string;
-}
-
-async function writeFiles(context: ExportContext, writing: Writing): Promise<WrittenFile[]> {
-  const { scope, format, defuseFormulas, stop, rowsPerFile = usualRowsPerFile, onRows = () => {} } = context;
-  const { snapshot, plan, duckdb, root } = writing;
+async function writeFiles(
+  { scope, format, defuseFormulas, stop, rowsPerFile = usualRowsPerFile, onRows }: ExportContext,
+  snapshot: Snapshot,
+  plan: ExportPlan,
+  duckdb: DuckDB,
+  root: string,
+): Promise<WrittenFile[]> {
+  let done = 0;
   const writer = {
     ...{ duckdb, stage: createStage(duckdb, plan.columns), format, root, rowsPerFile },
     ...(defuseFormulas && { select: withoutFormulas(plan.columns) }),
+    onBatch(rows: number) {
+      stop.throwIfAborted();
+      done += rows;
+      onRows?.(done, plan.rows);
+    },
   };
   const read = {
     columns: plan.columns.map(({ name }) => name),
     atMost: Math.min(chunkRows, rowsPerFile),
   };
-  let done = 0;
-  const onBatch = (rows: number) => {
-    stop.throwIfAborted();
-    done += rows;
-    onRows(done, plan.rows);
-  };
   const files: WrittenFile[] = [];
   for (const partition of plan.partitions) {
-    const batches = watched(rowsOf(snapshot, scope, partition, read), onBatch);
+    const batches = rowsOf(snapshot, scope, partition, read);
     files.push(...(await writePartition(writer, folderOf(plan, partition), batches)));
   }
   return files;
-}
-
-async function* watched<Row>(batches: AsyncIterable<Row[]>, onBatch: (rows: number) => void) {
-  for await (const batch of batches) {
-    onBatch(batch.length);
-    yield batch;
-  }
 }
 
 /** What an export will hold, and the totals that its files must have. */

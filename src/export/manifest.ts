@@ -1,9 +1,7 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { ExportColumn, ExportScope } from '../warehouse/tables/export-rows.ts';
+import { version } from '../package.ts';
+import type { ExportScope } from '../warehouse/tables/export-rows.ts';
 import { duckdbType, type ExportFormat } from './duckdb.ts';
 import { billionths, type ExportPlan } from './export-table.ts';
-import { writable } from './target-folder.ts';
 import type { WrittenFile } from './write-partition.ts';
 
 /** The underscore makes pandas, pyarrow and Spark ignore the file. */
@@ -35,20 +33,19 @@ export interface Manifest {
   readonly files: readonly WrittenFile[];
 }
 
-interface Made extends Pick<Manifest, 'format' | 'formulas_defused' | 'files' | 'exported_at' | 'gmsi'> {
-  readonly scope: ExportScope;
-  readonly plan: ExportPlan;
-}
-
-export function describeExport({ scope, plan, ...made }: Made): Manifest {
+/** @param made what is as it stands in the manifest */
+export function describeExport(
+  scope: ExportScope,
+  plan: ExportPlan,
+  made: Pick<Manifest, 'format' | 'formulas_defused' | 'files' | 'exported_at'>,
+): Manifest {
   const { table, from = null, to = null, asOf = null, only } = scope;
-  const typeOf = (column: ExportColumn) => [column.name, duckdbType(column)];
+  const columns = plan.columns.map((column) => [column.name, duckdbType(column)]);
   const folders = plan.folders.map((name) => [name, 'VARCHAR']);
   return {
-    ...made,
-    ...{ table: `gmsi.${table.name}`, as_of: asOf, from, to, only },
+    ...{ ...made, gmsi: version, table: `gmsi.${table.name}`, as_of: asOf, from, to, only },
     ...{ rows: plan.rows, sums: sumsOf(plan), partitioned_by: plan.folders },
-    columns: Object.fromEntries([...plan.columns.map(typeOf), ...folders]),
+    columns: Object.fromEntries([...columns, ...folders]),
   };
 }
 
@@ -56,8 +53,4 @@ export function describeExport({ scope, plan, ...made }: Made): Manifest {
 function sumsOf({ scores, partitions }: ExportPlan): Record<string, number> {
   const sum = (column: string) => partitions.reduce((total, { sums }) => total + sums[column]!, 0n);
   return Object.fromEntries(scores.map((column) => [column, billionths(sum(column))]));
-}
-
-export function writeManifest(folder: string, manifest: Manifest): Promise<void> {
-  return writable(() => writeFile(join(folder, manifestName), `${JSON.stringify(manifest, null, 2)}\n`));
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { lstat, mkdir, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ConfigError, GmsiError } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
@@ -29,18 +29,13 @@ export async function writable<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A folder that is being written, beside its final place; removed if disposed before `finish`. */
-export interface PartialFolder extends AsyncDisposable {
-  readonly path: string;
-  /** Renames it to the folder that was asked for, replacing an earlier export. @returns its absolute path */
-  finish(): Promise<string>;
-}
-
 /**
  * Begins an export. Its folder may exist if it is empty or, with `overwrite`, if it is an export.
+ * @returns a folder beside its final place, which is removed if disposed before `finish` renames it to `out`, replacing an
+ * earlier export
  * @throws ConfigError if it holds something else, or if nothing can be written beside it
  */
-export async function makePartial(out: string, overwrite: boolean): Promise<PartialFolder> {
+export async function makePartial(out: string, overwrite: boolean) {
   await refuseMountPoint(out);
   await refuseTaken(out, overwrite);
   // Follows links, so that the folder is replaced and not the link.
@@ -56,12 +51,13 @@ export async function makePartial(out: string, overwrite: boolean): Promise<Part
   let isFinished = false;
   return {
     path,
-    async finish() {
+    /** @returns the absolute path of the folder that was asked for */
+    async finish(): Promise<string> {
       await replace(target, path);
       isFinished = true;
       return target;
     },
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       if (isFinished) return;
       await rm(path, { recursive: true, force: true });
       // Fails if somebody has put something there meanwhile.
@@ -103,13 +99,8 @@ async function heldIn(out: string): Promise<string[]> {
 async function replace(target: string, path: string): Promise<void> {
   const old = `${path}-replaced`;
   try {
-    const isThere = await rename(target, old).then(
-      () => true,
-      (error) => {
-        if (error.code === 'ENOENT') return false;
-        throw error;
-      },
-    );
+    const isThere = await lstat(target).catch(() => undefined);
+    if (isThere) await rename(target, old);
     await rename(path, target).catch(async (error) => {
       if (isThere) await rename(old, target);
       throw error;

@@ -23,6 +23,8 @@ export interface PartWriter {
   readonly rowsPerFile: number;
   /** The SQL expression for the staged table as it is written; the table itself by default. */
   readonly select?: (table: string) => string;
+  /** Called with the number of rows of each batch. */
+  readonly onBatch?: (rows: number) => void;
 }
 
 /**
@@ -42,6 +44,7 @@ export async function writePartition(
   };
   await writable(() => mkdir(join(writer.root, folder), { recursive: true }));
   for await (const rows of batches) {
+    writer.onBatch?.(rows.length);
     if (stage.rows + rows.length > rowsPerFile) await writeFile();
     await stage.append(rows);
   }
@@ -66,17 +69,10 @@ async function writePart(
 /** DuckDB takes at most this many rows at a time. */
 export const chunkRows = 2048;
 
-/** Rows for a file: an in-memory table of DuckDB. */
-export interface StagingTable {
-  /** How many there are. */
-  readonly rows: number;
-  /** Adds up to `chunkRows` rows. Values come as PostgreSQL writes them, and DuckDB reads them into its own types. */
-  append(rows: readonly TextRow[]): Promise<void>;
-  /** Calls `write` with the name of the table that holds the rows, then begins with an empty one. */
-  drain(write: (table: string) => Promise<unknown>): Promise<void>;
-}
+export type StagingTable = ReturnType<typeof createStage>;
 
-export function createStage(duckdb: DuckDB, columns: readonly ExportColumn[]): StagingTable {
+/** Rows for a file: an in-memory table of DuckDB. */
+export function createStage(duckdb: DuckDB, columns: readonly ExportColumn[]) {
   const declared = columns.map((column) => `${identifier(column.name)} ${duckdbType(column)}`).join(', ');
   // One chunk for all rows: Node does not count the memory of chunks, so unused ones would pile up before they are
   // collected.
@@ -87,10 +83,11 @@ export function createStage(duckdb: DuckDB, columns: readonly ExportColumn[]): S
   let appender: DuckDBAppender | undefined;
   let staged = 0;
   return {
-    get rows() {
+    get rows(): number {
       return staged;
     },
-    async append(rows) {
+    /** Adds up to `chunkRows` rows. Values come as PostgreSQL writes them, and DuckDB reads them into its own types. */
+    async append(rows: readonly TextRow[]): Promise<void> {
       appender ??= await begin(duckdb, declared);
       chunk.reset();
       chunk.rowCount = rows.length;
@@ -98,7 +95,8 @@ export function createStage(duckdb: DuckDB, columns: readonly ExportColumn[]): S
       appender.appendDataChunk(chunk);
       staged += rows.length;
     },
-    async drain(write) {
+    /** Calls `write` with the name of the table that holds the rows, then begins with an empty one. */
+    async drain(write: (table: string) => Promise<unknown>): Promise<void> {
       appender?.closeSync();
       appender = undefined;
       staged = 0;

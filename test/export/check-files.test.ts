@@ -49,7 +49,7 @@ describe.each(['parquet', 'csv'] as const)('files of %s', (format) => {
       const files = await writePartition(writer, `country=${country}/month=2025-01`, batches);
       paths.push(...files.map(({ path }) => `${folder.path}/${path}`));
     }
-    await checkFiles(duckdb, { format, paths }, plan);
+    await checkFiles(duckdb, format, paths, plan);
   }
 
   it('that hold what was counted pass', () => check(aPlan()));
