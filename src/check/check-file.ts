@@ -78,15 +78,8 @@ export function parseCheck(path: string, text: string, knownFeeds: readonly stri
   };
 }
 
-interface Header {
-  readonly name: string;
-  readonly value: string;
-  /** Counted from 1. */
-  readonly line: number;
-}
-
-/** The comments `-- name: value` before the query; others are left alone. */
-function headOf(text: string): Header[] {
+/** The comments `-- name: value` before the query, with their lines, counted from 1; others are left alone. */
+function headOf(text: string) {
   const lines = text.split(/\r?\n/);
   const end = lines.findIndex((line) => !/^\s*(--.*)?$/.test(line));
   return lines.slice(0, end === -1 ? lines.length : end).flatMap((text, index) => {
@@ -119,11 +112,7 @@ function readSetting(text: string): CheckSetting | undefined {
 }
 
 /** A setting changed for one run, in one check or in every check that has it. */
-interface Change {
-  readonly check: string | undefined;
-  readonly name: string;
-  readonly value: number;
-}
+type Change = Pick<CheckSetting, 'name' | 'value'> & { readonly check: string | undefined };
 
 /**
  * Checks with their settings changed for this run.

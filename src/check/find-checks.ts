@@ -8,19 +8,14 @@ import { type Check, parseCheck } from './check-file.ts';
 /** The checks that come with the program. */
 const builtIn = inPackage('jobs/checks');
 
-export interface CheckPlaces {
-  readonly cwd: string;
-  /** A further folder of checks, besides `jobs/checks` of the working directory; relative to `cwd`. */
-  readonly folder?: string | undefined;
-}
-
 /**
  * Every check, by name: the program's own, those in `jobs/checks` of the working directory, and those of one more folder. A
  * file of the same name replaces the one before it.
+ * @param folder that one more, relative to `cwd`
  * @throws BrokenCheck; ConfigError if the named folder has no check
  */
 export async function findChecks(
-  { cwd, folder }: CheckPlaces,
+  { cwd, folder }: { readonly cwd: string; readonly folder?: string | undefined },
   knownFeeds: readonly string[],
 ): Promise<Check[]> {
   const paths = [await checksIn(builtIn), await checksIn(resolve(cwd, 'jobs/checks'))];

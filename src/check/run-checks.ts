@@ -55,7 +55,9 @@ export async function runChecks(
       for (const check of checks) {
         run.stop.throwIfAborted();
         const startedAt = performance.now();
-        const outcome = await named(check, () => outcomeOf(snapshot, job, check, run.rows));
+        const outcome = await outcomeOf(snapshot, job, check, run.rows).catch((error: unknown) =>
+          unfinished(check, error),
+        );
         // A check that was stopped has found out nothing.
         run.stop.throwIfAborted();
         ofJob.push({ check, ...outcome, seconds: (performance.now() - startedAt) / 1000 });
@@ -89,18 +91,13 @@ function judged({ severity }: Check, found: CheckFindings, reason: string | null
   return { result: isFine ? 'passed' : severity === 'fail' ? 'failed' : 'warned', reason, ...found };
 }
 
-/** If PostgreSQL refuses the SQL, names its file. A check that does not end has not passed. */
-async function named(check: Check, run: () => Promise<Outcome>): Promise<Outcome> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof CheckStopped) return judged(check, { findings: 0, rows: [] }, error.message);
-    if (!(error instanceof SqlRefused)) throw error;
-    const line =
-      error.offset === undefined ? '' : `:${check.query.slice(0, error.offset).split('\n').length}`;
-    throw new BrokenCheck(`${check.path}${line}: ${error.message}`, {
-      cause: error.cause,
-      hint: error.hint ?? 'A check is one query that reads; docs/checking.md shows what it can read from.',
-    });
-  }
+/** A check that does not end has not passed. @throws BrokenCheck naming the file whose SQL PostgreSQL refuses */
+function unfinished(check: Check, error: unknown): Outcome {
+  if (error instanceof CheckStopped) return judged(check, { findings: 0, rows: [] }, error.message);
+  if (!(error instanceof SqlRefused)) throw error;
+  const line = error.offset === undefined ? '' : `:${check.query.slice(0, error.offset).split('\n').length}`;
+  throw new BrokenCheck(`${check.path}${line}: ${error.message}`, {
+    cause: error.cause,
+    hint: error.hint ?? 'A check is one query that reads; docs/checking.md shows what it can read from.',
+  });
 }

@@ -17,36 +17,32 @@ interface Progress {
 export function showProgress(job: string, read: () => Progress, log: Log, view: ProgressView): Disposable {
   const startedAt = performance.now();
   if (view === 'none') return { [Symbol.dispose]: () => {} };
-  return view === 'lines' ? lines(job, read, startedAt, log) : bar(job, read, startedAt, view);
-}
-
-function bar(job: string, read: () => Progress, startedAt: number, view: StatusLine): Disposable {
-  const draw = () => {
-    const progress = read();
-    const name = shortenedName(job, view.width);
-    const told = fittingParts(
-      [
-        [3, name],
-        [6, `${number(progress.done)}/${number(progress.all)} windows`],
-        ...details(progress, startedAt),
-      ],
-      view.width,
-    );
-    const room = view.width - columnsOf(told) - 2;
-    const isRoomy = room >= barWidth.least && told.startsWith(`${name}  `);
-    const [before, behind] = isRoomy
-      ? [`${name}  ${blocks(progress.done / progress.all, room)}  `, told.slice(name.length + 2)]
-      : ['', told];
-    view.show(`${before}${behind}`);
-  };
-  draw();
-  const timer = setInterval(draw, 200);
+  const isLine = view === 'lines';
+  const show = isLine
+    ? () => log.info(line(job, read(), startedAt))
+    : () => view.show(bar(job, read(), startedAt, view.width));
+  if (!isLine) show();
+  const timer = setInterval(show, isLine ? 5_000 : 200);
   return {
     [Symbol.dispose]: () => {
       clearInterval(timer);
-      view.clear();
+      if (!isLine) view.clear();
     },
   };
+}
+
+function bar(job: string, progress: Progress, startedAt: number, width: number): string {
+  const name = shortenedName(job, width);
+  const windows = `${number(progress.done)}/${number(progress.all)} windows`;
+  const told = fittingParts([[3, name], [6, windows], ...details(progress, startedAt)], width);
+  const room = width - columnsOf(told) - 2;
+  if (room < barWidth.least || !told.startsWith(`${name}  `)) return told;
+  return `${name}  ${blocks(progress.done / progress.all, room)}  ${told.slice(name.length + 2)}`;
+}
+
+function line(job: string, progress: Progress, startedAt: number): string {
+  const parts = details(progress, startedAt).flatMap(([, text]) => text || []);
+  return `${job}: ${number(progress.done)} of ${count(progress.all, 'window')}, ${parts.join('  ')}`;
 }
 
 /** In columns. A bar shorter than the least is not worth its space. */
@@ -56,17 +52,6 @@ function blocks(share: number, room: number): string {
   const width = Math.min(room, barWidth.most);
   const full = Math.floor(share * width);
   return '█'.repeat(full) + '░'.repeat(width - full);
-}
-
-function lines(job: string, read: () => Progress, startedAt: number, log: Log): Disposable {
-  const timer = setInterval(() => {
-    const progress = read();
-    const parts = details(progress, startedAt).map(([, text]) => text);
-    log.info(
-      `${job}: ${number(progress.done)} of ${count(progress.all, 'window')}, ${parts.filter((text) => text !== '').join('  ')}`,
-    );
-  }, 5_000);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Ranked by importance for a person: first failures, then the remaining time. */

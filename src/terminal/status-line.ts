@@ -50,25 +50,19 @@ export function redrawing(out: Output): (text: string) => void {
   return (anyText) => {
     const text = printable(anyText);
     if (text === shown) return;
-    shown = out.isTTY ? redraw(out, text, shown) : append(out, text);
+    if (out.isTTY) redraw(out, text, shown);
+    else out.write(`${text}\n\n`);
+    shown = text;
   };
 }
 
-function append(out: Output, text: string): string {
-  out.write(`${text}\n\n`);
-  return text;
-}
-
 /** Drops words beyond the width and lines beyond the height, because text that wraps or scrolls cannot be drawn over. */
-function redraw(out: Output, text: string, shown: string): string {
+function redraw(out: Output, text: string, shown: string): void {
   const height = Math.max(1, out.rows - 1);
   const width = Math.max(1, out.columns - 1);
   const before = shown === '' ? 0 : Math.min(shown.split('\n').length, height);
-  const lines = text
-    .split('\n')
-    .slice(0, height)
-    .map((line) => `${wholeWords(line, width)}\x1b[K\n`);
+  const lines = text.split('\n').slice(0, height);
+  const drawn = lines.map((line) => `${wholeWords(line, width)}${eraseToEnd}\n`).join('');
   const up = before > 0 ? `\x1b[${before}A\r` : '';
-  out.write(`${up}${lines.join('')}\x1b[J`);
-  return text;
+  out.write(`${up}${drawn}\x1b[J`);
 }
