@@ -45,25 +45,20 @@ export async function checkCommand(
     throw new ConfigError('Which job is to be checked?', {
       hint: 'gmsi check <job>; --list shows the checks.',
     });
-  const run = {
-    rows: options.rows ?? shown[session.json ? 'json' : 'person'],
-    timeout: options.timeout,
-    stop: session.stop,
-  };
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
   const lookups = await readLookups(warehouse.db);
-  const scopes = jobs.map((job) => knownScope(session, job, lookups, 'checked'));
-  const asked = jobs.map((job, index) => ({
-    feed: feedNamed(job.feed),
-    scope: {
-      window: scopes[index]!,
-      table: feedNamed(job.feed).table,
-      settledBefore: settledBefore(today(session), job.lookbackDays).toString(),
-    },
+  const asked = jobs.map((job) => {
+    const feed = feedNamed(job.feed);
+    const window = knownScope(session, job, lookups, 'checked');
+    const unsettled = settledBefore(today(session), job.lookbackDays).toString();
+    return { feed, scope: { window, table: feed.table, settledBefore: unsettled } };
+  });
+  const { rows = shown[session.json ? 'json' : 'person'], timeout } = options;
+  const results = await runChecks(warehouse.db, asked, checks, { rows, timeout, stop: session.stop });
+  const reports = jobs.map((job, index) => ({
+    ...{ job, scope: asked[index]!.scope.window, results: results[index]! },
   }));
-  const results = await runChecks(warehouse.db, asked, checks, run);
-  const reports = jobs.map((job, index) => ({ job, scope: scopes[index]!, results: results[index]! }));
   if (session.json) printJson({ jobs: reports.map(reportAsJson) });
   else print(`${reports.map(describe).join('\n\n')}\n${nextOf(reports)}`);
   const isFailed = results.flat().some(({ result }) => result === 'failed');
@@ -130,18 +125,10 @@ function describe({ job, scope, results }: Report): string {
 function describeFindings({ check, result, findings, rows }: CheckResult): string {
   const columns = Object.keys(rows[0] ?? {});
   const title = `${check.name} ${result}: ${count(findings, 'finding')}. ${check.why}`;
-  const body =
-    rows.length === 0
-      ? []
-      : [
-          table(
-            columns,
-            rows.map((row) => columns.map((name) => cell(row[name]))),
-          ),
-        ];
-  const more =
-    findings > rows.length ? [`(${count(findings - rows.length, 'more', 'more')}; --rows shows them)`] : [];
-  return [title, ...body, ...more].join('\n');
+  const cells = rows.map((row) => columns.map((name) => cell(row[name])));
+  const left = findings - rows.length;
+  const more = left > 0 ? `(${count(left, 'more', 'more')}; --rows shows them)` : '';
+  return [title, table(columns, cells), more].filter((text) => text !== '').join('\n');
 }
 
 function cell(value: unknown): string | null {

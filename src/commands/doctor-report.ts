@@ -32,10 +32,14 @@ export class ToFix extends Error {
 /** Something that cannot be checked now; the message says why. */
 export class NotChecked extends Error {}
 
+/** What a check found, with what to do if that is only a warning. */
+type Told = string | Pick<Finding, 'found' | 'fix'>;
+
 /** Runs one check; its result or its error becomes the line. @throws AbortError */
-export async function finding(check: string, look: () => Promise<string> | string): Promise<Finding> {
+export async function finding(check: string, look: () => Promise<Told> | Told): Promise<Finding> {
   try {
-    return { check, ok: true, found: await look() };
+    const told = await look();
+    return { check, ok: true, ...(typeof told === 'string' ? { found: told } : told) };
   } catch (error) {
     if (error instanceof Error && error.name === 'AbortError') throw error;
     const found = error instanceof Error ? error.message : String(error);

@@ -40,11 +40,9 @@ import {
 } from './doctor-report.ts';
 
 export interface DoctorOptions {
-  /** Find out how the service behaves where it is not documented. */
   readonly probe?: boolean;
   /** A job whose feed, series and settings are probed. */
   readonly job?: string;
-  /** Let what the probe finds replace what was learned before. */
   readonly accept?: boolean;
 }
 
@@ -58,7 +56,7 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
   }
   const [job] = options.job ? await readJobs(session, [options.job]) : [];
   let warehouse: OpenWarehouse | undefined;
-  let asked: Asked;
+  let asked: Awaited<ReturnType<typeof askService>>;
   const ofWarehouse: Finding[] = [];
   try {
     const opened = await finding('warehouse', async () => {
@@ -68,7 +66,7 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
       return `${warehouse.description}, PostgreSQL ${(await checkServer(warehouse.db)).version}`;
     });
     ofWarehouse.push(opened);
-    ofWarehouse.push(await checkEncryption(() => reached(warehouse)));
+    ofWarehouse.push(await finding('encryption', () => checkEncryption(reached(warehouse))));
     for (const [check, look] of Object.entries(warehouseChecks))
       ofWarehouse.push(await finding(check, () => look(reached(warehouse).db)));
     asked = await askService(session, warehouse, job, options);
@@ -87,19 +85,13 @@ function reached(warehouse: OpenWarehouse | undefined): OpenWarehouse {
   return warehouse;
 }
 
-interface Asked {
-  readonly findings: readonly Finding[];
-  readonly report?: ProbeReport | undefined;
-  readonly isBudgetSpent?: boolean;
-}
-
 /** Asks the service even if the warehouse fails, so that a refused key is reported too. */
 async function askService(
   session: Session,
   warehouse: OpenWarehouse | undefined,
   job: Job | undefined,
   options: DoctorOptions,
-): Promise<Asked> {
+) {
   const configuration = await finding('configuration', () => {
     serviceAccess(session);
     return `${session.config.baseUrl}, with a key`;
@@ -201,23 +193,16 @@ function printFindings(
 }
 
 /** Whether others could read the connection to the warehouse. Judged from this end, since a pooler may be in between. */
-async function checkEncryption(reached: () => OpenWarehouse): Promise<Finding> {
-  let fix: string | undefined;
-  const line = await finding('encryption', async () => {
-    const pool = openPool(reached().address, 1);
-    try {
-      const client = await pool.connect();
-      const told = describe(
-        (client as unknown as { connection: { stream: Socket | TLSSocket } }).connection.stream,
-      );
-      client.release();
-      fix = told.fix;
-      return told.found;
-    } finally {
-      await pool.end();
-    }
-  });
-  return { ...line, ...(fix && { fix }) };
+async function checkEncryption({ address }: OpenWarehouse) {
+  const pool = openPool(address, 1);
+  try {
+    const client = await pool.connect();
+    const { stream } = (client as unknown as { connection: { stream: Socket | TLSSocket } }).connection;
+    client.release();
+    return describe(stream);
+  } finally {
+    await pool.end();
+  }
 }
 
 function describe(stream: Socket | TLSSocket): Pick<Finding, 'found' | 'fix'> {

@@ -99,12 +99,9 @@ async function scopeFor(
   const lookups = await readLookups(db);
   if (jobName === undefined) {
     const countries = lookups.countries.map(({ code }) => code);
+    const topics = lookups.topics.map(({ name }) => name);
     refuseUnlisted('--country', country, countries);
-    refuseUnlisted(
-      '--topic',
-      topic,
-      lookups.topics.map(({ name }) => name),
-    );
+    refuseUnlisted('--topic', topic, topics);
     const only = { ...(country && { country }), ...(topic && { topic }) };
     return { scope: { ...times, table: gmsiHeadlines.table, only }, name: gmsiHeadlines.name };
   }
@@ -168,15 +165,8 @@ function readMoment(text: string | undefined, now: Date): string | undefined {
 
 function summaryOf({ out, manifest, series, months, bytes }: Exported, seconds: number) {
   const { files, columns: _, ...about } = manifest;
-  return {
-    out,
-    ...about,
-    files: files.length,
-    bytes,
-    series,
-    months,
-    seconds: Math.round(seconds * 10) / 10,
-  };
+  const sizes = { files: files.length, bytes, series, months };
+  return { out, ...about, ...sizes, seconds: Math.round(seconds * 10) / 10 };
 }
 
 const plural: Readonly<Record<string, string>> = { country: 'countries', ticker: 'tickers' };

@@ -14,18 +14,7 @@ import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts'
 import { seriesIn } from '../warehouse/tables/series.ts';
 import { coverageOf } from '../warehouse/tables/status.ts';
 
-interface ListedJob {
-  readonly job: string;
-  readonly feed: string;
-  readonly from: string;
-  readonly to: string;
-  /** `null` if the service's lists were never fetched. */
-  readonly series: number | null;
-  readonly covered: number | null;
-  readonly wanted: number | null;
-  /** The next run of its schedule, for `gmsi work`; `null` if it has none. */
-  readonly nextRun: { readonly command: 'sync' | 'backfill'; readonly at: Date } | null;
-}
+type ListedJob = Awaited<ReturnType<typeof listOne>>;
 
 /** `gmsi jobs`: lists the job files, how far each is loaded, and when it runs next; sends no request. */
 export async function jobsCommand(session: Session): Promise<number> {
@@ -57,25 +46,22 @@ async function listAll(session: Session, jobs: readonly Job[]): Promise<ListedJo
   return listed;
 }
 
-async function listOne(
-  session: Session,
-  db: Warehouse,
-  lookups: StoredLookups,
-  job: Job,
-): Promise<ListedJob> {
+async function listOne(session: Session, db: Warehouse, lookups: StoredLookups, job: Job) {
   const { days } = plannedDays(job, today(session));
   const isKnown = listsFor(feedNamed(job.feed)).every((list) => lookups.refreshedAt[list] !== null);
   const scope = days && isKnown ? scopeOf(job, days, lookups) : undefined;
   const coverage = scope && (await coverageOf(db, scope));
   return {
     ...{ job: job.name, feed: job.feed, from: job.startDate.toString(), to: job.endDate.toString() },
-    ...{ series: scope ? seriesIn(scope) : null },
+    // `null` if the service's lists were never fetched.
+    series: scope ? seriesIn(scope) : null,
     ...{ covered: coverage?.covered ?? null, wanted: coverage?.wanted ?? null },
     nextRun: nextRunOf(job, session.clock()),
   };
 }
 
-function nextRunOf({ schedule }: Job, now: Date): ListedJob['nextRun'] {
+/** The next run of its schedule, for `gmsi work`; `null` if it has none. */
+function nextRunOf({ schedule }: Job, now: Date) {
   if (!schedule) return null;
   const runs = (['sync', 'backfill'] as const).flatMap((command) => {
     const expression = schedule[command];
@@ -92,9 +78,9 @@ function describe(jobs: readonly ListedJob[], now: Date): string {
     ...[job, feed, from, to, series ?? '', share(coverage)],
     nextRun ? `${nextRun.command} ${moment(nextRun.at, now)}` : '',
   ]);
-  const nobodyKnows = jobs.some(({ series }) => series === null);
-  const note = nobodyKnows
-    ? `\n${count(jobs.filter(({ series }) => series === null).length, 'job')} without numbers: gmsi lookups fetches the lists that name their series.\n`
+  const unknown = jobs.filter(({ series }) => series === null).length;
+  const note = unknown
+    ? `\n${count(unknown, 'job')} without numbers: gmsi lookups fetches the lists that name their series.\n`
     : '';
   return `${table(['job', 'feed', 'from', 'to', 'series', 'covered', 'next run (UTC)'], rows)}\n${note}`;
 }

@@ -15,13 +15,12 @@ import { backfill } from '../load/backfill.ts';
 import type { LoadContext, LoadResult } from '../load/load.ts';
 import { sync } from '../load/sync.ts';
 import { alertAfterRun, watchKey } from '../observe/alerts.ts';
-import type { ShortenedPeriod } from '../plan/days.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
 import { requestLimit } from '../rate/budget.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { print, printError, printJson } from '../terminal/print.ts';
 import { showProgress } from '../terminal/progress.ts';
-import { number, table } from '../terminal/table.ts';
+import { count, table } from '../terminal/table.ts';
 import { openPool, type Warehouse } from '../warehouse/connect.ts';
 import { livingWorkers, registerJob } from '../warehouse/tables/jobs.ts';
 import { planRun } from '../worker/plan.ts';
@@ -142,14 +141,6 @@ export async function runJob<Result extends LoadResult>(
   }
 }
 
-interface Enqueued {
-  readonly job: string;
-  /** `null` if there is nothing to do. */
-  readonly run: number | null;
-  readonly windows: number;
-  readonly historyLimit: ShortenedPeriod | null;
-}
-
 /** Plans backfills and hands them to the workers: `gmsi backfill <job>… --enqueue`. */
 async function enqueueJobs(
   session: Session,
@@ -167,7 +158,7 @@ async function enqueueJobs(
   } finally {
     await pool.end();
   }
-  const enqueued: Enqueued[] = [];
+  const enqueued: Awaited<ReturnType<typeof enqueue>>[] = [];
   for (const job of jobs) enqueued.push(await enqueue(session, db, job, { fullRefresh, retryRefused }));
   const workers = (await livingWorkers(db, session.config.leaseSeconds)).length;
   if (session.json) printJson({ jobs: enqueued, workers });
@@ -180,7 +171,7 @@ async function enqueue(
   db: Warehouse,
   { job, definition, parsed }: ReadJob,
   options: PlanOptions,
-): Promise<Enqueued> {
+) {
   const { log, clock, stop, config } = session;
 
   // Without the schedule, which only `gmsi work` begins.
@@ -189,11 +180,12 @@ async function enqueue(
   const { leaseSeconds } = config;
   const context = { job: parsed, warehouse: db, ...service, log, clock, leaseSeconds, runBy, stop };
   const begun = await planRun(context, 'backfill', options);
+  // No run if there is nothing to do.
   const { runId = null, windows = 0, historyLimit = null } = begun ?? {};
-  return { job, run: runId, windows, historyLimit: historyLimit ?? null };
+  return { job, run: runId, windows, historyLimit };
 }
 
-function describe(enqueued: readonly Enqueued[], workers: number): string {
+function describe(enqueued: readonly Awaited<ReturnType<typeof enqueue>>[], workers: number): string {
   const rows = enqueued.map(({ job, run, windows }) => [
     job,
     run === null ? 'nothing to do' : String(run),
@@ -202,7 +194,7 @@ function describe(enqueued: readonly Enqueued[], workers: number): string {
   const who =
     workers === 0
       ? 'No worker is running: start one with gmsi work.'
-      : `${number(workers)} worker${workers === 1 ? ' is' : 's are'} at it; gmsi status --watch follows.`;
+      : `${count(workers, 'worker is', 'workers are')} at it; gmsi status --watch follows.`;
   const limits = enqueued.flatMap(({ job, historyLimit }) => {
     const limit = describeHistoryLimit(historyLimit ?? undefined);
     return limit ? [`${job}: history limit ${limit}\n`] : [];

@@ -82,22 +82,19 @@ function isRefusal(error: unknown): error is Error {
 
 function describe(stored: StoredLookups, requests: number): string {
   const { countries, topics, tickers, sources, languages } = stored;
+  const ofAssets = Object.entries({ ticker: tickers, source: sources, language: languages });
   const listed = [
     codes('country', countries),
     table(
       ['topic', 'category'],
       topics.map(({ name, category }) => [name, category]),
     ),
-    ...(tickers.length > 0 ? [codes('ticker', tickers)] : []),
-    ...(sources.length > 0 ? [codes('source', sources)] : []),
-    ...(languages.length > 0 ? [codes('language', languages)] : []),
+    ...ofAssets.flatMap(([what, rows]) => (rows.length > 0 ? codes(what, rows) : [])),
   ];
   const counts = [
     count(countries.length, 'country', 'countries'),
     count(topics.length, 'topic'),
-    count(tickers.length, 'ticker'),
-    count(sources.length, 'source'),
-    count(languages.length, 'language'),
+    ...ofAssets.map(([what, rows]) => count(rows.length, what)),
   ];
   return `${listed.join('\n\n')}\n\n${counts.join(', ')}, for ${count(requests, 'request')}\n${nextStep('jobs')}`;
 }

@@ -11,8 +11,8 @@ import {
   scopeOf,
   withLearnedReading,
 } from '../load/resolve-load.ts';
-import { plannedDays, type ShortenedPeriod, settledBefore } from '../plan/days.ts';
-import { type Forecast, forecast } from '../plan/forecast.ts';
+import { plannedDays, settledBefore } from '../plan/days.ts';
+import { forecast } from '../plan/forecast.ts';
 import { forecastSchedule, type ScheduleForecast } from '../plan/forecast-schedule.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from '../rate/budget.ts';
@@ -27,18 +27,7 @@ import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { describeHistoryLimit } from './load-summary.ts';
 
-interface PlannedJob {
-  /** With the reading of `end_date` that applies. */
-  readonly job: Job;
-  readonly endDate: ReadingInForce;
-  readonly scope: WindowScope;
-  readonly historyLimit: ShortenedPeriod | undefined;
-  readonly forecast: Forecast;
-  /** `undefined` if the job has no schedule, or no days to come. */
-  readonly schedule: ScheduleForecast | undefined;
-  /** Requests booked this month with the key in use; `null` without a key. */
-  readonly used: number | null;
-}
+type PlannedJob = Awaited<ReturnType<typeof plan>>;
 
 /** `gmsi plan <job>…`: what a backfill would do and cost, without spending a request. */
 export async function planCommand(
@@ -59,10 +48,7 @@ export async function planCommand(
     }
   }
   if (session.json) printJson({ jobs: plans.map((one) => asJson(session, one)) });
-  else
-    print(
-      `${plans.map((one) => `${describe(session, one)}${scheduleOf(one)}`).join('\n')}\n${nextOf(plans)}`,
-    );
+  else print(`${plans.map((one) => describe(session, one)).join('\n')}\n${nextOf(plans)}`);
   return 0;
 }
 
@@ -77,7 +63,8 @@ async function plan(
   asked: Job,
   options: Partial<PlanOptions>,
   show: (step: string) => void,
-): Promise<PlannedJob> {
+) {
+  // With the reading of `end_date` that applies.
   const { job, endDate } = await withLearnedReading(db, asked);
   const lookups = await readLookups(db);
   const missing = listsFor(feedNamed(job.feed)).filter((list) => lookups.refreshedAt[list] === null);
@@ -98,6 +85,7 @@ async function plan(
   const scope = scopeOf(job, days, lookups);
   const flags = { fullRefresh: options.fullRefresh ?? false, retryRefused: options.retryRefused ?? false };
   const { apiKey } = session.config;
+  // Requests booked this month with the key in use; `null` without a key.
   const used = apiKey ? await usedRequests(db, keyFingerprint(apiKey), monthOf(session.clock())) : null;
   const unsettledFrom = settledBefore(today(session), job.lookbackDays).toString();
   show(`computing what the schedule costs, ${count(seriesIn(scope), 'series', 'series')}`);
@@ -133,7 +121,7 @@ function outlook(session: Session, { job, forecast: { leastRequests, expectedReq
 }
 
 function describe(session: Session, planned: PlannedJob): string {
-  const { job, scope, forecast: f, used } = planned;
+  const { job, scope, forecast: f, schedule, used } = planned;
   const { limit, left, seconds, monthsToWait, end } = outlook(session, planned);
   const nothing = f.leastRequests === 0;
   const resumed = f.openWindows.pending + f.openWindows.draining + f.openWindows.failed;
@@ -150,10 +138,7 @@ function describe(session: Session, planned: PlannedJob): string {
       'windows',
       nothing
         ? 'none: everything is covered'
-        : [
-            `${number(f.newWindows)} new`,
-            ...(resumed > 0 ? [`${number(resumed)} left by earlier runs`] : []),
-          ].join(', '),
+        : `${number(f.newWindows)} new${resumed > 0 ? `, ${number(resumed)} left by earlier runs` : ''}`,
     ],
     [
       'refused',
@@ -183,11 +168,7 @@ function describe(session: Session, planned: PlannedJob): string {
           ? `${end.toISOString().slice(0, 10)}: the budget stretches it over ${count(monthsToWait + 1, 'month')}`
           : `${minute(end)} UTC, if begun now`,
     ],
-  ])}\n`;
-}
-
-function scheduleOf({ job, schedule }: PlannedJob): string {
-  return schedule ? `\n${describeSchedule(job, schedule)}\n` : '';
+  ])}\n${schedule ? `\n${describeSchedule(job, schedule)}\n` : ''}`;
 }
 
 function asJson(session: Session, planned: PlannedJob): object {

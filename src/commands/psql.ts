@@ -9,14 +9,8 @@ import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { aligned } from '../terminal/aligned.ts';
 import { output, print, printData, printError } from '../terminal/print.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
 import { runStatements } from '../warehouse/run-statements.ts';
-
-export interface PsqlOptions {
-  readonly command?: string;
-  readonly address?: boolean;
-}
 
 /** How often to check that the server at the printed address still runs, in milliseconds. */
 const checkInterval = 2_000;
@@ -26,16 +20,19 @@ const recovering = '57P03';
  * `gmsi psql`: psql on the warehouse in use. If there is no psql, statements are run without it. With `--address`, the
  * address is printed instead, and an embedded server is kept running until Ctrl-C.
  */
-export async function psqlCommand(session: Session, options: PsqlOptions): Promise<number> {
+export async function psqlCommand(
+  session: Session,
+  { command, address }: { readonly command?: string; readonly address?: boolean },
+): Promise<number> {
   const hasPsql = spawnSync('psql', ['--version'], { env: environmentForPsql() }).status === 0;
-  if (!hasPsql && !options.address && options.command === undefined) throw notInstalled('This opens psql');
+  if (!hasPsql && !address && command === undefined) throw notInstalled('This opens psql');
   await using warehouse = await openWarehouse(session, 'as-is');
   // Awaited, not just returned: the warehouse must not be closed before they are done with it.
-  if (options.address) return await keepOpen(session, warehouse);
-  if (!hasPsql) return await runWithoutPsql(warehouse, options.command!);
-  const args = ['-v', 'ON_ERROR_STOP=1', ...(options.command === undefined ? [] : ['-c', options.command])];
+  if (address) return await keepOpen(session, warehouse);
+  if (!hasPsql) return await runWithoutPsql(warehouse, command!);
+  const args = ['-v', 'ON_ERROR_STOP=1', ...(command === undefined ? [] : ['-c', command])];
   // Output to a terminal goes through this process, which removes what the terminal would obey.
-  const passes = options.command !== undefined && output.isTTY;
+  const passes = command !== undefined && output.isTTY;
   const child = spawn('psql', args, {
     stdio: ['inherit', ...(passes ? (['pipe', 'pipe'] as const) : (['inherit', 'inherit'] as const))],
     env: { ...environmentForPsql(), ...addressFor(warehouse) },
@@ -62,21 +59,15 @@ async function keepOpen(session: Session, { db, url, description }: OpenWarehous
   while (!session.stop.aborted) {
     await sleep(checkInterval, undefined, { signal: session.stop }).catch(() => {});
     if (session.stop.aborted) break;
-    const failure = await whyNoAnswer(db);
+    const failure = await sql`select`.execute(db).then(
+      () => undefined,
+      (error: { readonly code?: string }) => error,
+    );
     // A process of the server that crashes breaks every connection once, and the server recovers.
     failures = failure === undefined || failure.code === recovering ? 0 : failures + 1;
     if (failures > 1) throw namedDatabaseError(failure);
   }
   return exitCodes.done;
-}
-
-async function whyNoAnswer(db: Warehouse): Promise<{ readonly code?: string } | undefined> {
-  try {
-    await sql`select`.execute(db);
-    return undefined;
-  } catch (error) {
-    return error as { code?: string };
-  }
 }
 
 /** Prints what psql would print, byte for byte but for format characters (`printable`). */

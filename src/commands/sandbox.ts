@@ -46,14 +46,11 @@ export async function sandboxCommand(session: Session, flags: SandboxFlags): Pro
 }
 
 async function start(flags: SandboxFlags) {
+  const { host, port, seed, key: keys, endDate, unlimited, historyLimit } = flags;
   const options: SandboxOptions = {
-    host: flags.host,
-    port: flags.port,
-    seed: flags.seed,
-    keys: flags.key,
-    endDate: flags.endDate,
-    ...(flags.unlimited ? { limits: null } : {}),
-    ...(flags.historyLimit !== undefined && { historyLimitDays: flags.historyLimit }),
+    ...{ host, port, seed, keys, endDate },
+    ...(unlimited && { limits: null }),
+    ...(historyLimit !== undefined && { historyLimitDays: historyLimit }),
     ...parseOptions(flags.options),
   };
   try {
@@ -83,18 +80,14 @@ const job = inPackage('jobs/demo.yaml');
 const key = 'demo-key';
 const question = { country: 'US', topic: 'Inflation-Food', from: '2025-01-01', to: '2025-12-31' };
 
-export interface DemoOptions {
-  /** Instead: remove the embedded server and its data. */
-  readonly remove?: boolean;
-  /** With `remove`: not only say what would be removed. */
-  readonly yes?: boolean;
-}
-
 /**
  * `gmsi demo`, and `npm start` of a checkout: the real pipeline against the sandbox, over real HTTP, into the embedded warehouse. Never touches a
  * DATABASE_URL or spends a request of a real key, whatever the environment says.
  */
-export async function demoCommand(session: Session, options: DemoOptions = {}): Promise<number> {
+export async function demoCommand(
+  session: Session,
+  options: { readonly remove?: boolean; readonly yes?: boolean },
+): Promise<number> {
   if (options.remove) return removeDemo(session, options.yes ?? false);
   if (options.yes)
     throw new ConfigError('--yes is for --remove.', { hint: 'Add --remove, or leave it out.' });

@@ -30,22 +30,6 @@ const looksUnsaid = 10;
 /** Looks that the rate is measured over; loads report their counts only every few seconds. */
 const looksForRate = 8;
 
-interface Watched {
-  readonly workers: number;
-  /** Tasks that they work on at a time. */
-  readonly slots: number;
-  readonly queue: { readonly waiting: number; readonly running: number; readonly retrying: number };
-  readonly rate: { readonly requests: number; readonly records: number };
-  /** Requests booked this month; `null` without a key. */
-  readonly used: number | null;
-  readonly left: readonly { readonly job: string; readonly backfill: number; readonly sync: number }[];
-  readonly runs: readonly WatchedRun[];
-}
-
-interface WatchedRun extends Omit<QueuedJob, 'scope'> {
-  readonly windows: WindowsByState;
-}
-
 /**
  * `gmsi status [<job>…] --watch`: what the workers are doing, updated every 2 seconds until it is stopped or nobody reads
  * its output any more.
@@ -82,7 +66,7 @@ interface Look {
   readonly records: number;
 }
 
-function rateOf(looks: readonly Look[]): Watched['rate'] {
+function rateOf(looks: readonly Look[]) {
   const first = looks[0]!;
   const last = looks.at(-1)!;
   const seconds = (last.at - first.at) / 1000;
@@ -93,22 +77,22 @@ function rateOf(looks: readonly Look[]): Watched['rate'] {
   };
 }
 
+type Watched = Awaited<ReturnType<typeof look>>;
+type WatchedRun = Watched['runs'][number];
+
 async function look(
   { config, clock }: Session,
   db: Warehouse,
   jobs: readonly Job[],
-  rate: Watched['rate'],
-): Promise<Watched> {
+  rate: ReturnType<typeof rateOf>,
+) {
   const workers = await livingWorkers(db, config.leaseSeconds);
-  const queue = (await unlessQueueIsMissing(() => queueSummary(db))) ?? {
-    waiting: 0,
-    running: 0,
-    retrying: 0,
-  };
+  const none = { waiting: 0, running: 0, retrying: 0 };
+  const queue = (await unlessQueueIsMissing(() => queueSummary(db))) ?? none;
   const { apiKey } = config;
   const used = apiKey ? await usedRequests(db, keyFingerprint(apiKey), monthOf(clock())) : null;
   const names = new Set(jobs.map(({ name }) => name));
-  const runs: WatchedRun[] = [];
+  const runs: (Omit<QueuedJob, 'scope'> & { readonly windows: WindowsByState })[] = [];
   for (const { scope, ...run } of await lastRuns(db)) {
     if (names.size === 0 || names.has(run.job)) runs.push({ ...run, windows: await countByState(db, scope) });
   }
@@ -117,7 +101,9 @@ async function look(
     return { job, backfill: of('backfill'), sync: of('sync') };
   };
   return {
-    ...{ workers: workers.length, slots: workers.reduce((sum, { concurrency }) => sum + concurrency, 0) },
+    workers: workers.length,
+    /** Tasks that they work on at a time. */
+    slots: workers.reduce((sum, { concurrency }) => sum + concurrency, 0),
     ...{ queue, rate, used, left: jobs.map(left), runs },
   };
 }
@@ -134,11 +120,9 @@ function describe({ workers, slots, queue, rate, used, left, runs }: Watched, co
       : line('workers', [1, number(workers)], [0, `${count(slots, 'task')} at a time`]),
     line(
       'queue',
-      ...([
-        [2, `${number(waiting)} waiting`],
-        [1, `${number(running)} under way`],
-        [0, `${number(retrying)} to be tried again`],
-      ] satisfies LinePart[]),
+      [2, `${number(waiting)} waiting`],
+      [1, `${number(running)} under way`],
+      [0, `${number(retrying)} to be tried again`],
     ),
     line('rate', [0, `${number(rate.requests)} requests/s`], [1, `${number(rate.records)} records/s`]),
     ...(used === null ? [] : [line('requests', [0, `${number(used)} booked this month`])]),

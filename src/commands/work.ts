@@ -20,7 +20,7 @@ import { openPool, type Warehouse } from '../warehouse/connect.ts';
 import { registerJob, unscheduleJob } from '../warehouse/tables/jobs.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { storedJobs } from '../warehouse/tables/status.ts';
-import { createWorkerEvents, type WorkerEvents } from '../worker/context.ts';
+import { createWorkerEvents } from '../worker/context.ts';
 
 /** The queue's own connections: one hears of new tasks, the others fetch them. */
 const queueConnections = 3;
@@ -40,7 +40,8 @@ export async function workCommand(
   const { runWorker } = await import('../worker/run-worker.ts');
   const events = createWorkerEvents((error) => session.log.warn({ err: error }, 'an observer failed'));
   const ownJobs = jobs.map(({ parsed }) => parsed);
-  await using telemetry = await watchWork(session, db, { ownJobs, events, metricsPort: options.metricsPort });
+  await using telemetry = await watchWork(session, db, ownJobs, options.metricsPort);
+  events.subscribe(telemetry.onWorkerEvent);
   const watched = { ...session, onClientEvent: telemetry.onClientEvent };
   const pool = openPool(warehouse.address, queueConnections);
   try {
@@ -100,21 +101,15 @@ async function register(
 async function watchWork(
   session: Session,
   warehouse: Warehouse,
-  {
-    ownJobs,
-    events,
-    metricsPort,
-  }: { ownJobs: readonly Job[]; events: WorkerEvents; metricsPort: number | undefined },
+  ownJobs: readonly Job[],
+  metricsPort: number | undefined,
 ): Promise<Telemetry> {
   const { config, log, clock, stop } = session;
   const own = new Map(ownJobs.map((job) => [job.name, job]));
 
   async function jobs(): Promise<Job[]> {
     const stored = await storedJobs(warehouse);
-    return stored.flatMap(({ job, definition }) => {
-      const known = own.get(job) ?? fromDefinition(job, definition);
-      return known ? [known] : [];
-    });
+    return stored.flatMap(({ job, definition }) => own.get(job) ?? fromDefinition(job, definition) ?? []);
   }
 
   function fromDefinition(job: string, definition: Readonly<Record<string, unknown>>): Job | undefined {
@@ -127,11 +122,6 @@ async function watchWork(
     }
   }
 
-  const watched = {
-    ...config,
-    metrics: { ...config.metrics, ...(metricsPort !== undefined && { port: metricsPort }) },
-  };
-  const telemetry = await startTelemetry({ config: watched, warehouse, log, clock, jobs, stop });
-  events.subscribe(telemetry.onWorkerEvent);
-  return telemetry;
+  const metrics = { ...config.metrics, ...(metricsPort !== undefined && { port: metricsPort }) };
+  return startTelemetry({ config: { ...config, metrics }, warehouse, log, clock, jobs, stop });
 }
