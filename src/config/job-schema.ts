@@ -71,7 +71,7 @@ const schedule = z.strictObject(
   {
     sync: cronExpression().exactOptional().describe('When `gmsi work` runs an incremental load.'),
     backfill: cronExpression().exactOptional().describe('When `gmsi work` drains what is still missing.'),
-    timezone: timeZone().default('UTC').describe('The time zone of these expressions, by its IANA name.'),
+    timezone: timeZone().prefault('UTC').describe('The time zone of these expressions, by its IANA name.'),
   },
   { error: 'a map such as { sync: "15 * * * *", timezone: UTC }' },
 );
