@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { Temporal } from 'temporal-polyfill';
-import type { Config, WarehouseAddress } from './config/environment.ts';
+import type { Config } from './config/environment.ts';
 import { findJobFile } from './config/find-job-file.ts';
 import type { Job, ServiceSettings } from './config/job.ts';
 import { definitionOf, parseJob, readJob } from './config/read-job.ts';
@@ -38,14 +38,7 @@ export interface Session {
   readonly onClientEvent?: (event: ClientEvent) => void;
 }
 
-export interface OpenWarehouse extends AsyncDisposable {
-  readonly db: Warehouse;
-  readonly address: Exclude<WarehouseAddress, { kind: 'embedded' }>;
-  /** Set for the embedded server and for DATABASE_URL; `PG*` variables are read by pg itself. */
-  readonly url: Secret | undefined;
-  /** For a person, without a password. */
-  readonly description: string;
-}
+export type OpenWarehouse = Awaited<ReturnType<typeof openWarehouse>>;
 
 /** Shared by the process: `gmsi work` opens a client for each run. */
 const answered: AnsweredAddresses = new Set();
@@ -57,10 +50,7 @@ export const runBy = `${hostname()} ${process.pid}, gmsi ${version}`;
  * Opens the warehouse that the environment names, or the embedded one, which is started on demand.
  * @param schema `migrate` brings it to the newest schema first; `as-is` leaves it alone
  */
-export async function openWarehouse(
-  session: Session,
-  schema: 'migrate' | 'as-is' = 'migrate',
-): Promise<OpenWarehouse> {
+export async function openWarehouse(session: Session, schema: 'migrate' | 'as-is' = 'migrate') {
   const { address, description, release } = await warehouseAddress(session);
   const db = connect(address, 6);
   const close = async () => {
@@ -78,7 +68,9 @@ export async function openWarehouse(
   return {
     db,
     address,
+    /** Set for the embedded server and for DATABASE_URL; `PG*` variables are read by pg itself. */
     url: address.kind === 'url' ? address.url : undefined,
+    /** For a person, without a password. */
     description,
     [Symbol.asyncDispose]: close,
   };
@@ -149,11 +141,6 @@ export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: S
   return { baseUrl, apiKey };
 }
 
-export interface ServiceConnection extends AsyncDisposable {
-  readonly client: Client;
-  readonly budget: Budget;
-}
-
 /**
  * A client of the service whose requests are booked in the warehouse, up to `limit` in the month, and keep to the rate that
  * the key's processes share.
@@ -165,7 +152,7 @@ export function openService(
   settings: ServiceSettings,
   limit: number,
   bound: (budget: Budget) => RequestBudget = (budget) => budget,
-): ServiceConnection {
+) {
   const { apiKey } = serviceAccess(session);
   const budget = openBudget(warehouse, apiKey, limit, session.clock);
   const limiter = sharedLimiter(warehouse, apiKey, settings);
@@ -215,19 +202,17 @@ function openClient(
 function logEvent(log: Log, event: ClientEvent): void {
   if (event.type === 'request') log.trace(event, 'answered');
   else if (event.type === 'waiting') log.info(waitingFor(`the service at ${event.address}`, event.reason));
-  else if (event.type === 'retry') logRetry(log, event);
-  else if (event.type === 'key echoed')
+  else if (event.type === 'retry') {
+    const { path, attempt, delayMs, reason } = event;
+    // The first retries take a second or two and interest nobody; later ones explain a long wait.
+    const level = attempt < 3 ? 'debug' : 'info';
+    log[level]({ path }, `${reason.message} Try ${attempt + 1} follows in ${(delayMs / 1000).toFixed(1)} s.`);
+  } else if (event.type === 'key echoed')
     log.warn('the service sends the API key back among its data; [key] is stored instead. Tell the vendor');
   else
     log.warn(
       `the service asked to slow down: pausing ${event.pauseMs} ms, then ${event.concurrency} requests at a time`,
     );
-}
-
-function logRetry(log: Log, { path, attempt, delayMs, reason }: ClientEvent & { type: 'retry' }): void {
-  // The first retries take a second or two and interest nobody; later ones explain a long wait.
-  const level = attempt < 3 ? 'debug' : 'info';
-  log[level]({ path }, `${reason.message} Try ${attempt + 1} follows in ${(delayMs / 1000).toFixed(1)} s.`);
 }
 
 /** A job, and the part of its file that is stored for workers that do not have it. */

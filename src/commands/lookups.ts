@@ -1,10 +1,4 @@
-import {
-  openService,
-  openWarehouse,
-  type ServiceConnection,
-  type Session,
-  serviceAccess,
-} from '../compose.ts';
+import { openService, openWarehouse, type Session, serviceAccess } from '../compose.ts';
 import { likelyQuota } from '../config/job-schema.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import { ConfigError } from '../errors.ts';
@@ -48,7 +42,7 @@ export async function lookupsCommand(
 async function refreshAll(
   { log, stop }: Session,
   warehouse: Warehouse,
-  { client }: ServiceConnection,
+  { client }: ReturnType<typeof openService>,
 ): Promise<StoredLookups> {
   const origin = originOf(warehouse);
   for (const list of lists) {

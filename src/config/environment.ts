@@ -16,36 +16,14 @@ export type TlsSettings = Readonly<
   Partial<Record<'sslmode' | 'sslrootcert' | 'sslcert' | 'sslkey', string | undefined>>
 >;
 
-/** Where the warehouse is: an address, the `PG*` variables that libpq knows, or the embedded server. */
+/** Where a server is: an address, or the `PG*` variables that libpq knows. */
 export type WarehouseAddress =
   // `tls` is what the environment says; what the address says takes precedence.
   | { readonly kind: 'url'; readonly url: Secret; readonly tls?: TlsSettings }
-  | { readonly kind: 'pg-environment'; readonly tls?: TlsSettings }
-  | { readonly kind: 'embedded' };
+  | { readonly kind: 'pg-environment'; readonly tls?: TlsSettings };
 
 /** The environment, read and checked once; nothing else in the program looks at `process.env`. */
-export interface Config {
-  readonly apiKey: Secret | undefined;
-  readonly baseUrl: string | undefined;
-  /** The address of the live feeds, if it is another one (docs/service.md, "Addresses and key"). */
-  readonly liveBaseUrl: string | undefined;
-  /** Whether the key may go over plain `http` to another machine. */
-  readonly sendKeyUnencrypted: boolean;
-  readonly warehouse: WarehouseAddress;
-  /** Absolute path of the folder that holds the embedded warehouse. */
-  readonly home: string;
-  readonly logLevel: LogLevel;
-  /** Seconds of silence after which a load's windows are free for others. */
-  readonly leaseSeconds: number;
-  /** Where alerts go for jobs that name no webhook. */
-  readonly alertWebhook: Secret | undefined;
-  /** Where `gmsi work` serves metrics and health. Port 0 is any free one, `undefined` the usual one if it is free. */
-  readonly metrics: { readonly host: string; readonly port: number | undefined };
-  /** Whether traces are exported; the SDK reads the variables `OTEL_*` itself. */
-  readonly tracing: boolean;
-  /** Warnings for a person, one a line. */
-  readonly warnings: readonly string[];
-}
+export type Config = Readonly<ReturnType<typeof readConfig>>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -53,21 +31,29 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Reads `.env` in `cwd` (the real environment wins) and the environment.
  * @throws ConfigError if a variable is not valid; never shows a key or an address with a password.
  */
-export function readConfig(processEnvironment: Environment = process.env, cwd = process.cwd()): Config {
+export function readConfig(processEnvironment: Environment = process.env, cwd = process.cwd()) {
   const env = { ...readDotenv(cwd), ...withoutEmpty(processEnvironment) };
   const plain = readPlain(env);
   return {
     apiKey: readApiKey(env, cwd),
     baseUrl: readBaseUrl('GMSI_BASE_URL', env.GMSI_BASE_URL),
+    /** The address of the live feeds, if it is another one (docs/service.md, "Addresses and key"). */
     liveBaseUrl: readBaseUrl('GMSI_LIVE_BASE_URL', env.GMSI_LIVE_BASE_URL),
+    /** Whether the key may go over plain `http` to another machine. */
     sendKeyUnencrypted: plain.GMSI_SEND_KEY_UNENCRYPTED,
     warehouse: readWarehouse(env),
+    /** Absolute path of the folder that holds the embedded warehouse. */
     home: readHome(env.GMSI_HOME, cwd),
     logLevel: plain.LOG_LEVEL,
+    /** Seconds of silence after which a load's windows are free for others. */
     leaseSeconds: plain.GMSI_LEASE_SECONDS,
+    /** Where alerts go for jobs that name no webhook. */
     alertWebhook: readAlertWebhook(env.GMSI_ALERT_WEBHOOK_URL),
+    /** Where `gmsi work` serves metrics and health. Port 0 is any free one, `undefined` the usual one if it is free. */
     metrics: { host: plain.GMSI_METRICS_HOST, port: plain.GMSI_METRICS_PORT },
+    /** Whether traces are exported; the SDK reads the variables `OTEL_*` itself. */
     tracing: readTracing(env),
+    /** Warnings for a person, one a line. */
     warnings: unknownSettings(env),
   };
 }
@@ -222,7 +208,7 @@ export function readBaseUrl(name: string, text: string | undefined): string | un
 }
 
 /** @throws ConfigError if `DATABASE_URL` is not an address of PostgreSQL; never shows it */
-export function readWarehouse(env: Environment): WarehouseAddress {
+export function readWarehouse(env: Environment): WarehouseAddress | { readonly kind: 'embedded' } {
   const text = env.DATABASE_URL;
   const { PGSSLMODE: sslmode, PGSSLROOTCERT: sslrootcert, PGSSLCERT: sslcert, PGSSLKEY: sslkey } = env;
   const tls = { sslmode, sslrootcert, sslcert, sslkey };

@@ -66,35 +66,13 @@ export interface ClientOptions {
   readonly random?: () => number;
 }
 
+export type Client = ReturnType<typeof createClient>;
+
 /**
  * Turns a request into a page or a named error (`errors.ts`). Retries what can be retried, keeps the rate, and books each
  * request before it is sent. One client serves all requests with a key.
  */
-export interface Client extends AsyncDisposable {
-  getPage(request: ServiceRequest, signal: AbortSignal, options?: EnvelopeOptions): Promise<Page>;
-  /** For lookups, whose shape is not documented: any JSON. */
-  getJson(request: ServiceRequest, signal: AbortSignal): Promise<unknown>;
-  /** Counted since the client was created. */
-  stats(): {
-    /** Requests sent, retries included. */
-    readonly requests: number;
-    readonly retries: number;
-    /** Answers with status 429. */
-    readonly rateLimited: number;
-    /** Bytes of all bodies, as received. */
-    readonly bytes: number;
-    /** Requests that may be under way at a time at present. */
-    readonly concurrency: number;
-  };
-  /** Whether the sandbox answers; `undefined` until the first good answer. */
-  readonly servedBy: 'sandbox' | 'service' | undefined;
-  /** What time it is at the service; `undefined` until a good answer has said it. */
-  readonly serviceTime: ServiceTime | undefined;
-  /** Closes the connections; requests that wait or are under way fail, so abort their signals first. */
-  close(): Promise<void>;
-}
-
-export function createClient(options: ClientOptions): Client {
+export function createClient(options: ClientOptions) {
   const { settings, budget, clock = systemClock, random = Math.random, onEvent = () => {} } = options;
   const patience = { ...defaultPatience, ...options.patience };
   const redactor = redactorOf(options.apiKey);
@@ -110,8 +88,9 @@ export function createClient(options: ClientOptions): Client {
   let saidWaiting = false;
   let saidEcho = false;
   const closing = new AbortController();
+  /** `requests` counts retries, too; `rateLimited` the answers with status 429; `bytes` all bodies as received. */
   const counts = { requests: 0, retries: 0, rateLimited: 0, bytes: 0 };
-  let servedBy: Client['servedBy'];
+  let servedBy: 'sandbox' | 'service' | undefined;
   const serviceTime = keepServiceTime();
 
   const lookup = {
@@ -256,21 +235,32 @@ export function createClient(options: ClientOptions): Client {
     return true;
   }
 
-  const getJson: Client['getJson'] = (request, signal) => get(request, jsonOf, signal);
+  function getPage(request: ServiceRequest, signal: AbortSignal, options?: EnvelopeOptions): Promise<Page> {
+    return get(request, (answer) => pageOf(answer, options), signal);
+  }
 
+  /** For lookups, whose shape is not documented: any JSON. */
+  function getJson(request: ServiceRequest, signal: AbortSignal): Promise<unknown> {
+    return get(request, jsonOf, signal);
+  }
+
+  /** Closes the connections; requests that wait or are under way fail, so abort their signals first. */
   async function close(): Promise<void> {
     closing.abort();
     await Promise.all([pace.close(), usual.http.close(), live.http.close()]);
   }
 
   return {
-    getPage: (request, signal, envelope) => get(request, (answer) => pageOf(answer, envelope), signal),
+    getPage,
     getJson,
+    /** Since the client was created; `concurrency` is how many requests may be under way at a time at present. */
     stats: () => ({ ...counts, concurrency: pace.concurrency }),
+    /** Whether the sandbox answers; `undefined` until the first good answer. */
     get servedBy() {
       return servedBy;
     },
-    get serviceTime() {
+    /** What time it is at the service; `undefined` until a good answer has said it. */
+    get serviceTime(): ServiceTime | undefined {
       return serviceTime.now();
     },
     close,

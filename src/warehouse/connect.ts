@@ -19,10 +19,7 @@ const { DATE, INT8 } = pg.types.builtins;
  * Opens a pool of connections; nothing is sent until the first query.
  * @param connections the most connections, and so the most pages that are committed at the same time
  */
-export function connect(
-  address: Exclude<WarehouseAddress, { kind: 'embedded' }>,
-  connections: number,
-): Warehouse {
+export function connect(address: WarehouseAddress, connections: number): Warehouse {
   const pool = openPool(address, connections, {
     types: {
       getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
@@ -38,7 +35,7 @@ export function connect(
 
 /** The connections alone, for code without Kysely. Behind a pooler they have the settings of the pooler's connections. */
 export function openPool(
-  address: Exclude<WarehouseAddress, { kind: 'embedded' }>,
+  address: WarehouseAddress,
   connections: number,
   options: pg.PoolConfig = {},
 ): pg.Pool {
@@ -60,7 +57,7 @@ export function openPool(
   return pool;
 }
 
-function wayTo(address: Exclude<WarehouseAddress, { kind: 'embedded' }>): pg.PoolConfig {
+function wayTo(address: WarehouseAddress): pg.PoolConfig {
   if (address.kind === 'pg-environment') return { ssl: tlsOptions(address.tls ?? {}) };
   const url = withoutTls(address.url.reveal());
   return { connectionString: url.address, ssl: tlsOptions({ ...address.tls, ...url.tls }) };

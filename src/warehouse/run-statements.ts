@@ -19,7 +19,7 @@ export interface StatementEvents {
  * @throws pg.DatabaseError with the server's error
  */
 export async function runStatements(
-  address: Exclude<WarehouseAddress, { kind: 'embedded' }>,
+  address: WarehouseAddress,
   statements: string,
   settings: Readonly<Record<string, string | undefined>>,
   events: StatementEvents,

@@ -2,16 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 /** How the embedded server is reached, always on 127.0.0.1. */
-export interface ServerAddress {
+interface ServerAddress {
   readonly port: number;
   readonly user: string;
   readonly password: string;
-}
-
-/** A server that does not stop while this is held. */
-export interface Hold {
-  /** Releases the server; the last one stops it, and waits for that. */
-  release(stop: () => Promise<unknown>): Promise<void>;
 }
 
 /**
@@ -72,7 +66,7 @@ export const recoverySeconds = 120;
  * Keeps the server running, also after one of its processes has crashed and all connections were lost with it.
  * @param name the database, which is created if it is missing
  */
-export async function holdServer(address: ServerAddress, name: string): Promise<Hold> {
+export async function holdServer(address: ServerAddress, name: string) {
   let holder = await hold(address);
   let isReleased = false;
   const holdAgain = async () => {
@@ -89,7 +83,8 @@ export async function holdServer(address: ServerAddress, name: string): Promise<
   }
   holder.once('end', holdAgain);
   return {
-    async release(stop) {
+    /** Releases the server; the last one stops it, and waits for that. */
+    async release(stop: () => Promise<unknown>): Promise<void> {
       isReleased = true;
       if (await letGo(holder, stop)) return;
       const again = await holdUnlessGone(address);

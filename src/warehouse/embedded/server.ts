@@ -25,19 +25,12 @@ const passwordName = 'gmsi-password';
 const logName = 'server.log';
 const cannotConnectNow = '57P03';
 
-/** The embedded warehouse, which runs as long as anybody uses it. */
-interface EmbeddedServer extends AsyncDisposable {
-  readonly url: Secret;
-  /** For a person: where the data is, and why there. */
-  readonly location: Location;
-}
-
 /**
  * Starts the embedded PostgreSQL of a GMSI_HOME, or joins the one that another process has started; the last process to
  * leave stops it, and if that process is killed, the server stops by itself. It listens on a free port of the loopback
  * interface only, and asks for a password that only the owner of GMSI_HOME can read.
  */
-export async function useEmbeddedServer(home: string): Promise<EmbeddedServer> {
+export async function useEmbeddedServer(home: string) {
   // Looks for the server first: a missing one matters more than a folder that cannot be written.
   locatePackage();
   const location = locateCluster(home);
