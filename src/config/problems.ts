@@ -13,21 +13,12 @@ export interface JobFileProblem {
 
 /** A job file that cannot be run. The message lists every problem with its file, line, column and field. */
 export class JobFileError extends ConfigError {
-  readonly problems: readonly JobFileProblem[];
-
   constructor(path: string, problems: readonly JobFileProblem[]) {
     const inOrder = problems.toSorted(
       (a, b) => a.position.line - b.position.line || a.position.column - b.position.column,
     );
-    super(
-      inOrder.length === 1
-        ? table(path, inOrder)
-        : `${path} has ${inOrder.length} problems:\n${table(path, inOrder)}`,
-      {
-        hint: `Correct ${path} and run it again.`,
-      },
-    );
-    this.problems = inOrder;
+    const heading = inOrder.length === 1 ? '' : `${path} has ${inOrder.length} problems:\n`;
+    super(heading + table(path, inOrder), { hint: `Correct ${path} and run it again.` });
   }
 }
 

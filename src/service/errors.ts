@@ -57,13 +57,11 @@ export class PageTooLarge extends GmsiError {
 /** 401 or 403: no request with this key can succeed, so the load ends instead of failing every window. */
 export class KeyRefused extends GmsiError {
   override readonly kind = 'fatal';
-  readonly status: number;
 
   constructor(status: number, words: string) {
     super(`The service refused the API key with ${status}: ${words}`, {
       hint: 'Check GMSI_API_KEY (or the file that GMSI_API_KEY_FILE names), and that the key may read this feed.',
     });
-    this.status = status;
   }
 }
 
@@ -87,16 +85,11 @@ export class RequestRefused extends GmsiError {
 /** A 3xx. It is never followed, because the key would go to another address; other requests would get it too. */
 export class RedirectRefused extends GmsiError {
   override readonly kind = 'fatal';
-  readonly status: number;
 
-  constructor(path: string, status: number, target: string | undefined) {
-    super(
-      `The service redirects ${path} (${status}) to ${target ?? 'nowhere'}, and redirects are not followed.`,
-      {
-        hint: 'Set GMSI_BASE_URL to the address that answers by itself (https://, no trailing path but /v1).',
-      },
-    );
-    this.status = status;
+  constructor(path: string, status: number, target = 'nowhere') {
+    super(`The service redirects ${path} (${status}) to ${target}, and redirects are not followed.`, {
+      hint: 'Set GMSI_BASE_URL to the address that answers by itself (https://, no trailing path but /v1).',
+    });
   }
 }
 
@@ -120,11 +113,11 @@ export class CutOff extends GmsiError {
   override readonly kind = 'skippable';
 
   constructor(records: number) {
+    const hint =
+      'Ask for fewer records at once: a shorter step in the job file, or a larger service.page_size.';
     super(
       `The service answered with a bare array of ${records} records, as many as were asked for: it may be cut off, and no next_token leads to the rest.`,
-      {
-        hint: 'Ask for fewer records at once: a shorter step in the job file, or a larger service.page_size.',
-      },
+      { hint },
     );
   }
 }
@@ -137,8 +130,6 @@ export class LookupUnreadable extends GmsiError {
 /** The month's requests are used up. Ends a load normally (exit 75); raised by implementations of `RequestBudget`. */
 export class BudgetSpent extends GmsiError {
   override readonly kind = 'fatal';
-  readonly used: number;
-  readonly limit: number;
   /** When requests are available again: the first instant of the next month, UTC. */
   readonly resumesAt: Date;
 
@@ -146,8 +137,6 @@ export class BudgetSpent extends GmsiError {
     super(`The request budget is spent: ${budget.used} of ${budget.limit} requests this month.`, {
       hint: `Run it again after ${budget.resumesAt.toISOString()}, or raise the job's budget; it goes on from here.`,
     });
-    this.used = budget.used;
-    this.limit = budget.limit;
     this.resumesAt = budget.resumesAt;
   }
 }

@@ -51,23 +51,17 @@ function isRetryable(error: unknown): error is GmsiError {
 }
 
 /** How the client waits. None of it is documented; docs/service.md, "Limits" says what is likely. */
-export interface Patience {
+export const defaultPatience = {
   /** The first retry waits up to this long, each further one up to twice as long, in milliseconds. */
-  readonly firstDelayMs: number;
-  /** No retry waits longer by itself, in milliseconds. */
-  readonly maxDelayMs: number;
-  /** Bounds of the pause after a 429 that names none, in milliseconds; the vendor suggests 1 to 2 seconds. */
-  readonly rateLimitPauseMs: readonly [least: number, most: number];
-  /** A longer Retry-After (for example after a spent quota) makes requests fail at once, in milliseconds. */
-  readonly longestWaitMs: number;
-  /** After this many good answers since the last change, one more request may run at a time. */
-  readonly raiseAfter: number;
-}
-
-export const defaultPatience: Patience = {
   firstDelayMs: 500,
+  /** No retry waits longer by itself, in milliseconds. */
   maxDelayMs: 30_000,
-  rateLimitPauseMs: [1000, 2000],
+  /** Bounds of the pause after a 429 that names none, in milliseconds; the vendor suggests 1 to 2 seconds. */
+  rateLimitPauseMs: [1000, 2000] as readonly [least: number, most: number],
+  /** A longer Retry-After (for example after a spent quota) makes requests fail at once, in milliseconds. */
   longestWaitMs: 300_000,
+  /** After this many good answers since the last change, one more request may run at a time. */
   raiseAfter: 50,
 };
+
+export type Patience = Readonly<typeof defaultPatience>;
