@@ -175,9 +175,7 @@ function readApiKey(env: Environment, cwd: string): Secret | undefined {
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new ConfigError(
       'The API key holds a space, a line break or another character that no HTTP header can carry.',
-      {
-        hint: 'Copy the key again; it is one word.',
-      },
+      { hint: 'Copy the key again; it is one word.' },
     );
   }
   return new Secret(key);

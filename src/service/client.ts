@@ -7,7 +7,7 @@ import type { Secret } from '../secret.ts';
 import { requestTarget, serviceAddress } from './address.ts';
 import { checkStatus } from './check-status.ts';
 import { type Clock, keepServiceTime, type ServiceTime, systemClock } from './clock.ts';
-import { type AddressFault, MalformedPage, outcomeOf, type RequestOutcome } from './errors.ts';
+import { MalformedPage, outcomeOf, type RequestOutcome } from './errors.ts';
 import { type AnsweredAddresses, firstContact } from './first-contact.ts';
 import { type Http, type HttpAnswer, openHttp } from './http.ts';
 import { type EnvelopeOptions, type Page, readEnvelope, type ServiceRequest } from './page.ts';
@@ -208,8 +208,11 @@ export function createClient(options: ClientOptions) {
       if (!(error instanceof NotJson)) throw error;
       const words = serviceWords(answer.text, redact);
       // Without the cause: a parser's message quotes the body, and the body could echo the key.
+      const what = `it answers ${answer.status} with what is not JSON: ${words}`;
+      const hint =
+        "Is it the address of the API, not of a web site? A network's login page or a proxy may also stand in between.";
       throw new MalformedPage(`The service answered ${answer.status} with what is not JSON: ${words}`, {
-        addressFault: notTheService(answer.status, words),
+        addressFault: { what, hint },
       });
     }
   }
@@ -266,10 +269,4 @@ export function createClient(options: ClientOptions) {
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-function notTheService(status: number, words: string): AddressFault {
-  const hint =
-    "Is it the address of the API, not of a web site? A network's login page or a proxy may also stand in between.";
-  return { what: `it answers ${status} with what is not JSON: ${words}`, hint };
 }

@@ -68,27 +68,17 @@ async function unpackWithin(
   hasEntered: boolean,
 ): Promise<Uint8Array> {
   if (applied.length === 0) return packed;
-  const small = Math.min(largeFrom, maxBodyBytes);
+  const most = hasEntered ? maxBodyBytes : Math.min(largeFrom, maxBodyBytes);
   try {
-    return await unpack(packed, applied, hasEntered ? maxBodyBytes : small);
-  } catch (error) {
-    if (!isTooLarge(error)) throw cannotBeUnpacked(error);
+    return await unpack(packed, applied, most);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code !== 'ERR_BUFFER_TOO_LARGE')
+      throw new MalformedPage(`The body cannot be unpacked: ${code}.`, { cause });
   }
-  if (!hasEntered && small < maxBodyBytes) {
-    await enter();
-    return unpackWithin(packed, applied, maxBodyBytes, enter, true);
-  }
-  throw new PageTooLarge(`The body unpacks to more than ${maxBodyBytes} bytes.`);
-}
-
-function isTooLarge(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
-}
-
-function cannotBeUnpacked(error: unknown): MalformedPage {
-  return new MalformedPage(`The body cannot be unpacked: ${(error as NodeJS.ErrnoException).code}.`, {
-    cause: error,
-  });
+  if (most === maxBodyBytes) throw new PageTooLarge(`The body unpacks to more than ${most} bytes.`);
+  await enter();
+  return unpackWithin(packed, applied, maxBodyBytes, enter, true);
 }
 
 /** Reads the beginning of a refusal's body; empty if it cannot be read. */

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Migration, type MigrationInfo, Migrator, sql } from 'kysely';
+import { type Migration, Migrator, sql } from 'kysely';
 import { ConfigError } from '../errors.ts';
 import { inPackage } from '../package.ts';
 import type { Warehouse } from './connect.ts';
@@ -40,24 +40,21 @@ export async function checkOwner(warehouse: Warehouse, why: string): Promise<voi
 }
 
 /** Every migration of this program, and when it was applied to the warehouse, if it was. Changes nothing. */
-export async function migrationStatus(warehouse: Warehouse): Promise<readonly MigrationInfo[]> {
-  const all = Object.entries(await readMigrations());
-  const { rows: exists } = await sql<{
-    yes: boolean;
-  }>`select to_regclass('gmsi.kysely_migration') is not null as yes`.execute(warehouse);
+export async function migrationStatus(
+  warehouse: Warehouse,
+): Promise<readonly { name: string; executedAt: Date | undefined }[]> {
+  const all = Object.keys(await readMigrations());
+  const { rows: exists } = await sql<{ yes: boolean }>`
+    select to_regclass('gmsi.kysely_migration') is not null as yes`.execute(warehouse);
   const applied = new Map<string, Date>();
   if (exists[0]!.yes) {
-    const { rows } = await sql<{
-      name: string;
-      timestamp: string;
-    }>`select name, timestamp from gmsi.kysely_migration order by name`.execute(warehouse);
+    const { rows } = await sql<{ name: string; timestamp: string }>`
+      select name, timestamp from gmsi.kysely_migration order by name`.execute(warehouse);
     for (const { name, timestamp } of rows) applied.set(name, new Date(timestamp));
   }
-  const unknown = [...applied.keys()].filter((name) => !all.some(([known]) => known === name));
-  if (unknown.length > 0) throw applied.has(all[0]![0]) ? newer(unknown) : unreleased(unknown);
-  return all.map(
-    ([name, migration]) => ({ name, migration, executedAt: applied.get(name) }) as MigrationInfo,
-  );
+  const unknown = [...applied.keys()].filter((name) => !all.includes(name));
+  if (unknown.length > 0) throw applied.has(all[0]!) ? newer(unknown) : unreleased(unknown);
+  return all.map((name) => ({ name, executedAt: applied.get(name) }));
 }
 
 /** Without the lock and without creating anything, so that `gmsi plan` and `gmsi status` need no privileges to write. */

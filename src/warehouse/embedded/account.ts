@@ -24,9 +24,7 @@ export function serverAccount(dataDirectory: string): Account | undefined {
   if (!account) {
     throw new ConfigError(
       'PostgreSQL refuses to run as root, and this machine has neither a user postgres nor nobody.',
-      {
-        hint: 'Run as an ordinary user, or set DATABASE_URL to a PostgreSQL server of your own.',
-      },
+      { hint: 'Run as an ordinary user, or set DATABASE_URL to a PostgreSQL server of your own.' },
     );
   }
   return account;

@@ -87,10 +87,7 @@ async function initialise(binaries: Binaries, { cluster, account }: Location, da
     if (existsSync(join(data, 'PG_VERSION'))) return;
     throw new ConfigError(
       `The embedded PostgreSQL cannot be set up in ${cluster}: ${(cause as Error).message}`,
-      {
-        cause,
-        hint: 'Set GMSI_HOME to another folder, or DATABASE_URL to a PostgreSQL server of your own.',
-      },
+      { cause, hint: 'Set GMSI_HOME to another folder, or DATABASE_URL to a PostgreSQL server of your own.' },
     );
   } finally {
     rmSync(half, { recursive: true, force: true });
