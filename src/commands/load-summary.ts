@@ -31,6 +31,7 @@ export interface LoadSummary extends LoadResult {
 /** A summary for a person. */
 export function describeSummary(summary: LoadSummary): string {
   const { job, totals, seconds, loadId, outcome, live } = summary;
+  const { used, limit } = summary.budget;
   if (summary.isElsewhere) return `${job.name}: another sync of it is under way; left to that one\n`;
   if (loadId === undefined && outcome === 'done') return describeNothingToDo(summary);
   const { records, rows_inserted, rows_changed, rows_retracted, records_rejected } = totals;
@@ -59,7 +60,7 @@ export function describeSummary(summary: LoadSummary): string {
       ],
       ['time', `${duration(seconds)}, ${number(Math.round(records / seconds))} records/s`],
       ['still settling', settling(summary)],
-      ['budget left', budgetLeft(summary)],
+      ['budget left', `${number(Math.max(0, limit - used))} of ${number(limit)} requests this month`],
     ]),
     ...advice(summary),
   ].join('\n\n')}\n${nextOf(summary)}`;
@@ -153,10 +154,6 @@ function settling({ job, scope, outcome, today }: LoadSummary): string | null {
   if (scope.to < unsettled) return null;
   const [, from] = [unsettled, scope.from].sort();
   return `${from} to ${scope.to}, fetched again by the next run`;
-}
-
-function budgetLeft({ budget: { used, limit } }: LoadSummary): string {
-  return `${number(Math.max(0, limit - used))} of ${number(limit)} requests this month`;
 }
 
 function liveAnswers({ series, records, failed, cutOff }: SyncResult['live']): string {

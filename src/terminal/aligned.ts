@@ -17,47 +17,35 @@ export function aligned(
   const head = columns.map(({ name }) => linesOf(name));
   const body = rows.map((row) => row.map((value) => linesOf(value ?? '')));
   const widths = columns.map((_, column) => widest([head, ...body].flatMap((cells) => cells[column]!)));
+  const showHead = (text = '', column: number, goesOn: boolean) => {
+    const blank = widths[column]! - columnsOf(text);
+    const centered = padEnd(' '.repeat(Math.floor(blank / 2)) + text, widths[column]!);
+    return ` ${centered}${goesOn ? '+' : ' '}`;
+  };
+  const showCell = (text: string | undefined, column: number, goesOn: boolean) => {
+    const isLast = column === columns.length - 1;
+    if (text === undefined) return isLast ? ' ' : ' '.repeat(widths[column]! + 2);
+    const { isRight } = columns[column]!;
+    const padded = isRight ? padStart(text, widths[column]!) : padEnd(text, widths[column]!);
+    const shown = isRight || goesOn || !isLast ? padded : text;
+    return ` ${shown}${goesOn ? '+' : isLast ? '' : ' '}`;
+  };
   return [
-    ...headLines(head, widths),
+    ...stacked(head, showHead),
     columns.length === 0 ? '--' : widths.map((width) => '-'.repeat(width + 2)).join('+'),
-    ...(columns.length === 0 ? [] : body.flatMap((cells) => rowLines(cells, columns, widths))),
+    ...body.flatMap((cells) => stacked(cells, showCell)),
     `(${rows.length} ${rows.length === 1 ? 'row' : 'rows'})\n\n`,
   ].join('\n');
 }
 
-function headLines(head: readonly (readonly string[])[], widths: readonly number[]): string[] {
-  const height = Math.max(0, ...head.map((lines) => lines.length));
-  return Array.from({ length: height }, (_, at) =>
-    head
-      .map((lines, column) => {
-        const text = lines[at] ?? '';
-        const blank = widths[column]! - columnsOf(text);
-        const centered = padEnd(' '.repeat(Math.floor(blank / 2)) + text, widths[column]!);
-        return ` ${centered}${at + 1 < lines.length ? '+' : ' '}`;
-      })
-      .join('|'),
-  );
-}
-
-function rowLines(
+/** The lines of a row, as many as its highest cell has. @param show a line of a cell; `undefined` below its last one */
+function stacked(
   cells: readonly (readonly string[])[],
-  columns: readonly AlignedColumn[],
-  widths: readonly number[],
+  show: (text: string | undefined, column: number, goesOn: boolean) => string,
 ): string[] {
-  const height = Math.max(...cells.map((lines) => lines.length));
+  const height = Math.max(0, ...cells.map((lines) => lines.length));
   return Array.from({ length: height }, (_, at) =>
-    cells
-      .map((lines, column) => {
-        const isLast = column === cells.length - 1;
-        const goesOn = at + 1 < lines.length;
-        const text = lines[at];
-        if (text === undefined) return isLast ? ' ' : ' '.repeat(widths[column]! + 2);
-        const isRight = columns[column]!.isRight;
-        const padded = isRight ? padStart(text, widths[column]!) : padEnd(text, widths[column]!);
-        const shown = isRight || goesOn || !isLast ? padded : text;
-        return ` ${shown}${goesOn ? '+' : isLast ? '' : ' '}`;
-      })
-      .join('|'),
+    cells.map((lines, column) => show(lines[at], column, at + 1 < lines.length)).join('|'),
   );
 }
 
