@@ -1,4 +1,4 @@
-import type { ColumnType, Feed, FeedTable, ParameterNames } from './feed.ts';
+import type { ColumnType, Feed, FeedTable, ParameterNames, Series } from './feed.ts';
 import { createRecordReader, type RecordShape } from './reading/read-record.ts';
 
 /** Columns with their types, each followed by the wire names under which its value is looked for, best first. */
@@ -6,12 +6,14 @@ export type ReadColumns = Readonly<Record<string, readonly [ColumnType, ...(read
 
 /** A feed as it is written down; what most feeds do not have can be left out. */
 interface FeedDefinition
-  extends Pick<Feed, 'name' | 'dimensions' | 'path' | 'live'>,
+  extends Pick<Feed, 'name' | 'dimensions' | 'path'>,
     Partial<Pick<Feed, 'method' | 'matchTypes' | 'variants'>>,
     Pick<RecordShape, 'identity' | 'required'>,
     Partial<Pick<RecordShape, 'differences'>> {
   /** Those besides the dates, the page size and the cursor. */
   readonly parameters?: Pick<ParameterNames, 'topic' | 'matchType'>;
+  /** How far back its live feed reaches, if it has one. */
+  readonly liveHours?: number;
   /** All but the identity of an aggregate, and `extra`. */
   readonly columns: ReadColumns;
   readonly table: Pick<FeedTable, 'name' | 'series'> & { readonly isPartitioned: boolean };
@@ -26,8 +28,8 @@ const windowParameters = {
 };
 
 export function defineFeed(definition: FeedDefinition): Feed {
-  const { name, dimensions, path, live, method = 'GET', matchTypes = [], variants = {} } = definition;
-  const { identity, required, differences = [], table } = definition;
+  const { name, dimensions, path, method = 'GET', matchTypes = [], variants = {} } = definition;
+  const { identity, required, differences = [], table, liveHours: hours } = definition;
   const read = Object.entries(definition.columns);
   const [time, id] = 'of' in identity ? [identity.of[0]!, 'entry_id'] : [identity.time, identity.id];
   const columns: FeedTable['columns'] = {
@@ -36,10 +38,11 @@ export function defineFeed(definition: FeedDefinition): Feed {
     extra: 'jsonb',
   };
   const fields = Object.fromEntries(read.map(([column, [, ...names]]) => [column, names]));
+  const livePath = (series: Series) => path(series).replace('/historical/', '/live/');
   const { isPartitioned, ...ofTable } = table;
   return {
     ...{ name, dimensions, method, path, matchTypes, variants, fields },
-    ...(live && { live }),
+    ...(hours !== undefined && { live: { path: livePath, limit: 1000, hours } }),
     parameters: { ...windowParameters, ...definition.parameters },
     table: { ...ofTable, columns, key: [time, id], partitionedBy: isPartitioned ? time : null },
     reader: (overrides) =>

@@ -27,11 +27,7 @@ export const gmsiHeadlines = defineFeed({
   path: ({ country }) => `/headlines/feed/historical/gmsi/${encodeURIComponent(country)}`,
   parameters: { topic: 'topic', matchType: 'match_type' },
   matchTypes: ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'],
-  live: {
-    path: ({ country }) => `/headlines/feed/live/gmsi/${encodeURIComponent(country)}`,
-    limit: 1000,
-    hours: 24,
-  },
+  liveHours: 24,
   columns: { ...headlineColumns, topic_probability: likely.topic_probability, ...scores },
   identity: { id: 'headline_id', time: 'published_at', text: 'headline', qualifiers: ['source', 'language'] },
   // In double arithmetic without rounding, so that SQL over the same columns gives the same number.

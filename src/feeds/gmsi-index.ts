@@ -9,11 +9,7 @@ export const gmsiIndex = defineFeed({
   parameters: { topic: 'topic', matchType: 'index_type' },
   matchTypes: ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'],
   variants: { sentiment_type: ['directional', 'semantic_sentiment'] },
-  live: {
-    path: ({ country }) => `/headlines/index/gmsi/live/${encodeURIComponent(country)}`,
-    limit: 1000,
-    hours: 24,
-  },
+  liveHours: 24,
   ...hourlyIndex('topic_name'),
   table: {
     name: 'gmsi_index',

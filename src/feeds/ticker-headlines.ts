@@ -8,11 +8,7 @@ export const tickerHeadlines = defineFeed({
   path: ({ ticker }) => `/headlines/feed/historical/ticker/${encodeURIComponent(ticker)}`,
   parameters: { matchType: 'match_type' },
   matchTypes: ['COMBINED', 'EXPLICIT', 'IMPLICIT'],
-  live: {
-    path: ({ ticker }) => `/headlines/feed/live/ticker/${encodeURIComponent(ticker)}`,
-    limit: 1000,
-    hours: 2,
-  },
+  liveHours: 2,
   columns: {
     ...headlineColumns,
     ticker_name: ['text', 'ticker_name'],

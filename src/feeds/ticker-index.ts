@@ -8,11 +8,7 @@ export const tickerIndex = defineFeed({
   path: ({ ticker }) => `/headlines/index/ticker/historical/${encodeURIComponent(ticker)}`,
   parameters: { matchType: 'index_type' },
   matchTypes: ['COMBINED', 'EXPLICIT', 'IMPLICIT'],
-  live: {
-    path: ({ ticker }) => `/headlines/index/ticker/live/${encodeURIComponent(ticker)}`,
-    limit: 1000,
-    hours: 2,
-  },
+  liveHours: 2,
   ...hourlyIndex('topic'),
   table: {
     name: 'ticker_index',
