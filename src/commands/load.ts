@@ -12,7 +12,7 @@ import {
 import type { Job } from '../config/job.ts';
 import { exitCodeOf, exitCodeOfOutcome, exitCodes, explain, worst } from '../exit.ts';
 import { backfill } from '../load/backfill.ts';
-import type { LoadContext, LoadResult } from '../load/load.ts';
+import type { LoadContext } from '../load/load.ts';
 import { sync } from '../load/sync.ts';
 import { alertAfterRun, watchKey } from '../observe/alerts.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
@@ -35,32 +35,30 @@ export function backfillCommand(
   return enqueue ? enqueueJobs(session, names, options) : runJobs(session, names, backfillRunner(options));
 }
 
-/** How a backfill runs a job: it leaves the job's reserve to others. */
-export function backfillRunner({ fullRefresh = false, retryRefused = false }: Partial<PlanOptions>) {
+/** A backfill leaves the job's reserve to others. */
+export function backfillRunner({
+  fullRefresh = false,
+  retryRefused = false,
+}: Partial<PlanOptions>): JobRunner {
   return {
+    command: 'backfill',
     run: (context) => backfill({ ...context, plan: { fullRefresh, retryRefused } }),
-    limit: ({ budget }) => requestLimit('backfill', budget),
-  } satisfies JobRunner<Awaited<ReturnType<typeof backfill>>>;
+  };
 }
 
 /** `gmsi sync <job>…`; may spend the reserve that backfills leave. */
 export function syncCommand(session: Session, names: string[]): Promise<number> {
-  return runJobs(session, names, { run: sync, limit: ({ budget }) => requestLimit('sync', budget) });
+  return runJobs(session, names, { command: 'sync', run: sync });
 }
 
-/** How a loading command runs one job. */
-export interface JobRunner<Result extends LoadResult> {
-  readonly run: (context: LoadContext) => Promise<Result>;
-  /** Requests that the month's total may come to. */
-  readonly limit: (job: Job) => number;
+/** How a loading command runs one job; `command` decides on the requests that it may send. */
+interface JobRunner {
+  readonly command: 'backfill' | 'sync';
+  readonly run: (context: LoadContext) => Promise<Omit<LoadSummary, 'job' | 'today' | 'budget'>>;
 }
 
 /** Runs jobs one after the other and prints a summary of each; returns the exit code. */
-async function runJobs<Result extends LoadResult>(
-  session: Session,
-  names: readonly string[],
-  runner: JobRunner<Result>,
-): Promise<number> {
+async function runJobs(session: Session, names: readonly string[], runner: JobRunner): Promise<number> {
   serviceAccess(session);
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
@@ -84,16 +82,16 @@ async function runJobs<Result extends LoadResult>(
   }
 }
 
-async function runEach<Result extends LoadResult>(
+async function runEach(
   session: Session,
   warehouse: Warehouse,
   jobs: readonly Job[],
-  runner: JobRunner<Result>,
+  runner: JobRunner,
 ): Promise<number> {
   const codes: number[] = [];
   const summaries: object[] = [];
   for (const job of jobs) {
-    let summary: Result & LoadSummary;
+    let summary: LoadSummary;
     try {
       summary = await runJob(session, warehouse, job, runner);
     } catch (error) {
@@ -117,13 +115,13 @@ async function runEach<Result extends LoadResult>(
 }
 
 /** Runs one job and shows its progress. @returns what it did, and what is left of the budget */
-export async function runJob<Result extends LoadResult>(
+export async function runJob(
   session: Session,
   warehouse: Warehouse,
   job: Job,
-  { run, limit: limitOf }: JobRunner<Result>,
-): Promise<Result & LoadSummary> {
-  const limit = limitOf(job);
+  { run, command }: JobRunner,
+): Promise<LoadSummary> {
+  const limit = requestLimit(command, job.budget);
   await using service = openService(session, warehouse, job.service, limit);
   let progress: Disposable | undefined;
   try {
