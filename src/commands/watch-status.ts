@@ -60,15 +60,11 @@ export async function watchStatus(session: Session, names: readonly string[]): P
   return stop.aborted ? exitCodes.interrupted : exitCodes.done;
 }
 
-interface Look {
-  readonly at: number;
-  readonly requests: number;
-  readonly records: number;
-}
+type Look = { readonly at: number } & Awaited<ReturnType<typeof workSoFar>>;
 
+/** Requests and records a second, to a tenth. */
 function rateOf(looks: readonly Look[]) {
-  const first = looks[0]!;
-  const last = looks.at(-1)!;
+  const [first, last] = [looks[0]!, looks.at(-1)!];
   const seconds = (last.at - first.at) / 1000;
   const perSecond = (many: number) => (seconds === 0 ? 0 : Math.round((10 * many) / seconds) / 10);
   return {
