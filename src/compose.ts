@@ -6,7 +6,7 @@ import type { Job, ServiceSettings } from './config/job.ts';
 import { definitionOf, parseJob, readJob } from './config/read-job.ts';
 import { ConfigError } from './errors.ts';
 import { feedNamed } from './feeds/catalog.ts';
-import { listsFor, scopeOf } from './load/resolve-load.ts';
+import { missingLists, scopeOf } from './load/resolve-load.ts';
 import { type Log, sayIfSlow, waitingFor } from './log.ts';
 import { version } from './package.ts';
 import { wantedDays } from './plan/days.ts';
@@ -232,7 +232,7 @@ export async function readWithDefinition(session: Session, nameOrPath: string): 
  * @throws ConfigError if they were never fetched
  */
 export function knownScope(session: Session, job: Job, lookups: StoredLookups, done: string): WindowScope {
-  if (listsFor(feedNamed(job.feed)).some((list) => lookups.refreshedAt[list] === null)) {
+  if (missingLists(feedNamed(job.feed), lookups).length > 0) {
     throw new ConfigError(`Nothing of ${job.name} can be ${done}: the warehouse does not know its series.`, {
       hint: 'Run gmsi lookups, or load the job first.',
     });

@@ -5,7 +5,7 @@ import type { Job } from '../config/job.ts';
 import { readJob } from '../config/read-job.ts';
 import { exitCodes } from '../exit.ts';
 import { feedNamed } from '../feeds/catalog.ts';
-import { listsFor, scopeOf } from '../load/resolve-load.ts';
+import { missingLists, scopeOf } from '../load/resolve-load.ts';
 import { plannedDays } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, nextStep, table } from '../terminal/table.ts';
@@ -48,7 +48,7 @@ async function listAll(session: Session, jobs: readonly Job[]): Promise<ListedJo
 
 async function listOne(session: Session, db: Warehouse, lookups: StoredLookups, job: Job) {
   const { days } = plannedDays(job, today(session));
-  const isKnown = listsFor(feedNamed(job.feed)).every((list) => lookups.refreshedAt[list] !== null);
+  const isKnown = missingLists(feedNamed(job.feed), lookups).length === 0;
   const scope = days && isKnown ? scopeOf(job, days, lookups) : undefined;
   const coverage = scope && (await coverageOf(db, scope));
   return {

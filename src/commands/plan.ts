@@ -6,7 +6,7 @@ import { ConfigError } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import {
   contradiction,
-  listsFor,
+  missingLists,
   type ReadingInForce,
   scopeOf,
   withLearnedReading,
@@ -67,7 +67,7 @@ async function plan(
   // With the reading of `end_date` that applies.
   const { job, endDate } = await withLearnedReading(db, asked);
   const lookups = await readLookups(db);
-  const missing = listsFor(feedNamed(job.feed)).filter((list) => lookups.refreshedAt[list] === null);
+  const missing = missingLists(feedNamed(job.feed), lookups);
   if (missing.length > 0) {
     throw new ConfigError(`The warehouse does not know yet which ${missing.join(' and ')} there are.`, {
       hint: 'Run gmsi lookups first: it spends 5 requests, then plans cost none.',

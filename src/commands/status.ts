@@ -2,7 +2,7 @@ import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { feedNamed } from '../feeds/catalog.ts';
-import { listsFor, scopeOf, withLearnedReading } from '../load/resolve-load.ts';
+import { missingLists, scopeOf, withLearnedReading } from '../load/resolve-load.ts';
 import { plannedDays, wantedDays } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { type Cell, count, facts, minute, nextStep, number, table } from '../terminal/table.ts';
@@ -81,8 +81,7 @@ type JobStatus = Awaited<ReturnType<typeof statusOf>>;
 
 async function statusOf(session: Session, db: Warehouse, job: Job) {
   const lookups = await readLookups(db);
-  const lists = listsFor(feedNamed(job.feed));
-  if (lists.some((list) => lookups.refreshedAt[list] === null))
+  if (missingLists(feedNamed(job.feed), lookups).length > 0)
     return { job: job.name, series: null, scope: undefined };
   const { job: inForce } = await withLearnedReading(db, job);
   const { days = wantedDays(job, today(session))!, historyLimit } = plannedDays(inForce, today(session));

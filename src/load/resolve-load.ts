@@ -34,6 +34,11 @@ export function listsFor(feed: Feed): ListName[] {
   return feed.dimensions.map((dimension) => listOf[dimension]);
 }
 
+/** Those of them that were never fetched: without them, it is not known which series a job has. */
+export function missingLists(feed: Feed, { refreshedAt }: StoredLookups): ListName[] {
+  return listsFor(feed).filter((list) => refreshedAt[list] === null);
+}
+
 /** Fetches a list (one request, or more if the service pages it) and stores it. */
 export async function refreshList(
   warehouse: Warehouse,

@@ -2,7 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { feedNamed } from '../feeds/catalog.ts';
-import { listsFor, scopeOf, withLearnedReading } from '../load/resolve-load.ts';
+import { missingLists, scopeOf, withLearnedReading } from '../load/resolve-load.ts';
 import { type DayRange, settledBefore, wantedDays } from '../plan/days.ts';
 import { requestsOfSyncs, scheduledRequests } from '../plan/forecast-schedule.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from '../rate/budget.ts';
@@ -73,7 +73,7 @@ export function standingsReader(
 }
 
 function knownScope(job: Job, period: DayRange, lookups: StoredLookups): WindowScope | undefined {
-  if (listsFor(feedNamed(job.feed)).some((list) => lookups.refreshedAt[list] === null)) return undefined;
+  if (missingLists(feedNamed(job.feed), lookups).length > 0) return undefined;
   try {
     return scopeOf(job, period, lookups);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
-import { listsFor, originOf, refreshList } from '../load/resolve-load.ts';
+import { missingLists, originOf, refreshList } from '../load/resolve-load.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { confirmLearnedFacts, readLearnedFacts, saveLearnedFacts } from '../warehouse/tables/learned.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
@@ -42,10 +42,8 @@ export async function probeService(context: ProbeContext): Promise<ProbeReport> 
   const { warehouse, client, job, signal } = context;
   const feed = job ? feedNamed(job.feed) : gmsiHeadlines;
   const origin = originOf(warehouse);
-  const known = await readLookups(warehouse);
-  for (const list of listsFor(feed)) {
-    if (known.refreshedAt[list] === null) await refreshList(warehouse, client, origin, list, signal);
-  }
+  for (const list of missingLists(feed, await readLookups(warehouse)))
+    await refreshList(warehouse, client, origin, list, signal);
   const series = await chooseSeries(warehouse, feed, job, await readLookups(warehouse));
   const probed = await probe({ ...context, feed, origin }, series);
   const lessons = await learn(warehouse, feed.name, probed.findings, context.accept);
