@@ -52,13 +52,11 @@ export async function checkCommand(
     const feed = feedNamed(job.feed);
     const window = knownScope(session, job, lookups, 'checked');
     const unsettled = settledBefore(today(session), job.lookbackDays).toString();
-    return { feed, scope: { window, table: feed.table, settledBefore: unsettled } };
+    return { job, feed, scope: { window, table: feed.table, settledBefore: unsettled } };
   });
   const { rows = shown[session.json ? 'json' : 'person'], timeout } = options;
   const results = await runChecks(warehouse.db, asked, checks, { rows, timeout, stop: session.stop });
-  const reports = jobs.map((job, index) => ({
-    ...{ job, scope: asked[index]!.scope.window, results: results[index]! },
-  }));
+  const reports = asked.map(({ job, scope }, at) => ({ job, scope: scope.window, results: results[at]! }));
   if (session.json) printJson({ jobs: reports.map(reportAsJson) });
   else print(`${reports.map(describe).join('\n\n')}\n${nextOf(reports)}`);
   const isFailed = results.flat().some(({ result }) => result === 'failed');

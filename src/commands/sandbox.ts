@@ -26,19 +26,17 @@ export interface SandboxFlags {
 /** `gmsi sandbox`: serves until it is stopped. */
 export async function sandboxCommand(session: Session, flags: SandboxFlags): Promise<number> {
   await using sandbox = await start(flags);
-  const use = { GMSI_BASE_URL: sandbox.url, GMSI_API_KEY: flags.key[0] };
   if (session.json) {
     printJson({ url: sandbox.url, keys: flags.key, pid: process.pid }, 0);
   } else {
+    const use = `GMSI_BASE_URL=${sandbox.url} GMSI_API_KEY=${flags.key[0]}`;
     print(
       `${facts([
         ['serving', `${sandbox.url}/v1`],
         ['keys', flags.key.join(', ')],
         ['limits', flags.unlimited ? 'none' : '25 requests a second, bursts of 50, 250,000 a month'],
         ['counts', `${sandbox.url}/_sandbox/stats`],
-      ])}\n\nIn another shell:\n  ${Object.entries(use)
-        .map(([name, value]) => `${name}=${value}`)
-        .join(' ')} GMSI_HOME=.gmsi/sandbox npx gmsi backfill demo\n\nCtrl-C ends it.\n`,
+      ])}\n\nIn another shell:\n  ${use} GMSI_HOME=.gmsi/sandbox npx gmsi backfill demo\n\nCtrl-C ends it.\n`,
     );
   }
   if (!session.stop.aborted) await once(session.stop, 'abort');
