@@ -16,9 +16,26 @@ const typographic = '“”„‟‘’‚‛«»';
 export function readDotenvFile(path: string, isSetting: (name: string) => boolean): Record<string, string> {
   if (!existsSync(path)) return {};
   const text = readText(path);
-  const problem = firstProblem(text.split(/\r\n?|\n/), isSetting);
-  if (problem) {
-    throw new ConfigError(`${path}, line ${problem.line}: ${problem.what}.`, { hint: problem.hint });
+  const lines = text.split(/\r\n?|\n/);
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at]!;
+    const refuse = (what: string, hint: string): never => {
+      throw new ConfigError(`${path}, line ${at + 1}: ${what}.`, { hint });
+    };
+    if (/^\s*(#|$)/.test(line)) continue;
+    const [, name, value] = assignment.exec(line) ?? [];
+    if (name === undefined || value === undefined) {
+      const meant = line.split(/[\s=]+/).find(isSetting);
+      const what = meant === undefined ? 'this is not NAME=value' : `${meant} is not followed by =`;
+      return refuse(what, `Write it as ${meant ?? 'NAME'}=value, or put a # before it.`);
+    }
+    const isOurs = isSetting(name);
+    const quoted = quotes.includes(value[0]!);
+    const end = quoted ? closingLine(lines, at, value) : at;
+    const fault = quoted ? faultOfQuoted(lines, at, end, value, isOurs) : faultOfPlain(value, isOurs);
+    // An unknown name may be part of a secret that was pasted over two lines.
+    if (fault) refuse(`the value of ${isOurs ? name : 'a variable'} ${fault[0]}`, fault[1]);
+    at = end!;
   }
   return parse(text);
 }
@@ -36,40 +53,6 @@ function readText(path: string): string {
     });
   }
   return bytes.toString('utf8').replace(/^\uFEFF/, '');
-}
-
-interface Problem {
-  /** From 1. */
-  readonly line: number;
-  readonly what: string;
-  readonly hint: string;
-}
-
-function firstProblem(lines: readonly string[], isSetting: (name: string) => boolean): Problem | undefined {
-  for (let at = 0; at < lines.length; at++) {
-    const text = lines[at]!;
-    if (/^\s*(#|$)/.test(text)) continue;
-    const [, name, value] = assignment.exec(text) ?? [];
-    if (name === undefined || value === undefined) {
-      const meant = text.split(/[\s=]+/).find(isSetting);
-      const what = meant === undefined ? 'this is not NAME=value' : `${meant} is not followed by =`;
-      return { line: at + 1, what, hint: `Write it as ${meant ?? 'NAME'}=value, or put a # before it.` };
-    }
-    const quoted = quotes.includes(value[0]!);
-    const end = quoted ? closingLine(lines, at, value) : at;
-    const fault = quoted
-      ? faultOfQuoted(lines, at, end, value, isSetting(name))
-      : faultOfPlain(value, isSetting(name));
-    if (fault)
-      return { line: at + 1, what: `the value of ${shown(name, isSetting)} ${fault[0]}`, hint: fault[1] };
-    at = end!;
-  }
-  return undefined;
-}
-
-/** An unknown name may be part of a secret that was pasted over two lines. */
-function shown(name: string, isSetting: (name: string) => boolean): string {
-  return isSetting(name) ? name : 'a variable';
 }
 
 type Fault = readonly [what: string, hint: string];

@@ -3,7 +3,7 @@ import type { Headers, HttpAnswer } from './http.ts';
 import { serviceWords } from './service-words.ts';
 
 /** What an error may say about its request. */
-export interface RequestFacts {
+interface RequestFacts {
   /** The path sent, without its query. */
   readonly path: string;
   /** Removes the key from a text of the service, which could echo what it was sent. */

@@ -39,8 +39,7 @@ export function locateCluster(home: string): Location {
   const inHome = join(home, 'postgres');
   const pointer = join(home, 'postgres-is-in');
   try {
-    makeFolder(home, 0o755);
-    accessSync(home, constants.W_OK);
+    makeWritable(home);
     const movedTo = readPointer(pointer);
     const account = serverAccount(join(movedTo ?? inHome, 'data'));
     if (movedTo) {
@@ -70,7 +69,8 @@ function moveAway(home: string, pointer: string, account: Account): Location {
       hint: 'Let every user enter it and the folders above it (chmod a+x), or set GMSI_HOME to another folder.',
     });
   }
-  const cluster = makeReachable(home, account);
+  // Random, not derived from the path: a user who deletes GMSI_HOME to start again must not get the old data.
+  const cluster = mkdtempSync(join(sharedRoot(home, account), `${basename(dirname(home)) || 'home'}-`));
   // Does not follow a link: the folder is new, but the account may own the one above it.
   lchownSync(cluster, account.uid, account.gid);
   const draft = `${pointer}.${basename(cluster)}`;
@@ -112,19 +112,19 @@ export function sharedRoot(
   return root;
 }
 
+/** @throws the error of the file system */
+function makeWritable(folder: string): void {
+  makeFolder(folder, 0o755);
+  accessSync(folder, constants.W_OK);
+}
+
 function canBeWritten(folder: string): boolean {
   try {
-    makeFolder(folder, 0o755);
-    accessSync(folder, constants.W_OK);
+    makeWritable(folder);
     return true;
   } catch {
     return false;
   }
-}
-
-function makeReachable(home: string, account: Account): string {
-  // Random, not derived from the path: a user who deletes GMSI_HOME to start again must not get the old data.
-  return mkdtempSync(join(sharedRoot(home, account), `${basename(dirname(home)) || 'home'}-`));
 }
 
 /** Where the cluster was moved to; `undefined` if that place is gone (a new container on an old volume). */
