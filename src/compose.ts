@@ -1,9 +1,8 @@
 import { hostname } from 'node:os';
 import { Temporal } from 'temporal-polyfill';
 import type { Config } from './config/environment.ts';
-import { findJobFile } from './config/find-job-file.ts';
 import type { Job, ServiceSettings } from './config/job.ts';
-import { definitionOf, parseJob, readJob } from './config/read-job.ts';
+import { readJob } from './config/read-job.ts';
 import { ConfigError } from './errors.ts';
 import { feedNamed } from './feeds/catalog.ts';
 import { missingLists, scopeOf } from './load/resolve-load.ts';
@@ -21,7 +20,6 @@ import type { ProgressView } from './terminal/progress.ts';
 import { checkServer, connect, type Warehouse } from './warehouse/connect.ts';
 import { useEmbeddedServer } from './warehouse/embedded/server.ts';
 import { migrate } from './warehouse/migrate.ts';
-import type { RegisteredJob } from './warehouse/tables/jobs.ts';
 import type { StoredLookups } from './warehouse/tables/lookups.ts';
 import type { WindowScope } from './warehouse/tables/series.ts';
 
@@ -213,17 +211,6 @@ function logEvent(log: Log, event: ClientEvent): void {
     log.warn(
       `the service asked to slow down: pausing ${event.pauseMs} ms, then ${event.concurrency} requests at a time`,
     );
-}
-
-/** A job, and the part of its file that is stored for workers that do not have it. */
-export interface ReadJob extends Pick<RegisteredJob, 'job' | 'definition'> {
-  readonly parsed: Job;
-}
-
-/** Reads and checks a job file. */
-export async function readWithDefinition(session: Session, nameOrPath: string): Promise<ReadJob> {
-  const file = await findJobFile(nameOrPath, process.cwd());
-  return { job: file.name, definition: definitionOf(file), parsed: parseJob(file, today(session)) };
 }
 
 /**

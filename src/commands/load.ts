@@ -1,9 +1,7 @@
 import {
   openService,
   openWarehouse,
-  type ReadJob,
   readJobs,
-  readWithDefinition,
   runBy,
   type Session,
   serviceAccess,
@@ -146,7 +144,7 @@ async function enqueueJobs(
   { fullRefresh = false, retryRefused = false }: Partial<PlanOptions>,
 ): Promise<number> {
   serviceAccess(session);
-  const jobs = await Promise.all(names.map((name) => readWithDefinition(session, name)));
+  const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
   const { openQueue } = await import('../worker/queue.ts');
@@ -164,23 +162,19 @@ async function enqueueJobs(
   return 0;
 }
 
-async function enqueue(
-  session: Session,
-  db: Warehouse,
-  { job, definition, parsed }: ReadJob,
-  options: PlanOptions,
-) {
+async function enqueue(session: Session, db: Warehouse, job: Job, options: PlanOptions) {
   const { log, clock, stop, config } = session;
+  const { name, definition } = job;
 
   // Without the schedule, which only `gmsi work` begins.
-  await registerJob(db, { job, definition, schedule: undefined }, { at: clock(), by: runBy });
-  await using service = openService(session, db, parsed.service, requestLimit('backfill', parsed.budget));
+  await registerJob(db, { job: name, definition, schedule: undefined }, { at: clock(), by: runBy });
+  await using service = openService(session, db, job.service, requestLimit('backfill', job.budget));
   const { leaseSeconds } = config;
-  const context = { job: parsed, warehouse: db, ...service, log, clock, leaseSeconds, runBy, stop };
+  const context = { job, warehouse: db, ...service, log, clock, leaseSeconds, runBy, stop };
   const begun = await planRun(context, 'backfill', options);
   // No run if there is nothing to do.
   const { runId = null, windows = 0, historyLimit = null } = begun ?? {};
-  return { job, run: runId, windows, historyLimit };
+  return { job: name, run: runId, windows, historyLimit };
 }
 
 function describe(enqueued: readonly Awaited<ReturnType<typeof enqueue>>[], workers: number): string {

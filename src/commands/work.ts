@@ -1,8 +1,7 @@
 import {
   openService,
   openWarehouse,
-  type ReadJob,
-  readWithDefinition,
+  readJobs,
   runBy,
   type Session,
   serviceAccess,
@@ -39,8 +38,7 @@ export async function workCommand(
   // Imported only here, because it looks for its own configuration files as soon as it is loaded.
   const { runWorker } = await import('../worker/run-worker.ts');
   const events = createWorkerEvents((error) => session.log.warn({ err: error }, 'an observer failed'));
-  const ownJobs = jobs.map(({ parsed }) => parsed);
-  await using telemetry = await watchWork(session, db, ownJobs, options.metricsPort);
+  await using telemetry = await watchWork(session, db, jobs, options.metricsPort);
   events.subscribe(telemetry.onWorkerEvent);
   const watched = { ...session, onClientEvent: telemetry.onClientEvent };
   const pool = openPool(warehouse.address, queueConnections);
@@ -69,13 +67,13 @@ export async function workCommand(
 }
 
 /** The jobs named, which must have a schedule, or all in `jobs/`. */
-async function readJobFiles(session: Session, names: readonly string[]): Promise<ReadJob[]> {
+async function readJobFiles(session: Session, names: readonly string[]): Promise<Job[]> {
   const paths = names.length > 0 ? names : await jobFilesIn('jobs', process.cwd());
-  const jobs = await Promise.all(paths.map((path) => readWithDefinition(session, path)));
-  const unscheduled = jobs.find(({ parsed }) => !parsed.schedule);
+  const jobs = await readJobs(session, paths);
+  const unscheduled = jobs.find(({ schedule }) => !schedule);
   if (names.length > 0 && unscheduled) {
-    throw new ConfigError(`${unscheduled.parsed.path} has no schedule.`, {
-      hint: `Give it one, or hand it to the workers once: gmsi backfill ${unscheduled.job} --enqueue`,
+    throw new ConfigError(`${unscheduled.path} has no schedule.`, {
+      hint: `Give it one, or hand it to the workers once: gmsi backfill ${unscheduled.name} --enqueue`,
     });
   }
   return jobs;
@@ -84,10 +82,10 @@ async function readJobFiles(session: Session, names: readonly string[]): Promise
 async function register(
   session: Session,
   db: Warehouse,
-  { job, definition, parsed }: ReadJob,
+  { name: job, definition, schedule: due }: Job,
 ): Promise<void> {
-  if (!parsed.schedule) return unscheduleJob(db, job);
-  const { sync = null, backfill = null, timezone } = parsed.schedule;
+  if (!due) return unscheduleJob(db, job);
+  const { sync = null, backfill = null, timezone } = due;
   const schedule = { sync, backfill, timezone };
   await registerJob(db, { job, definition, schedule }, { at: session.clock(), by: runBy });
   session.log.info({ job, ...schedule }, 'scheduled');

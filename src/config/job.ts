@@ -38,6 +38,9 @@ export interface FilePosition {
 /** The place of the value at `field` (with `atKey`: of its key), or of the innermost value around it that exists. */
 export type Locate = (field: FieldPath, atKey?: boolean) => FilePosition;
 
+/** A job file as plain values that can be stored, without its secrets. */
+export type JobDefinition = Readonly<Record<string, unknown>>;
+
 /** A job file, read and checked, not yet resolved against the lookups. */
 export interface Job {
   /** The file's name without its ending. */
@@ -46,6 +49,7 @@ export interface Job {
   readonly path: string;
   /** For problems that are found after reading. */
   readonly locate: Locate;
+  readonly definition: JobDefinition;
   readonly feed: string;
   /** What it selects along each dimension of its feed: names or globs out of a lookup, or everything that it lists. */
   readonly selections: Readonly<Record<Dimension, 'all' | readonly string[] | undefined>>;

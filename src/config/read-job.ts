@@ -4,7 +4,7 @@ import { Secret } from '../secret.ts';
 import { camelCased } from './camel-cased.ts';
 import { isMap } from './check-against-feed.ts';
 import { findJobFile, type JobFileText } from './find-job-file.ts';
-import type { Job } from './job.ts';
+import type { Job, JobDefinition } from './job.ts';
 import { type JobFile, jobFileSchema } from './job-schema.ts';
 import { jobFileJsonSchema } from './json-schema.ts';
 import { parseYaml } from './parse-yaml.ts';
@@ -33,6 +33,7 @@ export function parseJob({ path, name, text }: JobFileText, today: Temporal.Plai
     name,
     path,
     locate,
+    definition: withoutSecrets(value as JobDefinition),
     feed: file.feed,
     selections: { country: file.countries, topic: file.topics, ticker: file.tickers },
     matchType: file.match_type ?? feed.matchTypes[0] ?? '',
@@ -105,12 +106,7 @@ export async function readJob(
   return parseJob(await findJobFile(nameOrPath, cwd), today);
 }
 
-/** A job file as plain values that can be stored. */
-export type JobDefinition = Readonly<Record<string, unknown>>;
-
-/** A checked job file without its secrets. */
-export function definitionOf({ path, text }: JobFileText): JobDefinition {
-  const file = parseYaml(path, text).value as JobDefinition;
+function withoutSecrets(file: JobDefinition): JobDefinition {
   if (!isMap(file.alerts)) return file;
   const { webhook_url: _, ...alerts } = file.alerts;
   return { ...file, alerts };

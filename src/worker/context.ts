@@ -1,5 +1,4 @@
-import type { Job } from '../config/job.ts';
-import type { JobDefinition } from '../config/read-job.ts';
+import type { Job, JobDefinition } from '../config/job.ts';
 import type { LoadEvent } from '../load/load.ts';
 import type { Log } from '../log.ts';
 import type { Budget } from '../rate/budget.ts';

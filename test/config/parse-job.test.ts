@@ -8,7 +8,7 @@ const refusal = (keys: Readonly<Record<string, string>>) =>
 
 describe('what a job file says', () => {
   test('the defaults are the contract and what is likely of the service', () => {
-    const { locate: _, startDate, ...job } = aJob();
+    const { locate: _, definition: __, startDate, ...job } = aJob();
     expect(startDate.toString()).toBe('2016-01-01');
     expect(job).toEqual({
       name: 'test',
@@ -101,6 +101,8 @@ describe('what a job file says', () => {
     });
     expect(job.endDate.toString()).toBe('2024-02-29');
     expect(job.alerts.webhookUrl!.reveal()).toBe('https://hooks.test/T0/token');
+    // What is stored for others holds no secret.
+    expect(job.definition.alerts).toEqual({ max_lag: 'P8D' });
   });
 
   test.each(['', '%YAML 1.1\n---\n', '%YAML 1.2\n---\n'])(
