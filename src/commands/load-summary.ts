@@ -47,12 +47,12 @@ export function describeSummary(summary: LoadSummary): string {
       ['records', records],
       [
         'rows',
-        list([
+        list(
           [rows_inserted, 'new'],
           [rows_changed, 'changed'],
           [unchanged, 'in already'],
           [rows_retracted, 'retracted'],
-        ]),
+        ),
       ],
       [
         'rejected',
@@ -139,12 +139,12 @@ function describeNothingToDo({ job, totals, budget, scope, historyLimit }: LoadS
 
 function windowsByState({ totals, windows }: LoadSummary): string {
   const { failed, refused, pending, draining } = windows;
-  return list([
+  return list(
     [totals.windows_drained, 'drained'],
     [failed, 'failed'],
     [refused, 'refused'],
     [pending + draining, 'to go'],
-  ]);
+  );
 }
 
 /** Days that are loaded but count as covered only once they can no longer change. */
@@ -157,12 +157,12 @@ function settling({ job, scope, outcome, today }: LoadSummary): string | null {
 }
 
 function liveAnswers({ series, records, failed, cutOff }: SyncResult['live']): string {
-  return list([
+  return list(
     [series, 'series answered'],
     [records, 'records'],
     [failed, 'failed'],
     [cutOff, 'cut off, and drained from the historical feed'],
-  ]);
+  );
 }
 
 function leftOut({ cadence }: LoadSummary): string | undefined {
@@ -175,7 +175,7 @@ function openWindows({ windows }: LoadSummary): number {
 }
 
 /** `312 drained, 3 failed`; counts of zero are left out, except the first. */
-function list(parts: readonly (readonly [many: number, what: string])[]): string {
+function list(...parts: readonly (readonly [many: number, what: string])[]): string {
   return parts
     .filter(([many], index) => many > 0 || index === 0)
     .map(([many, what]) => `${number(many)} ${what}`)

@@ -32,7 +32,7 @@ export async function lookupsCommand(
   const result =
     search === undefined
       ? await refreshAll(session, warehouse.db, service)
-      : await searched(searchCountries(service.client, { words: search, parameter }, session.stop));
+      : await searchCountries(service.client, { words: search, parameter }, session.stop).catch(refused);
   if (session.json) printJson(result);
   else if ('countries' in result) print(describe(result, service.client.stats().requests));
   else print(result.length === 0 ? 'no country matches\n' : `${codes('country', result)}\n`);
@@ -57,16 +57,12 @@ async function refreshAll(
 }
 
 /** If a search is refused, the likely cause is the parameter's name, which is a guess. */
-async function searched<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (cause) {
-    if (!(cause instanceof RequestRefused)) throw cause;
-    throw new ConfigError(cause.message, {
-      cause,
-      hint: 'If it takes another parameter, name it: --parameter.',
-    });
-  }
+function refused(cause: unknown): never {
+  if (!(cause instanceof RequestRefused)) throw cause;
+  throw new ConfigError(cause.message, {
+    cause,
+    hint: 'If it takes another parameter, name it: --parameter.',
+  });
 }
 
 /** The same key has already read countries and topics, so a refusal concerns this list only. */

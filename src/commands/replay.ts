@@ -8,10 +8,6 @@ import { count, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 
-export interface ReplayOptions {
-  readonly dryRun?: boolean;
-}
-
 /** What to replay, and with which aliases: the series of a job with the job's, or a whole feed with its own. */
 type Part = Pick<ReplayContext, 'feed' | 'fields' | 'scope' | 'job'>;
 
@@ -19,7 +15,7 @@ type Part = Pick<ReplayContext, 'feed' | 'fields' | 'scope' | 'job'>;
 export async function replayCommand(
   session: Session,
   names: string[],
-  { dryRun = false }: ReplayOptions,
+  { dryRun = false }: { readonly dryRun?: boolean },
 ): Promise<number> {
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);

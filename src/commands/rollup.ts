@@ -8,16 +8,10 @@ import type { Day } from '../warehouse/database.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { rollUp, rollupExtents, seriesToRollUp } from '../warehouse/tables/rollups.ts';
 
-export interface RollupOptions {
-  readonly rebuild?: boolean;
-  readonly from?: string;
-  readonly to?: string;
-}
-
 /** `gmsi rollup [--rebuild]`: shows the rollups, or computes them again. */
 export async function rollupCommand(
   session: Session,
-  { rebuild = false, from, to }: RollupOptions,
+  { rebuild = false, from, to }: { readonly rebuild?: boolean; readonly from?: string; readonly to?: string },
 ): Promise<number> {
   if (!rebuild && (from ?? to) !== undefined) {
     throw new ConfigError('--from and --to say which days to rebuild.', { hint: 'Add --rebuild.' });
@@ -46,28 +40,24 @@ export async function rollupCommand(
   return rebuilt?.interrupted ? exitCodes.interrupted : exitCodes.done;
 }
 
+type Rebuilt = Awaited<ReturnType<typeof rebuildRollups>>;
+
 function describe({ series, corrected, interrupted }: Rebuilt): string {
   const found = corrected === 0 ? 'all were right' : `${count(corrected, 'row')} of the rollups were wrong`;
   return `${count(series, 'series', 'series')} computed again: ${found}.${interrupted ? ' Interrupted; run it again for the rest.' : ''}`;
 }
 
-export interface Rebuilt {
-  readonly series: number;
-  /** Rows of the rollups that were not right. */
-  readonly corrected: number;
-  readonly interrupted: boolean;
-}
-
 /**
  * Computes the rollups of some days again from the headlines (an open end means no bound): series by series, each in its own
  * transaction, so that a load waits for one series at most.
+ * @returns how many series, and how many of their rows were not right
  */
 export async function rebuildRollups(
   warehouse: Warehouse,
   days: { readonly from: Day | undefined; readonly to: Day | undefined },
   stop: AbortSignal,
   onSeries: (done: number, all: number) => void,
-): Promise<Rebuilt> {
+) {
   const all = await withWarehouseRetries(() => seriesToRollUp(warehouse, days));
   let series = 0;
   let corrected = 0;

@@ -9,15 +9,9 @@ export interface Field {
   readonly name: string;
   /** The names of the objects around it, outermost first. */
   readonly parents: readonly string[];
-  target: Target | undefined;
+  /** The column that it fills. If a record has several names of a column, the one with the lowest rank wins. */
+  target: { readonly column: string; readonly rank: number; readonly read: ValueReader } | undefined;
   readonly within: Map<string, Field>;
-}
-
-/** A column that an alias fills. If a record has several of the aliases, the one with the lowest rank wins. */
-export interface Target {
-  readonly column: string;
-  readonly rank: number;
-  readonly read: ValueReader;
 }
 
 /**
@@ -76,10 +70,10 @@ function readerFor(columns: FeedTable['columns'], column: string): ValueReader {
 }
 
 /** The types of columns that one field of a record can fill. */
-export type FieldType = Exclude<ColumnType, 'jsonb'>;
+type FieldType = Exclude<ColumnType, 'jsonb'>;
 
 /** What a column takes from a field, or `undefined` if the field's value is not of the column's type. */
-export type ValueReader = (value: unknown) => string | number | undefined;
+type ValueReader = (value: unknown) => string | number | undefined;
 
 /** How a field's value is read for each type of column; null, missing and "" do not get here. */
 export const valueReaders: Readonly<Record<FieldType, ValueReader>> = {
