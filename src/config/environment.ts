@@ -74,13 +74,8 @@ export function environmentForPsql(processEnvironment: Environment = process.env
 
 /** Every variable `GMSI_*`; docker-compose.yml reads the last two. */
 export const settings = [
-  ...[
-    'GMSI_API_KEY',
-    'GMSI_API_KEY_FILE',
-    'GMSI_BASE_URL',
-    'GMSI_LIVE_BASE_URL',
-    'GMSI_SEND_KEY_UNENCRYPTED',
-  ],
+  ...['GMSI_API_KEY', 'GMSI_API_KEY_FILE'],
+  ...['GMSI_BASE_URL', 'GMSI_LIVE_BASE_URL', 'GMSI_SEND_KEY_UNENCRYPTED'],
   ...['GMSI_HOME', 'GMSI_LEASE_SECONDS', 'GMSI_ALERT_WEBHOOK_URL', 'GMSI_METRICS_HOST', 'GMSI_METRICS_PORT'],
   ...['GMSI_JOBS', 'GMSI_IMAGE'],
 ];
@@ -184,14 +179,12 @@ function readApiKey(env: Environment, cwd: string): Secret | undefined {
 /** An address of the service without `/v1`. @throws ConfigError if it is none */
 export function readBaseUrl(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
-  let url: URL;
-  try {
-    url = new URL(text.trim());
-  } catch {
+  if (!URL.canParse(text.trim())) {
     throw new ConfigError(`${name} is not an address.`, {
       hint: 'It looks like https://api.example.com (with or without /v1).',
     });
   }
+  const url = new URL(text.trim());
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     throw new ConfigError(`${name} begins with ${url.protocol}.`, {
       hint: 'It must begin with https:// (or http://).',

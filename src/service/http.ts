@@ -13,7 +13,10 @@ export interface HttpAnswer extends Body {
   readonly headers: Headers;
 }
 
-/** What the settings mean, `maxBodyBytes` both as received and as unpacked; undici keeps two of them only to about a second. */
+/**
+ * Time limits until the connection is open, TLS included; until the headers have arrived; until the whole body has. In
+ * milliseconds; undici keeps the first two only to about a second. The largest body both as received and as unpacked.
+ */
 export interface HttpOptions
   extends Pick<ServiceSettings, 'connectTimeout' | 'headersTimeout' | 'bodyTimeout' | 'maxBodyBytes'> {
   /** The most connections open at a time. */
@@ -65,13 +68,14 @@ export function openHttp(origin: string, options: HttpOptions) {
   ): Promise<HttpAnswer> {
     const encoding = headers['content-encoding'];
     try {
+      if (status >= 300) {
+        const refusal = await readRefusal(body, encoding);
+        signal.throwIfAborted();
+        return { status, headers, ...refusal };
+      }
       const { maxBodyBytes } = options;
-      const read =
-        status >= 300
-          ? await readRefusal(body, encoding)
-          : await readBody(body, encoding, { maxBodyBytes, aside: bodyTime.aside, signal });
-      signal.throwIfAborted();
-      return { status, headers, ...read };
+      const whole = await readBody(body, encoding, { maxBodyBytes, aside: bodyTime.aside, signal });
+      return { status, headers, ...whole };
     } catch (error) {
       // If the encoding is not known, nothing of the body was read, and the connection must not wait for it.
       body.on('error', () => {}).destroy();

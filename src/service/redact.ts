@@ -5,30 +5,10 @@ import { keyFinder, TooManyEscapes } from './find-key.ts';
 import type { Page, Records } from './page.ts';
 import { RecordTooLarge } from './parse-page.ts';
 
-/**
- * Removes the API key from what the service sends, which could echo it in any form. Everything from the service passes
- * through here before it reaches a message, a log, a row or another request.
- */
-export interface Redactor {
-  /** @throws MalformedPage if it would take too long to tell */
-  isIn(text: string): boolean;
-  /** `text` with `[key]` in place of the key; see `keyFinder` for the forms that are found. */
-  text(text: string): string;
-  /** The same for every text, name and number in a parsed JSON value. */
-  value(value: unknown): unknown;
-  /** The same for an error, its stack and its hint; a cause that shows the key is dropped. */
-  error(error: unknown): unknown;
-}
-
 /** A shorter key looks like ordinary words: removing "a" from every message would hide nothing. */
 export const shortestHidden = 8;
 
-const nothing: Redactor = {
-  isIn: () => false,
-  text: (text) => text,
-  value: (value) => value,
-  error: (error) => error,
-};
+export type Redactor = ReturnType<typeof redactorOf>;
 
 /** Deeper than any record that is read; deeper values are removed as a whole. */
 const deepest = 1000;
@@ -38,12 +18,15 @@ export function isHidden(key: Secret): boolean {
   return key.reveal().length >= shortestHidden;
 }
 
-/** @returns a redactor, which removes nothing if the key is shorter than `shortestHidden` */
-export function redactorOf(secret: Secret): Redactor {
-  const key = secret.reveal();
-  if (!isHidden(secret)) return nothing;
-  const find = keyFinder(key);
+/**
+ * Removes the API key from what the service sends, which could echo it in any form. Everything from the service passes
+ * through here before it reaches a message, a log, a row or another request. A key that is shorter than `shortestHidden` is
+ * not removed.
+ */
+export function redactorOf(secret: Secret) {
+  const find = isHidden(secret) ? keyFinder(secret.reveal()) : () => [];
 
+  /** `[key]` in place of the key; see `keyFinder` for the forms that are found. */
   function text(from: string): string {
     let shown = '';
     let copied = 0;
@@ -64,6 +47,7 @@ export function redactorOf(secret: Secret): Redactor {
     }
   }
 
+  /** The same for every text, name and number in a parsed JSON value. */
   function value(from: unknown, depth = 0): unknown {
     if (typeof from === 'string') return text(from);
     if (typeof from === 'number') return find(String(from)).length > 0 ? '[key]' : from;
@@ -75,6 +59,7 @@ export function redactorOf(secret: Secret): Redactor {
     );
   }
 
+  /** @throws MalformedPage if it would take too long to tell */
   function isIn(from: string): boolean {
     try {
       return find(from).length > 0;
@@ -89,6 +74,7 @@ export function redactorOf(secret: Secret): Redactor {
   const shows = (from: unknown) =>
     spansOf(inspect(from, { breakLength: Number.POSITIVE_INFINITY })).length > 0;
 
+  /** The same for an error, its stack and its hint; a cause that shows the key is dropped. */
   function error(from: unknown): unknown {
     if (!(from instanceof Error) || !shows(from)) return from;
     for (const name of ['message', 'stack', 'hint', 'words'] as const) {
@@ -99,7 +85,7 @@ export function redactorOf(secret: Secret): Redactor {
     return from;
   }
 
-  return { isIn, text, value: (from) => value(from), error };
+  return { isIn, text, value: (from: unknown) => value(from), error };
 }
 
 /**

@@ -46,20 +46,18 @@ export async function missingPrivileges(db: Kysely<Database>): Promise<string[]>
 }
 
 /** The current user's position in the database; names are quoted for SQL. */
-export interface SchemaStanding {
-  readonly user: string;
-  readonly database: string;
-  /** The owner of the schema; `null` if there is none. */
-  readonly owner: string | null;
-  /** Whether the user acts as the owner, or may create the schema if there is none. */
-  readonly may_migrate: boolean;
-  readonly may_read: boolean;
-  readonly is_superuser: boolean;
-  readonly loader_role: 'missing' | 'not granted' | 'granted';
-}
-
-export async function readStanding(db: Kysely<Database>): Promise<SchemaStanding> {
-  const { rows } = await sql<SchemaStanding>`
+export async function readStanding(db: Kysely<Database>) {
+  const { rows } = await sql<{
+    readonly user: string;
+    readonly database: string;
+    /** The owner of the schema; `null` if there is none. */
+    readonly owner: string | null;
+    /** Whether the user acts as the owner, or may create the schema if there is none. */
+    readonly may_migrate: boolean;
+    readonly may_read: boolean;
+    readonly is_superuser: boolean;
+    readonly loader_role: 'missing' | 'not granted' | 'granted';
+  }>`
     select quote_ident(current_user) as user, quote_ident(current_database()) as database,
            quote_ident(pg_get_userbyid(schema.nspowner)) as owner,
            case when schema.oid is null then has_database_privilege(current_database(), 'CREATE')
