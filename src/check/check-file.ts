@@ -10,7 +10,6 @@ export interface Check {
   readonly path: string;
   readonly title: string;
   readonly why: string;
-  /** Feeds whose jobs it can check. */
   readonly feeds: 'all' | readonly string[];
   /** `warn` if ordinary data may have findings. */
   readonly severity: 'fail' | 'warn';

@@ -11,7 +11,6 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { type ListName, readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 
 export interface LookupsOptions {
-  /** Only asks which countries match. */
   readonly search?: string;
   /** The query parameter for `search`; only likely (docs/service.md, "Lookups"). */
   readonly parameter: string;

@@ -27,7 +27,6 @@ export interface ExportContext {
   /** CSV only: whether texts that a spreadsheet would run as formulas get an apostrophe before them. */
   readonly defuseFormulas?: boolean;
   readonly out: string;
-  /** Whether an earlier export is replaced. */
   readonly overwrite: boolean;
   /** The most rows of a file, which are all in memory at once. */
   readonly rowsPerFile?: number;

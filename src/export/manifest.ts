@@ -9,7 +9,6 @@ export const manifestName = '_manifest.json';
 
 /** Describes an export to whoever finds the folder. */
 export interface Manifest {
-  /** Version of the program. */
   readonly gmsi: string;
   readonly table: string;
   readonly format: ExportFormat;
@@ -26,7 +25,6 @@ export interface Manifest {
   readonly rows: number;
   /** Of each column of scores. */
   readonly sums: Readonly<Record<string, number>>;
-  /** The columns that are folders, the outer one first. */
   readonly partitioned_by: ExportPlan['folders'];
   /** Columns of the files with DuckDB's types, and then those that are folders. */
   readonly columns: Readonly<Record<string, string>>;

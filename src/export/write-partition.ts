@@ -19,11 +19,9 @@ export interface PartWriter {
   readonly format: ExportFormat;
   /** The folder of the export. */
   readonly root: string;
-  /** The most rows of a file, which are all in memory at once. */
   readonly rowsPerFile: number;
   /** The SQL expression for the staged table as it is written; the table itself by default. */
   readonly select?: (table: string) => string;
-  /** Called with the number of rows of each batch. */
   readonly onBatch?: (rows: number) => void;
 }
 

@@ -27,7 +27,6 @@ export interface ProbeContext extends Omit<Probing, 'feed' | 'origin'> {
 /** What a probe did and found. */
 export interface ProbeReport {
   readonly feed: Feed;
-  /** The series that was probed; `undefined` if there was none. */
   readonly series: Series | undefined;
   /** Requests sent, those for the lookups and those that failed included. */
   readonly requests: number;
