@@ -7,7 +7,7 @@ export interface AddressFault {
   readonly hint: string;
 }
 
-export interface RetryableDetails extends ErrorDetails {
+interface RetryableDetails extends ErrorDetails {
   readonly retryAfterMs?: number | undefined;
   readonly addressFault?: AddressFault | undefined;
 }

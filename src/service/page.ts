@@ -1,5 +1,5 @@
 import { CursorBroken, CutOff, MalformedPage } from './errors.ts';
-import { RecordsAsText, tooManyRecords } from './parse-page.ts';
+import { mostRecords, RecordsAsText, tooManyRecords } from './parse-page.ts';
 
 /** One request to the service: a GET, or with a body a POST. */
 export interface ServiceRequest {
@@ -12,9 +12,6 @@ export interface ServiceRequest {
   /** Sent as JSON. */
   readonly body?: Readonly<Record<string, unknown>>;
 }
-
-/** The most records of a page, whatever was asked for: ten times the service's maximum (docs/service.md, "Paging"). */
-export const mostRecords = 10_000;
 
 /**
  * Records as sent, with a `RecordTooLarge` in place of one that is too large; those of a large page are parsed during

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { PageTooLarge } from './errors.ts';
-import { mostRecords } from './page.ts';
 import { endOfString, NotJson, parseBody } from './parse-body.ts';
 
 /** Stands for a record that is larger than a record may be, and is not parsed. */
@@ -47,6 +46,9 @@ export function standsForLarger(record: unknown): boolean {
  * How many JSON values may be parsed at once; a page of 1,000 records has some 20,000. Each takes up to 100 bytes of memory.
  */
 const mostValues = 250_000;
+
+/** The most records of a page, whatever was asked for: ten times the service's maximum (docs/service.md, "Paging"). */
+export const mostRecords = 10_000;
 
 /** The parts of a page's envelope that are read (docs/service.md, "Page envelope"). */
 const membersRead = ['data', 'has_more', 'next_token'];
