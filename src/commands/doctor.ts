@@ -105,7 +105,7 @@ async function askService(
       if (!options.probe) return await askOnce(session, warehouse);
       const probed = await probe(session, warehouse, job, options);
       report = probed.report;
-      return probed.found;
+      return probed.judged();
     } catch (error) {
       if (!(error instanceof BudgetSpent)) throw error;
       isBudgetSpent = true;
@@ -158,7 +158,7 @@ async function probe(
   { db }: OpenWarehouse,
   job: Job | undefined,
   { accept = false }: DoctorOptions,
-): Promise<{ found: string; report: ProbeReport }> {
+): Promise<{ report: ProbeReport; judged: () => string }> {
   // At most one more try of a request that fails, since each try counts toward the limit of the probe.
   const settings = { ...(job?.service ?? defaultServiceSettings), maxAttempts: 2, concurrency: 1 };
   const limit = job?.budget.requestsPerMonth ?? likelyQuota;
@@ -167,8 +167,12 @@ async function probe(
   const { log, stop: signal } = session;
   const { client } = service;
   const report = await probeService({ warehouse: db, client, job, accept, log, clock: systemClock, signal });
-  checkClockOf(client);
-  return { found: `answers and takes the key${ofSandbox(client)}`, report };
+  // Apart from the report, which is not lost if the clock is wrong.
+  const judged = () => {
+    checkClockOf(client);
+    return `answers and takes the key${ofSandbox(client)}`;
+  };
+  return { report, judged };
 }
 
 function changesIn(report: ProbeReport | undefined): Finding[] {

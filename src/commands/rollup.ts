@@ -2,6 +2,7 @@ import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { print, printJson } from '../terminal/print.ts';
+import { showSteps } from '../terminal/progress.ts';
 import { count, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
@@ -20,14 +21,7 @@ export async function rollupCommand(
     throw new ConfigError(`--from ${from} is after --to ${to}.`, { hint: 'Swap them.' });
   }
   await using warehouse = await openWarehouse(session);
-  const { progress, stop } = session;
-  const screen = typeof progress === 'object' ? progress : undefined;
-  const rebuilt = rebuild
-    ? await rebuildRollups(warehouse.db, { from, to }, stop, (done, all) =>
-        screen?.show(`rollup  ${done}/${all} series`),
-      )
-    : undefined;
-  screen?.clear();
+  const rebuilt = rebuild ? await rebuildShown(session, warehouse.db, { from, to }) : undefined;
   const rollups = await rollupExtents(warehouse.db);
   if (session.json) {
     printJson({ ...(rebuilt && { rebuilt }), rollups });
@@ -38,6 +32,16 @@ export async function rollupCommand(
     );
   }
   return rebuilt?.interrupted ? exitCodes.interrupted : exitCodes.done;
+}
+
+async function rebuildShown({ log, progress, stop }: Session, db: Warehouse, days: Days) {
+  using steps = showSteps(log, progress);
+  return await rebuildRollups(db, days, stop, (done, all) => steps.show(`rollup  ${done}/${all} series`));
+}
+
+interface Days {
+  readonly from: Day | undefined;
+  readonly to: Day | undefined;
 }
 
 type Rebuilt = Awaited<ReturnType<typeof rebuildRollups>>;
@@ -54,7 +58,7 @@ function describe({ series, corrected, interrupted }: Rebuilt): string {
  */
 export async function rebuildRollups(
   warehouse: Warehouse,
-  days: { readonly from: Day | undefined; readonly to: Day | undefined },
+  days: Days,
   stop: AbortSignal,
   onSeries: (done: number, all: number) => void,
 ) {

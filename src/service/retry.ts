@@ -1,3 +1,4 @@
+import pRetry from 'p-retry';
 import { GmsiError } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import { RetryableError } from './errors.ts';
@@ -26,28 +27,44 @@ export async function withRetries<T>(
   signal: AbortSignal,
 ): Promise<T> {
   const { maxAttempts, patience, clock, random, leastDelayMs = () => 0, onRetry } = options;
-  // The clock is the caller's, and the signal only ends waits: an answer that arrives at the moment of an abort has already
-  // cost a request.
-  for (let tries = 1; ; tries++) {
-    try {
-      return await attempt(tries);
-    } catch (error) {
-      const { retryAfterMs: askedMs = 0 } = error instanceof RetryableError ? error : {};
-      const isLast = tries === maxAttempts || signal.aborted || askedMs > patience.longestWaitMs;
-      if (!isRetryable(error) || isLast) {
-        if (error instanceof RetryableError) error.givenUpAfter(tries);
-        throw error;
-      }
-      const ceiling = Math.min(patience.maxDelayMs, patience.firstDelayMs * 2 ** (tries - 1));
-      const delayMs = Math.max(askedMs, leastDelayMs(), random() * ceiling);
-      onRetry(error, tries, delayMs);
-      await clock.sleep(delayMs, signal);
-    }
+  let tries = 0;
+
+  const mayRetry = (error: Error) =>
+    !signal.aborted && isRetryable(error) && leastWait(error) <= patience.longestWaitMs;
+
+  try {
+    return await pRetry(
+      (attemptNumber) => {
+        tries = attemptNumber;
+        return attempt(attemptNumber);
+      },
+      {
+        retries: maxAttempts - 1,
+        // p-retry's delays have neither a random source nor a minimum, so it does not wait itself. Nor does it get the
+        // signal: it would drop an answer that arrives at the moment of an abort and has already cost a request.
+        minTimeout: 0,
+        shouldRetry: ({ error }) => mayRetry(error),
+        async onFailedAttempt({ error, attemptNumber, retriesLeft }) {
+          if (retriesLeft === 0 || !mayRetry(error)) return;
+          const ceiling = Math.min(patience.maxDelayMs, patience.firstDelayMs * 2 ** (attemptNumber - 1));
+          const delayMs = Math.max(leastWait(error), leastDelayMs(), random() * ceiling);
+          onRetry(error, attemptNumber, delayMs);
+          await clock.sleep(delayMs, signal);
+        },
+      },
+    );
+  } catch (error) {
+    if (error instanceof RetryableError) error.givenUpAfter(tries);
+    throw error;
   }
 }
 
-function isRetryable(error: unknown): error is GmsiError {
+function isRetryable(error: Error): boolean {
   return error instanceof GmsiError && error.kind === 'retryable';
+}
+
+function leastWait(error: Error): number {
+  return error instanceof RetryableError ? (error.retryAfterMs ?? 0) : 0;
 }
 
 /** How the client waits. None of it is documented; docs/service.md, "Limits" says what is likely. */
