@@ -211,9 +211,6 @@ describe('clocks more than an hour apart', () => {
     const doctor = await gmsi(['doctor'], setting);
     expect(doctor.code).toBe(2);
     expect(doctor.stdout).toMatch(/✗ service .*its clock is 5\d{5} s behind this machine's/);
-    const probe = await gmsi(['doctor', '--probe', '--json'], setting);
-    expect(probe.code).toBe(2);
-    expect(JSON.parse(probe.stdout).probe, 'what a probe found out is shown all the same').toBeDefined();
   });
 });
 
