@@ -313,10 +313,14 @@ it('what another load writes during a drain stays, though that drain does not me
     async aroundPage(ask) {
       const page = await ask();
       if (++pages === 2) {
-        // All rows are written again, those that the service has withdrawn included.
-        await sql`update gmsi.headlines set load_id = 999, url = 'https://example.com', changed_at = clock_timestamp()`.execute(
-          db,
-        );
+        // All rows are written again, those that the service has withdrawn included; once the page before is committed, whose
+        // rows could be locked in another order.
+        await db.transaction().execute(async (trx) => {
+          await sql`lock table gmsi.headlines in share row exclusive mode`.execute(trx);
+          await sql`update gmsi.headlines set load_id = 999, url = 'https://example.com', changed_at = clock_timestamp()`.execute(
+            trx,
+          );
+        });
       }
       return page;
     },
