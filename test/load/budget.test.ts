@@ -3,6 +3,7 @@ import { openBudget } from '../../src/rate/budget.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { BudgetSpent } from '../../src/service/errors.ts';
+import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -19,6 +20,10 @@ describe('the request budget', () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
+    // The last page that is paid for is still under way when the next request finds the budget spent.
+    let asked = 0;
+    const isLast = ({ path }: { path: string }) => path.includes('/feed/') && ++asked === least;
+    sandbox.script([{ kind: 'latency', ms: 500, match: isLast }]);
     // Two requests go to the lookups.
     const budget = { requests_per_month: least + 2 };
     const job = aJobFor(scope, { step: 'P10D', budget, service });
@@ -91,11 +96,13 @@ describe('the request budget', () => {
     expect(await usage(db)).toEqual({ '2026-11-01': 12 });
 
     const larger = aJobFor(scope, { step: 'P10D', budget: { requests_per_month: 16 }, service });
-    let asked = 0;
+    const inNovember: Promise<Page>[] = [];
     const result = await runBackfill({
       ...{ job: larger, db, sandbox, clock: moving },
-      aroundPage: (ask) => {
-        if (++asked === 3) now = new Date('2026-12-01T00:00:00Z');
+      aroundPage: async (ask) => {
+        if (inNovember.length < 2) return inNovember[inNovember.push(ask()) - 1]!;
+        await Promise.all(inNovember);
+        now = new Date('2026-12-01T00:00:00Z');
         return ask();
       },
     });
