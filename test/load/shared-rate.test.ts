@@ -43,6 +43,14 @@ describe('the bucket in the warehouse', () => {
     expect(waits).toEqual([0, 0, 1, 101, 201].map((wait) => expect.closeTo(wait, -0.5)));
   });
 
+  it('takes a permit for each request that waits, and none beyond', async () => {
+    await using warehouse = await aWarehouse();
+    const fast = { rate: 100, burst: 100 };
+    const permits = await takePermits(warehouse.db, key, fast, 3, jumpingClock(0), never);
+    expect(permits).toHaveLength(3);
+    expect(await takeRequests(warehouse.db, key, { count: 1, rate: 0 })).toBe(4);
+  });
+
   it('leaks at the rate of each caller, and holds the burst of each, so that nobody goes beyond the highest', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
