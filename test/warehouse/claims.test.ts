@@ -57,4 +57,17 @@ describe('a load that has lost its window to another one', () => {
     for (const loadId of [first, second]) await leaveWindow(db, { windowId, loadId }, leaving);
     expect(await windowsOf(db)).toEqual(before);
   });
+
+  it('cannot claim it while that drains it, nor can anybody once it is drained or refused', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const { windowId, first, second } = await taken(db);
+    const claim = (loadId: number) => claimOne(db, windowId, { loadId, leaseSeconds: 30 });
+    expect(await claim(first)).toBeUndefined();
+    expect(await claim(second), 'the reply to its claim was lost').toBeDefined();
+    for (const state of ['drained', 'refused'] as const) {
+      await db.updateTable('windows').set({ state }).execute();
+      for (const loadId of [first, second]) expect(await claim(loadId), state).toBeUndefined();
+    }
+  });
 });

@@ -143,6 +143,22 @@ it('gives back the tasks that nobody works on any more, and the try that was cut
   ]);
 });
 
+it('has the heartbeat of a worker give back what another one left, and works it off', async () => {
+  await using warehouse = await withQueue();
+  const { db } = warehouse;
+  const scope = scopeOf(['NO']);
+  await plan(db, scope, 'P60D');
+  const left = await queueWindows(db, scope, since, drainTasks(1, 'backfill'), 500);
+  await sql`
+    update graphile_worker._private_jobs set locked_by = 'killed', locked_at = now() - interval '1 minute'`.execute(
+    db,
+  );
+  // Their run is unknown, so that nothing is asked for.
+  await using worker = aWorker({ warehouse, sandbox: { url: 'http://localhost:9' } });
+  expect(await told(worker, 'tasks recovered')).toMatchObject([{ tasks: left }]);
+  await expect.poll(() => queued(db)).toEqual([]);
+});
+
 async function plan(db: Warehouse, scope: WindowScope, step: string): Promise<void> {
   const { countries, topics, from, to } = scope;
   const job = aJobFor({ countries, topics, from, to }, { step, service: { end_date: 'inclusive' } });
