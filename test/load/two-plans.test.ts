@@ -1,0 +1,64 @@
+import { sql } from 'kysely';
+import { expect, it, vi } from 'vitest';
+import type { LoadResult } from '../../src/load/load.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-01', to: '2026-11-20' };
+
+it.each([
+  ['backfills', runBackfill],
+  ['syncs', runSync],
+])(
+  '%s of two jobs that overlap plan each day once between them, though both look for missing days at once',
+  async (_, runJob) => {
+    await using warehouse = await aWarehouse({ connections: 12 });
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const { db } = warehouse;
+    const service = { page_size: 1000, end_date: 'inclusive' };
+    const covered = aJobFor({ ...scope, to: '2026-10-15' }, { service });
+    expect(await runBackfill({ job: covered, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
+    const jobs = [
+      aJobFor(scope, { end_date: 'today', step: 'P7D', service }),
+      aJobFor({ ...scope, from: '2026-10-02' }, { end_date: 'today', step: 'P9D', service }),
+    ];
+    // What was found to be missing waits for this lock before it is written down as windows.
+    await sql`
+    create function gmsi.hold_planning() returns trigger language plpgsql as
+      'begin perform pg_advisory_xact_lock_shared(4711); return null; end'
+  `.execute(db);
+    await sql`
+    create trigger hold_planning before insert on gmsi.windows for each statement execute function gmsi.hold_planning()
+  `.execute(db);
+    const held = await db.startTransaction().execute();
+    await sql`select pg_advisory_xact_lock(4711)`.execute(held);
+    const running = Promise.all(jobs.map((job) => runJob({ job, db, sandbox, clock })));
+    let ended: readonly LoadResult[];
+    try {
+      await vi.waitFor(
+        async () => {
+          // One waits for the lock above; the other for the lock of planning, or else for the one above as well.
+          const { rows } = await sql`
+          select from pg_locks where not granted and locktype = 'advisory'
+            and database = (select oid from pg_database where datname = current_database())
+        `.execute(db);
+          expect(rows).toHaveLength(2);
+        },
+        { timeout: 20_000, interval: 20 },
+      );
+    } finally {
+      await held.rollback().execute();
+      ended = await running;
+    }
+    expect(ended.map(({ outcome }) => outcome)).toEqual(['done', 'done']);
+    const { rows: doubled } = await sql`
+    select a.first_day, a.last_day, b.first_day as other_first, b.last_day as other_last
+    from gmsi.windows a join gmsi.windows b on a.window_id < b.window_id and a.days && b.days
+  `.execute(db);
+    expect(doubled).toEqual([]);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  },
+);
