@@ -3,8 +3,9 @@ import type { Sandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { servedBy, type TruthScope } from '../support/truth.ts';
 
-/** Ends the server's process that writes a certain headline, the first so many times. */
-export async function breakAt(db: Warehouse, headlineId: string, times: number): Promise<void> {
+/** Ends the server's process that writes a certain headline, or any, the first so many times. */
+export async function breakAt(db: Warehouse, headlineId: string | undefined, times: number): Promise<void> {
+  const isMeant = headlineId === undefined ? sql`true` : sql`new.headline_id = ${sql.lit(headlineId)}`;
   await sql`
     create sequence gmsi.broken;
     create function gmsi.break_off() returns trigger language plpgsql as $$
@@ -14,7 +15,7 @@ export async function breakAt(db: Warehouse, headlineId: string, times: number):
       return new;
     end $$;
     create trigger break_off before insert on gmsi.headlines for each row
-      when (new.headline_id = ${sql.lit(headlineId)}) execute function gmsi.break_off()`.execute(db);
+      when (${isMeant}) execute function gmsi.break_off()`.execute(db);
 }
 
 /** A headline in the middle of the first half of September in one country. */

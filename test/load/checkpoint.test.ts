@@ -7,6 +7,7 @@ import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
+import { breakAt } from './break-at.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
@@ -76,7 +77,7 @@ describe('a run that is stopped and taken up again', () => {
   });
 });
 
-describe('a page whose claim is lost', () => {
+describe.each(['first', 'second'])('a page whose claim is lost at the %s try to commit it', (which) => {
   it.each([
     ['another load has taken the window', sql`load_id = load_id + 1000`],
     ['the window was given back', sql`state = 'pending'`],
@@ -96,6 +97,7 @@ describe('a page whose claim is lost', () => {
         const page = await ask();
         if (++asked === 3) {
           await committedPages(db, 2);
+          if (which === 'second') await breakAt(db, undefined, 1);
           await sql`update gmsi.windows set ${change}`.execute(db);
           stop.abort();
         }
