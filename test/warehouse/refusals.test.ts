@@ -132,7 +132,10 @@ describe('a window that the service refuses', () => {
     expect(await statesOf(db)).toEqual(expected);
   });
 
-  it('says nothing about other series', async () => {
+  it.each([
+    [pending, ['pending', 'failed', 'pending']],
+    [failed, ['refused', 'refused', 'refused']],
+  ])('says nothing about other series, nor they about it (%j)', async (neighbour, expected) => {
     const others = [
       { country: 'DE' },
       { topic: 'Elections' },
@@ -141,13 +144,13 @@ describe('a window that the service refuses', () => {
       { ticker: 'X' },
       { feed: 'gmsi-index' },
     ];
-    for (const other of others) await windows(db, [pending, pending, failed], other);
+    for (const other of others) await windows(db, [drained, pending, refused], other);
     const before = await windowsOf(db);
-    const { loadId, ids } = await windows(db, [pending, draining, failed]);
+    const { loadId, ids } = await windows(db, [pending, draining, neighbour]);
     await inTransaction(db, (trx) => leaveRefused(trx, { windowId: ids[1]!, loadId }, refusal));
     const after = await windowsOf(db);
     expect(after.slice(0, before.length)).toEqual(before);
-    expect(after.slice(before.length).map(({ state }) => state)).toEqual(['refused', 'refused', 'refused']);
+    expect(after.slice(before.length).map(({ state }) => state)).toEqual(expected);
   });
 
   it('is not touched by a load that no longer holds it', async () => {
