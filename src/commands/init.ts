@@ -120,7 +120,7 @@ async function tried(session: Session, isSandbox: boolean): Promise<StoredLookup
   try {
     await using warehouse = await openWarehouse(session);
     progress.message('Asking the service for its countries and topics');
-    // The sandbox is needed for the lists only; a load starts its own.
+    // For the lists only; loads ask the one that `gmsi sandbox` runs.
     await using service = isSandbox ? await startSandbox({ limits: null }) : undefined;
     const config = { ...session.config, baseUrl: service ? service.url : session.config.baseUrl };
     await using connection = openService(

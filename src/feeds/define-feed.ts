@@ -19,7 +19,7 @@ interface FeedDefinition
   readonly table: Pick<FeedTable, 'name' | 'series'> & { readonly isPartitioned: boolean };
 }
 
-/** The dates, the page size and the cursor, as every historical feed of a ticker takes them (docs/service.md, "Asset feeds"). */
+/** As the feeds of assets document them; only likely for the others (docs/service.md, "Paging", "Asset feeds"). */
 const windowParameters = {
   startDate: 'start_date',
   endDate: 'end_date',
@@ -27,6 +27,10 @@ const windowParameters = {
   nextToken: 'next_token',
 };
 
+/**
+ * A feed with all that follows from its definition: its types, aliases and key, and its live feed, which is likely where
+ * the historical one is, with `/live/` for `/historical/` (docs/service.md, "Live feeds").
+ */
 export function defineFeed(definition: FeedDefinition): Feed {
   const { name, dimensions, path, method = 'GET', matchTypes = [], variants = {} } = definition;
   const { identity, required, differences = [], table, liveHours: hours } = definition;

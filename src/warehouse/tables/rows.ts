@@ -7,7 +7,7 @@ import { isRowOfJob, isRowOfSeries, seriesInTable, type WindowScope } from './se
 
 /*
  * The one writer of the feeds' tables: a page, a live answer or a replay upserts, a drain that has ended retracts, a replay
- * refills. Each statement stays within one series. The tables' triggers keep what it replaces, and the sums.
+ * refills. An upsert and a retraction stay within one series. The tables' triggers keep what is replaced, and the sums.
  */
 
 /** When a version begins: later than the one before it, even if this transaction began before that one was committed. */
