@@ -348,3 +348,34 @@ comment on column gmsi.load_history.rows_retracted is 'Rows that the service was
 comment on column gmsi.load_history.records_rejected is 'Records put into rejected_records.';
 comment on column gmsi.load_history.error is 'Why the load ended early, if it did.';
 comment on column gmsi.load_history.run_by is 'Host and process id, and the version of the program.';
+
+-- One query without set or PL/pgSQL, as headlines_as_of: PostgreSQL reads it as part of the query around it.
+create function gmsi.signal_at(
+  moment timestamptz, country text, topic text, over interval default '1 day', match_type text default 'COMBINED',
+  sentiment_type text default 'directional', assume_backfilled boolean default false
+) returns table (
+  headline_count integer, witnessed_count integer, sentiment_sum double precision, sentiment_abs_sum double precision,
+  sentiment_std double precision, sentiment_mean double precision, weighted_mean double precision)
+  language sql stable parallel safe rows 1 as $$
+  select count(score)::int, (count(score) filter (where was_held))::int, coalesce(sum(score), 0), coalesce(sum(abs(score)), 0),
+         stddev_pop(score), avg(score),
+         sum(score * probability) / nullif(sum(probability) filter (where score is not null), 0)
+  from (
+    select gmsi.summable(case signal_at.sentiment_type
+                           when 'directional' then v.directional_score
+                           when 'semantic_sentiment' then v.semantic_score
+                           -- Not 0 headlines for a name that is misspelt, but an error that shows it.
+                           else ('no sentiment_type: ' || signal_at.sentiment_type)::double precision end) as score,
+           coalesce(gmsi.summable(v.topic_probability), 0) as probability, v.usable_from <= signal_at.moment as was_held
+    from gmsi.headlines_point_in_time v
+    where v.country = signal_at.country and v.topic = signal_at.topic and v.match_type = signal_at.match_type
+      -- In UTC: a day has 24 hours whatever the session's time zone is.
+      and v.published_at > (signal_at.moment at time zone 'UTC' - signal_at.over) at time zone 'UTC'
+      and v.published_at <= signal_at.moment
+      and case when signal_at.assume_backfilled then v.assumed_from else v.usable_from end <= signal_at.moment
+      and (v.usable_to is null or v.usable_to > signal_at.moment)
+    -- In one order: otherwise sums of the same numbers differ in their last digits.
+    order by v.published_at, v.headline_id
+  ) as known
+$$;
+comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean) is 'What the headlines of a country and topic that were published in some time (a day by default) before a moment added up to, as far as they could be known at that moment: each in the version that this warehouse held then, and none that was retracted by then. With assume_backfilled, a headline that was loaded after the fact counts from its publication (assumed_from in gmsi.headlines_point_in_time), and witnessed_count says how many were held at the moment indeed. One row, as gmsi.sentiment_daily has them; without headlines headline_count is 0 and the means are null. For a moment more than gmsi.as_of_delay() ago the answer changes no more, except that a later backfill adds assumed headlines. Use it with cross join lateral for a table of moments.';

@@ -152,7 +152,7 @@ declare
   deletable text[] := array['windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'workers',
                             'sentiment_hourly', 'sentiment_daily'];
   -- Functions that read nothing but what the caller may read, or nothing at all.
-  for_everybody text[] := array['headlines_as_of', 'as_of_delay', 'summable'];
+  for_everybody text[] := array['headlines_as_of', 'signal_at', 'as_of_delay', 'summable'];
   has_reader boolean := to_regrole('gmsi_reader') is not null;
   has_loader boolean := to_regrole('gmsi_loader') is not null;
   held record;

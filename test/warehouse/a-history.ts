@@ -13,7 +13,11 @@ export const hours = [
 
 /** One thing that can happen to a headline: it comes (new, again, changed or returned), or it is gone. */
 export type Step =
-  | { readonly is: 'upsert'; readonly rows: readonly { headline: number; version: number }[] }
+  | {
+      readonly is: 'upsert';
+      readonly rows: readonly { headline: number; version: number }[];
+      readonly isBackfilled?: boolean;
+    }
   | { readonly is: 'retract'; readonly headline: number };
 
 export const aStep: fc.Arbitrary<Step> = fc.oneof(
@@ -22,6 +26,7 @@ export const aStep: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       is: fc.constant('upsert' as const),
       rows: fc.array(fc.record({ headline: fc.nat(5), version: fc.nat(3) }), { minLength: 1, maxLength: 6 }),
+      isBackfilled: fc.boolean(),
     }),
   },
   { weight: 1, arbitrary: fc.record({ is: fc.constant('retract' as const), headline: fc.nat(5) }) },
@@ -41,7 +46,8 @@ function rowOf({ headline, version }: { headline: number; version: number }) {
 /** Does to the table what the pipeline does. */
 export async function take(db: Warehouse, step: Step): Promise<void> {
   if (step.is === 'upsert') {
-    await upsert(db, step.rows.map(rowOf));
+    const { rows, isBackfilled = true } = step;
+    await upsert(db, rows.map(rowOf), { isBackfilled });
     return;
   }
   await sql`

@@ -118,6 +118,23 @@ test.for([
   expect(tables).toEqual([byTheKey('headlines_2025_11'), byTheKey('headline_revisions')]);
 });
 
+test.for(['true', 'false'])(
+  'gmsi.signal_at of many moments, assume_backfilled %s, reads by the key, of each the months of its time alone',
+  async (assumed) => {
+    const reads = await readsOf(`
+      select moment, s.* from (values (timestamptz '2025-03-05 21:00+00'), ('2025-10-01 09:00+00')) as m (moment)
+      cross join lateral gmsi.signal_at(moment, 'US', 'Market Stress', assume_backfilled => ${assumed}) as s`);
+    const tables = reads.filter(({ from }) => from !== '*VALUES*');
+    expect(new Set(tables.map(({ from }) => from))).toEqual(
+      new Set(['headlines_2025_03', 'headlines_2025_09', 'headlines_2025_10', 'headline_revisions']),
+    );
+    for (const { by, where } of tables) {
+      expect(by).toMatch(/_pkey$/);
+      expect(where).toMatch(/country = .*topic = .*published_at/);
+    }
+  },
+);
+
 test('headlines_as_of with a subquery in its parentheses is read whole, as docs/analysis.md warns', async () => {
   const moment = `(select max(changed_at) from gmsi.headlines where ${november})`;
   const reads = await readsOf(`select count(*) from gmsi.headlines_as_of(${moment}) where ${november}`);

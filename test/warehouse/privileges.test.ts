@@ -115,10 +115,11 @@ describe('the catalog', () => {
     ).toEqual(['ensure_month_partition(text,date) search_path=pg_catalog, pg_temp false true false']);
   });
 
-  test('everybody may run three functions, loaders some more, and nobody a trigger’s', async () => {
+  test('everybody may run four functions, loaders some more, and nobody a trigger’s', async () => {
     expect(await rowsOf(`select name from (${functions}) f where for_all or for_reader order by 1`)).toEqual([
       'as_of_delay()',
       'headlines_as_of(timestamp with time zone)',
+      'signal_at(timestamp with time zone,text,text,interval,text,text,boolean)',
       'summable(double precision)',
     ]);
     expect(
@@ -306,11 +307,11 @@ describe.each(['reader', 'loader'] as const)('a %s cannot', (who) => {
   });
 });
 
-test('a reader may run none of the functions but three that are for everybody, and write to no table', async () => {
+test('a reader may run none of the functions but four that are for everybody, and write to no table', async () => {
   const calls = await rowsOf(`
     select format('select gmsi.%I(%s)', proname, array_to_string(array(
              select 'null::' || format_type(t, null) from unnest(proargtypes) with ordinality as a (t, n) order by n), ', '))
-    from pg_proc where pronamespace = 'gmsi'::regnamespace and proname not in ('as_of_delay', 'headlines_as_of', 'summable')`);
+    from pg_proc where pronamespace = 'gmsi'::regnamespace and proname not in ('as_of_delay', 'headlines_as_of', 'signal_at', 'summable')`);
   expect(calls.length).toBeGreaterThanOrEqual(8);
   for (const call of calls)
     expect(await refusalOf(reader, call), call).toMatch(/permission denied for function/);
