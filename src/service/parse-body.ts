@@ -3,9 +3,6 @@ export class NotJson extends SyntaxError {
   override readonly name = 'NotJson';
 }
 
-// An integer of 16 digits or more after a delimiter; also found within texts, which only costs time. The digits of a
-// fraction follow its point and do not match.
-const mayBeUnsafeInteger = /(?:^|[[:,\s-])\d{16}/;
 const unsafeInteger = /^-?[1-9]\d{15,}$/;
 
 /**
@@ -14,13 +11,36 @@ const unsafeInteger = /^-?[1-9]\d{15,}$/;
  * because a rounded id is a different id. Throws `NotJson` for anything else that is not JSON.
  */
 export function parseBody(text: string): unknown {
-  if (mayBeUnsafeInteger.test(text)) return parse(quoteUnparsable(text));
+  if (mayHoldUnsafeInteger(text)) return parse(quoteUnparsable(text));
   try {
     return parse(text);
   } catch (error) {
     if (text.includes('NaN') || text.includes('Infinity')) return parse(quoteUnparsable(text));
     throw error;
   }
+}
+
+/** The digits that an integer has at least if JavaScript would round it. */
+const unsafeDigits = 16;
+
+/**
+ * Whether a text has so many digits in a row where an integer can begin; also within strings, which only costs time. The
+ * digits of a fraction follow its point and do not count. Looks only at each sixteenth character until that is a digit.
+ */
+function mayHoldUnsafeInteger(text: string): boolean {
+  for (let at = unsafeDigits - 1; at < text.length; at += unsafeDigits) {
+    if (!isDigit(text.charCodeAt(at))) continue;
+    let start = at;
+    while (start > 0 && isDigit(text.charCodeAt(start - 1))) start--;
+    while (isDigit(text.charCodeAt(at + 1))) at++;
+    if (at - start + 1 >= unsafeDigits && (start === 0 || /[[:,\s-]/.test(text.charAt(start - 1))))
+      return true;
+  }
+  return false;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
 }
 
 function parse(text: string): unknown {

@@ -1,3 +1,4 @@
+import { isAscii, isUtf8, transcode } from 'node:buffer';
 import { addAbortListener } from 'node:events';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
@@ -29,6 +30,18 @@ const refusalBytes = 64 * 1024;
 const decoder = new TextDecoder();
 
 /**
+ * A body as text. Of ASCII or of valid UTF-8, which are all but broken bodies, Node.js makes text by these ways in half the
+ * time that a TextDecoder takes, which is as long as parsing it.
+ */
+function decode(bytes: Uint8Array): string {
+  if (isAscii(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return isUtf8(bytes) && !hasMark
+    ? transcode(bytes, 'utf8', 'utf16le').toString('utf16le')
+    : decoder.decode(bytes);
+}
+
+/**
  * Reads a body and unpacks it.
  * @throws PageTooLarge if it is too large; MalformedPage if its encoding is not known or it cannot be unpacked
  */
@@ -51,7 +64,7 @@ export async function readBody(body: Readable, encoding: Encoding, limits: BodyL
     }
     const packed = Buffer.concat(chunks.splice(0), bytes);
     const whole = await unpackWithin(packed, applied, maxBodyBytes, enter, release !== undefined);
-    const text = decoder.decode(whole);
+    const text = decode(whole);
     return release ? { text, bytes, release } : { text, bytes };
   } catch (error) {
     release?.();

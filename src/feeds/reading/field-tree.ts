@@ -4,13 +4,21 @@ import type { ColumnType, FeedTable, FieldAliases } from '../feed.ts';
 import { holdableText } from './holdable-json.ts';
 import { readTime } from './read-time.ts';
 
+/** The column that a field fills. If a record has several names of a column, the one with the lowest rank wins. */
+interface Target {
+  readonly column: string;
+  /** Its place among the columns of the row. */
+  readonly place: number;
+  readonly rank: number;
+  readonly read: ValueReader;
+}
+
 /** A wire name: the column it fills, if any, and the names within it that fill columns. */
 export interface Field {
   readonly name: string;
   /** The names of the objects around it, outermost first. */
   readonly parents: readonly string[];
-  /** The column that it fills. If a record has several names of a column, the one with the lowest rank wins. */
-  target: { readonly column: string; readonly rank: number; readonly read: ValueReader } | undefined;
+  target: Target | undefined;
   readonly within: Map<string, Field>;
 }
 
@@ -41,13 +49,13 @@ export function buildFieldTree(
         throw new ConfigError(`fields: "${alias}" is given for both ${field.target.column} and ${column}`, {
           hint: 'Give each name of a field to one column only.',
         });
-      field.target = { column, rank, read: readerFor(columns, column) };
+      field.target = targetOf(columns, column, rank);
     }
   }
   for (const [column, aliases] of Object.entries(defaults)) {
     const overridden = overrides[column]?.length ?? 0;
     for (const [index, alias] of aliases.entries()) {
-      fieldAt(tree, alias).target ??= { column, rank: overridden + index, read: readerFor(columns, column) };
+      fieldAt(tree, alias).target ??= targetOf(columns, column, overridden + index);
     }
   }
   return tree;
@@ -65,8 +73,9 @@ function fieldAt(tree: Map<string, Field>, alias: string): Field {
   return field!;
 }
 
-function readerFor(columns: FeedTable['columns'], column: string): ValueReader {
-  return valueReaders[columns[column] as FieldType];
+function targetOf(columns: FeedTable['columns'], column: string, rank: number): Target {
+  const place = Object.keys(columns).indexOf(column);
+  return { column, place, rank, read: valueReaders[columns[column] as FieldType] };
 }
 
 /** The types of columns that one field of a record can fill. */

@@ -15,7 +15,12 @@ export function isMade(identity: string): boolean {
 
 /** The identity of a record that has an id of its own: that id if it is a UUID, else one made from it. */
 export function identityOfId(id: string): string {
-  return isUuid(id) ? id.toLowerCase() : uuidOf(['id', id]);
+  return isUuid(id) ? id.toLowerCase() : identityOfOtherId(id);
+}
+
+/** The identity of a record whose own id is not a UUID. */
+export function identityOfOtherId(id: string): string {
+  return uuidOf(['id', id]);
 }
 
 /** The identity of a record without an id but with a text: its time, its text and what tells equal texts apart. */

@@ -1,6 +1,8 @@
 // No year below 1000: Date.UTC would take the years 0 to 99 for 1900 to 1999.
 const iso =
   /^([1-9]\d{3})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(?: ?(?:Z|UTC|([+-])(\d\d)(?::?(\d\d))?))?)?$/i;
+/** The form of nearly all times, which is read without taking it apart. */
+const usual = /^\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ?$/;
 const epoch = /^\d{9,13}(?:\.\d+)?$/;
 
 const earliestYear = 1900;
@@ -17,6 +19,7 @@ const latestYear = 2100;
 export function readTime(value: unknown): string | undefined {
   if (typeof value === 'number') return readEpoch(value);
   if (typeof value !== 'string') return undefined;
+  if (usual.test(value) && isKnownDay(value.slice(0, 10))) return `${value.slice(0, 19)}Z`;
   const parts = iso.exec(value);
   if (parts === null) return epoch.test(value) ? readEpoch(Number(value)) : undefined;
 
@@ -53,4 +56,16 @@ function withinYears(seconds: string, fraction: string): string | undefined {
 function isInCalendar(year: number, month: number, day: number): boolean {
   const date = new Date(Date.UTC(year, month - 1, day));
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+}
+
+/** The last day that was found to be one: records of one page are of few days. */
+let lastDay = '';
+
+/** Whether `YYYY-MM-DD` is a day of the calendar and of the years that are read. */
+function isKnownDay(day: string): boolean {
+  if (day === lastDay) return true;
+  const [year, month, date] = [+day.slice(0, 4), +day.slice(5, 7), +day.slice(8)];
+  if (year < earliestYear || year > latestYear || !isInCalendar(year, month, date)) return false;
+  lastDay = day;
+  return true;
 }

@@ -22,7 +22,9 @@ export function refillRow(shape: RecordShape, tree: FieldTree, emptyRow: Row, ro
   emptyDifferences(shape.differences, after);
 
   const reading = readFields(sent, tree, emptyRow);
-  for (const [column, field] of Object.entries(reading.filledBy)) {
+  for (const field of reading.filledBy) {
+    if (!field?.target) continue;
+    const { column } = field.target;
     if (after[column] === null) after[column] = reading.row[column]!;
     else keepAsSent(reading, field);
   }
