@@ -9,6 +9,16 @@ import { aKey, decodings, encoded } from '../support/encodings.ts';
 const key = 'k3y/0f+some=0ne&"<';
 const redact = redactorOf(new Secret(key));
 
+test('the key is removed with any invisible character in it', () => {
+  const chars = Array.from({ length: 0x110000 }, (_, code) => code)
+    .filter((code) => code < 0xd800 || code > 0xdfff)
+    .map((code) => String.fromCodePoint(code))
+    .filter((char) => /[\p{Cc}\p{Cf}]/u.test(char));
+  expect(chars.length).toBeGreaterThan(200);
+  for (const char of chars)
+    expect(redact.text(`a ${key.slice(0, 2)}${char}${key.slice(2)} z`)).toBe('a [key] z');
+});
+
 describe('the key in what the service says', () => {
   test.each([
     ['as it is', key],

@@ -56,10 +56,36 @@ describe('a column sent as an array', () => {
     );
   });
 
-  test('brings ids and times back, and nulls among them', async () => {
-    const ids = ['6fa459ea-ee8a-3ca4-894e-db77e160355e', null];
-    expect(await unnested(ids, 'uuid')).toEqual(ids);
-    const times = ['2026-05-21T13:00:00Z', null, '2016-02-29T23:59:59.123Z'];
-    expect(await unnested(times, 'timestamptz')).toEqual(times.map((time) => time && new Date(time)));
+  test('brings every id back, with dashes or without', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.option(fc.uuid()), { minLength: 1 }), async (ids) => {
+        expect(await unnested(ids, 'uuid')).toEqual(ids);
+        const plain = ids.map((id) => (id === null ? null : id.replaceAll('-', '')));
+        expect(await unnested(plain, 'uuid')).toEqual(ids);
+      }),
+    );
+  });
+
+  test('brings every time back to the microsecond', async () => {
+    const [min, max] = [new Date('1900-01-01T00:00:00Z'), new Date('2100-12-31T23:59:59Z')];
+    const aTime = fc
+      .tuple(fc.date({ min, max, noInvalidDate: true }), fc.option(fc.integer({ min: 1, max: 999_999 })))
+      .map(([date, micros]) => {
+        const seconds = date.toISOString().slice(0, 19);
+        return micros === null ? `${seconds}Z` : `${seconds}.${String(micros).padStart(6, '0')}Z`;
+      });
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.option(aTime), { minLength: 1 }), async (times) => {
+        const { rows } = await sql<{ sent: boolean }>`
+          select sent is not distinct from text::timestamptz as sent
+          from (select unnest(${arrayParameter(
+            times.map((column) => ({ column })),
+            'column',
+            'timestamptz',
+          )}::timestamptz[]) as sent,
+                       unnest(${times}::text[]) as text) as both_ways`.execute(warehouse.db);
+        expect(rows).toEqual(times.map(() => ({ sent: true })));
+      }),
+    );
   });
 });
