@@ -1,6 +1,6 @@
 import type { Job } from '../config/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { findGaps } from '../warehouse/tables/planning.ts';
+import { findGaps, type Gap } from '../warehouse/tables/planning.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import { coverageOf, recordsPerDay } from '../warehouse/tables/status.ts';
 import { countByLength, countByState, type WindowsByState } from '../warehouse/tables/windows.ts';
@@ -28,10 +28,7 @@ export async function forecast(
   options: PlanOptions,
 ): Promise<Forecast> {
   const gaps = await findGaps(warehouse, scope, { ignoreCoverage: options.fullRefresh });
-  const added = [...cutGaps(gaps, job)].map((window) => ({
-    days: daysIn(dayRange(window.first_day, window.last_day)),
-    windows: 1,
-  }));
+  const added = countOfGaps(gaps, job);
   const left = await countByLength(warehouse, scope, options.retryRefused ? 'all' : 'a few');
   const perDay = await recordsPerDay(warehouse, scope);
   const { covered, wanted } = await coverageOf(warehouse, scope);
@@ -39,11 +36,38 @@ export async function forecast(
   return {
     coveredDays: covered,
     wantedDays: wanted,
-    newWindows: added.length,
+    newWindows: windowsOf(added),
     openWindows: await countByState(warehouse, scope),
-    leastRequests: all.reduce((total, { windows }) => total + windows, 0),
+    leastRequests: windowsOf(all),
     expectedRequests: perDay === null ? null : expectedRequests(all, perDay, job.service.pageSize),
   };
+}
+
+/** How many windows there are of a length in days. */
+interface WindowsOfLength {
+  readonly days: number;
+  readonly windows: number;
+}
+
+function windowsOf(counts: readonly WindowsOfLength[]): number {
+  return counts.reduce((total, { windows }) => total + windows, 0);
+}
+
+/** The windows that gaps would be cut into. Only one of equal gaps is cut: most series have the same ones. */
+function countOfGaps(gaps: readonly Gap[], job: Job): WindowsOfLength[] {
+  const alike = new Map<string, { readonly gap: Gap; series: number }>();
+  for (const gap of gaps) {
+    const key = `${gap.from}/${gap.to}`;
+    const before = alike.get(key);
+    if (before) before.series++;
+    else alike.set(key, { gap, series: 1 });
+  }
+  return [...alike.values()].flatMap(({ gap, series }) =>
+    Array.from(cutGaps([gap], job), ({ first_day, last_day }) => ({
+      days: daysIn(dayRange(first_day, last_day)),
+      windows: series,
+    })),
+  );
 }
 
 /**
@@ -52,7 +76,7 @@ export async function forecast(
  * @param windows how many windows there are of each length in days
  */
 export function expectedRequests(
-  windows: Iterable<{ readonly days: number; readonly windows: number }>,
+  windows: Iterable<WindowsOfLength>,
   recordsPerDay: number,
   pageSize: number,
 ): number {
