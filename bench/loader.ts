@@ -67,8 +67,8 @@ export async function benchLoader(server: BenchServer): Promise<Verdict[]> {
     `(medians of ${onOne.length} turns of ${2 * pagesEach} pages of ${pageSize}).`,
   );
   return [
-    verdict('loader on one connection, of COPY', ratio(onOne), 0.9),
-    verdict('loader on two connections, of COPY on one', ratio(onTwo), 1.3),
+    verdict('loader on one connection, of COPY', ratio(onOne), 0.95),
+    verdict('loader on two connections, of COPY on one', ratio(onTwo), 1.5),
     unchanged,
   ];
 }

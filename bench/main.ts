@@ -8,12 +8,14 @@ import { benchQuestions } from './questions.ts';
 import { benchScale } from './scale.ts';
 import { type BenchServer, startServer } from './server.ts';
 import { benchSharedRate } from './shared-rate.ts';
+import { benchSmallWindows } from './small-windows.ts';
 import type { Verdict } from './statistics.ts';
 
 const parts = {
   loader: benchLoader,
   'end-to-end': benchEndToEnd,
   'at-the-limit': benchAtTheLimit,
+  'small-windows': benchSmallWindows,
   'shared-rate': benchSharedRate,
   memory: benchMemory,
   questions: benchQuestions,

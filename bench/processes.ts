@@ -48,23 +48,35 @@ export interface Addresses {
 export interface LoadedJob extends Ended {
   readonly records: number;
   readonly pages: number;
+  readonly windows: number;
 }
 
 /** `gmsi backfill` of a job, in a process of its own. */
-export async function backfill(
+export async function backfill(job: object, addresses: Addresses, expectedCode = 0): Promise<LoadedJob> {
+  const ended = await gmsi('backfill', job, addresses, expectedCode);
+  const { records, pages, windows_drained: windows } = JSON.parse(ended.stdout).jobs[0].totals;
+  return { ...ended, records, pages, windows };
+}
+
+/** `gmsi plan` of a job. */
+export function plan(job: object, addresses: Addresses): Promise<Ended> {
+  return gmsi('plan', job, addresses, 0);
+}
+
+async function gmsi(
+  command: string,
   job: object,
   { service, warehouse }: Addresses,
-  expectedCode = 0,
-): Promise<LoadedJob> {
+  expectedCode: number,
+): Promise<Ended> {
   const folder = await mkdtemp(join(tmpdir(), 'gmsi-bench-job-'));
   const file = join(folder, 'bench.yaml');
   await writeFile(file, JSON.stringify({ feed: 'gmsi-headlines', ...job }));
   const env = { GMSI_BASE_URL: service, DATABASE_URL: warehouse, LOG_LEVEL: 'error' };
-  const ended = await run([cli, '--json', '--quiet', 'backfill', file], env);
+  const ended = await run([cli, '--json', '--quiet', command, file], env);
   await rm(folder, { recursive: true });
   if (ended.code !== expectedCode) throw new Error(`gmsi ended with ${ended.code}: ${ended.stdout}`);
-  const { records, pages } = JSON.parse(ended.stdout).jobs[0].totals;
-  return { ...ended, records, pages };
+  return ended;
 }
 
 /** The script that somebody writes in an afternoon; see afternoons-script.mjs. */

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -12,6 +12,8 @@ export interface BenchServer extends AsyncDisposable {
   readonly version: string;
   /** Makes an empty, migrated warehouse. @returns its address */
   aWarehouse(): Promise<string>;
+  /** CPU time that all of its processes have used so far, in seconds. */
+  cpuSeconds(): Promise<number>;
 }
 
 export async function startServer(): Promise<BenchServer> {
@@ -32,6 +34,7 @@ export async function startServer(): Promise<BenchServer> {
       await warehouse.destroy();
       return url.href;
     },
+    cpuSeconds: () => cpuSecondsOf(server.location.cluster),
     async [Symbol.asyncDispose]() {
       await admin.end();
       await server[Symbol.asyncDispose]();
@@ -45,4 +48,24 @@ export async function startServer(): Promise<BenchServer> {
 /** The warehouse as the program itself opens it. */
 export function open(url: string, connections: number): Warehouse {
   return connect({ kind: 'url', url: new Secret(url) }, connections);
+}
+
+/** Of the server in a folder, from Linux's /proc: its own time, that of the processes it has ended, and of those it has. */
+async function cpuSecondsOf(cluster: string): Promise<number> {
+  const [postmaster = ''] = (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n');
+  let ticks = 0;
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    // A process may end meanwhile; then its time is the postmaster's.
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+    const [, parent, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [user, system, endedUser, endedSystem] = fields.slice(9, 13).map(Number) as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    if (pid === postmaster) ticks += user + system + endedUser + endedSystem;
+    else if (parent === postmaster) ticks += user + system;
+  }
+  return ticks / 100;
 }
