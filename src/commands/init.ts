@@ -15,7 +15,7 @@ import {
 } from '@clack/prompts';
 import { stringify } from 'yaml';
 import { openService, openWarehouse, type Session, today } from '../compose.ts';
-import { readBaseUrl, readConfig, readWarehouse } from '../config/environment.ts';
+import { overruled, readBaseUrl, readConfig, readWarehouse } from '../config/environment.ts';
 import { likelyQuota } from '../config/job-schema.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import { writeDotenv } from '../config/write-dotenv.ts';
@@ -56,7 +56,12 @@ async function connected(session: Session): Promise<{ lookups: StoredLookups; is
     const database = await askForDatabase();
     let written: string;
     try {
-      written = await writeDotenv(process.cwd(), { ...service, ...database });
+      const answers = { ...service, ...database };
+      written = await writeDotenv(process.cwd(), answers);
+      for (const name of overruled(answers))
+        log.warn(
+          `${name} is set in the environment, too, which counts more than ${written}: unset it there.`,
+        );
       const config = readConfig();
       const lookups = await tried({ ...session, config }, service === sandbox);
       log.success(`Service and warehouse work. ${written} says how to reach them; keep it to yourself.`);

@@ -58,6 +58,12 @@ export function readConfig(processEnvironment: Environment = process.env, cwd = 
   };
 }
 
+/** The variables that the environment sets otherwise than a `.env` with these values: it wins. */
+export function overruled(dotenv: Environment, processEnvironment: Environment = process.env): string[] {
+  const real = withoutEmpty(processEnvironment);
+  return Object.keys(dotenv).filter((name) => real[name] !== undefined && real[name] !== dotenv[name]);
+}
+
 /**
  * The environment for `psql`: the search path, the language, the terminal, and what libpq and psql read. Neither psql nor
  * what it starts needs the API key and other addresses.
