@@ -191,7 +191,7 @@ program
   .action(runs(async () => (await import('./commands/psql.ts')).psqlCommand));
 program
   .command('export')
-  .description('write what is loaded into Parquet or CSV files, by country and month; spends no request')
+  .description('write what is loaded into Parquet or CSV files, one a month; spends no request')
   .argument('[job]', `${jobs[1]}; all headlines if left out`)
   .addOption(
     new Option('--format <format>', 'format of the files').choices(['parquet', 'csv']).default('parquet'),

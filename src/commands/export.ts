@@ -171,15 +171,15 @@ function summaryOf({ out, manifest, series, months, bytes }: Exported, seconds: 
 
 const plural: Readonly<Record<string, string>> = { country: 'countries', ticker: 'tickers' };
 
-function describe({ out, manifest, series, months, bytes }: Exported, seconds: number): string {
-  const { table, format, as_of, rows, files, partitioned_by } = manifest;
+function describe({ out, manifest, seriesColumn, series, months, bytes }: Exported, seconds: number): string {
+  const { table, format, as_of, rows, files } = manifest;
   if (out === null) return `Nothing to export: ${table} holds no rows of ${daysOf(manifest)}.\n`;
   const lines = facts([
     ['table', `${table}${as_of === null ? '' : ` as of ${as_of}`}`],
     ['days', daysOf(manifest)],
     ['rows', rows],
     ['files', `${number(files.length)} of ${format}, ${(bytes / 1e6).toFixed(1)} MB`],
-    [plural[partitioned_by[0]] ?? `${partitioned_by[0]}s`, series],
+    [plural[seriesColumn] ?? `${seriesColumn}s`, series],
     ['months', months],
     ['formulas', formulas(manifest)],
     ['checked', 'read again: rows and sums of scores are those of the warehouse'],

@@ -2,7 +2,6 @@ import { addAbortListener } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
-import type { ExportPlan } from './export-table.ts';
 
 /** A DuckDB in memory, for one export. */
 export interface DuckDB extends Disposable {
@@ -58,20 +57,13 @@ export function identifier(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;
 }
 
-/**
- * A folder such as `country=US`. Characters that are special to a shell, a glob or a file system are encoded; DuckDB,
- * pyarrow and Spark decode them. Of the value `NULL`, which DuckDB would read as a null, the first letter is encoded.
- */
-export function hiveFolder(column: string, value: string): string {
-  const percent = (char: string) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
-  return `${column}=${encodeURIComponent(value).replace(/[!'()*~]|^n(?=ull$)/gi, percent)}`;
-}
-
 export type ExportFormat = 'parquet' | 'csv';
 
-/** DuckDB's type for a PostgreSQL type; JSON and unknown types stay text. */
+/**
+ * DuckDB's type for a PostgreSQL type; JSON and unknown types stay text. So do UUIDs: as the 16 bytes that Parquet has for
+ * them, pandas joins them with nothing that it has from SQL.
+ */
 const types: Readonly<Record<string, string>> = {
-  uuid: 'UUID',
   'timestamp with time zone': 'TIMESTAMPTZ',
   'double precision': 'DOUBLE',
   boolean: 'BOOLEAN',
@@ -86,33 +78,51 @@ export function duckdbType({ type }: ExportColumn): string {
 
 /** The options of `copy … to` for each format. */
 export const writeOptions: Readonly<Record<ExportFormat, string>> = {
-  parquet: '(format parquet, compression zstd)',
+  // A third of the usual rows in a group: some groups are in memory at once, and a reader of one country passes over more.
+  parquet: '(format parquet, compression zstd, row_group_size 40960)',
   csv: `(format csv, header, delimiter ',', quote '"', escape '"', nullstr '')`,
 };
 
-/**
- * The call by which DuckDB reads the files back, with every type given: the columns of the files, and the folders as text.
- */
+/** The call by which DuckDB reads the files back, with every type given: the columns of the files, and the month as text. */
 export function readFiles(
   format: ExportFormat,
   files: readonly string[],
-  { columns, folders }: Pick<ExportPlan, 'columns' | 'folders'>,
+  columns: readonly ExportColumn[],
 ): string {
-  const list = `[${files.map(literal).join(', ')}]`;
-  const hive = `hive_partitioning = true, hive_types = {${folders.map((folder) => `${literal(folder)}: VARCHAR`).join(', ')}}`;
-  if (format === 'parquet') return `read_parquet(${list}, ${hive})`;
+  return format === 'parquet'
+    ? `read_parquet(${listOf(files)}, ${byMonth})`
+    : readCsv(files, columns, { header: true, more: byMonth });
+}
+
+const byMonth = `hive_partitioning = true, hive_types = {'month': VARCHAR}`;
+
+/** What DuckDB takes a line to have at most, unless it is told otherwise. */
+const usualLine = 2_097_152;
+
+/** @param longest the most bytes that a line can have */
+export function readCsv(
+  files: readonly string[],
+  columns: readonly ExportColumn[],
+  { header, longest = 0, more }: { header: boolean; longest?: number; more?: string },
+): string {
   const declared = columns
     .map((column) => `${literal(column.name)}: ${literal(duckdbType(column))}`)
     .join(', ');
   // An empty text is written as "", and a null as nothing.
-  const dialect = `auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', nullstr = '', allow_quoted_nulls = false`;
-  return `read_csv(${list}, ${dialect}, columns = {${declared}}, ${hive})`;
+  const dialect = `auto_detect = false, header = ${header}, delim = ',', quote = '"', escape = '"', nullstr = '', allow_quoted_nulls = false`;
+  const line = Math.max(longest, usualLine);
+  const sizes = `max_line_size = ${line}, buffer_size = ${Math.max(line, 16 * usualLine)}`;
+  return `read_csv(${[listOf(files), dialect, sizes, `columns = {${declared}}`, ...(more ? [more] : [])].join(', ')})`;
+}
+
+function listOf(files: readonly string[]): string {
+  return `[${files.map(literal).join(', ')}]`;
 }
 
 /** What begins a formula in a spreadsheet, fullwidth forms included, or may come before it. */
 const formulaSigns = [...'=+-@＝＋－＠\t\r\n'];
 
-/** The table with an apostrophe before each text and column name that a spreadsheet would run as a formula. */
+/** The query of a table with an apostrophe before each text and column name that a spreadsheet would run as a formula. */
 export function withoutFormulas(columns: readonly ExportColumn[]): (table: string) => string {
   const signs = formulaSigns.map((sign) => `chr(${sign.codePointAt(0)})`).join(', ');
   const selected = columns.map((column) => {
@@ -124,5 +134,5 @@ export function withoutFormulas(columns: readonly ExportColumn[]): (table: strin
     const name = formulaSigns.includes(column.name[0]!) ? `'${column.name}` : column.name;
     return `${defused} as ${identifier(name)}`;
   });
-  return (table) => `(select ${selected.join(', ')} from ${table})`;
+  return (table) => `select ${selected.join(', ')} from ${table}`;
 }

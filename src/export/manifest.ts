@@ -2,7 +2,7 @@ import { version } from '../package.ts';
 import type { ExportScope } from '../warehouse/tables/export-rows.ts';
 import { duckdbType, type ExportFormat } from './duckdb.ts';
 import { billionths, type ExportPlan } from './export-table.ts';
-import type { WrittenFile } from './write-partition.ts';
+import type { WrittenFile } from './write-file.ts';
 
 /** The underscore makes pandas, pyarrow and Spark ignore the file. */
 export const manifestName = '_manifest.json';
@@ -25,8 +25,9 @@ export interface Manifest {
   readonly rows: number;
   /** Of each column of scores. */
   readonly sums: Readonly<Record<string, number>>;
-  readonly partitioned_by: ExportPlan['folders'];
-  /** Columns of the files with DuckDB's types, and then those that are folders. */
+  /** The column that is a folder. */
+  readonly partitioned_by: readonly string[];
+  /** Columns of the files with DuckDB's types, and then the one that is a folder. */
   readonly columns: Readonly<Record<string, string>>;
   readonly files: readonly WrittenFile[];
 }
@@ -39,16 +40,15 @@ export function describeExport(
 ): Manifest {
   const { table, from = null, to = null, asOf = null, only } = scope;
   const columns = plan.columns.map((column) => [column.name, duckdbType(column)]);
-  const folders = plan.folders.map((name) => [name, 'VARCHAR']);
   return {
     ...{ ...made, gmsi: version, table: `gmsi.${table.name}`, as_of: asOf, from, to, only },
-    ...{ rows: plan.rows, sums: sumsOf(plan), partitioned_by: plan.folders },
-    columns: Object.fromEntries([...columns, ...folders]),
+    ...{ rows: plan.rows, sums: sumsOf(plan), partitioned_by: ['month'] },
+    columns: Object.fromEntries([...columns, ['month', 'VARCHAR']]),
   };
 }
 
 /** The sum of each column of scores over the whole export. */
-function sumsOf({ scores, partitions }: ExportPlan): Record<string, number> {
-  const sum = (column: string) => partitions.reduce((total, { sums }) => total + sums[column]!, 0n);
+function sumsOf({ scores, totals }: ExportPlan): Record<string, number> {
+  const sum = (column: string) => totals.reduce((total, { sums }) => total + sums[column]!, 0n);
   return Object.fromEntries(scores.map((column) => [column, billionths(sum(column))]));
 }

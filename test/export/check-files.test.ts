@@ -2,22 +2,20 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkFiles } from '../../src/export/check-files.ts';
 import { type DuckDB, openDuckDB } from '../../src/export/duckdb.ts';
 import type { ExportPlan } from '../../src/export/export-table.ts';
-import { createStage, writePartition } from '../../src/export/write-partition.ts';
+import { stageRows } from '../../src/export/stage-rows.ts';
+import { writeFile } from '../../src/export/write-file.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';
 
 const columns = [
+  { name: 'country', type: 'text' },
   { name: 'headline', type: 'text' },
   { name: 'score', type: 'double precision' },
 ];
-const rows = [
-  { headline: 'a', score: '0.1' },
-  { headline: 'b', score: '0.7' },
-  { headline: 'c', score: null },
-];
+const linesOf = (country: string) => [`"${country}","a",0.1`, `"${country}","b",0.7`, `"${country}","c",`];
 const stop = new AbortController().signal;
 
-/** What PostgreSQL would have counted of `rows`, in two countries. */
-const counted: ExportPlan['partitions'] = ['NO', 'US'].map((series) => ({
+/** What PostgreSQL would have counted of these, in two countries. */
+const counted: ExportPlan['totals'] = ['NO', 'US'].map((series) => ({
   ...{ series, month: '2025-01', rows: 3, sums: { score: 800_000_000n } },
 }));
 
@@ -32,23 +30,25 @@ afterEach(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-function aPlan(partitions: ExportPlan['partitions'] = counted): ExportPlan {
-  return { columns, scores: ['score'], folders: ['country', 'month'], partitions, rows: 6 };
+function aPlan(totals: ExportPlan['totals'] = counted): ExportPlan {
+  return { columns, scores: ['score'], series: 'country', totals, months: ['2025-01'], rows: 6 };
 }
 
 describe.each(['parquet', 'csv'] as const)('files of %s', (format) => {
-  /** Writes `rows` for both countries and checks the files against a plan. */
+  /** Writes the rows of both countries, a file for each, and checks the files against a plan. */
   async function check(plan: ExportPlan): Promise<void> {
-    const stage = createStage(duckdb, columns);
-    const writer = { duckdb, stage, format, root: folder.path, rowsPerFile: 10 };
+    const batches = (async function* () {
+      yield linesOf('NO');
+      yield linesOf('US');
+    })();
+    const pathOf = (n: number) => `${folder.path}/_${n}.csv`;
     const paths: string[] = [];
-    for (const country of ['NO', 'US']) {
-      const batches = (async function* () {
-        yield rows;
-      })();
-      const files = await writePartition(writer, `country=${country}/month=2025-01`, batches);
-      paths.push(...files.map(({ path }) => `${folder.path}/${path}`));
+    for await (const staged of stageRows(batches, { pathOf, rowsPerFile: 3 })) {
+      const writer = { duckdb, columns, format, root: folder.path };
+      const { path } = await writeFile(writer, `month=2025-01/part-${paths.length}.${format}`, staged);
+      paths.push(`${folder.path}/${path}`);
     }
+    expect(paths).toHaveLength(2);
     await checkFiles(duckdb, format, paths, plan);
   }
 
@@ -66,16 +66,16 @@ describe.each(['parquet', 'csv'] as const)('files of %s', (format) => {
       'The files of country NO in 2025-01 have a sum of score of 0.8, the warehouse 0.800000001.',
     ],
     [
-      'nothing of a partition',
+      'nothing of a month',
       [...counted, { ...counted[0]!, month: '2025-02' }],
       'The files of country NO in 2025-02 hold 0 rows, the warehouse 3.',
     ],
     [
-      'a partition too many',
+      'a country too many',
       [counted[0]!],
       'The files have rows of country US in 2025-01, the warehouse none.',
     ],
-  ])('that hold %s are refused', async (_, partitions, message) => {
-    await expect(check(aPlan(partitions))).rejects.toMatchObject({ message, kind: 'retryable' });
+  ])('that hold %s are refused', async (_, totals, message) => {
+    await expect(check(aPlan(totals))).rejects.toMatchObject({ message, kind: 'retryable' });
   });
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { inOneState, partitionTotals, rowsOf } from '../../src/warehouse/tables/export-rows.ts';
+import { countTotals, exportColumns, inOneState, linesOf } from '../../src/warehouse/tables/export-rows.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { docPages, fencesOf } from '../docs/pages.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
@@ -47,7 +47,7 @@ async function insertAwkward(db: Warehouse): Promise<void> {
 }
 
 describe.each(formats)('an export as %s', (format) => {
-  it('holds every row of the table, to the last digit and microsecond, in a file for each country and month, and more if it would get too long', async () => {
+  it('holds every row of the table, to the last digit and microsecond, in a file for each month, and more if it would get too long', async () => {
     await using folder = await aFolder(`gmsi's export `);
     const { out, manifest } = await runExport({ db, folder: folder.path, format, rowsPerFile: 40 });
 
@@ -56,18 +56,18 @@ describe.each(formats)('an export as %s', (format) => {
     expect(difference(await rowsIn(out!, manifest), held)).toEqual(none);
     expect(manifest.rows).toBe(held.length);
 
-    const { rows } = await sql<{ country: string; month: string; rows: number }>`
-      select country, to_char(published_at at time zone 'UTC', 'YYYY-MM') as month, count(*) as rows
-      from gmsi.headlines where country in ('US', 'NO') group by 1, 2`.execute(db);
-    const expected = rows.flatMap(({ country, month, rows }) =>
+    const { rows } = await sql<{ month: string; rows: number }>`
+      select to_char(published_at at time zone 'UTC', 'YYYY-MM') as month, count(*) as rows
+      from gmsi.headlines group by 1 order by 1`.execute(db);
+    const expected = rows.flatMap(({ month, rows }) =>
       Array.from({ length: Math.ceil(rows / 40) }, (_, n) => ({
-        path: `country=${country}/month=${month}/part-${n}.${format}`,
+        path: `month=${month}/part-${n}.${format}`,
         rows: Math.min(40, rows - 40 * n),
       })),
     );
     expect(expected.length).toBeGreaterThan(rows.length);
-    const found = manifest.files.filter(({ path }) => /^country=(US|NO)\//.test(path));
-    expect(sorted(found.map(({ path, rows }) => ({ path, rows })))).toEqual(sorted(expected));
+    expect(manifest.files.map(({ path, rows }) => ({ path, rows }))).toEqual(expected);
+    expect(await readdir(out!)).toEqual(['_manifest.json', ...rows.map(({ month }) => `month=${month}`)]);
   });
 
   it('is of the days asked for, both included, and of the countries and topics', async () => {
@@ -127,16 +127,16 @@ describe('every row of each feed', () => {
   });
   afterAll(() => own[Symbol.asyncDispose]());
 
-  it.each([...catalog.keys()])('is exported, by what its series begin with: %s', async (name) => {
+  it.each([...catalog.keys()])('is exported, by month: %s', async (name) => {
     await using folder = await aFolder();
-    const { table, dimensions } = catalog.get(name)!;
+    const { table } = catalog.get(name)!;
     const ofFeed = jobs[name] ?? { tickers: ['BTC_CRY', 'BZ_COM'] };
     const days = { start_date: '2026-09-27', end_date: '2026-10-04' };
     const job = aJob({ feed: name, countries: undefined, topics: undefined, ...ofFeed, ...days });
     await runBackfill({ job, db: own.db, sandbox });
 
     const { out, manifest } = await runExport({ db: own.db, folder: folder.path, scope: { table } });
-    expect(manifest.partitioned_by).toEqual([dimensions[0] ?? 'variant', 'month']);
+    expect(manifest.partitioned_by).toEqual(['month']);
     const rows = await rowsOfTable(own.db, `gmsi.${table.name}`);
     expect(rows).not.toHaveLength(0);
     expect(difference(await rowsIn(out!, manifest), rows)).toEqual(none);
@@ -148,14 +148,13 @@ it('is of one moment, whatever changes while it is read', async () => {
   await runBackfill({ job: aJob({ end_date: '2024-01-10' }), db: own.db, sandbox });
   const scope = aScope();
   const [counted, read] = await inOneState(own.db, new AbortController().signal, async (snapshot) => {
-    const partitions = await partitionTotals(snapshot, scope, []);
+    const totals = await countTotals(snapshot, scope, []);
+    const columns = await exportColumns(snapshot, scope);
     await sql`delete from gmsi.headlines where country = 'US'`.execute(own.db);
     let rows = 0;
-    for (const partition of partitions) {
-      const batches = rowsOf(snapshot, scope, partition, { columns: ['headline'], atMost: 100 });
-      for await (const batch of batches) rows += batch.length;
-    }
-    return [partitions.reduce((sum, partition) => sum + partition.rows, 0), rows];
+    for await (const batch of linesOf(snapshot, scope, '2024-01', { columns, atMost: 100 }))
+      rows += batch.length;
+    return [totals.reduce((sum, of) => sum + of.rows, 0), rows];
   });
   const { rows: left } = await sql<{ count: number }>`select count(*) from gmsi.headlines`.execute(own.db);
   expect(read).toBe(counted);
@@ -175,14 +174,14 @@ it('has types that other programs know, and a manifest that they pass over', asy
   const typeOf = Object.fromEntries(types.map(({ column_name, column_type }) => [column_name, column_type]));
   expect(typeOf).toMatchObject({
     ...{
-      headline_id: 'UUID',
+      headline_id: 'VARCHAR',
       country: 'VARCHAR',
       month: 'VARCHAR',
       published_at: 'TIMESTAMP WITH TIME ZONE',
     },
     ...{ semantic_score: 'DOUBLE', extra: 'VARCHAR', is_backfilled: 'BOOLEAN', load_id: 'BIGINT' },
   });
-  expect(await readdir(out!)).toEqual(['_manifest.json', 'country=US']);
+  expect((await readdir(out!)).filter((name) => !name.startsWith('month='))).toEqual(['_manifest.json']);
   const written = JSON.parse(await readFile(join(out!, '_manifest.json'), 'utf8'));
   expect(written).toEqual(JSON.parse(JSON.stringify(manifest)));
   const { rows } = await sql<{ sum: number }>`
@@ -212,7 +211,3 @@ it('of nothing says so and makes no folder', async () => {
   expect(exported).toMatchObject({ out: null, manifest: { rows: 0, files: [] }, bytes: 0, series: 0 });
   expect(await readdir(folder.path)).toEqual([]);
 });
-
-function sorted<T>(values: T[]): T[] {
-  return values.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
-}

@@ -22,25 +22,18 @@ export interface ExportColumn {
   readonly type: string;
 }
 
-/** The rows of a country (or ticker …) in a month (UTC), for one file or several. */
-export interface Partition {
+/** How many rows a country (or ticker …) has in a month (UTC), and the sums of their scores. */
+export interface Totals {
   readonly series: string;
   /** `YYYY-MM`. */
   readonly month: string;
-}
-
-/** How many rows a partition has, and the sums of their scores. */
-export interface PartitionTotals extends Partition {
   readonly rows: number;
   /** The exact sum of each column of scores, in billionths. */
   readonly sums: Readonly<Record<string, bigint>>;
 }
 
-/** A row with each value as PostgreSQL's text for it: exact, times to the microsecond. */
-export type TextRow = Readonly<Record<string, string | null>>;
-
-/** The column that an export has folders for: country, ticker, or the first one of the feed's series. */
-export function partitionColumn({ series }: FeedTable): string {
+/** The column by which an export is counted: country, ticker, or the first one of the feed's series. */
+export function seriesColumn({ series }: FeedTable): string {
   return Object.keys(series)[0]!;
 }
 
@@ -97,18 +90,17 @@ export async function exportColumns(
 }
 
 /**
- * The partitions to export, by month, then by series: a month is a partition of the large tables, and is still in the
- * server's memory when its next country is read.
+ * What there is to export, by month, then by series.
  * @param scores columns to add up
  */
-export async function partitionTotals(
+export async function countTotals(
   snapshot: Snapshot,
   scope: ExportScope,
   scores: readonly string[],
-): Promise<PartitionTotals[]> {
+): Promise<Totals[]> {
   const sums = scores.map((column) => sql`, ${sql.raw(exactSum(column))} as ${sql.ref(column)}`);
-  const { rows } = await sql<Partition & Record<string, string>>`
-    select ${sql.ref(partitionColumn(scope.table))} as series, to_char(${timeOf(scope)} at time zone 'UTC', 'YYYY-MM') as month,
+  const { rows } = await sql<Readonly<Record<string, string>>>`
+    select ${sql.ref(seriesColumn(scope.table))} as series, to_char(${timeOf(scope)} at time zone 'UTC', 'YYYY-MM') as month,
            count(*)::text as rows ${sql.join(sums, sql``)}
     from ${source(scope)} where ${isInScope(scope)} group by 1, 2 order by 2, 1
   `.execute(snapshot);
@@ -126,42 +118,65 @@ export function exactSum(column: string): string {
 }
 
 /** Totals as both databases return them: numbers as text. */
-export function totalsFrom(
-  row: Partition & Readonly<Record<string, string>>,
-  scores: readonly string[],
-): PartitionTotals {
-  const { series, month, rows } = row;
+export function totalsFrom(row: Readonly<Record<string, string>>, scores: readonly string[]): Totals {
   const sums = Object.fromEntries(scores.map((column) => [column, BigInt(row[column]!)]));
-  return { series, month, rows: Number(rows), sums };
+  return { series: row.series!, month: row.month!, rows: Number(row.rows), sums };
 }
 
-/** The rows of a partition in the order of the table's key, through a cursor of the server: `atMost` at a time. */
-export async function* rowsOf(
+/**
+ * The rows of a month in the order of the table's key, each as a line of CSV with every value as PostgreSQL's text for it
+ * (exact, times to the microsecond), through a cursor of the server: `atMost` at a time.
+ */
+export async function* linesOf(
   snapshot: Snapshot,
   scope: ExportScope,
-  { series, month }: Partition,
-  { columns, atMost }: { columns: readonly string[]; atMost: number },
-): AsyncGenerator<TextRow[]> {
+  month: string,
+  { columns, atMost }: { columns: readonly ExportColumn[]; atMost: number },
+): AsyncGenerator<string[]> {
   const { table } = scope;
-  const [first, time] = [sql.ref(partitionColumn(table)), timeOf(scope)];
-  // By the columns, not by the texts of the same names, so that the primary key's index can be used.
+  const time = timeOf(scope);
   const key = [...Object.keys(table.series), ...table.key];
   const began = sql`(${`${month}-01`}::timestamp at time zone 'UTC')`;
   const ended = sql`((${`${month}-01`}::timestamp + interval '1 month') at time zone 'UTC')`;
   await sql`
     declare export_rows no scroll cursor for
-    select ${sql.join(columns.map((column) => sql`${sql.ref(column)}::text as ${sql.ref(column)}`))}
-    from ${source(scope)} as held
-    where ${first} = ${series} and ${time} >= ${began} and ${time} < ${ended} and ${isInScope(scope)}
-    order by ${sql.join(key.map((column) => sql.ref(`held.${column}`)))}
+    select ${lineOf(columns)} as line from ${source(scope)}
+    where ${time} >= ${began} and ${time} < ${ended} and ${isInScope(scope)}
+    order by ${sql.join(key.map((column) => sql.ref(column)))}
   `.execute(snapshot);
   while (true) {
-    const { rows } = await sql<TextRow>`fetch ${sql.lit(atMost)} from export_rows`.execute(snapshot);
-    if (rows.length > 0) yield rows;
+    const { rows } = await sql<{ line: string }>`fetch ${sql.lit(atMost)} from export_rows`.execute(snapshot);
+    if (rows.length > 0) yield rows.map(({ line }) => line);
     if (rows.length < atMost) break;
   }
   // If reading failed, the end of the transaction closes the cursor.
   await sql`close export_rows`.execute(snapshot);
+}
+
+/** Types whose text holds no comma, no quote and no line break. */
+const plainTypes = [
+  'uuid',
+  'timestamp with time zone',
+  'double precision',
+  'boolean',
+  'bigint',
+  'integer',
+  'date',
+];
+
+/**
+ * An expression for a row as a line of CSV, made by the server: a text for each value costs several times as much on the way.
+ * A null is nothing, an empty text is `""`.
+ */
+function lineOf(columns: readonly ExportColumn[]): RawBuilder<string> {
+  const values = columns.map(({ name, type }) =>
+    plainTypes.includes(type) ? sql.ref(name) : sql`'"' || replace(${sql.ref(name)}::text, '"', '""') || '"'`,
+  );
+  // A function takes at most 100 arguments.
+  const parts: RawBuilder<unknown>[] = [];
+  for (let at = 0; at < values.length; at += 40)
+    parts.push(sql`concat(${sql.join(values.slice(at, at + 40), sql`, ',', `)})`);
+  return sql`${sql.join(parts, sql` || ',' || `)}`;
 }
 
 function source({ table, asOf }: ExportScope): RawBuilder<unknown> {

@@ -1,0 +1,41 @@
+import { mkdir, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
+import { type DuckDB, type ExportFormat, literal, readCsv, writeOptions } from './duckdb.ts';
+import type { Staged } from './stage-rows.ts';
+import { writable } from './target-folder.ts';
+
+/** A file, by its path within the export. */
+export interface WrittenFile {
+  readonly path: string;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** What writing a file needs. */
+export interface FileWriter {
+  readonly duckdb: DuckDB;
+  readonly columns: readonly ExportColumn[];
+  readonly format: ExportFormat;
+  /** The folder of the export. */
+  readonly root: string;
+  /** The query of the staged rows as they are written. */
+  readonly select?: (staged: string) => string;
+}
+
+/** Writes staged rows into a file of the export, and removes them. */
+export async function writeFile(
+  { duckdb, columns, format, root, select = (staged) => `select * from ${staged}` }: FileWriter,
+  path: string,
+  { path: from, rows, longest }: Staged,
+): Promise<WrittenFile> {
+  const file = join(root, path);
+  const staged = readCsv([from], columns, { header: false, longest });
+  return writable(async () => {
+    await mkdir(dirname(file), { recursive: true });
+    await duckdb.run(`copy (${select(staged)}) to ${literal(file)} ${writeOptions[format]}`);
+    await rm(from);
+    const { size } = await stat(file);
+    return { path, rows, bytes: size };
+  });
+}

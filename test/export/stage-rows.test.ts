@@ -1,0 +1,56 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openDuckDB } from '../../src/export/duckdb.ts';
+import { stageRows } from '../../src/export/stage-rows.ts';
+import { writeFile } from '../../src/export/write-file.ts';
+import { aFolder } from '../cli/gmsi.ts';
+import { askDuckDB } from './exporting.ts';
+
+it('puts no more rows into a file than it may have, and all of them into some', async () => {
+  await using folder = await aFolder();
+  const pathOf = (n: number) => join(folder.path, `${n}.csv`);
+  const batches = (async function* () {
+    for (let batch = 0; batch < 50; batch++) yield ['0.1', '', String(batch)];
+  })();
+  const found: string[] = [];
+  for await (const { path, rows } of stageRows(batches, { pathOf, rowsPerFile: 7 })) {
+    expect(rows).toBe(6);
+    found.push(await readFile(path, 'utf8'));
+  }
+  expect(found).toHaveLength(25);
+  expect(found.join('')).toBe(Array.from({ length: 50 }, (_, batch) => `0.1\n\n${batch}\n`).join(''));
+});
+
+it('stages nothing more once nobody asks, and ends what it reads from', async () => {
+  await using folder = await aFolder();
+  let isEnded = false;
+  const batches = (async function* () {
+    try {
+      while (true) yield ['a'];
+    } finally {
+      isEnded = true;
+    }
+  })();
+  const pathOf = (n: number) => join(folder.path, `${n}.csv`);
+  for await (const _ of stageRows(batches, { pathOf, rowsPerFile: 2 })) break;
+  expect(isEnded).toBe(true);
+  expect(await readdir(folder.path)).toEqual(['0.csv']);
+});
+
+it('a text of any length comes through, after and before short ones', async () => {
+  await using folder = await aFolder();
+  using duckdb = await openDuckDB(join(folder.path, 'spill'), new AbortController().signal);
+  const columns = [{ name: 'headline', type: 'text' }];
+  const texts = ['short', 'long '.repeat(2_000_000), `${'two\nlines, '.repeat(300_000)}"`, '', 'short again'];
+  const batches = (async function* () {
+    for (const text of texts) yield [`"${text.replaceAll('"', '""')}"`];
+  })();
+  const pathOf = () => join(folder.path, '_rows.csv');
+  for await (const staged of stageRows(batches, { pathOf, rowsPerFile: 10 }))
+    await writeFile({ duckdb, columns, format: 'parquet', root: folder.path }, 'part-0.parquet', staged);
+  const rows = await askDuckDB(`select headline from read_parquet('${folder.path}/part-0.parquet')`);
+  expect(rows.map(({ headline }) => headline)).toEqual(texts);
+  // The staged rows are gone.
+  expect(await readdir(folder.path)).toEqual(['part-0.parquet']);
+});
