@@ -70,7 +70,8 @@ export async function commitPage(
   const commit = async (attempt: number) => {
     await ensurePartitions(warehouse, feed.table, page.rows, known);
     return writeTransaction(warehouse, async (trx) => {
-      const upserted = await upsertByDay(trx, page);
+      // A window that is not compared had no rows when its drain began. If that goes wrong, the next attempt assumes nothing.
+      const upserted = await upsertByDay(trx, page, !page.isCompared && attempt === 1);
       await keepRejected(trx, rejected, { series, windowId: at.windowId, loadId: at.loadId });
       const retracted = page.isCompared ? await compare(trx, page) : 0;
       const counts = { ...upserted, retracted, records: page.records, rejected: rejected.length };
@@ -97,7 +98,11 @@ export async function commitPage(
  * A window can return a day more than its own (`end_date: unknown`), and that day may be one that is not settled. So
  * backfilled rows and others are written separately, older ones first, which is the order of the key.
  */
-async function upsertByDay(trx: WriteTransaction, page: PageToCommit): Promise<Upserted> {
+async function upsertByDay(
+  trx: WriteTransaction,
+  page: PageToCommit,
+  areLikelyNew: boolean,
+): Promise<Upserted> {
   const { feed, series, at, rows } = page;
   const [time] = feed.table.key;
   const total = { inserted: 0, changed: 0 };
@@ -106,7 +111,7 @@ async function upsertByDay(trx: WriteTransaction, page: PageToCommit): Promise<U
       (row) => page.isBackfilled((row[time!] as string).slice(0, 10)) === isBackfilled,
     );
     const provenance = { series, loadId: at.loadId, windowId: at.windowId, isBackfilled };
-    const { inserted, changed } = await upsertRows(trx, feed.table, ofKind, provenance);
+    const { inserted, changed } = await upsertRows(trx, feed.table, ofKind, provenance, areLikelyNew);
     total.inserted += inserted;
     total.changed += changed;
   }

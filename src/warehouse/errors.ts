@@ -27,6 +27,9 @@ export class WriteLocked extends WarehouseUnavailable {
   }
 }
 
+/** Another session has written a row at the same time that this write was to insert. */
+export class WriteCrossed extends WarehouseUnavailable {}
+
 /** A write that failed several times and may be the cause itself: it is dropped, and the load goes on without it. */
 export class WriteGivenUp extends GmsiError {
   override readonly kind = 'skippable';
@@ -77,6 +80,10 @@ export function namedWriteError(error: unknown): unknown {
     const hint =
       'End that session or its transaction (pg_stat_activity shows it); a rerun goes on where this one stopped.';
     return new WriteLocked('Another session holds a lock on what this load writes', { cause, hint });
+  }
+  if (code === '23505' && /_pkey$/.test((error as { constraint?: string }).constraint ?? '')) {
+    const hint = 'A rerun goes on where this one stopped.';
+    return new WriteCrossed(`Another session writes the same rows: ${message}`, { cause, hint });
   }
   if (code === '25P04' || code === '57014') {
     const hint =

@@ -29,9 +29,9 @@ export function idOf(number: number): string {
 export async function upsert(
   db: Warehouse,
   rows: readonly Row[],
-  { loadId = 1, isBackfilled = true } = {},
+  { loadId = 1, isBackfilled = true, areLikelyNew = false } = {},
 ): Promise<Upserted> {
   await ensurePartitions(db, gmsiHeadlines.table, rows, new Set());
   const provenance = { series, loadId, windowId: null, isBackfilled };
-  return writeTransaction(db, (trx) => upsertRows(trx, gmsiHeadlines.table, rows, provenance));
+  return writeTransaction(db, (trx) => upsertRows(trx, gmsiHeadlines.table, rows, provenance, areLikelyNew));
 }

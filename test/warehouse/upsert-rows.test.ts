@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Row } from '../../src/feeds/feed.ts';
+import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import { holdableJson, holdableText } from '../../src/feeds/reading/holdable-json.ts';
+import { WriteCrossed } from '../../src/warehouse/errors.ts';
+import { withWriteRetries } from '../../src/warehouse/retries.ts';
+import { upsertRows } from '../../src/warehouse/tables/rows.ts';
+import type { WriteTransaction } from '../../src/warehouse/write-transaction.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
 import { aRow, idOf, series, upsert } from './a-row.ts';
@@ -61,6 +66,61 @@ describe('rows of a page', () => {
     expect(second).toMatchObject({ load_id: 2, first_seen_at: first!.first_seen_at, is_backfilled: true });
   });
 
+  it('that were likely to be new, though some of them are here, are written like others', async () => {
+    const [first, second] = [1, 2].map((n) => aRow({ headline_id: idOf(n), headline: `headline ${n}` }));
+    expect(await upsert(warehouse.db, [first!, second!], { areLikelyNew: true })).toEqual({
+      ...{ inserted: 2, changed: 0 },
+    });
+    const again = [first!, { ...second, headline: 'changed' }, aRow({ headline_id: idOf(3) })];
+    expect(await upsert(warehouse.db, again, { loadId: 2, areLikelyNew: true })).toEqual({
+      ...{ inserted: 1, changed: 1 },
+    });
+    expect((await held()).map(({ load_id }) => load_id)).toEqual([1, 2, 2]);
+    expect(await countRows(warehouse.db, 'headline_revisions')).toBe(1);
+  });
+
+  it('with and without fractions of a second are met in whatever order they are sent', async () => {
+    const times = ['12:00:00.5Z', '12:00:00Z', '12:00:01.999999Z', '12:00:01Z'];
+    const rows = times.map((time, n) => aRow({ headline_id: idOf(n), published_at: `2026-09-01T${time}` }));
+    await upsert(warehouse.db, rows);
+    expect(await upsert(warehouse.db, rows, { areLikelyNew: true })).toEqual({ inserted: 0, changed: 0 });
+  });
+
+  it('that another session inserts meanwhile are met at the next try', async () => {
+    const { db } = warehouse;
+    await upsert(db, [aRow({ headline_id: idOf(9) })]);
+    const first = await db.startTransaction().execute();
+    await upsertRows(first as unknown as WriteTransaction, gmsiHeadlines.table, [aRow()], {
+      ...{ series, loadId: 1, windowId: null, isBackfilled: true },
+    });
+    const failures: unknown[] = [];
+    const second = withWriteRetries(async () => {
+      try {
+        return await upsert(db, [aRow({ headline: 'b' }), aRow({ headline_id: idOf(2) })], {
+          areLikelyNew: true,
+        });
+      } catch (error) {
+        failures.push(error);
+        throw error;
+      }
+    });
+    try {
+      await vi.waitFor(
+        async () => {
+          const { rows } = await sql`
+            select from pg_locks where not granted and pid in (
+              select pid from pg_stat_activity where datname = current_database())`.execute(db);
+          expect(rows).toHaveLength(1);
+        },
+        { timeout: 20_000, interval: 10 },
+      );
+    } finally {
+      await first.commit().execute();
+    }
+    expect(await second).toEqual({ inserted: 1, changed: 1 });
+    expect(failures).toEqual([expect.any(WriteCrossed)]);
+  });
+
   it('that differ in nothing but the order of keys in extra have not changed', async () => {
     await upsert(warehouse.db, [aRow({ extra: '{"a": 1, "b": [1.0, {}]}' })]);
     expect(await upsert(warehouse.db, [aRow({ extra: '{"b":[1.0,{}],"a":1}' })])).toEqual({
@@ -68,27 +128,33 @@ describe('rows of a page', () => {
     });
   });
 
-  it('are written by several connections at once in any order without a deadlock', async () => {
-    const rows = Array.from({ length: 200 }, (_, n) => n + 1);
-    const shuffled = (round: number) =>
-      [...rows].sort((a, b) => ((a * 7919 * round) % 211) - ((b * 7919 * round) % 211));
-    await Promise.all(
-      Array.from({ length: 32 }, (_, round) =>
-        upsert(
-          warehouse.db,
-          shuffled(round + 1).map((n) => aRow({ headline_id: idOf(n), headline: `version ${round}` })),
+  it.each([false, true])(
+    'are written by several connections at once in any order without a deadlock (likely new: %s)',
+    async (areLikelyNew) => {
+      const rows = Array.from({ length: 200 }, (_, n) => n + 1);
+      const shuffled = (round: number) =>
+        [...rows].sort((a, b) => ((a * 7919 * round) % 211) - ((b * 7919 * round) % 211));
+      await Promise.all(
+        Array.from({ length: 32 }, (_, round) =>
+          withWriteRetries(() =>
+            upsert(
+              warehouse.db,
+              shuffled(round + 1).map((n) => aRow({ headline_id: idOf(n), headline: `version ${round}` })),
+              { areLikelyNew },
+            ),
+          ),
         ),
-      ),
-    );
-    expect(await countRows(warehouse.db, 'headlines')).toBe(200);
-    // Each write was a version of its own, and none of them is lost.
-    const { rows: chains } = await sql`
+      );
+      expect(await countRows(warehouse.db, 'headlines')).toBe(200);
+      // Each write was a version of its own, and none of them is lost.
+      const { rows: chains } = await sql`
       select headline_id from gmsi.headline_revisions group by 1
       having count(*) <> 31 or count(distinct known_from) <> 31 or count(distinct known_to) <> 31
     `.execute(warehouse.db);
-    expect(chains).toEqual([]);
-    expect(await countRows(warehouse.db, 'headline_revisions')).toBe(200 * 31);
-  });
+      expect(chains).toEqual([]);
+      expect(await countRows(warehouse.db, 'headline_revisions')).toBe(200 * 31);
+    },
+  );
 });
 
 describe('values', () => {
@@ -136,7 +202,10 @@ describe('values', () => {
               extra: record.extra === null ? null : holdableJson(record.extra),
             }),
         );
-        expect(await upsert(warehouse.db, rows)).toEqual({ inserted: rows.length, changed: 0 });
+        expect(await upsert(warehouse.db, rows, { areLikelyNew: true })).toEqual({
+          inserted: rows.length,
+          changed: 0,
+        });
         expect(await upsert(warehouse.db, rows)).toEqual({ inserted: 0, changed: 0 });
         const columns = Object.keys(records[0]!);
         const back = (await held()).map((row) =>

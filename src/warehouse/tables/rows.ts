@@ -30,14 +30,21 @@ export interface Provenance {
 }
 
 /**
- * Writes a page's rows in one statement: new ones are inserted, changed ones replaced, equal ones not touched. The fastest
- * way to upsert, close to COPY: one array per column, and one prepared statement per table (docs/benchmarks.md).
+ * Writes a page's rows: new ones are inserted, changed ones replaced, equal ones not touched. The fastest way to upsert, close
+ * to COPY: one array per column, and one prepared statement per table (docs/benchmarks.md).
+ *
+ * To upsert a new row costs much more than to insert it: PostgreSQL looks for it first, and then writes it provisionally. So
+ * rows that are likely to be new are inserted if none of them is here, and upserted otherwise. All or none, so that their order
+ * is kept.
+ * @param areLikelyNew false if most rows may be here already
+ * @throws an error that is named WriteCrossed if another session inserts one of the likely new rows meanwhile
  */
 export async function upsertRows(
   trx: WriteTransaction,
   table: FeedTable,
   rows: readonly Row[],
   { series, loadId, windowId, isBackfilled }: Provenance,
+  areLikelyNew = false,
 ): Promise<Upserted> {
   const unique = sortedAndUnique(rows, table.key);
   if (unique.length === 0) return { inserted: 0, changed: 0 };
@@ -49,32 +56,58 @@ export async function upsertRows(
     ...Object.values(seriesInTable(table, series)),
     ...columns,
   ];
-  const result = await trx.executeQuery<Upserted>(CompiledQuery.raw(statementFor(table), parameters));
+  const { insert, upsert } = statementsFor(table);
+  if (areLikelyNew) {
+    const { numAffectedRows } = await trx.executeQuery(CompiledQuery.raw(insert, parameters));
+    if (numAffectedRows! > 0n) return { inserted: Number(numAffectedRows), changed: 0 };
+  }
+  const result = await trx.executeQuery<Upserted>(CompiledQuery.raw(upsert, parameters));
   return result.rows[0]!;
 }
 
-const statements = new WeakMap<FeedTable, string>();
-
-/** The upsert of a table's rows; built once, since putting its hundred names together costs as much as a commit. */
-function statementFor(table: FeedTable): string {
-  const statement = statements.get(table) ?? writeStatement(table);
-  statements.set(table, statement);
-  return statement;
+interface Statements {
+  /** Inserts the rows if none of them is here. */
+  readonly insert: string;
+  readonly upsert: string;
 }
 
-function writeStatement({ name, columns, key, series }: FeedTable): string {
+const statements = new WeakMap<FeedTable, Statements>();
+
+/** The statements of a table; built once, since putting their hundred names together costs as much as a commit. */
+function statementsFor(table: FeedTable): Statements {
+  const both = statements.get(table) ?? writeStatements(table);
+  statements.set(table, both);
+  return both;
+}
+
+function writeStatements({ name, columns, key, series }: FeedTable): Statements {
   const ofSeries = Object.keys(series);
   const names = Object.keys(columns);
   const values = names.filter((column) => !key.includes(column));
   const list = (of: readonly string[], before = '') => of.map((column) => `${before}"${column}"`).join(', ');
+  const given = ['$1::boolean', '$2::bigint', '$3::bigint', ...ofSeries.map((_, i) => `$${i + 4}::text`)];
+  const arrays = Object.values(columns).map((type, i) => `$${i + 4 + ofSeries.length}::${type}[]`);
+  const into = `
+      insert into gmsi."${name}" as kept (is_backfilled, load_id, window_id, ${list([...ofSeries, ...names])})`;
   // In the select list, because a function in FROM would first store each column separately.
-  const sent = Object.values(columns).map(
-    (type, index) => `unnest($${index + 4 + ofSeries.length}::${type}[])`,
-  );
-  return `
-    with written as (
-      insert into gmsi."${name}" as kept (is_backfilled, load_id, window_id, ${list([...ofSeries, ...names])})
-      select $1::boolean, $2::bigint, $3::bigint, ${ofSeries.map((_, index) => `$${index + 4}::text`).join(', ')}, ${sent.join(', ')}
+  const sent = `select ${arrays.map((array, i) => `unnest(${array}) as "${names[i]}"`).join(', ')}`;
+  const [time, id] = key;
+  const [times, ids] = [time, id].map((column) => `(${arrays[names.indexOf(column!)]})`);
+  const insert = `
+    with near as materialized (
+      select "${id}" from gmsi."${name}"
+      where ${ofSeries.map((column, i) => `"${column}" = $${i + 4}::text`).join(' and ')}
+        -- The rows are sorted by time, but as texts, of which 12:00:00.5 comes before 12:00:00.
+        and "${time}" between date_trunc('second', ${times}[1])
+                      and date_trunc('second', ${times}[cardinality(${times})]) + interval '1 second'
+    )
+    ${into}
+    select ${given.join(', ')}, ${list(names)} from (${sent}) as sent
+    -- Few rows are near, if any: those of the page before at the same hour.
+    where not exists (select from near where near."${id}" = any(${ids}))`;
+  const upsert = `
+    with written as (${into}
+      select ${given.join(', ')}, ${list(names)} from (${sent}) as sent
       on conflict (${list([...ofSeries, ...key])}) do update set
         ${values.map((column) => `"${column}" = excluded."${column}"`).join(', ')},
         load_id = excluded.load_id,
@@ -85,6 +118,7 @@ function writeStatement({ name, columns, key, series }: FeedTable): string {
       returning kept.first_seen_at = kept.changed_at as is_new
     )
     select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as changed from written`;
+  return { insert, upsert };
 }
 
 /**
