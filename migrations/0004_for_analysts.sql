@@ -75,11 +75,14 @@ comment on function gmsi.summable(double precision) is 'A number as the rollups 
 create function gmsi.roll_up(
   in_country text, in_topic text, in_match_type text, first_hour timestamptz, last_hour timestamptz, may_shrink boolean
 ) returns bigint
-  -- A plan over all partitions looks expensive enough to be compiled, which takes a quarter of a second a page.
-  language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
+  -- A plan over all partitions looks expensive: PostgreSQL would make one for each page's hours, or compile it, which takes a
+  -- quarter of a second. Partitions are chosen when the plan runs.
+  language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off as $$
 declare
   begins timestamptz := first_hour;
   ends timestamptz := last_hour + interval '1 hour';
+  -- For date_bin. date_trunc and "at time zone" look up the zone for each row.
+  midnight constant timestamptz := '1900-01-01 00:00+00';
   hours bigint;
   days bigint;
 begin
@@ -88,13 +91,19 @@ begin
   perform pg_advisory_xact_lock(hashtext('gmsi.roll_up'),
                                 hashtext(format('%s|%s|%s', in_country, in_topic, in_match_type)) & 1023);
 
-  with scored as (
-    select date_trunc('hour', published_at, 'UTC') as hour, published_at, headline_id,
+  with held as materialized (
+    select sentiment_type, hour from gmsi.sentiment_hourly
+    where country = in_country and topic = in_topic and match_type = in_match_type
+      and sentiment_type in ('directional', 'semantic_sentiment') and hour >= begins and hour < ends
+  ), scored as (
+    select date_bin(interval '1 hour', published_at, midnight) as hour, published_at, headline_id,
            gmsi.summable(directional_score) as directional, gmsi.summable(semantic_score) as semantic,
            coalesce(gmsi.summable(topic_probability), 0) as probability
     from gmsi.headlines
     where country = in_country and topic = in_topic and match_type = in_match_type
       and published_at >= begins and published_at < ends and retracted_at is null
+    -- Without this, each number is computed again for each of its sums.
+    offset 0
   ), hourly as (
     select hour,
            -- In one order: otherwise sums of the same numbers differ in their last digits.
@@ -115,7 +124,8 @@ begin
     from scored group by hour
   ), fresh as materialized (
     select model.sentiment_type, hour, model.headline_count, model.sentiment_sum, model.sentiment_abs_sum,
-           model.sentiment_std, model.probability_sum, model.weighted_sum
+           model.sentiment_std, model.probability_sum, model.weighted_sum,
+           (model.sentiment_type, hour) in (select held.sentiment_type, held.hour from held) as is_held
     from hourly
     cross join lateral (values
       ('directional', directional_count, directional_sum, directional_abs_sum, directional_std,
@@ -126,10 +136,21 @@ begin
                 weighted_sum)
     where model.headline_count > 0
   ), written as (
+    -- Most hours of a page are new, and "on conflict" costs twice as much. The lock above keeps others from inserting them.
+    insert into gmsi.sentiment_hourly (
+      country, topic, match_type, sentiment_type, hour, headline_count,
+      sentiment_sum, sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum)
+    select in_country, in_topic, in_match_type, sentiment_type, hour, headline_count,
+           sentiment_sum, sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum
+    from fresh where not is_held
+    returning 1
+  ), rewritten as (
     insert into gmsi.sentiment_hourly as kept (
       country, topic, match_type, sentiment_type, hour, headline_count,
       sentiment_sum, sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum)
-    select in_country, in_topic, in_match_type, fresh.* from fresh
+    select in_country, in_topic, in_match_type, sentiment_type, hour, headline_count,
+           sentiment_sum, sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum
+    from fresh where is_held
     on conflict (country, topic, match_type, sentiment_type, hour) do update set
       headline_count = excluded.headline_count, sentiment_sum = excluded.sentiment_sum,
       sentiment_abs_sum = excluded.sentiment_abs_sum, sentiment_std = excluded.sentiment_std,
@@ -146,26 +167,28 @@ begin
       and (kept.sentiment_type, kept.hour) not in (select fresh.sentiment_type, fresh.hour from fresh)
     returning 1
   )
-  select (select count(*) from written) + (select count(*) from removed) into hours;
+  select (select count(*) from written) + (select count(*) from rewritten) + (select count(*) from removed) into hours;
 
   begins := date_trunc('day', first_hour, 'UTC');
   ends := date_trunc('day', last_hour, 'UTC') + interval '1 day';
   -- One pass, with not in below: a join or not exists is a nested loop over whole years while nothing is analyzed yet.
   with hourly as (
-    select sentiment_type, (hour at time zone 'UTC')::date as day, hour, headline_count, sentiment_abs_sum, sentiment_std,
-           sentiment_mean, probability_sum, weighted_sum,
+    select sentiment_type, date_bin(interval '1 day', hour, midnight) as begins_at, hour, headline_count,
+           sentiment_abs_sum, sentiment_std, sentiment_mean, probability_sum, weighted_sum,
            sum(headline_count) over whole_day as day_count, sum(sentiment_sum) over whole_day as day_sum
     from gmsi.sentiment_hourly
-    where country = in_country and topic = in_topic and match_type = in_match_type and hour >= begins and hour < ends
-    window whole_day as (partition by sentiment_type, (hour at time zone 'UTC')::date order by hour
+    where country = in_country and topic = in_topic and match_type = in_match_type
+      and sentiment_type in ('directional', 'semantic_sentiment') and hour >= begins and hour < ends
+    window whole_day as (partition by sentiment_type, date_bin(interval '1 day', hour, midnight) order by hour
                          rows between unbounded preceding and unbounded following)
   ), fresh as materialized (
-    select sentiment_type, day, day_count, day_sum, sum(sentiment_abs_sum order by hour) as sentiment_abs_sum,
+    select sentiment_type, (begins_at at time zone 'UTC')::date as day, day_count, day_sum,
+           sum(sentiment_abs_sum order by hour) as sentiment_abs_sum,
            -- The spread within the hours, and that of the hours' means around the day's.
            sqrt(sum(headline_count * (sentiment_std ^ 2 + (sentiment_mean - day_sum / day_count) ^ 2) order by hour)
              / day_count) as sentiment_std,
            sum(probability_sum order by hour) as probability_sum, sum(weighted_sum order by hour) as weighted_sum
-    from hourly group by sentiment_type, day, day_count, day_sum
+    from hourly group by sentiment_type, begins_at, day_count, day_sum
   ), written as (
     insert into gmsi.sentiment_daily as kept (
       country, topic, match_type, sentiment_type, day, headline_count,
@@ -194,26 +217,25 @@ comment on function gmsi.roll_up(text, text, text, timestamptz, timestamptz, boo
 
 create function gmsi.roll_up_changes() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  -- Each kind of statement has its own transition tables; the others do not exist.
-  changed text := case tg_op
-    when 'INSERT' then 'new_rows'
-    when 'DELETE' then 'old_rows'
-    else '(select country, topic, match_type, published_at from old_rows
-           union all select country, topic, match_type, published_at from new_rows) as changed' end;
-  touched record;
 begin
-  if tg_op = 'TRUNCATE' then
+  -- Each kind of statement has its own transition tables; the others do not exist. The series are sorted because roll_up locks them.
+  if tg_op = 'INSERT' then
+    perform gmsi.roll_up(country, topic, match_type, date_trunc('hour', first, 'UTC'), date_trunc('hour', last, 'UTC'), false)
+    from (select country, topic, match_type, min(published_at) as first, max(published_at) as last
+          from new_rows group by 1, 2, 3 order by 1, 2, 3) as touched;
+  elsif tg_op = 'UPDATE' then
+    perform gmsi.roll_up(country, topic, match_type, date_trunc('hour', first, 'UTC'), date_trunc('hour', last, 'UTC'), true)
+    from (select country, topic, match_type, min(published_at) as first, max(published_at) as last
+          from (select country, topic, match_type, published_at from old_rows
+                union all select country, topic, match_type, published_at from new_rows) as changed
+          group by 1, 2, 3 order by 1, 2, 3) as touched;
+  elsif tg_op = 'DELETE' then
+    perform gmsi.roll_up(country, topic, match_type, date_trunc('hour', first, 'UTC'), date_trunc('hour', last, 'UTC'), true)
+    from (select country, topic, match_type, min(published_at) as first, max(published_at) as last
+          from old_rows group by 1, 2, 3 order by 1, 2, 3) as touched;
+  else
     truncate gmsi.sentiment_hourly, gmsi.sentiment_daily;
-    return null;
   end if;
-  for touched in execute
-    'select country, topic, match_type, min(published_at) as first, max(published_at) as last
-     from ' || changed || ' group by 1, 2, 3 order by 1, 2, 3'
-  loop
-    perform gmsi.roll_up(touched.country, touched.topic, touched.match_type, date_trunc('hour', touched.first, 'UTC'),
-                         date_trunc('hour', touched.last, 'UTC'), tg_op <> 'INSERT');
-  end loop;
   return null;
 end $$;
 comment on function gmsi.roll_up_changes() is 'Keeps the rollups right in the transaction of every change to gmsi.headlines, whoever makes it. Statement-level: one call a page.';

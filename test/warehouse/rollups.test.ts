@@ -4,7 +4,8 @@ import { expect, it, vi } from 'vitest';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { Database } from '../../src/warehouse/database.ts';
-import { upsertRows } from '../../src/warehouse/tables/rows.ts';
+import { withWriteRetries } from '../../src/warehouse/retries.ts';
+import { ensurePartitions, upsertRows } from '../../src/warehouse/tables/rows.ts';
 import { type WriteTransaction, writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aStep, empty, hours, take } from './a-history.ts';
@@ -63,6 +64,25 @@ it.each([
   const written = await rollups(db);
   expect(written).toEqual(await recomputed(db));
   expect(written.filter(({ span }) => span === 'day')).toMatchObject([{ headline_count: 3 }]);
+});
+
+it('a transaction at repeatable read, which cannot see the hours of a later one, is tried again', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  await upsert(db, [aRow({ published_at: '2026-10-30T10:00:00Z' })]);
+  const rows = [2, 3].map((n) => aRow({ headline_id: idOf(n), directional_score: n / 10 }));
+  await ensurePartitions(db, gmsiHeadlines.table, rows, new Set());
+  let attempts = 0;
+  const work = async (trx: WriteTransaction) => {
+    // Takes the snapshot.
+    await sql`select from gmsi.headlines`.execute(trx);
+    if (++attempts === 1) await upsert(db, [rows[0]!]);
+    const provenance = { series, loadId: 1, windowId: null, isBackfilled: true };
+    await upsertRows(trx, gmsiHeadlines.table, [rows[1]!], provenance);
+  };
+  await withWriteRetries(() => writeTransaction(db, work, 'repeatable read'));
+  expect(attempts).toBe(2);
+  expect(await rollups(db)).toEqual(await recomputed(db));
 });
 
 it('any number of transactions that write the same hours at once are all in their sums', async () => {
