@@ -108,8 +108,9 @@ export function readCsv(
   const declared = columns
     .map((column) => `${literal(column.name)}: ${literal(duckdbType(column))}`)
     .join(', ');
-  // An empty text is written as "", and a null as nothing.
-  const dialect = `auto_detect = false, header = ${header}, delim = ',', quote = '"', escape = '"', nullstr = '', allow_quoted_nulls = false`;
+  // An empty text is written as "", and a null as nothing. The end of a line is said, too: even without auto_detect, DuckDB
+  // takes it from the first line break that it finds, which may be one within a text.
+  const dialect = `auto_detect = false, header = ${header}, delim = ',', quote = '"', escape = '"', new_line = '\\n', nullstr = '', allow_quoted_nulls = false`;
   const line = Math.max(longest, usualLine);
   const sizes = `max_line_size = ${line}, buffer_size = ${Math.max(line, 16 * usualLine)}`;
   return `read_csv(${[listOf(files), dialect, sizes, `columns = {${declared}}`, ...(more ? [more] : [])].join(', ')})`;

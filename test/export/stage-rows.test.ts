@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { openDuckDB } from '../../src/export/duckdb.ts';
+import { openDuckDB, readFiles } from '../../src/export/duckdb.ts';
 import { stageRows } from '../../src/export/stage-rows.ts';
 import { writeFile } from '../../src/export/write-file.ts';
 import { aFolder } from '../cli/gmsi.ts';
@@ -53,4 +54,42 @@ it('a text of any length comes through, after and before short ones', async () =
   expect(rows.map(({ headline }) => headline)).toEqual(texts);
   // The staged rows are gone.
   expect(await readdir(folder.path)).toEqual(['part-0.parquet']);
+});
+
+it('texts come through whatever they begin with: line breaks of any kind, quotes, commas', async () => {
+  await using folder = await aFolder();
+  using duckdb = await openDuckDB(join(folder.path, 'spill'), new AbortController().signal);
+  const columns = [
+    { name: 'headline', type: 'text' },
+    { name: 'source', type: 'text' },
+  ];
+  const aText = fc.string({ unit: fc.constantFrom('\r', '\n', '\r\n', '"', ',', 'a', '😀'), maxLength: 6 });
+  const rows = fc.array(fc.tuple(aText, aText), { minLength: 1, maxLength: 5 });
+  await fc.assert(
+    fc.asyncProperty(rows, fc.constantFrom('csv' as const, 'parquet' as const), async (texts, format) => {
+      const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
+      const batches = (async function* () {
+        yield texts.map((row) => row.map(quoted).join(','));
+      })();
+      const path = join('month=2025-01', `part.${format}`);
+      const pathOf = () => join(folder.path, '_rows.csv');
+      for await (const staged of stageRows(batches, { pathOf, rowsPerFile: 10 }))
+        await writeFile({ duckdb, columns, format, root: folder.path }, path, staged);
+      const files = readFiles(format, [join(folder.path, path)], columns);
+      const read = await duckdb.run(`select headline, source from ${files}`);
+      expect(read.map(({ headline, source }) => [headline, source])).toEqual(texts);
+    }),
+    {
+      examples: [
+        [[['\rx', 'a']], 'parquet'],
+        [
+          [
+            ['\rx', 'a'],
+            ['b\n', 'c'],
+          ],
+          'csv',
+        ],
+      ],
+    },
+  );
 });
