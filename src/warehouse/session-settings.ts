@@ -1,6 +1,7 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type pg from 'pg';
 import type { Database } from './database.ts';
+import { WarehouseUnavailable } from './errors.ts';
 
 /**
  * The settings that the program relies on, whatever `alter role … set`, `alter database … set` or the server's file say.
@@ -49,12 +50,24 @@ const forTransaction = setAll('transaction');
  */
 const pooled = new WeakSet<pg.ClientBase>();
 
-/** Sets up the session of a new connection. */
+/**
+ * Sets up the session of a new connection.
+ * @throws WarehouseUnavailable if the server is too slow for a `statement_timeout` of the user's or the database's, which
+ * holds until then
+ */
 export async function prepareSession(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query<{ pid: number }>('select pg_catalog.pg_backend_pid() as pid');
-  // A pooler sends its clients other process ids than the server's.
-  if (rows[0]!.pid !== (client as pg.ClientBase & { processID: number }).processID) pooled.add(client);
-  else await client.query(forSession);
+  try {
+    const { rows } = await client.query<{ pid: number }>('select pg_catalog.pg_backend_pid() as pid');
+    // A pooler sends its clients other process ids than the server's.
+    if (rows[0]!.pid !== (client as pg.ClientBase & { processID: number }).processID) pooled.add(client);
+    else await client.query(forSession);
+  } catch (cause) {
+    if ((cause as { code?: string }).code !== '57014') throw cause;
+    throw new WarehouseUnavailable('The warehouse is too slow for its own statement_timeout.', {
+      cause,
+      hint: 'Reset it for the user, or raise it: alter role … reset statement_timeout.',
+    });
+  }
 }
 
 type Query = (text: string, values: readonly unknown[]) => Promise<pg.QueryResult>;

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { expect, test } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
 import { namedDatabaseError, WarehouseUnavailable } from '../../src/warehouse/errors.ts';
+import { prepareSession } from '../../src/warehouse/session-settings.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 
@@ -147,3 +148,14 @@ async function asSomebodyElse(url: string, statement: string): Promise<void> {
   await client.query(statement);
   await client.end();
 }
+
+test("a new connection on which the server is too slow for the user's own statement_timeout is tried again", async () => {
+  await using warehouse = await aWarehouse();
+  const client = new pg.Client({ connectionString: warehouse.url, statement_timeout: 20 });
+  await client.connect();
+  const query = client.query.bind(client) as (text: string) => Promise<pg.QueryResult>;
+  // As slow as a server that gets no time on its processor.
+  client.query = ((text: string) => query(`select pg_sleep(1); ${text}`)) as typeof client.query;
+  await expect(prepareSession(client)).rejects.toThrow(WarehouseUnavailable);
+  await client.end();
+});
