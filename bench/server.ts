@@ -52,7 +52,7 @@ export function open(url: string, connections: number): Warehouse {
 
 /** Of the server in a folder, from Linux's /proc: its own time, that of the processes it has ended, and of those it has. */
 async function cpuSecondsOf(cluster: string): Promise<number> {
-  const [postmaster = ''] = (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n');
+  const [postmaster = ''] = (await readFile(join(cluster, 'data', 'postmaster.pid'), 'utf8')).split('\n');
   let ticks = 0;
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     // A process may end meanwhile; then its time is the postmaster's.
