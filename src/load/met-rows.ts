@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { FeedTable, Row } from '../feeds/feed.ts';
 import { dayRange, daysIn } from '../plan/days.ts';
 import { newsGuard } from '../service/cursor.ts';
@@ -83,21 +84,11 @@ export function rememberRows(
 }
 
 /**
- * A row as a number of 53 bits: a set of numbers takes a tenth of the memory of a set of texts. In one of a million windows
- * with 100,000 rows, two rows have the same number, and one row too few is counted. Two FNV-1a hashes side by side, since
- * those of node:crypto take as long for a page as writing it to a socket.
+ * A row as 48 bits: a set of numbers takes a tenth of the memory of a set of texts. In one of 50,000 windows with 100,000
+ * rows, two rows have the same number, and one row too few is counted.
  */
 function digestOf(time: string, id: string): number {
   // In the form in which the warehouse writes times, with microseconds.
   const at = time.length === 20 ? `${time.slice(0, 19)}.000000Z` : time;
-  let low = 0x811c9dc5;
-  let high = 0x050c5d1f;
-  for (const part of [at, id]) {
-    for (let index = 0; index < part.length; index++) {
-      const code = part.charCodeAt(index);
-      low = Math.imul(low ^ code, 0x01000193);
-      high = Math.imul(high ^ code, 0x85ebca6b);
-    }
-  }
-  return (high >>> 11) * 2 ** 32 + (low >>> 0);
+  return Number.parseInt(hash('md5', `${at} ${id}`, 'hex').slice(0, 12), 16);
 }

@@ -53,21 +53,17 @@ function windowsOf(counts: readonly WindowsOfLength[]): number {
   return counts.reduce((total, { windows }) => total + windows, 0);
 }
 
-/** The windows that gaps would be cut into. Only one of equal gaps is cut: most series have the same ones. */
+/** How many windows of each length gaps would be cut into. Most series have the same days, so few lengths are computed. */
 function countOfGaps(gaps: readonly Gap[], job: Job): WindowsOfLength[] {
-  const alike = new Map<string, { readonly gap: Gap; series: number }>();
-  for (const gap of gaps) {
-    const key = `${gap.from}/${gap.to}`;
-    const before = alike.get(key);
-    if (before) before.series++;
-    else alike.set(key, { gap, series: 1 });
+  const alike = new Map<string, number>();
+  for (const { first_day, last_day } of cutGaps(gaps, job)) {
+    const days = `${first_day}/${last_day}`;
+    alike.set(days, (alike.get(days) ?? 0) + 1);
   }
-  return [...alike.values()].flatMap(({ gap, series }) =>
-    Array.from(cutGaps([gap], job), ({ first_day, last_day }) => ({
-      days: daysIn(dayRange(first_day, last_day)),
-      windows: series,
-    })),
-  );
+  return [...alike].map(([days, windows]) => {
+    const [first, last] = days.split('/') as [string, string];
+    return { days: daysIn(dayRange(first, last)), windows };
+  });
 }
 
 /**

@@ -23,9 +23,7 @@ const faults = {
   ...{ 'duplicate-record': 0.02, refuse: 0.005 },
 };
 
-it('four workers, every fault, one of them killed every few seconds and the database restarted: the warehouse is the truth', {
-  timeout: 300_000,
-}, async () => {
+it('four workers, every fault, one of them killed every few seconds and the database restarted: the warehouse is the truth', async () => {
   await using folder = await aFolder();
   await using server = await aRestartableServer();
   await using sandbox = await startSandbox({ volume: 0.5, faults: { random: faults } });

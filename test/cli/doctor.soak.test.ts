@@ -3,9 +3,7 @@ import { startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aFolder, gmsi } from './gmsi.ts';
 
-it('shows what a probe found out although the clock of the service is wrong', {
-  timeout: 300_000,
-}, async () => {
+it('shows what a probe found out although the clock of the service is wrong', async () => {
   await using folder = await aFolder();
   await using warehouse = await aWarehouse();
   const days = 6 * 24 * 3_600_000;

@@ -4,7 +4,7 @@ import { deepestKept } from './holdable-json.ts';
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Whether an id of the service can be kept as it is in a `uuid` column. */
-export function isUuid(id: string): boolean {
+function isUuid(id: string): boolean {
   return uuid.test(id);
 }
 
@@ -15,12 +15,7 @@ export function isMade(identity: string): boolean {
 
 /** The identity of a record that has an id of its own: that id if it is a UUID, else one made from it. */
 export function identityOfId(id: string): string {
-  return isUuid(id) ? id.toLowerCase() : identityOfOtherId(id);
-}
-
-/** The identity of a record whose own id is not a UUID. */
-export function identityOfOtherId(id: string): string {
-  return uuidOf(['id', id]);
+  return isUuid(id) ? id.toLowerCase() : uuidOf(['id', id]);
 }
 
 /** The identity of a record without an id but with a text: its time, its text and what tells equal texts apart. */

@@ -1,7 +1,7 @@
 import type { FeedTable, FieldAliases, ReadResult, RecordReader, Row } from '../feed.ts';
 import { buildFieldTree, type FieldTree } from './field-tree.ts';
 import { holdableJson, holdableText } from './holdable-json.ts';
-import { identityOfContent, identityOfEntry, identityOfOtherId, identityOfText, isUuid } from './identity.ts';
+import { identityOfContent, identityOfEntry, identityOfId, identityOfText } from './identity.ts';
 import { isJsonObject, keepAsSent, type Reading, readFields } from './read-fields.ts';
 import { type Difference, fillDifferences, refillRow } from './refill-row.ts';
 
@@ -71,12 +71,9 @@ function fillIdentity(identity: RecordIdentity, reading: Reading): void {
   const time = row[identity.time] as string;
   const text = row[identity.text];
   if (typeof id === 'string') {
-    if (isUuid(id)) {
-      row[identity.id] = id.toLowerCase();
-      return;
-    }
-    keepAsSent(reading, filledBy(identity.id));
-    row[identity.id] = identityOfOtherId(id);
+    const made = identityOfId(id);
+    if (made !== id.toLowerCase()) keepAsSent(reading, filledBy(identity.id));
+    row[identity.id] = made;
   } else if (typeof text === 'string') {
     row[identity.id] = identityOfText(
       time,
