@@ -1,13 +1,13 @@
--- The service: whose answers fill the warehouse, what it lists, what is known of it, and the requests that it is sent.
+-- The service: the origin of the data, the service's lists, what is known about it, and the requests that it was sent.
 
 create table gmsi.origin (
   only_row boolean primary key default true check (only_row),
   served_by text not null check (served_by in ('service', 'sandbox')),
   since timestamptz not null default now()
 );
-comment on table gmsi.origin is 'Who filled this warehouse, decided by the first answer ever loaded: headlines that were bought and headlines that a sandbox made up never share one.';
+comment on table gmsi.origin is 'Whether the real service or a sandbox filled this warehouse. The first answer that is loaded decides, and real and made-up headlines are never mixed.';
 comment on column gmsi.origin.only_row is 'Always true: the table holds one row.';
-comment on column gmsi.origin.served_by is 'service (bought data) or sandbox (made-up data).';
+comment on column gmsi.origin.served_by is 'service (real data) or sandbox (made-up data).';
 comment on column gmsi.origin.since is 'When the first answer was loaded.';
 
 create table gmsi.countries (
@@ -21,8 +21,8 @@ comment on table gmsi.countries is 'The countries that the service lists (GET /c
 comment on column gmsi.countries.country is 'Country code as the service writes it, likely ISO 3166 alpha-2.';
 comment on column gmsi.countries.name is 'Name, if the service sends one.';
 comment on column gmsi.countries.extra is 'Every other field that the service sends for the country.';
-comment on column gmsi.countries.listed is 'False once a refresh no longer lists it; the row stays for the headlines that name it.';
-comment on column gmsi.countries.refreshed_at is 'The last refresh that listed it.';
+comment on column gmsi.countries.listed is 'False once the service no longer lists it; the row stays, because headlines name it.';
+comment on column gmsi.countries.refreshed_at is 'When a refresh last listed it.';
 
 create table gmsi.topics (
   topic text primary key,
@@ -35,10 +35,10 @@ create table gmsi.topics (
 comment on table gmsi.topics is 'The GMSI topics that the service lists (GET /headlines/topics/gmsi), as of the last refresh.';
 comment on column gmsi.topics.topic is 'Topic name exactly as the service writes it.';
 comment on column gmsi.topics.category is 'Category, if the service sends one.';
-comment on column gmsi.topics.classification_rule is 'How the service says it classifies, per model (directional, semantic_sentiment), if it sends that.';
+comment on column gmsi.topics.classification_rule is 'How the service classifies, for each model (directional, semantic_sentiment), if it sends that.';
 comment on column gmsi.topics.extra is 'Every other field that the service sends for the topic.';
-comment on column gmsi.topics.listed is 'False once a refresh no longer lists it; the row stays for the headlines that name it.';
-comment on column gmsi.topics.refreshed_at is 'The last refresh that listed it.';
+comment on column gmsi.topics.listed is 'False once the service no longer lists it; the row stays, because headlines name it.';
+comment on column gmsi.topics.refreshed_at is 'When a refresh last listed it.';
 
 create table gmsi.lookups (
   lookup text not null,
@@ -49,13 +49,13 @@ create table gmsi.lookups (
   refreshed_at timestamptz not null default now(),
   primary key (lookup, code)
 );
-comment on table gmsi.lookups is 'The other lists that the service keeps: tickers (GET /ticker), sources (GET /sources) and languages (GET /taxonomy/languages), as of their last refresh.';
+comment on table gmsi.lookups is 'The other lists of the service: tickers (GET /ticker), sources (GET /sources) and languages (GET /taxonomy/languages), as of their last refresh.';
 comment on column gmsi.lookups.lookup is 'tickers, sources or languages.';
-comment on column gmsi.lookups.code is 'What a request names: the ticker, the source, the language code.';
+comment on column gmsi.lookups.code is 'The value that requests use: the ticker, the source or the language code.';
 comment on column gmsi.lookups.name is 'Name, if the service sends one.';
 comment on column gmsi.lookups.extra is 'Every other field that the service sends for it.';
-comment on column gmsi.lookups.listed is 'False once a refresh no longer lists it.';
-comment on column gmsi.lookups.refreshed_at is 'The last refresh that listed it.';
+comment on column gmsi.lookups.listed is 'False once the service no longer lists it.';
+comment on column gmsi.lookups.refreshed_at is 'When a refresh last listed it.';
 
 create table gmsi.learned_facts (
   feed text not null,
@@ -66,13 +66,13 @@ create table gmsi.learned_facts (
   confirmed_at timestamptz not null default now(),
   primary key (feed, fact)
 );
-comment on table gmsi.learned_facts is 'What gmsi doctor --probe has learned about a feed beyond what is documented. Planning uses end_date and history_limit; a later probe that contradicts a fact fails, and the fact stays until --accept.';
+comment on table gmsi.learned_facts is 'What gmsi doctor --probe has learned about a feed beyond what is documented. Planning uses end_date and history_limit. If a later probe contradicts a fact, it fails, and the fact stays until --accept.';
 comment on column gmsi.learned_facts.feed is 'Feed that was probed.';
 comment on column gmsi.learned_facts.fact is 'end_date, time_zone, day_begin, time_rounding, record_order, page_size, record_id, history_limit or token_lifetime.';
-comment on column gmsi.learned_facts.value is 'A word; or bounds, least and most, in minutes (time_zone, day_begin); or the days that were answered and refused (history_limit).';
-comment on column gmsi.learned_facts.evidence is 'The answers that it was learned from, in words.';
+comment on column gmsi.learned_facts.value is 'For time_zone and day_begin: bounds in minutes, least and most. For history_limit: the days that were answered and refused. Otherwise a word.';
+comment on column gmsi.learned_facts.evidence is 'The answers that show it, described in words.';
 comment on column gmsi.learned_facts.learned_at is 'When it was learned.';
-comment on column gmsi.learned_facts.confirmed_at is 'The last probe that found it so.';
+comment on column gmsi.learned_facts.confirmed_at is 'When a probe last confirmed it.';
 
 create table gmsi.wire_fields (
   feed text not null,
@@ -82,12 +82,12 @@ create table gmsi.wire_fields (
   last_load_id bigint not null,
   primary key (feed, field)
 );
-comment on table gmsi.wire_fields is 'Every field name that a feed''s records have carried, so that a new or vanished one is noticed.';
+comment on table gmsi.wire_fields is 'Every field name that records of a feed have had, so that new and missing fields are noticed.';
 comment on column gmsi.wire_fields.feed is 'Feed.';
 comment on column gmsi.wire_fields.field is 'Name of the field as the service sends it.';
 comment on column gmsi.wire_fields.kept_in is 'column: a column is filled from it · extra: it is kept in extra.';
-comment on column gmsi.wire_fields.first_load_id is 'First load that met it.';
-comment on column gmsi.wire_fields.last_load_id is 'Last load that met it.';
+comment on column gmsi.wire_fields.first_load_id is 'First load that received it.';
+comment on column gmsi.wire_fields.last_load_id is 'Last load that received it.';
 
 create table gmsi.api_usage (
   key_fingerprint text not null,
@@ -96,8 +96,8 @@ create table gmsi.api_usage (
   updated_at timestamptz not null default now(),
   primary key (key_fingerprint, month)
 );
-comment on table gmsi.api_usage is 'Requests booked per API key and calendar month (UTC), before they are sent and in small blocks: a crash can leave it a block too high, never too low.';
-comment on column gmsi.api_usage.key_fingerprint is 'Start of a SHA-256 over the key; the key itself is never stored.';
+comment on table gmsi.api_usage is 'Requests booked per API key and calendar month (UTC). They are booked in small blocks before they are sent, so a crash can leave the number a block too high, never too low.';
+comment on column gmsi.api_usage.key_fingerprint is 'Start of the SHA-256 hash of the key; the key itself is never stored.';
 comment on column gmsi.api_usage.month is 'First day of the month (UTC).';
 comment on column gmsi.api_usage.requests is 'Requests booked.';
 comment on column gmsi.api_usage.updated_at is 'When the last block was booked.';
@@ -107,7 +107,7 @@ create table gmsi.request_rate (
   in_bucket double precision not null,
   counted_at timestamptz not null
 );
-comment on table gmsi.request_rate is 'One row per API key: the leaky bucket that every request of the key goes through, whichever process sends it. Written a few times a second while something is loaded.';
-comment on column gmsi.request_rate.key_fingerprint is 'Start of a SHA-256 over the key; the key itself is never stored.';
-comment on column gmsi.request_rate.in_bucket is 'Requests in the bucket at counted_at. It leaks at the rate; requests over the burst wait for their turn.';
-comment on column gmsi.request_rate.counted_at is 'When requests were last put in, by the clock of this database.';
+comment on table gmsi.request_rate is 'One row per API key: the leaky bucket that limits the requests of all processes with this key. Written a few times a second while a load runs.';
+comment on column gmsi.request_rate.key_fingerprint is 'Start of the SHA-256 hash of the key; the key itself is never stored.';
+comment on column gmsi.request_rate.in_bucket is 'Requests in the bucket at counted_at. It leaks at the rate; requests beyond the burst wait.';
+comment on column gmsi.request_rate.counted_at is 'When requests were last added, by the clock of this database.';

@@ -1,4 +1,4 @@
--- What the program remembers of loading.
+-- Loading: loads, windows, coverage, rejected records, retraction and cadence.
 
 create table gmsi.loads (
   load_id bigint generated always as identity primary key,
@@ -21,15 +21,15 @@ create table gmsi.loads (
   error text,
   run_by text not null
 );
-comment on table gmsi.loads is 'One row per load: the work of one process on one job. Totals are written every few seconds, so those of a killed load are a few seconds short; those of a window never are.';
-comment on column gmsi.loads.load_id is 'Number of the load; headlines and windows lead back to it.';
+comment on table gmsi.loads is 'One row per load: the work of one process on one job. Totals are written every few seconds, so the totals of a killed load lack its last seconds. The totals of a window are always exact.';
+comment on column gmsi.loads.load_id is 'Number of the load; headlines and windows refer to it.';
 comment on column gmsi.loads.command is 'backfill, sync or replay.';
 comment on column gmsi.loads.job is 'Name of the job file, without its ending; empty for a replay of a whole feed.';
 comment on column gmsi.loads.feed is 'Feed that the job loads.';
 comment on column gmsi.loads.started_at is 'Start of the load.';
-comment on column gmsi.loads.heartbeat_at is 'Last sign of life. Windows of a load that has been silent for longer than the lease are free for other loads.';
-comment on column gmsi.loads.finished_at is 'End of the load; null while it runs, and for ever if it was killed.';
-comment on column gmsi.loads.outcome is 'done: all asked for is loaded · incomplete: some windows failed or were refused · budget: stopped at the request budget · interrupted: by a signal · failed: by an error that a retry cannot fix. Null while running or killed.';
+comment on column gmsi.loads.heartbeat_at is 'Last sign of life. If a load is silent for longer than the lease, other loads may take its windows.';
+comment on column gmsi.loads.finished_at is 'End of the load; null while it runs, and if it was killed.';
+comment on column gmsi.loads.outcome is 'done: everything requested is loaded · incomplete: some windows failed or were refused · budget: stopped at the request budget · interrupted: stopped by a signal · failed: stopped by an error that a retry cannot fix. Null while it runs, and if it was killed.';
 comment on column gmsi.loads.requests is 'Requests sent, retries included.';
 comment on column gmsi.loads.windows_drained is 'Windows drained to their end.';
 comment on column gmsi.loads.windows_failed is 'Windows that failed or were refused.';
@@ -37,7 +37,7 @@ comment on column gmsi.loads.pages is 'Pages committed.';
 comment on column gmsi.loads.records is 'Records on those pages.';
 comment on column gmsi.loads.rows_inserted is 'Rows that were new.';
 comment on column gmsi.loads.rows_changed is 'Rows that replaced an older version.';
-comment on column gmsi.loads.rows_retracted is 'Rows that the service was found not to return any more.';
+comment on column gmsi.loads.rows_retracted is 'Rows that the service no longer returned.';
 comment on column gmsi.loads.records_rejected is 'Records put into rejected_records.';
 comment on column gmsi.loads.error is 'Why the load ended early, if it did.';
 comment on column gmsi.loads.run_by is 'Host and process id, and the version of the program.';
@@ -83,31 +83,31 @@ comment on column gmsi.windows.feed is 'Feed that the window belongs to.';
 comment on column gmsi.windows.country is 'Country of the series; empty if the feed is not by country.';
 comment on column gmsi.windows.topic is 'Topic of the series; empty if the feed is not by topic.';
 comment on column gmsi.windows.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
-comment on column gmsi.windows.match_type is 'Match type that is asked for: COMBINED, DOMESTIC or INTERNATIONAL.';
-comment on column gmsi.windows.variant is 'Further parameters that make the series one of its own, as name=value&name=value; empty if there are none.';
+comment on column gmsi.windows.match_type is 'Match type that is requested: COMBINED, DOMESTIC or INTERNATIONAL.';
+comment on column gmsi.windows.variant is 'Further parameters that define the series, as name=value&name=value; empty if there are none.';
 comment on column gmsi.windows.first_day is 'First day (UTC) of the window.';
-comment on column gmsi.windows.last_day is 'Last day (UTC) of the window, itself included.';
+comment on column gmsi.windows.last_day is 'Last day (UTC) of the window, inclusive.';
 comment on column gmsi.windows.days is 'first_day to last_day as a range.';
-comment on column gmsi.windows.state is 'pending: to do, perhaps half drained · draining: claimed by load_id · drained: all pages loaded · failed: see last_error, a later load takes it up at its checkpoint · refused: the service refused it (refused_with), or it is older than two windows of its series that the service refused and was not asked for (refused_with is null); each run asks again for some of these.';
+comment on column gmsi.windows.state is 'pending: to do, perhaps half drained · draining: claimed by load_id · drained: all pages loaded · failed: see last_error; a later load continues at its checkpoint · refused: the service refused it (refused_with), or it was skipped because the service refused two younger windows of its series (refused_with is null). Each load asks again for some refused windows.';
 comment on column gmsi.windows.load_id is 'The load that claimed it last.';
-comment on column gmsi.windows.request_start is 'start_date as sent to the service; fixed with the first page, since a cursor is bound to its query.';
-comment on column gmsi.windows.request_end is 'end_date as sent to the service; a day after last_day if it is not known whether end_date is inclusive.';
+comment on column gmsi.windows.request_start is 'start_date as sent to the service. The same for all pages, because a cursor belongs to its query.';
+comment on column gmsi.windows.request_end is 'end_date as sent to the service: last_day if end_date is inclusive; the day after it if end_date is exclusive, or if that is not known.';
 comment on column gmsi.windows.page_size is 'limit as sent to the service.';
-comment on column gmsi.windows.next_token is 'The checkpoint: cursor of the page to ask for next, written in the transaction of the page before it.';
-comment on column gmsi.windows.drain_started_at is 'When the first page of this drain was asked for.';
-comment on column gmsi.windows.settled_before is 'Days before this one count as covered once the window is drained; later ones were not over, or may still change.';
-comment on column gmsi.windows.is_compared is 'True if rows of its days were here when this drain began: at its end, those that it has not met are marked retracted.';
+comment on column gmsi.windows.next_token is 'The checkpoint: the cursor of the next page, written in the transaction of the page before it.';
+comment on column gmsi.windows.drain_started_at is 'When the first page of this drain was requested.';
+comment on column gmsi.windows.settled_before is 'Days before this one count as covered once the window is drained. This day and later ones were not over, or may still change.';
+comment on column gmsi.windows.is_compared is 'True if the table held rows of these days when this drain began. At its end, those that the service did not return are marked retracted.';
 comment on column gmsi.windows.pages is 'Pages committed in this drain.';
 comment on column gmsi.windows.records is 'Records on those pages.';
-comment on column gmsi.windows.rows_inserted is 'Rows of those that were new.';
-comment on column gmsi.windows.rows_changed is 'Rows of those that replaced an older version.';
-comment on column gmsi.windows.rows_retracted is 'Rows that this drain, at its end, found the service not to return any more.';
-comment on column gmsi.windows.records_rejected is 'Records of those put into rejected_records.';
-comment on column gmsi.windows.rows_met is 'Distinct rows that this drain has met so far, on each of its days (UTC) from first_day on, counted from what the service sent; of a drain that meets more than 100,000 rows, those. Null until a drain begins.';
+comment on column gmsi.windows.rows_inserted is 'Rows of this drain that were new.';
+comment on column gmsi.windows.rows_changed is 'Rows of this drain that replaced an older version.';
+comment on column gmsi.windows.rows_retracted is 'Rows that the service no longer returned, as found at the end of this drain.';
+comment on column gmsi.windows.records_rejected is 'Records of this drain put into rejected_records.';
+comment on column gmsi.windows.rows_met is 'Distinct rows that the service has sent in this drain, for each day (UTC) from first_day on. Rows after the first 100,000 are not counted. Null until a drain begins.';
 comment on column gmsi.windows.attempts is 'How often the window was claimed.';
-comment on column gmsi.windows.restarts is 'How often the drain began again at the first page because the service refused its token, since it was last claimed.';
-comment on column gmsi.windows.refused_with is 'HTTP status with which the service refused the first page when the window was asked for last. Null if it was answered, failed otherwise, or was never asked for.';
-comment on column gmsi.windows.last_error is 'Why the last attempt failed, in the service''s words if it had any.';
+comment on column gmsi.windows.restarts is 'How often, since the last claim, the drain began again at the first page because the service refused its token.';
+comment on column gmsi.windows.refused_with is 'HTTP status with which the service refused the first page when it was last requested. Null if it was answered, failed in another way, or was never requested.';
+comment on column gmsi.windows.last_error is 'Why the last attempt failed, with the service''s own message if it sent one.';
 comment on column gmsi.windows.planned_at is 'When the window was planned.';
 comment on column gmsi.windows.finished_at is 'When it was drained, failed, refused or skipped.';
 -- In the order in which windows are claimed, forwards or backwards. Half-drained ones go first and have their own index.
@@ -117,9 +117,9 @@ create index windows_half_drained on gmsi.windows (feed, match_type, last_day, c
   where state in ('pending', 'draining', 'failed') and next_token is not null;
 create index windows_series on gmsi.windows (feed, country, topic, ticker, match_type, variant, first_day);
 create index windows_load on gmsi.windows (load_id);
--- Few of the refused windows were asked for; each load looks through them at its end.
+-- Most refused windows were skipped. At its end, each load reads the few that the service itself refused.
 create index windows_refused on gmsi.windows (feed, match_type, last_day) where state = 'refused' and refused_with is not null;
--- Few windows are in trouble, and each check asks for them.
+-- Few windows have an error, and each look for alerts reads them.
 create index windows_in_trouble on gmsi.windows (feed, match_type)
   where state in ('pending', 'draining', 'failed') and last_error is not null;
 
@@ -134,13 +134,13 @@ create table gmsi.coverage (
   updated_at timestamptz not null default now(),
   primary key (feed, country, topic, ticker, match_type, variant)
 );
-comment on table gmsi.coverage is 'Which days of each series are loaded to the end and settled. A covered day without headlines had no news; a day that is not covered was never fetched whole, or may still change.';
+comment on table gmsi.coverage is 'Which days of each series are completely loaded and settled. A covered day without headlines had no news. A day that is not covered was never completely loaded, or may still change.';
 comment on column gmsi.coverage.feed is 'Feed.';
 comment on column gmsi.coverage.country is 'Country of the series; empty if the feed is not by country.';
 comment on column gmsi.coverage.topic is 'Topic of the series; empty if the feed is not by topic.';
 comment on column gmsi.coverage.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
 comment on column gmsi.coverage.match_type is 'Match type of the series.';
-comment on column gmsi.coverage.variant is 'Further parameters that make the series one of its own, as name=value&name=value; empty if there are none.';
+comment on column gmsi.coverage.variant is 'Further parameters that define the series, as name=value&name=value; empty if there are none.';
 comment on column gmsi.coverage.days is 'The covered days (UTC).';
 comment on column gmsi.coverage.updated_at is 'When a day was last added.';
 
@@ -159,23 +159,23 @@ create table gmsi.rejected_records (
   rejected_at timestamptz not null default now(),
   primary key (feed, country, topic, ticker, match_type, variant, record_hash)
 );
-comment on table gmsi.rejected_records is 'Records that could not be read into a row, whole, with the reason. The page they came on was loaded without them.';
+comment on table gmsi.rejected_records is 'Records that could not be read into a row, with the reason. The rest of their page was loaded.';
 comment on column gmsi.rejected_records.feed is 'Feed.';
 comment on column gmsi.rejected_records.country is 'Country of the series; empty if the feed is not by country.';
 comment on column gmsi.rejected_records.topic is 'Topic of the series; empty if the feed is not by topic.';
 comment on column gmsi.rejected_records.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
 comment on column gmsi.rejected_records.match_type is 'Match type of the series.';
-comment on column gmsi.rejected_records.variant is 'Further parameters that make the series one of its own, as name=value&name=value; empty if there are none.';
-comment on column gmsi.rejected_records.record_hash is 'Hash of the record, so that draining a window again does not keep it twice.';
-comment on column gmsi.rejected_records.reason is 'Why it could not be read, when it was last tried.';
-comment on column gmsi.rejected_records.record is 'The record as the service sent it; characters that PostgreSQL cannot hold are replaced by U+FFFD.';
-comment on column gmsi.rejected_records.window_id is 'Window that brought it; null if it came by a live feed.';
+comment on column gmsi.rejected_records.variant is 'Further parameters that define the series, as name=value&name=value; empty if there are none.';
+comment on column gmsi.rejected_records.record_hash is 'Hash of the record, so that draining a window again does not store it twice.';
+comment on column gmsi.rejected_records.reason is 'Why it could not be read, as of the last attempt.';
+comment on column gmsi.rejected_records.record is 'The record as the service sent it; if it is larger than service.max_record_bytes, its beginning, size and digest. Characters that PostgreSQL cannot store are replaced by U+FFFD.';
+comment on column gmsi.rejected_records.window_id is 'Window that brought it; null if it came from a live feed.';
 comment on column gmsi.rejected_records.load_id is 'Load that brought it first.';
 comment on column gmsi.rejected_records.rejected_at is 'When it was first rejected.';
--- Rejected records are replayed in the order in which they came.
+-- Records are replayed in the order in which they were rejected.
 create index rejected_records_by_age on gmsi.rejected_records (feed, rejected_at, record_hash);
 
--- Retraction: a window that is drained again compares what it meets with what is here.
+-- Retraction: when a window is drained again, rows that the service no longer returns are found by comparison.
 
 create table gmsi.drain_sightings (
   window_id bigint not null references gmsi.windows on delete cascade,
@@ -184,10 +184,10 @@ create table gmsi.drain_sightings (
   row_ids uuid[] not null,
   primary key (window_id, page)
 );
-comment on table gmsi.drain_sightings is 'The rows that compared windows have met so far, a page each; gone with the end of the drain.';
+comment on table gmsi.drain_sightings is 'The rows that the service has returned so far for windows that are compared (is_compared), one row per page. Deleted at the end of the drain.';
 comment on column gmsi.drain_sightings.window_id is 'Window.';
 comment on column gmsi.drain_sightings.page is 'Number of the page in this drain, from 0.';
-comment on column gmsi.drain_sightings.row_times is 'Times of the rows on it.';
+comment on column gmsi.drain_sightings.row_times is 'Times of the rows on the page.';
 comment on column gmsi.drain_sightings.row_ids is 'Ids of the same rows.';
 
 create table gmsi.live_sightings (
@@ -201,7 +201,7 @@ create table gmsi.live_sightings (
   row_id uuid not null,
   primary key (feed, country, topic, ticker, match_type, variant, row_time, row_id)
 );
-comment on table gmsi.live_sightings is 'Rows that a live feed has brought and the historical feed has not confirmed yet. While the live feed still reaches them, a historical answer without them retracts nothing: it may lag behind.';
+comment on table gmsi.live_sightings is 'Rows that a live feed has returned and the historical feed has not returned yet. They are not retracted while the live feed still reaches back to them, because the historical feed may lag behind.';
 comment on column gmsi.live_sightings.feed is 'Feed.';
 comment on column gmsi.live_sightings.country is 'Country of the series; empty if the feed is not by country.';
 comment on column gmsi.live_sightings.topic is 'Topic of the series; empty if the feed is not by topic.';
@@ -232,25 +232,25 @@ create table gmsi.cadence (
   late_by interval,
   primary key (feed, country, topic, ticker, match_type, variant)
 );
-comment on table gmsi.cadence is 'How often each series has had news when it was polled. A job with cadence: { adaptive: true } polls quiet series less often, and this says what that saved and cost. When a series is due follows from it and from the job''s bounds.';
+comment on table gmsi.cadence is 'How often each series had news when it was polled. From this and its own bounds, a job with cadence: { adaptive: true } decides when to poll a series. Also says what polling less often saved and cost.';
 comment on column gmsi.cadence.feed is 'Feed.';
 comment on column gmsi.cadence.country is 'Country of the series; empty if the feed is not by country.';
 comment on column gmsi.cadence.topic is 'Topic of the series; empty if the feed is not by topic.';
 comment on column gmsi.cadence.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
 comment on column gmsi.cadence.match_type is 'Match type of the series.';
 comment on column gmsi.cadence.variant is 'Further parameters of the series; empty if there are none.';
-comment on column gmsi.cadence.settle_from is 'First day that a sync has asked for and that may not be covered yet; until it is, syncs go back to it.';
-comment on column gmsi.cadence.polled_at is 'Last time that a window reaching the day itself was drained to its end.';
-comment on column gmsi.cadence.news_at is 'Last time that a poll or a live answer brought a new or changed row; the first poll if none has.';
-comment on column gmsi.cadence.quiet_polls is 'Polls in a row that brought none.';
-comment on column gmsi.cadence.polls is 'Polls in all.';
-comment on column gmsi.cadence.load_id is 'Load that noted something last.';
-comment on column gmsi.cadence.left_out_since is 'First sync that left the series out since its poll before; kept for the load that takes it up again.';
+comment on column gmsi.cadence.settle_from is 'First day that a sync has requested and that may not be covered yet. Syncs go back to it until it is covered.';
+comment on column gmsi.cadence.polled_at is 'When a window that reaches the current day was last drained completely.';
+comment on column gmsi.cadence.news_at is 'When a poll or a live answer last brought a new or changed row; if none has, the time of the first poll.';
+comment on column gmsi.cadence.quiet_polls is 'Polls in a row that brought no new or changed row.';
+comment on column gmsi.cadence.polls is 'All polls.';
+comment on column gmsi.cadence.load_id is 'Load that last changed this row by a poll or by news.';
+comment on column gmsi.cadence.left_out_since is 'First sync that left the series out since its last poll. Kept for the load that polls it again.';
 comment on column gmsi.cadence.first_left_out_at is 'First sync that ever left it out.';
 comment on column gmsi.cadence.left_out is 'Syncs that left it out.';
-comment on column gmsi.cadence.requests_saved is 'Requests that those would have spent on it at the least, less what polls after a pause spent more.';
-comment on column gmsi.cadence.late_rows is 'Rows that came with polls after a pause: at the most so many were seen later than by polling at every sync.';
-comment on column gmsi.cadence.late_by is 'The longest that any of those can have been late: from the first sync that left the series out to the poll.';
+comment on column gmsi.cadence.requests_saved is 'Requests that those syncs would have spent on the series at the least, minus the extra requests of polls after a pause.';
+comment on column gmsi.cadence.late_rows is 'Rows that came with polls after a pause. At most this many were seen later than with a poll in every sync.';
+comment on column gmsi.cadence.late_by is 'The longest that any of those rows can have been late: the time from the first sync that left the series out to the poll.';
 
 create table gmsi.change_ages (
   feed text primary key,
@@ -258,8 +258,8 @@ create table gmsi.change_ages (
   changes bigint not null,
   days integer
 );
-comment on table gmsi.change_ages is 'How old rows of each feed are when they change or come late, measured once a day by syncs of jobs with cadence: { adaptive: true }.';
+comment on table gmsi.change_ages is 'How old the rows of each feed are when they change or come late. Syncs of jobs with cadence: { adaptive: true } measure it once a day.';
 comment on column gmsi.change_ages.feed is 'Feed.';
 comment on column gmsi.change_ages.measured_at is 'When it was measured.';
 comment on column gmsi.change_ages.changes is 'Changed and late rows of the 90 days before.';
-comment on column gmsi.change_ages.days is 'Calendar days (UTC) after the day of publication within which 99% of those were seen; null if there were none.';
+comment on column gmsi.change_ages.days is 'Calendar days (UTC) after the day of publication within which 99% of those changes were seen; null if there were none.';

@@ -1,6 +1,6 @@
--- The rows that the feeds bring, their partitions, the versions that were replaced, and the rows as they stood at a moment.
+-- The feeds' tables: rows, partitions, replaced versions, and the headlines as of a moment.
 
--- The only function that runs with its owner's rights: only the owner of a table can create its partitions.
+-- The only function that runs with its owner's rights, because only the owner of a table can create its partitions.
 create function gmsi.ensure_month_partition(parent text, month date) returns void
   language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -14,16 +14,16 @@ begin
   if parent_id is null then
     raise exception 'gmsi.% is no partitioned table of this warehouse', parent using errcode = 'undefined_table';
   end if;
-  -- Only years that a record's time may have, so that nobody can fill the catalog.
+  -- Only years that a record's time may have, so that no caller can fill the catalog with partitions.
   if month is null or month not between date '1900-01-01' and date '2100-12-31' then
     raise exception 'no partition is made for %: it is not between 1900 and 2100', coalesce(month::text, 'no month')
       using errcode = 'datetime_field_overflow';
   end if;
-  -- PostgreSQL would cut the name, and two months would share one.
+  -- PostgreSQL would truncate the name, and two months would get the same one.
   if octet_length(part) > 63 then
     raise exception 'the name % is too long for a table', part using errcode = 'name_too_long';
   end if;
-  -- Read from the table itself: after the wait for the lock, to_regclass could answer from a stale cache.
+  -- Reads pg_class, because to_regclass could answer from a stale cache after the wait for the lock.
   perform pg_advisory_xact_lock(hashtext('gmsi.ensure_month_partition'));
   if exists (select from pg_catalog.pg_class c join pg_catalog.pg_inherits i on i.inhrelid = c.oid
              where c.relnamespace = 'gmsi'::regnamespace and c.relname = part and i.inhparent = parent_id) then
@@ -33,8 +33,8 @@ begin
     raise exception 'gmsi.% is no partition of gmsi.%: it was detached, and rows of its month are to be loaded', part, parent
       using hint = 'Attach it again, or move it to another schema.';
   end if;
-  -- Attached, not created as PARTITION OF: that would wait behind every load in flight, and they behind it.
-  -- An identity column is the table's: it comes with attaching, and a partition that has one of its own is refused.
+  -- Attached, because "create table … partition of" would wait for every running load, and block the others meanwhile.
+  -- Attaching adds identity columns, and PostgreSQL refuses a partition that already has one.
   execute format('create table gmsi.%I (like gmsi.%I including all excluding identity)', part, parent);
   execute format('alter table gmsi.%I attach partition gmsi.%I for values from (%L) to (%L)', parent, part,
                  to_char(first_day, 'YYYY-MM-DD "00:00:00+00"'),
@@ -47,8 +47,8 @@ begin
     execute format('grant %s on gmsi.%I to %s', held.privilege, part, held.grantee);
   end loop;
 end $$;
-comment on function gmsi.ensure_month_partition(text, date) is 'Makes the partition of a partitioned table of the warehouse for the month of a day, if there is none yet; from 1900 to 2100. Runs with the rights of its owner, so that a loading user need not own the tables.';
--- It runs as its owner, so that a loading user need not own the tables; a reader must not be able to make tables by it.
+comment on function gmsi.ensure_month_partition(text, date) is 'Creates the partition of a table for the month of a day, from 1900 to 2100, if it does not exist yet. Runs with the rights of its owner, so that a loading user need not own the tables.';
+-- A reader must not be able to create tables with it.
 revoke execute on function gmsi.ensure_month_partition(text, date) from public;
 
 create table gmsi.headlines (
@@ -77,14 +77,14 @@ create table gmsi.headlines (
   is_backfilled boolean not null,
   load_id bigint not null,
   window_id bigint,
-  -- Holds country and the partition column, so that the table could be distributed by country as it is.
+  -- Includes country and the partition column, so that the table can be distributed by country.
   primary key (country, topic, match_type, published_at, headline_id)
 ) partition by range (published_at);
-comment on table gmsi.headlines is 'One row per headline, country, topic and match type asked for: its current version. Partitioned by month of published_at.';
+comment on table gmsi.headlines is 'The current version of each headline, one row for each country, topic and match type that it was requested with. Partitioned by month of published_at.';
 comment on column gmsi.headlines.headline_id is 'Identity: the service''s own id if a record has one, else a hash of publication time, text, source and language, else of all its content. The same headline has the same id under every country and topic.';
-comment on column gmsi.headlines.country is 'Country that was asked for.';
-comment on column gmsi.headlines.topic is 'Topic that was asked for.';
-comment on column gmsi.headlines.match_type is 'Match type that was asked for: COMBINED, DOMESTIC or INTERNATIONAL. A record''s own match type, if it carries one, is in extra.';
+comment on column gmsi.headlines.country is 'Country that was requested.';
+comment on column gmsi.headlines.topic is 'Topic that was requested.';
+comment on column gmsi.headlines.match_type is 'Match type that was requested: COMBINED, DOMESTIC or INTERNATIONAL. A record''s own match type, if it has one, is in extra.';
 comment on column gmsi.headlines.published_at is 'Publication time; the service may round it to the hour. Times without a zone are read as UTC.';
 comment on column gmsi.headlines.headline is 'Text of the headline.';
 comment on column gmsi.headlines.language is 'Language of the headline.';
@@ -99,13 +99,13 @@ comment on column gmsi.headlines.semantic_positive is 'Semantic model: probabili
 comment on column gmsi.headlines.semantic_neutral is 'Semantic model: probability (0 to 1) of neutral.';
 comment on column gmsi.headlines.semantic_negative is 'Semantic model: probability (0 to 1) of negative.';
 comment on column gmsi.headlines.semantic_score is 'Semantic score (-1 to 1): as sent, else positive minus negative.';
-comment on column gmsi.headlines.extra is 'Every field of the record that has no column, so that the record is kept whole.';
-comment on column gmsi.headlines.first_seen_at is 'When this warehouse first held the headline.';
-comment on column gmsi.headlines.changed_at is 'When this warehouse first held this version of it.';
-comment on column gmsi.headlines.retracted_at is 'When the service was found not to return it any more; null while it does.';
-comment on column gmsi.headlines.is_backfilled is 'True if it was first loaded by a backfill, after the fact: first_seen_at then says nothing about when the service had it.';
+comment on column gmsi.headlines.extra is 'Every field of the record that has no column.';
+comment on column gmsi.headlines.first_seen_at is 'When this warehouse first stored the headline.';
+comment on column gmsi.headlines.changed_at is 'When this warehouse first stored this version.';
+comment on column gmsi.headlines.retracted_at is 'When a load found that the service no longer returns it; null while the service returns it.';
+comment on column gmsi.headlines.is_backfilled is 'True if it was first loaded after the fact, by a backfill: first_seen_at then says nothing about when the service published it.';
 comment on column gmsi.headlines.load_id is 'Load that wrote this version.';
-comment on column gmsi.headlines.window_id is 'Window that brought this version; null if it came by the live feed or out of rejected_records.';
+comment on column gmsi.headlines.window_id is 'Window that brought this version; null if it came from the live feed or from rejected_records.';
 
 create table gmsi.headline_revisions (
   headline_id uuid not null,
@@ -137,37 +137,38 @@ create table gmsi.headline_revisions (
   reason text not null check (reason in ('rescored', 'text changed', 'retracted', 'returned', 'read again', 'other')),
   primary key (country, topic, match_type, published_at, headline_id, known_from)
 );
-comment on table gmsi.headline_revisions is 'Superseded versions of headlines: each stood in gmsi.headlines from known_from until known_to.';
+comment on table gmsi.headline_revisions is 'Replaced versions of headlines: each was in gmsi.headlines from known_from until known_to.';
 comment on column gmsi.headline_revisions.headline_id is 'As in gmsi.headlines.';
 comment on column gmsi.headline_revisions.country is 'As in gmsi.headlines.';
 comment on column gmsi.headline_revisions.topic is 'As in gmsi.headlines.';
 comment on column gmsi.headline_revisions.match_type is 'As in gmsi.headlines.';
 comment on column gmsi.headline_revisions.published_at is 'As in gmsi.headlines.';
-comment on column gmsi.headline_revisions.headline is 'As it stood.';
-comment on column gmsi.headline_revisions.language is 'As it stood.';
-comment on column gmsi.headline_revisions.source is 'As it stood.';
-comment on column gmsi.headline_revisions.url is 'As it stood.';
-comment on column gmsi.headline_revisions.topic_probability is 'As it stood.';
-comment on column gmsi.headline_revisions.directional_positive is 'As it stood.';
-comment on column gmsi.headline_revisions.directional_neutral is 'As it stood.';
-comment on column gmsi.headline_revisions.directional_negative is 'As it stood.';
-comment on column gmsi.headline_revisions.directional_score is 'As it stood.';
-comment on column gmsi.headline_revisions.semantic_positive is 'As it stood.';
-comment on column gmsi.headline_revisions.semantic_neutral is 'As it stood.';
-comment on column gmsi.headline_revisions.semantic_negative is 'As it stood.';
-comment on column gmsi.headline_revisions.semantic_score is 'As it stood.';
-comment on column gmsi.headline_revisions.extra is 'As it stood.';
+comment on column gmsi.headline_revisions.headline is 'In this version.';
+comment on column gmsi.headline_revisions.language is 'In this version.';
+comment on column gmsi.headline_revisions.source is 'In this version.';
+comment on column gmsi.headline_revisions.url is 'In this version.';
+comment on column gmsi.headline_revisions.topic_probability is 'In this version.';
+comment on column gmsi.headline_revisions.directional_positive is 'In this version.';
+comment on column gmsi.headline_revisions.directional_neutral is 'In this version.';
+comment on column gmsi.headline_revisions.directional_negative is 'In this version.';
+comment on column gmsi.headline_revisions.directional_score is 'In this version.';
+comment on column gmsi.headline_revisions.semantic_positive is 'In this version.';
+comment on column gmsi.headline_revisions.semantic_neutral is 'In this version.';
+comment on column gmsi.headline_revisions.semantic_negative is 'In this version.';
+comment on column gmsi.headline_revisions.semantic_score is 'In this version.';
+comment on column gmsi.headline_revisions.extra is 'In this version.';
 comment on column gmsi.headline_revisions.first_seen_at is 'As in gmsi.headlines.';
-comment on column gmsi.headline_revisions.known_from is 'From when on the warehouse held this version (its changed_at).';
-comment on column gmsi.headline_revisions.known_to is 'Until when: the changed_at of the version that replaced it.';
-comment on column gmsi.headline_revisions.retracted_at is 'As it stood; set if this version was the headline while retracted.';
+comment on column gmsi.headline_revisions.known_from is 'When this warehouse first stored this version (its changed_at).';
+comment on column gmsi.headline_revisions.known_to is 'When the next version replaced it (the changed_at of that version).';
+comment on column gmsi.headline_revisions.retracted_at is 'In this version; set if the headline was retracted.';
 comment on column gmsi.headline_revisions.is_backfilled is 'As in gmsi.headlines.';
 comment on column gmsi.headline_revisions.load_id is 'Load that wrote this version.';
-comment on column gmsi.headline_revisions.window_id is 'Window that brought this version; null if it came by the live feed or out of rejected_records.';
-comment on column gmsi.headline_revisions.reason is 'Why it was replaced: rescored, text changed, retracted, returned (after having been retracted), read again (a replay filled columns from extra; the service changed nothing), or other (url or extra).';
+comment on column gmsi.headline_revisions.window_id is 'Window that brought this version; null if it came from the live feed or from rejected_records.';
+comment on column gmsi.headline_revisions.reason is 'Why it was replaced: rescored, text changed, retracted, returned (after a retraction), read again (a replay filled columns from extra; the service changed nothing), or other (url or extra).';
 
--- The plan is made when the first, perhaps empty, statement fires it: a nested loop would then meet thousands of rows. If PostgreSQL up
--- to 17 cannot do without one, the plan looks so expensive that it is compiled, which takes longer than the query.
+-- No nested loops: the plan is made for the first call, which may have no rows, and a nested loop would be slow for the thousands of
+-- rows of later calls. No JIT: if PostgreSQL up to 17 needs a nested loop anyway, its cost looks so high that the plan is compiled,
+-- which takes longer than the query.
 create function gmsi.keep_headline_revisions() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off set jit = off as $$
 declare
@@ -201,7 +202,7 @@ begin
   where n.changed_at > o.changed_at;
   return null;
 end $$;
-comment on function gmsi.keep_headline_revisions() is 'Keeps each version that an update of gmsi.headlines replaces. Statement-level: one call a page, whatever the number of rows.';
+comment on function gmsi.keep_headline_revisions() is 'Stores each version that an update of gmsi.headlines replaces. A statement-level trigger: one call per page, whatever the number of rows.';
 create trigger keep_revisions after update on gmsi.headlines
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_headline_revisions();
@@ -216,14 +217,14 @@ create table gmsi.revisions (
   reason text not null default 'changed' check (reason in ('changed', 'retracted', 'returned', 'read again')),
   primary key (table_name, series, row_id, known_from)
 );
-comment on table gmsi.revisions is 'Superseded versions of the rows of every feed''s table but gmsi.headlines, which has headline_revisions.';
-comment on column gmsi.revisions.table_name is 'Table that the row stands in.';
-comment on column gmsi.revisions.row_id is 'Its id there.';
-comment on column gmsi.revisions.series is 'The columns that say which series it belongs to, and its time.';
-comment on column gmsi.revisions.version is 'The whole row as it stood.';
-comment on column gmsi.revisions.known_from is 'From when on the warehouse held this version.';
-comment on column gmsi.revisions.known_to is 'Until when.';
-comment on column gmsi.revisions.reason is 'Why it was replaced: changed (by the service), retracted, returned (after having been retracted), or read again (a replay filled columns from extra; the service changed nothing).';
+comment on table gmsi.revisions is 'Replaced versions of the rows of all feeds'' tables except gmsi.headlines, which has gmsi.headline_revisions.';
+comment on column gmsi.revisions.table_name is 'Table of the row.';
+comment on column gmsi.revisions.row_id is 'Id of the row in that table.';
+comment on column gmsi.revisions.series is 'The columns that identify its series, and its time.';
+comment on column gmsi.revisions.version is 'The whole row in this version.';
+comment on column gmsi.revisions.known_from is 'When this warehouse first stored this version.';
+comment on column gmsi.revisions.known_to is 'When the next version replaced it.';
+comment on column gmsi.revisions.reason is 'Why it was replaced: changed (by the service), retracted, returned (after a retraction), or read again (a replay filled columns from extra; the service changed nothing).';
 
 create function gmsi.keep_row_revisions() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off set jit = off as $$
@@ -243,7 +244,7 @@ begin
     tg_table_name, id, tg_argv[1:], is_read_again, key, id);
   return null;
 end $$;
-comment on function gmsi.keep_row_revisions() is 'Keeps each version that an update of a feed''s table replaces.';
+comment on function gmsi.keep_row_revisions() is 'Stores each version that an update of a feed''s table replaces.';
 
 create table gmsi.ticker_headlines (
   ticker text not null,
@@ -272,12 +273,12 @@ create table gmsi.ticker_headlines (
   window_id bigint,
   primary key (ticker, match_type, variant, published_at, headline_id)
 ) partition by range (published_at);
-comment on table gmsi.ticker_headlines is 'One row per headline, ticker and match type asked for: its current version. Partitioned by month of published_at.';
-comment on column gmsi.ticker_headlines.ticker is 'Ticker that was asked for.';
-comment on column gmsi.ticker_headlines.match_type is 'Match type that was asked for: COMBINED, EXPLICIT or IMPLICIT.';
-comment on column gmsi.ticker_headlines.variant is 'Further parameters that were asked with, as name=value&name=value; empty if there were none.';
+comment on table gmsi.ticker_headlines is 'The current version of each headline, one row for each ticker, match type and variant that it was requested with. Partitioned by month of published_at.';
+comment on column gmsi.ticker_headlines.ticker is 'Ticker that was requested.';
+comment on column gmsi.ticker_headlines.match_type is 'Match type that was requested: COMBINED, EXPLICIT or IMPLICIT.';
+comment on column gmsi.ticker_headlines.variant is 'Further parameters of the request, as name=value&name=value; empty if there were none.';
 comment on column gmsi.ticker_headlines.headline_id is 'Identity, as in gmsi.headlines.';
-comment on column gmsi.ticker_headlines.published_at is 'Publication time; without a zone read as UTC.';
+comment on column gmsi.ticker_headlines.published_at is 'Publication time. Times without a zone are read as UTC.';
 comment on column gmsi.ticker_headlines.ticker_name is 'Name of the asset.';
 comment on column gmsi.ticker_headlines.headline is 'Text of the headline, if the service sends it.';
 comment on column gmsi.ticker_headlines.language is 'Language of the headline.';
@@ -285,12 +286,12 @@ comment on column gmsi.ticker_headlines.source is 'Publisher, if the service sen
 comment on column gmsi.ticker_headlines.url is 'Address of the article, if the service sends it.';
 comment on column gmsi.ticker_headlines.topic is 'Topic that the headline was classified as.';
 comment on column gmsi.ticker_headlines.topic_probability is 'Probability (0 to 1) of the topic.';
-comment on column gmsi.ticker_headlines.record_match_type is 'How the headline mentions the asset, as the record says: EXPLICIT or IMPLICIT.';
+comment on column gmsi.ticker_headlines.record_match_type is 'How the headline mentions the asset, according to the record: EXPLICIT or IMPLICIT.';
 comment on column gmsi.ticker_headlines.sentiment_score is 'Sentiment (-1 to 1): as sent, else bullish minus bearish.';
 comment on column gmsi.ticker_headlines.bearish_probability is 'Probability (0 to 1) of bearish.';
 comment on column gmsi.ticker_headlines.neutral_probability is 'Probability (0 to 1) of neutral.';
 comment on column gmsi.ticker_headlines.bullish_probability is 'Probability (0 to 1) of bullish.';
-comment on column gmsi.ticker_headlines.window_id is 'Window that brought this version; null if it came by the live feed or out of rejected_records.';
+comment on column gmsi.ticker_headlines.window_id is 'Window that brought this version; null if it came from the live feed or from rejected_records.';
 create trigger keep_revisions after update on gmsi.ticker_headlines
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_row_revisions('headline_id', 'ticker', 'match_type', 'variant', 'published_at');
@@ -316,19 +317,19 @@ create table gmsi.ticker_events (
   window_id bigint,
   primary key (ticker, variant, event_at, event_id)
 );
-comment on table gmsi.ticker_events is 'One row per event of a ticker, as asked for: its current version.';
-comment on column gmsi.ticker_events.ticker is 'Ticker that was asked for.';
-comment on column gmsi.ticker_events.variant is 'Further parameters that were asked with, as name=value&name=value; empty if there were none.';
+comment on table gmsi.ticker_events is 'The current version of each event of a ticker.';
+comment on column gmsi.ticker_events.ticker is 'Ticker that was requested.';
+comment on column gmsi.ticker_events.variant is 'Further parameters of the request, as name=value&name=value; empty if there were none.';
 comment on column gmsi.ticker_events.event_id is 'Identity: the service''s own id if there is one, else a hash of time, name, type and topic, else of all content.';
 comment on column gmsi.ticker_events.event_at is 'Date of the event (event_date).';
 comment on column gmsi.ticker_events.event_name is 'Name of the event.';
 comment on column gmsi.ticker_events.summary is 'Summary.';
-comment on column gmsi.ticker_events.event_type is 'Type, as the record says.';
+comment on column gmsi.ticker_events.event_type is 'Type, according to the record.';
 comment on column gmsi.ticker_events.direction is 'Bullish or Bearish.';
 comment on column gmsi.ticker_events.impact is 'Impact as sent: a number, or a word such as High.';
 comment on column gmsi.ticker_events.topic is 'Topic.';
-comment on column gmsi.ticker_events.impact_number is 'impact if it is a number.';
-comment on column gmsi.ticker_events.window_id is 'Window that brought this version; null if it came out of rejected_records.';
+comment on column gmsi.ticker_events.impact_number is 'impact as a number, if it is one.';
+comment on column gmsi.ticker_events.window_id is 'Window that brought this version; null if it came from rejected_records.';
 create trigger keep_revisions after update on gmsi.ticker_events
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_row_revisions('event_id', 'ticker', 'variant', 'event_at');
@@ -357,9 +358,9 @@ create table gmsi.ticker_event_headlines (
   window_id bigint,
   primary key (ticker, variant, published_at, headline_id)
 ) partition by range (published_at);
-comment on table gmsi.ticker_event_headlines is 'One row per headline behind an event of a ticker: its current version. Partitioned by month of published_at.';
-comment on column gmsi.ticker_event_headlines.ticker is 'Ticker that was asked for.';
-comment on column gmsi.ticker_event_headlines.variant is 'Further parameters that were asked with, as name=value&name=value; empty if there were none.';
+comment on table gmsi.ticker_event_headlines is 'The current version of each headline about an event of a ticker. Partitioned by month of published_at.';
+comment on column gmsi.ticker_event_headlines.ticker is 'Ticker that was requested.';
+comment on column gmsi.ticker_event_headlines.variant is 'Further parameters of the request, as name=value&name=value; empty if there were none.';
 comment on column gmsi.ticker_event_headlines.headline_id is 'Identity, as in gmsi.headlines.';
 comment on column gmsi.ticker_event_headlines.published_at is 'Publication time.';
 comment on column gmsi.ticker_event_headlines.headline is 'Text of the headline.';
@@ -372,7 +373,7 @@ comment on column gmsi.ticker_event_headlines.event_at is 'Date of the event.';
 comment on column gmsi.ticker_event_headlines.event_type is 'Type of the event.';
 comment on column gmsi.ticker_event_headlines.topic is 'Topic.';
 comment on column gmsi.ticker_event_headlines.sentiment_score is 'Sentiment, if the service sends it.';
-comment on column gmsi.ticker_event_headlines.window_id is 'Window that brought this version; null if it came out of rejected_records.';
+comment on column gmsi.ticker_event_headlines.window_id is 'Window that brought this version; null if it came from rejected_records.';
 create trigger keep_revisions after update on gmsi.ticker_event_headlines
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_row_revisions('headline_id', 'ticker', 'variant', 'published_at');
@@ -398,17 +399,17 @@ create table gmsi.ticker_index (
   primary key (ticker, index_type, variant, published_at, entry_id)
 ) partition by range (published_at);
 comment on table gmsi.ticker_index is 'Hourly headline sentiment of a ticker by topic, as the service aggregates it. Partitioned by month of published_at.';
-comment on column gmsi.ticker_index.ticker is 'Ticker that was asked for.';
-comment on column gmsi.ticker_index.index_type is 'Index type that was asked for: COMBINED, EXPLICIT or IMPLICIT.';
-comment on column gmsi.ticker_index.variant is 'Further parameters that were asked with, as name=value&name=value; empty if there were none.';
+comment on column gmsi.ticker_index.ticker is 'Ticker that was requested.';
+comment on column gmsi.ticker_index.index_type is 'Index type that was requested: COMBINED, EXPLICIT or IMPLICIT.';
+comment on column gmsi.ticker_index.variant is 'Further parameters of the request, as name=value&name=value; empty if there were none.';
 comment on column gmsi.ticker_index.entry_id is 'Identity: a hash of time and topic.';
 comment on column gmsi.ticker_index.published_at is 'The hour.';
 comment on column gmsi.ticker_index.topic is 'Topic.';
-comment on column gmsi.ticker_index.headline_count is 'Headlines in the hour.';
+comment on column gmsi.ticker_index.headline_count is 'Number of headlines in the hour.';
 comment on column gmsi.ticker_index.sentiment_sum is 'Sum of their scores; divided by headline_count it is the mean.';
 comment on column gmsi.ticker_index.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
 comment on column gmsi.ticker_index.sentiment_std is 'Standard deviation of their scores.';
-comment on column gmsi.ticker_index.window_id is 'Window that brought this version; null if it came by the live feed or out of rejected_records.';
+comment on column gmsi.ticker_index.window_id is 'Window that brought this version; null if it came from the live feed or from rejected_records.';
 create trigger keep_revisions after update on gmsi.ticker_index
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_row_revisions('entry_id', 'ticker', 'index_type', 'variant', 'published_at');
@@ -435,18 +436,18 @@ create table gmsi.gmsi_index (
   primary key (country, topic, index_type, sentiment_type, published_at, entry_id)
 ) partition by range (published_at);
 comment on table gmsi.gmsi_index is 'Hourly headline sentiment of a country and topic, as the service aggregates it. Partitioned by month of published_at.';
-comment on column gmsi.gmsi_index.country is 'Country that was asked for.';
-comment on column gmsi.gmsi_index.topic is 'Topic that was asked for.';
-comment on column gmsi.gmsi_index.index_type is 'Index type that was asked for: COMBINED, DOMESTIC or INTERNATIONAL.';
+comment on column gmsi.gmsi_index.country is 'Country that was requested.';
+comment on column gmsi.gmsi_index.topic is 'Topic that was requested.';
+comment on column gmsi.gmsi_index.index_type is 'Index type that was requested: COMBINED, DOMESTIC or INTERNATIONAL.';
 comment on column gmsi.gmsi_index.sentiment_type is 'Model: directional or semantic_sentiment.';
 comment on column gmsi.gmsi_index.entry_id is 'Identity: a hash of time and topic.';
 comment on column gmsi.gmsi_index.published_at is 'The hour.';
-comment on column gmsi.gmsi_index.topic_name is 'Topic as the record says.';
-comment on column gmsi.gmsi_index.headline_count is 'Headlines in the hour.';
+comment on column gmsi.gmsi_index.topic_name is 'Topic, according to the record.';
+comment on column gmsi.gmsi_index.headline_count is 'Number of headlines in the hour.';
 comment on column gmsi.gmsi_index.sentiment_sum is 'Sum of their scores; divided by headline_count it is the mean.';
 comment on column gmsi.gmsi_index.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
 comment on column gmsi.gmsi_index.sentiment_std is 'Standard deviation of their scores.';
-comment on column gmsi.gmsi_index.window_id is 'Window that brought this version; null if it came by the live feed or out of rejected_records.';
+comment on column gmsi.gmsi_index.window_id is 'Window that brought this version; null if it came from the live feed or from rejected_records.';
 create trigger keep_revisions after update on gmsi.gmsi_index
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_row_revisions('entry_id', 'country', 'topic', 'index_type', 'sentiment_type', 'published_at');
@@ -471,18 +472,18 @@ create table gmsi.ticker_event_metrics (
   window_id bigint,
   primary key (ticker, variant, published_at, entry_id)
 );
-comment on table gmsi.ticker_event_metrics is 'Event sentiment metrics of a ticker, as the service aggregates them. Their fields are not documented: what has no column is in extra.';
-comment on column gmsi.ticker_event_metrics.ticker is 'Ticker that was asked for.';
-comment on column gmsi.ticker_event_metrics.variant is 'Further parameters that were asked with, as name=value&name=value; empty if there were none.';
+comment on table gmsi.ticker_event_metrics is 'Event sentiment metrics of a ticker, as the service aggregates them. Their fields are not documented; those without a column are in extra.';
+comment on column gmsi.ticker_event_metrics.ticker is 'Ticker that was requested.';
+comment on column gmsi.ticker_event_metrics.variant is 'Further parameters of the request, as name=value&name=value; empty if there were none.';
 comment on column gmsi.ticker_event_metrics.entry_id is 'Identity: a hash of time, event type and topic.';
 comment on column gmsi.ticker_event_metrics.published_at is 'Time of the metric.';
 comment on column gmsi.ticker_event_metrics.event_type is 'Event type.';
 comment on column gmsi.ticker_event_metrics.topic is 'Topic.';
-comment on column gmsi.ticker_event_metrics.event_count is 'Events.';
+comment on column gmsi.ticker_event_metrics.event_count is 'Number of events.';
 comment on column gmsi.ticker_event_metrics.sentiment_sum is 'Sum of their scores.';
 comment on column gmsi.ticker_event_metrics.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
 comment on column gmsi.ticker_event_metrics.sentiment_std is 'Standard deviation of their scores.';
-comment on column gmsi.ticker_event_metrics.window_id is 'Window that brought this version; null if it came out of rejected_records.';
+comment on column gmsi.ticker_event_metrics.window_id is 'Window that brought this version; null if it came from rejected_records.';
 create trigger keep_revisions after update on gmsi.ticker_event_metrics
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_row_revisions('entry_id', 'ticker', 'variant', 'published_at');
@@ -507,23 +508,23 @@ create table gmsi.event_query_metrics (
   window_id bigint,
   primary key (variant, published_at, entry_id)
 );
-comment on table gmsi.event_query_metrics is 'Answers of the custom query for event sentiment metrics (POST /events/index/query).';
+comment on table gmsi.event_query_metrics is 'Results of the custom query for event sentiment metrics (POST /events/index/query).';
 comment on column gmsi.event_query_metrics.variant is 'Which query: a hash of the body in the job file.';
 comment on column gmsi.event_query_metrics.entry_id is 'Identity: a hash of time, ticker, event type and topic.';
 comment on column gmsi.event_query_metrics.published_at is 'Time of the metric.';
-comment on column gmsi.event_query_metrics.ticker is 'Ticker, as the record says.';
+comment on column gmsi.event_query_metrics.ticker is 'Ticker, according to the record.';
 comment on column gmsi.event_query_metrics.event_type is 'Event type.';
 comment on column gmsi.event_query_metrics.topic is 'Topic.';
-comment on column gmsi.event_query_metrics.event_count is 'Events.';
+comment on column gmsi.event_query_metrics.event_count is 'Number of events.';
 comment on column gmsi.event_query_metrics.sentiment_sum is 'Sum of their scores.';
 comment on column gmsi.event_query_metrics.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
 comment on column gmsi.event_query_metrics.sentiment_std is 'Standard deviation of their scores.';
-comment on column gmsi.event_query_metrics.window_id is 'Window that brought this version; null if it came out of rejected_records.';
+comment on column gmsi.event_query_metrics.window_id is 'Window that brought this version; null if it came from rejected_records.';
 create trigger keep_revisions after update on gmsi.event_query_metrics
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_row_revisions('entry_id', 'variant', 'published_at');
 
--- What the tables of all feeds but headlines have in common.
+-- The columns that the tables of all feeds except gmsi-headlines have in common.
 do $$
 declare
   feed text;
@@ -532,17 +533,17 @@ begin
     'ticker_headlines', 'ticker_events', 'ticker_event_headlines', 'ticker_index', 'gmsi_index', 'ticker_event_metrics',
     'event_query_metrics']
   loop
-    execute format($c$comment on column gmsi.%I.extra is 'Every field of the record that has no column, so that the record is kept whole.'$c$, feed);
+    execute format($c$comment on column gmsi.%I.extra is 'Every field of the record that has no column.'$c$, feed);
     execute format($c$comment on column gmsi.%I.first_seen_at is 'When this warehouse first held the row.'$c$, feed);
-    execute format($c$comment on column gmsi.%I.changed_at is 'When this warehouse first held this version of it.'$c$, feed);
-    execute format($c$comment on column gmsi.%I.retracted_at is 'When the service was found not to return it any more; null while it does.'$c$, feed);
-    execute format($c$comment on column gmsi.%I.is_backfilled is 'True if it was first loaded by a backfill, after the fact.'$c$, feed);
+    execute format($c$comment on column gmsi.%I.changed_at is 'When this warehouse first stored this version.'$c$, feed);
+    execute format($c$comment on column gmsi.%I.retracted_at is 'When a load found that the service no longer returns it; null while the service returns it.'$c$, feed);
+    execute format($c$comment on column gmsi.%I.is_backfilled is 'True if it was first loaded after the fact, by a backfill.'$c$, feed);
     execute format($c$comment on column gmsi.%I.load_id is 'Load that wrote this version.'$c$, feed);
   end loop;
 end $$;
 
 create function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval '10 seconds';
-comment on function gmsi.as_of_delay() is 'How long ago a moment must be so that headlines_as_of never answers differently for it again. A transaction that writes rows must commit within half of it, or is rolled back and tried again. If the disk is slow, the owner may replace it: create or replace function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval ''30 seconds''.';
+comment on function gmsi.as_of_delay() is 'For a moment longer ago than this, the answer of headlines_as_of never changes. A transaction that writes rows must commit within half of this time, or it is rolled back and tried again. If the disk is slow, the owner may replace the function: create or replace function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval ''30 seconds''.';
 
 create function gmsi.refuse_late_commit() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -554,9 +555,9 @@ begin
       using errcode = '25P04';
   end if;
 end $$;
-comment on function gmsi.refuse_late_commit() is 'Fails in a transaction that is older than half of gmsi.as_of_delay(): its rows say changed_at of its beginning, and somebody may already have asked for that moment. Sent together with every COMMIT of feed rows.';
+comment on function gmsi.refuse_late_commit() is 'Fails if the transaction is older than half of gmsi.as_of_delay(), because the changed_at of its rows is the time at which it began, and a query as of that moment may already have been answered. Sent together with every COMMIT of feed rows.';
 
--- By the names of its columns: a column that somebody adds to gmsi.headlines is none of this function's, and breaks nothing.
+-- Names its columns, so that a column that somebody adds to gmsi.headlines does not break it.
 create function gmsi.headlines_as_of(moment timestamptz) returns table (
   headline_id uuid, country text, topic text, match_type text, published_at timestamptz,
   headline text, language text, source text, url text, topic_probability double precision,
@@ -565,7 +566,7 @@ create function gmsi.headlines_as_of(moment timestamptz) returns table (
   semantic_negative double precision, semantic_score double precision,
   extra jsonb, first_seen_at timestamptz, changed_at timestamptz, retracted_at timestamptz,
   is_backfilled boolean, load_id bigint, window_id bigint)
-  -- No set, no PL/pgSQL: PostgreSQL reads it as part of the query around it, whose filters reach the indexes.
+  -- Plain SQL without "set", so that PostgreSQL inlines it and the filters of the query around it use the indexes.
   language sql stable parallel safe rows 100000 as $$
   select h.headline_id, h.country, h.topic, h.match_type, h.published_at, h.headline, h.language, h.source, h.url,
          h.topic_probability, h.directional_positive, h.directional_neutral, h.directional_negative,
@@ -579,7 +580,7 @@ create function gmsi.headlines_as_of(moment timestamptz) returns table (
          r.extra, r.first_seen_at, r.known_from, r.retracted_at, r.is_backfilled, r.load_id, r.window_id
   from gmsi.headline_revisions r where r.known_from <= moment and r.known_to > moment
 $$;
-comment on function gmsi.headlines_as_of(timestamptz) is 'gmsi.headlines exactly as it stood at a moment: the version of each headline that this warehouse held then, the retracted ones (retracted_at is set) included. Its columns are those of gmsi.headlines that come with the warehouse. For a moment more than gmsi.as_of_delay() ago the answer never changes. Filters on country, topic and published_at reach the indexes.';
+comment on function gmsi.headlines_as_of(timestamptz) is 'gmsi.headlines exactly as it was at a moment: the version of each headline that this warehouse held then, including retracted ones (retracted_at is set). It does not have columns that somebody added to gmsi.headlines. For a moment more than gmsi.as_of_delay() ago, the answer never changes. Filters on country, topic and published_at use the indexes.';
 
 create view gmsi.headlines_point_in_time as
   select version.*,
@@ -610,7 +611,7 @@ create view gmsi.headlines_point_in_time as
            r.load_id, r.window_id
     from gmsi.headline_revisions r where r.retracted_at is null
   ) as version;
-comment on view gmsi.headlines_point_in_time is 'Every version of every headline with the time in which it may be used: from usable_from until before usable_to. A back-test that sees only these sees nothing that nobody could have known. Versions of a headline while it was retracted are left out.';
+comment on view gmsi.headlines_point_in_time is 'Every version of every headline with the time in which a back-test may use it: from usable_from (inclusive) until usable_to (exclusive). A back-test that follows these times uses nothing that was not known at the time. Versions in which the headline was retracted are left out.';
 comment on column gmsi.headlines_point_in_time.headline_id is 'As in gmsi.headlines.';
 comment on column gmsi.headlines_point_in_time.country is 'As in gmsi.headlines.';
 comment on column gmsi.headlines_point_in_time.topic is 'As in gmsi.headlines.';
@@ -629,11 +630,11 @@ comment on column gmsi.headlines_point_in_time.semantic_positive is 'In this ver
 comment on column gmsi.headlines_point_in_time.semantic_neutral is 'In this version.';
 comment on column gmsi.headlines_point_in_time.semantic_negative is 'In this version.';
 comment on column gmsi.headlines_point_in_time.semantic_score is 'In this version.';
-comment on column gmsi.headlines_point_in_time.known_from is 'When this warehouse first held this version.';
-comment on column gmsi.headlines_point_in_time.usable_to is 'When the next version replaced it, or it was found retracted; null while it stands.';
-comment on column gmsi.headlines_point_in_time.is_backfilled is 'True if the headline was first loaded after the fact: nobody watched when it appeared, or with what scores.';
-comment on column gmsi.headlines_point_in_time.is_first is 'True for the first version of the headline that this warehouse held, and for one that only a replay has filled since: the service had not changed it.';
+comment on column gmsi.headlines_point_in_time.known_from is 'When this warehouse first stored this version.';
+comment on column gmsi.headlines_point_in_time.usable_to is 'When the next version replaced it, or when it was marked retracted; null if it is the current version.';
+comment on column gmsi.headlines_point_in_time.is_backfilled is 'True if the headline was first loaded after the fact, by a backfill: it is not known when it appeared, or with which scores.';
+comment on column gmsi.headlines_point_in_time.is_first is 'True for the first version of the headline that this warehouse held, and for a version that differs from it only because a replay filled columns.';
 comment on column gmsi.headlines_point_in_time.load_id is 'Load that wrote this version.';
-comment on column gmsi.headlines_point_in_time.window_id is 'Window that brought it; null if it came by the live feed or out of rejected_records.';
-comment on column gmsi.headlines_point_in_time.usable_from is 'From when on it may honestly be used: it was published and this warehouse held it.';
-comment on column gmsi.headlines_point_in_time.assumed_from is 'The same for those who trust that the service had a backfilled headline, with the scores that it returned later, when it was published. An assumption: scores revised before the backfill are look-ahead.';
+comment on column gmsi.headlines_point_in_time.window_id is 'Window that brought it; null if it came from the live feed or from rejected_records.';
+comment on column gmsi.headlines_point_in_time.usable_from is 'From when on a back-test may use it without look-ahead: it was published, and this warehouse held it.';
+comment on column gmsi.headlines_point_in_time.assumed_from is 'The same, on the assumption that a backfilled headline had its scores when it was published. If the service revised them before the backfill, that is look-ahead.';

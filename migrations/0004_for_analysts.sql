@@ -1,4 +1,4 @@
--- What analysts ask: rollups, kept in the transaction of every change; is this day loaded; how did the loads go.
+-- For analysts: rollups, updated in the transaction of every change; which days are loaded; how the loads went.
 
 create table gmsi.sentiment_hourly (
   country text not null,
@@ -16,16 +16,16 @@ create table gmsi.sentiment_hourly (
   weighted_mean double precision generated always as (weighted_sum / nullif(probability_sum, 0)) stored,
   primary key (country, topic, match_type, sentiment_type, hour)
 );
-comment on table gmsi.sentiment_hourly is 'What the headlines of an hour add up to, for each model: the components that the service''s own index feed has (gmsi.gmsi_index). An hour without headlines has no row; retracted headlines do not count.';
+comment on table gmsi.sentiment_hourly is 'Sums over the headlines of each hour, for each model, with the same components as the service''s own index feed (gmsi.gmsi_index). An hour without headlines has no row; retracted headlines do not count.';
 comment on column gmsi.sentiment_hourly.country is 'Country.';
 comment on column gmsi.sentiment_hourly.topic is 'Topic.';
-comment on column gmsi.sentiment_hourly.match_type is 'Match type that the headlines were asked for with.';
+comment on column gmsi.sentiment_hourly.match_type is 'Match type that the headlines were requested with.';
 comment on column gmsi.sentiment_hourly.sentiment_type is 'Model: directional or semantic_sentiment, as the service calls them.';
-comment on column gmsi.sentiment_hourly.hour is 'Begin of the hour (UTC).';
-comment on column gmsi.sentiment_hourly.headline_count is 'Headlines with a score of this model.';
+comment on column gmsi.sentiment_hourly.hour is 'Start of the hour (UTC).';
+comment on column gmsi.sentiment_hourly.headline_count is 'Number of headlines with a score of this model.';
 comment on column gmsi.sentiment_hourly.sentiment_sum is 'Sum of their scores.';
 comment on column gmsi.sentiment_hourly.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
-comment on column gmsi.sentiment_hourly.sentiment_std is 'Standard deviation of their scores (of the population: 0 for one headline).';
+comment on column gmsi.sentiment_hourly.sentiment_std is 'Population standard deviation of their scores (0 for one headline).';
 comment on column gmsi.sentiment_hourly.probability_sum is 'Sum of their topic_probability; headlines without one count as 0.';
 comment on column gmsi.sentiment_hourly.weighted_sum is 'Sum of score times topic_probability.';
 comment on column gmsi.sentiment_hourly.sentiment_mean is 'Mean score: sentiment_sum / headline_count.';
@@ -50,44 +50,44 @@ create table gmsi.sentiment_daily (
 comment on table gmsi.sentiment_daily is 'The same as gmsi.sentiment_hourly for each day (UTC).';
 comment on column gmsi.sentiment_daily.country is 'Country.';
 comment on column gmsi.sentiment_daily.topic is 'Topic.';
-comment on column gmsi.sentiment_daily.match_type is 'Match type that the headlines were asked for with.';
+comment on column gmsi.sentiment_daily.match_type is 'Match type that the headlines were requested with.';
 comment on column gmsi.sentiment_daily.sentiment_type is 'Model: directional or semantic_sentiment, as the service calls them.';
 comment on column gmsi.sentiment_daily.day is 'Day (UTC).';
-comment on column gmsi.sentiment_daily.headline_count is 'Headlines with a score of this model.';
+comment on column gmsi.sentiment_daily.headline_count is 'Number of headlines with a score of this model.';
 comment on column gmsi.sentiment_daily.sentiment_sum is 'Sum of their scores.';
 comment on column gmsi.sentiment_daily.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
-comment on column gmsi.sentiment_daily.sentiment_std is 'Standard deviation of their scores (of the population: 0 for one headline).';
+comment on column gmsi.sentiment_daily.sentiment_std is 'Population standard deviation of their scores (0 for one headline).';
 comment on column gmsi.sentiment_daily.probability_sum is 'Sum of their topic_probability; headlines without one count as 0.';
 comment on column gmsi.sentiment_daily.weighted_sum is 'Sum of score times topic_probability.';
 comment on column gmsi.sentiment_daily.sentiment_mean is 'Mean score: sentiment_sum / headline_count.';
 comment on column gmsi.sentiment_daily.weighted_mean is 'Mean score weighted by topic_probability: weighted_sum / probability_sum; null if no headline has a probability.';
--- Questions about all series over a few days; the key serves those about some series over any time.
+-- For queries about all series over a few days. The primary key serves queries about some series over any time.
 create index sentiment_daily_by_day on gmsi.sentiment_daily (day);
 
 create function gmsi.summable(number double precision) returns double precision
   language sql immutable parallel safe return
   case when abs(number) < 1e-60 then 0 when abs(number) <= 1e6 then number end;
-comment on function gmsi.summable(double precision) is 'A number as the rollups count it. What is so large that it can be no score is left out (null), and what is as good as 0 is 0: a sum that overflows or underflows would be an error, and stop the load.';
+comment on function gmsi.summable(double precision) is 'A number as the rollups count it: null if it is too large to be a score, and 0 if it is almost 0. Otherwise a sum could overflow or underflow, which is an error and would stop the load.';
 
--- Sums up the hours of a series from first_hour to last_hour again, and their days. Sums that stay the same are not written.
--- Hours that lost their last headline are removed, if rows may have gone.
--- Runs with the rights of the user who changes headlines, so that user may write rollups too.
+-- Recomputes the hours of a series from first_hour to last_hour, and their days. Sums that stay the same are not written.
+-- With may_shrink, hours that lost their last headline are removed.
+-- Runs with the rights of the user who changes headlines, so that user needs the right to write rollups, too.
 create function gmsi.roll_up(
   in_country text, in_topic text, in_match_type text, first_hour timestamptz, last_hour timestamptz, may_shrink boolean
 ) returns bigint
-  -- A plan over all partitions looks expensive: PostgreSQL would make one for each page's hours, or compile it, which takes a
-  -- quarter of a second. Partitions are chosen when the plan runs.
+  -- A plan over all partitions looks expensive. Without these settings, PostgreSQL would make a new plan for each page, or compile
+  -- it, which takes a quarter of a second. The generic plan chooses its partitions when it runs.
   language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off as $$
 declare
   begins timestamptz := first_hour;
   ends timestamptz := last_hour + interval '1 hour';
-  -- For date_bin. date_trunc and "at time zone" look up the zone for each row.
+  -- The origin for date_bin, which is faster here: date_trunc and "at time zone" look up the zone for each row.
   midnight constant timestamptz := '1900-01-01 00:00+00';
   hours bigint;
   days bigint;
 begin
-  -- A sum must see the rows of the transaction that summed before it: the next statement takes its snapshot after this wait.
-  -- One of 1,024 locks: one transaction cannot hold a lock for each series (error 53200, at some 8,000).
+  -- A sum must include the rows of the transaction that held this lock before. The next statement takes its snapshot after this wait.
+  -- One of 1,024 locks, because one transaction cannot hold a lock for each series (error 53200, at about 8,000).
   perform pg_advisory_xact_lock(hashtext('gmsi.roll_up'),
                                 hashtext(format('%s|%s|%s', in_country, in_topic, in_match_type)) & 1023);
 
@@ -106,7 +106,7 @@ begin
     offset 0
   ), hourly as (
     select hour,
-           -- In one order: otherwise sums of the same numbers differ in their last digits.
+           -- Always in the same order: otherwise sums of the same numbers differ in their last digits.
            count(directional) as directional_count,
            sum(directional order by published_at, headline_id) as directional_sum,
            sum(abs(directional) order by published_at, headline_id) as directional_abs_sum,
@@ -171,7 +171,7 @@ begin
 
   begins := date_trunc('day', first_hour, 'UTC');
   ends := date_trunc('day', last_hour, 'UTC') + interval '1 day';
-  -- One pass, with not in below: a join or not exists is a nested loop over whole years while nothing is analyzed yet.
+  -- One pass, and "not in" below: before the first ANALYZE, a join or "not exists" is planned as a nested loop over whole years.
   with hourly as (
     select sentiment_type, date_bin(interval '1 day', hour, midnight) as begins_at, hour, headline_count,
            sentiment_abs_sum, sentiment_std, sentiment_mean, probability_sum, weighted_sum,
@@ -184,7 +184,7 @@ begin
   ), fresh as materialized (
     select sentiment_type, (begins_at at time zone 'UTC')::date as day, day_count, day_sum,
            sum(sentiment_abs_sum order by hour) as sentiment_abs_sum,
-           -- The spread within the hours, and that of the hours' means around the day's.
+           -- From the variance within each hour, and the distance of each hour's mean from the day's.
            sqrt(sum(headline_count * (sentiment_std ^ 2 + (sentiment_mean - day_sum / day_count) ^ 2) order by hour)
              / day_count) as sentiment_std,
            sum(probability_sum order by hour) as probability_sum, sum(weighted_sum order by hour) as weighted_sum
@@ -213,12 +213,13 @@ begin
   select (select count(*) from written) + (select count(*) from removed) into days;
   return hours + days;
 end $$;
-comment on function gmsi.roll_up(text, text, text, timestamptz, timestamptz, boolean) is 'Sums up some hours of a series again in sentiment_hourly, and their days in sentiment_daily. Returns how many of their rows it wrote or removed.';
+comment on function gmsi.roll_up(text, text, text, timestamptz, timestamptz, boolean) is 'Recomputes some hours of a series in sentiment_hourly, and their days in sentiment_daily. Returns how many rows it wrote or removed.';
 
 create function gmsi.roll_up_changes() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  -- Each kind of statement has its own transition tables; the others do not exist. The series are sorted because roll_up locks them.
+  -- Each kind of statement has its own transition tables; the others do not exist. The series are sorted, because roll_up
+  -- locks them and a different order could deadlock.
   if tg_op = 'INSERT' then
     perform gmsi.roll_up(country, topic, match_type, date_trunc('hour', first, 'UTC'), date_trunc('hour', last, 'UTC'), false)
     from (select country, topic, match_type, min(published_at) as first, max(published_at) as last
@@ -238,7 +239,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function gmsi.roll_up_changes() is 'Keeps the rollups right in the transaction of every change to gmsi.headlines, whoever makes it. Statement-level: one call a page.';
+comment on function gmsi.roll_up_changes() is 'Updates the rollups in the transaction of every change to gmsi.headlines, whoever makes it. A statement-level trigger: one call per page.';
 create trigger roll_up_inserts after insert on gmsi.headlines
   referencing new table as new_rows for each statement execute function gmsi.roll_up_changes();
 create trigger roll_up_updates after update on gmsi.headlines
@@ -258,7 +259,7 @@ create function gmsi.series_to_roll_up(from_day date default null, to_day date d
       and (to_day is null or published_at < (to_day + 1)::timestamp at time zone 'UTC')
     group by 1, 2, 3
     union all
-    -- Also hours that have no headlines any more.
+    -- Also hours that no longer have headlines.
     select country, topic, match_type, hour from gmsi.sentiment_hourly
     where (from_day is null or hour >= from_day::timestamp at time zone 'UTC')
       and (to_day is null or hour < (to_day + 1)::timestamp at time zone 'UTC')
@@ -268,14 +269,14 @@ create function gmsi.series_to_roll_up(from_day date default null, to_day date d
   ) as held
   group by 1, 2, 3 order by 1, 2, 3
 $$;
-comment on function gmsi.series_to_roll_up(date, date) is 'The series that have headlines or rollups on some days (all by default), with their first and last hour there.';
+comment on function gmsi.series_to_roll_up(date, date) is 'The series that have headlines or rollups on some days (all by default), with their first and last hour on these days.';
 
 create function gmsi.rebuild_rollups(from_day date default null, to_day date default null) returns bigint
   language sql set search_path = pg_catalog, pg_temp as $$
   select coalesce(sum(gmsi.roll_up(country, topic, match_type, first_hour, last_hour, true)), 0)::bigint
   from gmsi.series_to_roll_up(from_day, to_day)
 $$;
-comment on function gmsi.rebuild_rollups(date, date) is 'Sums up the rollups of some days (all by default) again from gmsi.headlines, and removes those without headlines. Returns how many rows were wrong. One transaction: gmsi rollup --rebuild does the same series by series, and lets loads pass.';
+comment on function gmsi.rebuild_rollups(date, date) is 'Recomputes the rollups of some days (all by default) from gmsi.headlines, and removes those without headlines. Returns how many rows were wrong. Runs in one transaction, so loads wait; gmsi rollup --rebuild does the same one series at a time, so that loads can continue.';
 
 create view gmsi.coverage_by_day as
   select span.feed, span.country, span.topic, span.ticker, span.match_type, span.variant, day::date as day,
@@ -288,7 +289,7 @@ create view gmsi.coverage_by_day as
     group by feed, country, topic, ticker, match_type, variant, c.days
   ) as span
   cross join lateral generate_series(span.first_day::timestamp, span.last_day::timestamp, interval '1 day') as day;
-comment on view gmsi.coverage_by_day is 'One row per series and day (UTC), from the first day that was ever asked for to the last: whether the day is loaded to its end and settled. Left-join it to tell a day without news from one that was never fetched. Filter by series: there are many days.';
+comment on view gmsi.coverage_by_day is 'One row per series and day (UTC), from the first day that was ever requested to the last: whether the day is completely loaded and settled. Left-join it to tell a day without news from one that was never loaded. Filter by series, because there are many days.';
 comment on column gmsi.coverage_by_day.feed is 'Feed.';
 comment on column gmsi.coverage_by_day.country is 'Country of the series; empty if the feed is not by country.';
 comment on column gmsi.coverage_by_day.topic is 'Topic of the series; empty if the feed is not by topic.';
@@ -296,7 +297,7 @@ comment on column gmsi.coverage_by_day.ticker is 'Ticker of the series; empty if
 comment on column gmsi.coverage_by_day.match_type is 'Match type of the series.';
 comment on column gmsi.coverage_by_day.variant is 'Further parameters of the series; empty if there are none.';
 comment on column gmsi.coverage_by_day.day is 'Day (UTC).';
-comment on column gmsi.coverage_by_day.is_covered is 'True if the day is loaded to its end and settled; false if it was asked for and is not, or not yet.';
+comment on column gmsi.coverage_by_day.is_covered is 'True if the day is completely loaded and settled.';
 
 create view gmsi.coverage_gaps as
   select span.feed, span.country, span.topic, span.ticker, span.match_type, span.variant,
@@ -325,7 +326,7 @@ create view gmsi.coverage_gaps as
           = (span.feed, span.country, span.topic, span.ticker, span.match_type, span.variant)
         and w.days && gap and w.state <> 'drained'), '{}')) as rest
   ) as part;
-comment on view gmsi.coverage_gaps is 'Days (UTC) that were asked for, or lie between days that were, and are not loaded to their end and settled, with the window that stands for them.';
+comment on view gmsi.coverage_gaps is 'Days (UTC), from the first that was ever requested to the last, that are not completely loaded and settled, with the window that is to load them.';
 comment on column gmsi.coverage_gaps.feed is 'Feed.';
 comment on column gmsi.coverage_gaps.country is 'Country of the series; empty if the feed is not by country.';
 comment on column gmsi.coverage_gaps.topic is 'Topic of the series; empty if the feed is not by topic.';
@@ -333,10 +334,10 @@ comment on column gmsi.coverage_gaps.ticker is 'Ticker of the series; empty if t
 comment on column gmsi.coverage_gaps.match_type is 'Match type of the series.';
 comment on column gmsi.coverage_gaps.variant is 'Further parameters of the series; empty if there are none.';
 comment on column gmsi.coverage_gaps.from_day is 'First day of the gap (UTC).';
-comment on column gmsi.coverage_gaps.to_day is 'Last day of the gap (UTC), itself included.';
-comment on column gmsi.coverage_gaps.days is 'How many days that is.';
-comment on column gmsi.coverage_gaps.state is 'State of the window that stands for these days (pending, draining, failed, refused). unsettled: no window stands for them now; loaded, but they may still change, and a sync loads them again; or never asked for, between days that were.';
-comment on column gmsi.coverage_gaps.window_id is 'The window.';
+comment on column gmsi.coverage_gaps.to_day is 'Last day of the gap (UTC), inclusive.';
+comment on column gmsi.coverage_gaps.days is 'Number of days.';
+comment on column gmsi.coverage_gaps.state is 'State of the window that is to load these days (pending, draining, failed, refused). unsettled: there is no such window. Either the days are loaded but may still change, and a sync loads them again, or they were never requested but lie between days that were.';
+comment on column gmsi.coverage_gaps.window_id is 'That window; null if there is none.';
 comment on column gmsi.coverage_gaps.last_error is 'Why its last attempt failed, if it did.';
 
 create view gmsi.load_history as
@@ -350,15 +351,15 @@ create view gmsi.load_history as
          requests, windows_drained, windows_failed, pages, records,
          rows_inserted, rows_changed, rows_retracted, records_rejected, error, run_by
   from gmsi.loads;
-comment on view gmsi.load_history is 'How each load went. The load_id of a headline leads here.';
+comment on view gmsi.load_history is 'How each load went. The load_id of a headline refers to it.';
 comment on column gmsi.load_history.load_id is 'Number of the load.';
 comment on column gmsi.load_history.command is 'backfill, sync or replay.';
 comment on column gmsi.load_history.job is 'Name of the job file, without its ending; empty for a replay of a whole feed.';
 comment on column gmsi.load_history.feed is 'Feed that the job loads.';
-comment on column gmsi.load_history.state is 'As outcome in gmsi.loads; running, or killed if it has no outcome and was silent for five minutes.';
+comment on column gmsi.load_history.state is 'As outcome in gmsi.loads. A load without an outcome is running, or killed if it has been silent for five minutes.';
 comment on column gmsi.load_history.started_at is 'Start of the load.';
-comment on column gmsi.load_history.finished_at is 'End of the load; null while it runs, and for ever if it was killed.';
-comment on column gmsi.load_history.took is 'How long it ran; of one that has no end, until its last sign of life.';
+comment on column gmsi.load_history.finished_at is 'End of the load; null while it runs, and if it was killed.';
+comment on column gmsi.load_history.took is 'How long it ran; until its last sign of life if it has no end.';
 comment on column gmsi.load_history.requests is 'Requests sent, retries included.';
 comment on column gmsi.load_history.windows_drained is 'Windows drained to their end.';
 comment on column gmsi.load_history.windows_failed is 'Windows that failed or were refused.';
@@ -366,12 +367,12 @@ comment on column gmsi.load_history.pages is 'Pages committed.';
 comment on column gmsi.load_history.records is 'Records on those pages.';
 comment on column gmsi.load_history.rows_inserted is 'Rows that were new.';
 comment on column gmsi.load_history.rows_changed is 'Rows that replaced an older version.';
-comment on column gmsi.load_history.rows_retracted is 'Rows that the service was found not to return any more.';
+comment on column gmsi.load_history.rows_retracted is 'Rows that the service no longer returned.';
 comment on column gmsi.load_history.records_rejected is 'Records put into rejected_records.';
 comment on column gmsi.load_history.error is 'Why the load ended early, if it did.';
 comment on column gmsi.load_history.run_by is 'Host and process id, and the version of the program.';
 
--- One query without set or PL/pgSQL, as headlines_as_of: PostgreSQL reads it as part of the query around it.
+-- Plain SQL without "set", as headlines_as_of, so that PostgreSQL inlines it.
 create function gmsi.signal_at(
   moment timestamptz, country text, topic text, over interval default '1 day', match_type text default 'COMBINED',
   sentiment_type text default 'directional', assume_backfilled boolean default false
@@ -386,7 +387,7 @@ create function gmsi.signal_at(
     select gmsi.summable(case signal_at.sentiment_type
                            when 'directional' then v.directional_score
                            when 'semantic_sentiment' then v.semantic_score
-                           -- Not 0 headlines for a name that is misspelt, but an error that shows it.
+                           -- A misspelt name must be an error that shows it, not 0 headlines.
                            else ('no sentiment_type: ' || signal_at.sentiment_type)::double precision end) as score,
            coalesce(gmsi.summable(v.topic_probability), 0) as probability, v.usable_from <= signal_at.moment as was_held
     from gmsi.headlines_point_in_time v
@@ -396,8 +397,8 @@ create function gmsi.signal_at(
       and v.published_at <= signal_at.moment
       and case when signal_at.assume_backfilled then v.assumed_from else v.usable_from end <= signal_at.moment
       and (v.usable_to is null or v.usable_to > signal_at.moment)
-    -- In one order: otherwise sums of the same numbers differ in their last digits.
+    -- Always in the same order: otherwise sums of the same numbers differ in their last digits.
     order by v.published_at, v.headline_id
   ) as known
 $$;
-comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean) is 'What the headlines of a country and topic that were published in some time (a day by default) before a moment added up to, as far as they could be known at that moment: each in the version that this warehouse held then, and none that was retracted by then. With assume_backfilled, a headline that was loaded after the fact counts from its publication (assumed_from in gmsi.headlines_point_in_time), and witnessed_count says how many were held at the moment indeed. One row, as gmsi.sentiment_daily has them; without headlines headline_count is 0 and the means are null. For a moment more than gmsi.as_of_delay() ago the answer changes no more, except that a later backfill adds assumed headlines. Use it with cross join lateral for a table of moments.';
+comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean) is 'Sums over the headlines of a country and topic that were published in the time before a moment (a day by default), as they were known at that moment: each in the version that this warehouse held then, without those that were retracted by then. With assume_backfilled, a headline that was loaded after the fact counts from its publication (assumed_from in gmsi.headlines_point_in_time), and witnessed_count says how many headlines the warehouse really held at that moment. Returns one row with sums and means as in gmsi.sentiment_daily; without headlines, headline_count is 0 and the means are null. For a moment more than gmsi.as_of_delay() ago, the answer never changes, except that a later backfill adds assumed headlines. For a table of moments, use cross join lateral.';

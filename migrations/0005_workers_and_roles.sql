@@ -1,7 +1,7 @@
--- Workers, alerts, and who may do what.
+-- Workers, alerts and privileges.
 
--- Scheduled and queued work: what gmsi work runs, when, and by which processes. The queue itself is the schema graphile_worker,
--- which graphile-worker installs. It holds the next few hundred windows only; the rest wait in gmsi.windows.
+-- Scheduled and queued work: what gmsi work runs, when, and by which processes. The queue itself is in the schema graphile_worker,
+-- which graphile-worker installs. It holds only the next few hundred windows; the rest wait in gmsi.windows.
 
 create table gmsi.jobs (
   job text primary key,
@@ -9,11 +9,11 @@ create table gmsi.jobs (
   registered_at timestamptz not null,
   registered_by text not null
 );
-comment on table gmsi.jobs is 'Job files as gmsi work and gmsi backfill --enqueue have read them, so that a worker on a machine without them can run them. The newest reading counts. Delete a row here and in gmsi.schedules to take a job out of the schedule for good.';
+comment on table gmsi.jobs is 'Job files as gmsi work and gmsi backfill --enqueue have read them, so that a worker on a machine without them can run them. If a file is read again, it replaces the row. To remove a job from the schedule permanently, delete its rows here and in gmsi.schedules.';
 comment on column gmsi.jobs.job is 'Name of the job file, without its ending.';
-comment on column gmsi.jobs.definition is 'What the file says, without its secrets (alerts.webhook_url).';
-comment on column gmsi.jobs.registered_at is 'When this definition was read first.';
-comment on column gmsi.jobs.registered_by is 'Host and process id of who read it, and the version of the program.';
+comment on column gmsi.jobs.definition is 'Content of the file, without its secrets (alerts.webhook_url).';
+comment on column gmsi.jobs.registered_at is 'When this definition was first read.';
+comment on column gmsi.jobs.registered_by is 'Host and process id of the process that read it, and the version of the program.';
 
 create table gmsi.schedules (
   job text not null,
@@ -27,16 +27,16 @@ create table gmsi.schedules (
   pauses integer not null default 0,
   primary key (job, command)
 );
-comment on table gmsi.schedules is 'When each job is due. A row also stands for a job that was only enqueued; it has no cron.';
+comment on table gmsi.schedules is 'When each job is due. A job that was only enqueued has a row without cron.';
 comment on column gmsi.schedules.job is 'Name of the job.';
 comment on column gmsi.schedules.command is 'backfill or sync.';
 comment on column gmsi.schedules.cron is 'Cron expression of five fields, in timezone; null if nothing is scheduled.';
 comment on column gmsi.schedules.timezone is 'IANA name of the time zone of cron.';
-comment on column gmsi.schedules.fired_at is 'When it was last due and begun. It is due again at the first time after this that cron names; however many were missed, it is begun once.';
-comment on column gmsi.schedules.resumes_at is 'Until when it is paused; null if it is not.';
-comment on column gmsi.schedules.paused_because is 'budget: the month''s requests are used up · failures: one window after the other failed, or it could not be planned.';
+comment on column gmsi.schedules.fired_at is 'When it was last due and begun. It is due again at the first time of cron after this. If several times were missed, it runs once.';
+comment on column gmsi.schedules.resumes_at is 'When its pause ends; null if it is not paused.';
+comment on column gmsi.schedules.paused_because is 'budget: the month''s requests are used up · failures: too many windows failed in a row, or it could not be planned.';
 comment on column gmsi.schedules.pause_error is 'The error that paused it.';
-comment on column gmsi.schedules.pauses is 'Pauses for failures in a row; each is twice as long as the one before.';
+comment on column gmsi.schedules.pauses is 'Pauses in a row that failures caused; each is twice as long as the one before.';
 
 create table gmsi.runs (
   run_id bigint generated always as identity primary key,
@@ -54,19 +54,19 @@ create table gmsi.runs (
   error text
 );
 create unique index runs_under_way on gmsi.runs (job, command) where finished_at is null;
-comment on table gmsi.runs is 'One row per scheduled or enqueued run of a job, shared by all workers; each worker that takes part in it has a load of its own in gmsi.loads.';
+comment on table gmsi.runs is 'One row per scheduled or enqueued run of a job. All workers share it; each worker that takes part has its own load in gmsi.loads.';
 comment on column gmsi.runs.run_id is 'Number of the run.';
 comment on column gmsi.runs.job is 'Name of the job.';
 comment on column gmsi.runs.command is 'backfill or sync.';
 comment on column gmsi.runs.scope is 'Series and days of the run, as they were planned.';
-comment on column gmsi.runs.unsettled_from is 'First day that a sync loads as it happens; null for a backfill.';
-comment on column gmsi.runs.live_series is 'Series whose live answers a sync reads, once its windows are drained.';
-comment on column gmsi.runs.live_begun_at is 'When these were handed to the workers.';
-comment on column gmsi.runs.live_failed is 'Live answers that could not be had.';
-comment on column gmsi.runs.newest_first is 'True if the newest days are drained first, as the job says or since two windows were refused.';
+comment on column gmsi.runs.unsettled_from is 'First of the settling days when a sync was planned; null for a backfill.';
+comment on column gmsi.runs.live_series is 'Series whose live feed a sync reads once its windows are drained.';
+comment on column gmsi.runs.live_begun_at is 'When these series were handed to the workers.';
+comment on column gmsi.runs.live_failed is 'Number of series whose live feed could not be read.';
+comment on column gmsi.runs.newest_first is 'True if the newest days are drained first, because the job says so or because two windows were refused.';
 comment on column gmsi.runs.started_at is 'When it was planned.';
-comment on column gmsi.runs.finished_at is 'End of the run; null while it is under way.';
-comment on column gmsi.runs.outcome is 'As in gmsi.loads; null while it is under way.';
+comment on column gmsi.runs.finished_at is 'End of the run; null while it runs.';
+comment on column gmsi.runs.outcome is 'As in gmsi.loads; null while it runs.';
 comment on column gmsi.runs.error is 'Why it ended early, if it did.';
 
 create table gmsi.workers (
@@ -79,17 +79,17 @@ create table gmsi.workers (
   heartbeat_at timestamptz not null default now(),
   stopped_at timestamptz
 );
-comment on table gmsi.workers is 'The processes of gmsi work. Tasks of one that has been silent for longer than the lease go to the others.';
-comment on column gmsi.workers.worker_id is 'Under which its tasks are locked in graphile_worker.jobs (locked_by).';
+comment on table gmsi.workers is 'The processes of gmsi work. If one is silent for longer than the lease, its tasks go to the others.';
+comment on column gmsi.workers.worker_id is 'Id under which its tasks are locked in graphile_worker.jobs (locked_by).';
 comment on column gmsi.workers.run_by is 'Host and process id, and the version of the program; as in gmsi.loads.';
 comment on column gmsi.workers.version is 'Version of the program.';
 comment on column gmsi.workers.key_fingerprint is 'Which API key it uses; as in gmsi.api_usage.';
-comment on column gmsi.workers.concurrency is 'Tasks that it works on at a time.';
+comment on column gmsi.workers.concurrency is 'Number of tasks that it works on at a time.';
 comment on column gmsi.workers.started_at is 'When it started.';
 comment on column gmsi.workers.heartbeat_at is 'Last sign of life.';
-comment on column gmsi.workers.stopped_at is 'When it stopped in order; null while it runs, and for ever if it was killed.';
+comment on column gmsi.workers.stopped_at is 'When it stopped normally; null while it runs, and if it was killed.';
 
--- Alerts: one message for each cause, whichever process notices it, however often.
+-- Alerts: one message per cause, however many processes notice it.
 
 create table gmsi.alerts (
   alert_id bigint generated always as identity primary key,
@@ -104,22 +104,22 @@ create table gmsi.alerts (
   resolution_sent_at timestamptz,
   sending_since timestamptz
 );
-comment on table gmsi.alerts is 'One row for each time that a job was in trouble of one kind, from the first sign of it to its end. Where it is posted is not stored.';
+comment on table gmsi.alerts is 'One row per problem of a job, from the time at which it was noticed until it is resolved. The address of the webhook is not stored.';
 comment on column gmsi.alerts.alert_id is 'Number of the alert.';
-comment on column gmsi.alerts.kind is 'failed windows: some windows failed and are not drained since · budget: the month''s requests will not last for the schedule · late: the newest covered day is older than max_lag · key refused: the service refuses the API key.';
+comment on column gmsi.alerts.kind is 'failed windows: some windows failed and have not been drained since · budget: the month''s requests will not last for the schedule · late: the newest covered day is older than max_lag · key refused: the service refuses the API key.';
 comment on column gmsi.alerts.job is 'Name of the job file, without its ending.';
-comment on column gmsi.alerts.message is 'What there is to say, as of seen_at.';
-comment on column gmsi.alerts.details is 'The same as numbers.';
-comment on column gmsi.alerts.raised_at is 'When it was noticed first.';
-comment on column gmsi.alerts.seen_at is 'When it was noticed last.';
-comment on column gmsi.alerts.resolved_at is 'When its cause was found to be gone; null while it lasts.';
-comment on column gmsi.alerts.sent_at is 'When the webhook took the message; null if it was over before it could be sent.';
-comment on column gmsi.alerts.resolution_sent_at is 'When the webhook took the message that it is over.';
-comment on column gmsi.alerts.sending_since is 'Since when a process has been at sending one of the two; after two minutes another may try.';
--- The cause. Processes that notice one at the same time add one row, and that row is sent once.
+comment on column gmsi.alerts.message is 'Text of the alert, as of seen_at.';
+comment on column gmsi.alerts.details is 'The same, as numbers.';
+comment on column gmsi.alerts.raised_at is 'When it was first noticed.';
+comment on column gmsi.alerts.seen_at is 'When it was last noticed.';
+comment on column gmsi.alerts.resolved_at is 'When the problem was found to be over; null until then.';
+comment on column gmsi.alerts.sent_at is 'When the webhook accepted the message; null if the problem was over before it could be sent.';
+comment on column gmsi.alerts.resolution_sent_at is 'When the webhook accepted the message that the problem is over.';
+comment on column gmsi.alerts.sending_since is 'When a process began to send one of the two messages; after two minutes, another process may try.';
+-- Processes that notice the same cause at the same time add one row, and that row is sent once.
 create unique index alerts_open on gmsi.alerts (job, kind) where resolved_at is null;
 
--- A reader who could have another user's function run on values of their own making could become that user.
+-- Roles. Readers must not run functions that have another user's rights: with values of their choice, they could gain those rights.
 
 do $$
 declare
@@ -130,34 +130,34 @@ begin
       begin
         execute format('create role %I nologin', name);
       exception
-        -- Roles belong to the server: another warehouse may have made them, or may be making them now.
+        -- Roles belong to the server: another warehouse may have created them, or may be creating them now.
         when duplicate_object or unique_violation then null;
       end;
     end loop;
   end if;
 end $$;
 
--- What each of the two roles may do. Called again after every later migration, so nothing that one adds is open by default.
+-- Grants the two roles what they need. Called again after every later migration, so that nothing that one adds is open by default.
 create function gmsi.grant_roles() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  -- What analysts use: not the program's own tables, and not the requests of each key.
+  -- What analysts use, without the program's own tables and without the requests of each key.
   readable text[] := array[
     'headlines', 'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily',
     'ticker_headlines', 'ticker_events', 'ticker_event_headlines', 'ticker_index', 'gmsi_index',
     'ticker_event_metrics', 'event_query_metrics', 'revisions', 'countries', 'topics', 'lookups',
     'coverage', 'coverage_by_day', 'coverage_gaps', 'windows', 'loads', 'load_history', 'rejected_records',
-    -- Every command reads it to see whether the schema is the one that it knows.
+    -- Every command reads it to check that it knows the schema.
     'kysely_migration'];
   -- Tables that loading deletes rows from.
   deletable text[] := array['windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'workers',
                             'sentiment_hourly', 'sentiment_daily'];
-  -- Functions that read nothing but what the caller may read, or nothing at all.
+  -- Functions that read only what the caller may read, or nothing.
   for_everybody text[] := array['headlines_as_of', 'signal_at', 'as_of_delay', 'summable'];
   has_reader boolean := to_regrole('gmsi_reader') is not null;
   has_loader boolean := to_regrole('gmsi_loader') is not null;
   held record;
 begin
-  -- Two grants on one table at once would be an error.
+  -- Two concurrent grants on one table would be an error.
   perform pg_advisory_xact_lock(hashtext('gmsi.grant_roles'));
   if has_reader then
     grant usage on schema gmsi to gmsi_reader;
@@ -165,7 +165,7 @@ begin
   if has_loader then
     grant usage on schema gmsi to gmsi_loader;
   end if;
-  -- Objects that somebody else added to the schema are theirs to grant.
+  -- Only objects of this owner: what others added to the schema, only they can grant.
   for held in
     select c.relname as name, c.relkind in ('r', 'p') as is_table, c.relname ~ '^kysely_' as is_migrators,
            coalesce(parent.relname, c.relname) = any(readable) as is_readable, c.relname = any(deletable) as is_deletable
@@ -178,7 +178,7 @@ begin
       execute format('grant select on gmsi.%I to gmsi_reader', held.name);
     end if;
     if has_loader and held.is_migrators then
-      -- A user who could write these could make an owner's command take the schema for another one.
+      -- A user who could write these could make an owner's command mistake the schema's version.
       execute format('revoke all on gmsi.%I from gmsi_loader', held.name);
     end if;
     if has_loader and (held.is_readable or not held.is_migrators) then
@@ -209,4 +209,4 @@ begin
     end if;
   end loop;
 end $$;
-comment on function gmsi.grant_roles() is 'Grants gmsi_reader and gmsi_loader, if these roles are there, what they need, and takes every function that is not for analysts from PUBLIC. Called by the owner of the schema.';
+comment on function gmsi.grant_roles() is 'Grants the roles gmsi_reader and gmsi_loader, if they exist, what they need, and revokes every function that is not for analysts from PUBLIC. Called by the owner of the schema.';
