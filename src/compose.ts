@@ -133,7 +133,7 @@ export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: S
   })) {
     if (url === undefined || config.sendKeyUnencrypted || !isReadableOnTheWay(url)) continue;
     throw new ConfigError(`${name} is ${url}: the key would cross the network unencrypted.`, {
-      hint: 'Use https://. If nobody can listen in between, set GMSI_SEND_KEY_UNENCRYPTED=true.',
+      hint: 'Use https://. If nobody else can read the network, set GMSI_SEND_KEY_UNENCRYPTED=true.',
     });
   }
   return { baseUrl, apiKey };

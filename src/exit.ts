@@ -25,7 +25,7 @@ export function stopOnSignals(screen: { write(text: string): void }): AbortSigna
   setMaxListeners(0, controller.signal);
   const onSignal = (signal: NodeJS.Signals) => {
     if (controller.signal.aborted) process.exit(exitCodes.interrupted);
-    screen.write('finishing what is in hand; once more stops at once\n');
+    screen.write('finishing this step; interrupt again to stop at once\n');
     controller.abort(new StoppedBySignal(signal));
   };
   process.on('SIGINT', onSignal);

@@ -25,7 +25,7 @@ Examples:
   gmsi demo                           all of it on made-up data; no key needed
   gmsi init                           make .env and a first job by answering questions
   gmsi plan g7-inflation              what a backfill of jobs/g7-inflation.yaml would take
-  gmsi backfill g7-inflation          load it; run it again to go on
+  gmsi backfill g7-inflation          load it; run it again to continue
   gmsi sync g7-inflation --quiet      what is new, for cron
   gmsi psql -c "select count(*) from gmsi.headlines"
 
@@ -33,7 +33,7 @@ Exit codes:
   0    all that was asked for is done
   1    some windows failed; a rerun takes them up again
   2    do not retry: a job file, argument, key or address is wrong
-  75   the month's requests are used up; a rerun goes on from there
+  75   the month's requests are used up; a rerun continues from there
   130  interrupted
 
 Documentation: ${inPackage('docs')}
@@ -165,14 +165,14 @@ program
   .action(runs(async () => (await import('./commands/status.ts')).statusCommand));
 program
   .command('check')
-  .description('look for what is wrong with what is loaded; spends no request')
+  .description('look for errors in what is loaded; spends no request')
   .argument('[job...]', jobs[1])
-  .option('--list', 'only show the checks there are, with their settings')
+  .option('--list', 'only list the checks, with their settings')
   .option('--only <check>', 'run this check; may be given several times', gathered, [])
   .option('--set <setting=number>', 'a setting for this run; may be given several times', gathered, [])
   .option('--checks <folder>', "checks of your own, besides the program's and those in jobs/checks")
   .option('--rows <number>', 'findings to show of a check (5; with --json 100)', wholeNumber())
-  .option('--timeout <seconds>', 'give up a check that takes longer; 0 for never', wholeNumber(), 600)
+  .option('--timeout <seconds>', 'stop a check that takes longer; 0 for no limit', wholeNumber(), 600)
   .addHelpText(
     'after',
     examples(
@@ -185,7 +185,7 @@ program
 program
   .command('psql')
   .description('open psql on the warehouse in use')
-  .option('-c, --command <sql>', 'run statements and leave; needs no psql')
+  .option('-c, --command <sql>', 'run statements and exit; needs no psql')
   .option('--address', 'print the address, with its password, instead')
   .addHelpText('after', examples('gmsi psql', 'gmsi psql -c "select * from gmsi.coverage limit 5"'))
   .action(runs(async () => (await import('./commands/psql.ts')).psqlCommand));
@@ -196,16 +196,16 @@ program
   .addOption(
     new Option('--format <format>', 'format of the files').choices(['parquet', 'csv']).default('parquet'),
   )
-  .option('--from <day>', 'first day (UTC), such as 2025-01-01; the first there is if left out', day)
-  .option('--to <day>', 'last day (UTC), itself included; the last there is if left out', day)
+  .option('--from <day>', 'first day (UTC), such as 2025-01-01; no bound if left out', day)
+  .option('--to <day>', 'last day (UTC), inclusive; no bound if left out', day)
   .option('--as-of <moment>', 'headlines as they were then, such as 2025-06-30T12:00:00Z')
   .option('--country <code...>', 'only these countries, if no job is given')
   .option('--topic <name...>', 'only these topics, if no job is given')
-  .option('--out <folder>', 'folder to make (export/ and the name of the job or feed)')
+  .option('--out <folder>', 'folder to create (export/ and the name of the job or feed)')
   .option('--overwrite', 'replace an existing export')
   .option(
     '--defuse-formulas',
-    'CSV only: put an apostrophe before texts that a spreadsheet would run as a formula; left as they are without it',
+    'CSV only: put an apostrophe before texts that a spreadsheet would run as a formula; without it, they are not changed',
   )
   .addHelpText(
     'after',
@@ -236,7 +236,7 @@ program
   .command('rollup')
   .description('show the hourly and daily rollups, or compute them again; spends no request')
   .option('--rebuild', 'compute them again from the headlines, and say what was wrong')
-  .option('--from <day>', 'first day (UTC) to rebuild; the first there is if left out', day)
+  .option('--from <day>', 'first day (UTC) to rebuild; no bound if left out', day)
   .option('--to <day>', 'last day (UTC) to rebuild, itself included', day)
   .addHelpText('after', examples('gmsi rollup', 'gmsi rollup --rebuild --from 2025-01-01'))
   .action(runs(async () => (await import('./commands/rollup.ts')).rollupCommand));

@@ -106,15 +106,15 @@ async function scopeFor(
     return { scope: { ...times, table: gmsiHeadlines.table, only }, name: gmsiHeadlines.name };
   }
   if (country || topic) {
-    throw new ConfigError('--country and --topic do not go with a job.', {
-      hint: 'The job says which they are; leave one or the other out.',
+    throw new ConfigError('--country and --topic cannot be used with a job.', {
+      hint: 'The job selects them itself; leave one or the other out.',
     });
   }
   const [job] = await readJobs(session, [jobName]);
   const { table, name } = feedNamed(job!.feed);
   if (times.asOf !== undefined && table !== gmsiHeadlines.table) {
     throw new ConfigError(
-      `${job!.name} loads ${name}: only ${gmsiHeadlines.name} can be had as of a moment.`,
+      `${job!.name} loads ${name}: only ${gmsiHeadlines.name} can be exported as of a moment.`,
       {
         hint: 'Leave --as-of out. The versions that were replaced are in gmsi.revisions.',
       },

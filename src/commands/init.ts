@@ -60,7 +60,7 @@ async function connected(session: Session): Promise<{ lookups: StoredLookups; is
       written = await writeDotenv(process.cwd(), answers);
       for (const name of overruled(answers))
         log.warn(
-          `${name} is set in the environment, too, which counts more than ${written}: unset it there.`,
+          `${name} is set in the environment, too, which takes precedence over ${written}: unset it there.`,
         );
       const config = readConfig();
       const lookups = await tried({ ...session, config }, service === sandbox);

@@ -32,7 +32,8 @@ export interface LoadSummary extends LoadResult {
 export function describeSummary(summary: LoadSummary): string {
   const { job, totals, seconds, loadId, outcome, live } = summary;
   const { used, limit } = summary.budget;
-  if (summary.isElsewhere) return `${job.name}: another sync of it is under way; left to that one\n`;
+  if (summary.isElsewhere)
+    return `${job.name}: another sync of this job is already running, so this one did nothing\n`;
   if (loadId === undefined && outcome === 'done') return describeNothingToDo(summary);
   const { records, rows_inserted, rows_changed, rows_retracted, records_rejected } = totals;
   const unchanged = records - rows_inserted - rows_changed - records_rejected;
@@ -103,7 +104,7 @@ function headline(summary: LoadSummary): string {
     case 'budget':
       return `stopped at the request budget, ${left} left`;
     case 'interrupted':
-      return `interrupted, ${left} left; run it again and it goes on from there`;
+      return `interrupted, ${left} left; run it again and it continues from there`;
     case 'failed':
       return 'ended by an error that a retry does not fix';
   }
@@ -114,13 +115,13 @@ function advice({ job, windows, outcome, error }: LoadSummary): string[] {
   if (error && outcome !== 'interrupted') lines.push(explain(error, false).trimEnd());
   if (outcome === 'incomplete' && windows.failed > 0) {
     lines.push(
-      `Run it again: failed windows go on at their checkpoints. gmsi status ${job.name} says why they failed.`,
+      `Run it again: failed windows continue at their checkpoints. gmsi status ${job.name} says why they failed.`,
     );
   }
   if (windows.refused > 0) {
     lines.push(
-      `${count(windows.refused, 'window')} of this job ${windows.refused === 1 ? 'was' : 'were'} refused, or not asked for since younger ones of the same series were.\n` +
-        `Each run asks again for ${askedAgain} at the most, gmsi backfill ${job.name} --retry-refused for all; history_limit in the job file leaves old days out.`,
+      `${count(windows.refused, 'window')} of this job ${windows.refused === 1 ? 'was' : 'were'} refused, or skipped because younger ones of the same series were.\n` +
+        `Each run asks again for at most ${askedAgain}, gmsi backfill ${job.name} --retry-refused for all; history_limit in the job file leaves old days out.`,
     );
   }
   return lines;

@@ -51,7 +51,7 @@ function rolesScript(missing: readonly string[]): string {
   if (missing.length === 0) return '';
   const script = missing.map((name) => `  create role ${name} nologin;`).join('\n');
   return `
-You may not create roles. For users who only load, or only read, let somebody who may run this, and then gmsi migrate again:
+You may not create roles. To have users who only load, or only read, let a user who may create roles run this, and run gmsi migrate again:
 
 ${script}
 `;

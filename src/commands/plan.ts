@@ -78,7 +78,7 @@ async function plan(
     throw new ConfigError(
       `Nothing of ${job.name} is asked for: history limit ${describeHistoryLimit(historyLimit)}.`,
       {
-        hint: 'If the service does answer these days, set history_limit in the job file: it counts more.',
+        hint: 'If the service does answer these days, set history_limit in the job file, which takes precedence.',
       },
     );
   }
@@ -143,7 +143,7 @@ function describe(session: Session, planned: PlannedJob): string {
     [
       'refused',
       f.openWindows.refused > 0
-        ? `${count(f.openWindows.refused, 'window')}, refused by the service or older than those; a load asks again for ${askedAgain} at the most (--retry-refused: for all)`
+        ? `${count(f.openWindows.refused, 'window')}, refused by the service or older than those; a load asks again for at most ${askedAgain} (--retry-refused: for all)`
         : undefined,
     ],
     ['end_date', describeReading(planned.endDate)],
@@ -151,7 +151,7 @@ function describe(session: Session, planned: PlannedJob): string {
       'requests',
       nothing
         ? 'none'
-        : `${number(f.leastRequests)} at the least${f.expectedRequests === null ? '' : `, about ${number(f.expectedRequests)} expected`}`,
+        : `at least ${number(f.leastRequests)}${f.expectedRequests === null ? '' : `, about ${number(f.expectedRequests)} expected`}`,
     ],
     [
       'budget',
@@ -232,7 +232,7 @@ export function describeSchedule({ budget, cadence }: Job, schedule: ScheduleFor
     : '';
   const lines = facts([
     ['schedule', `${count(syncs, 'sync', 'syncs')} and ${count(backfills, 'backfill')} in ${days} days`],
-    ['syncs cost', syncs > 0 ? `${number(syncRequests)} requests at the least${spaced}` : undefined],
+    ['syncs cost', syncs > 0 ? `at least ${number(syncRequests)} requests${spaced}` : undefined],
     ['backfills', backfills > 0 ? `${number(backfillRequests)} for the days not settled yet` : undefined],
     ['in all', againstBudget(total, budget.requestsPerMonth, days)],
     ['reserve', reserveAdvice(budget, { spentBySyncs, backfills })],

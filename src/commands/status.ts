@@ -175,5 +175,5 @@ function describeJob(status: JobStatus): string {
 function describeRefused({ job, refused: { asked, skipped } }: JobStatus & { series: number }) {
   if (asked + skipped === 0) return undefined;
   const why = skipped === 0 ? '' : `, ${number(skipped)} older ones not asked for because of them`;
-  return `${number(asked)} by the service${why}; each run asks again for ${askedAgain} at the most, gmsi backfill ${job} --retry-refused for all`;
+  return `${number(asked)} by the service${why}; each run asks again for at most ${askedAgain}, gmsi backfill ${job} --retry-refused for all`;
 }

@@ -91,7 +91,7 @@ function refusalOfParameter(name: string, feed: Feed, service: JobFile['service'
   if (feed.method === 'POST') return `no ${name} here: feed ${feed.name} takes it in its body`;
   const kept = keptParameters(feed);
   if (kept === 'any' || kept.includes(name)) return undefined;
-  return `no ${name} here: rows of gmsi.${feed.table.name} do not say what it was`;
+  return `no ${name} here: rows of gmsi.${feed.table.name} have no column for it`;
 }
 
 function checkBody({ body, service }: JobFile, feed: Feed, context: z.RefinementCtx): void {

@@ -59,7 +59,7 @@ type Fault = readonly [what: string, hint: string];
 
 function faultOfPlain(value: string, isOurs: boolean): Fault | undefined {
   if (typographic.includes(value[0] ?? ' ') || typographic.includes(value.at(-1) ?? ' '))
-    return ['stands in typographic quotes', 'Use straight quotes, or none.'];
+    return ['is in typographic quotes', 'Use straight quotes, or none.'];
   if (!isOurs) return undefined;
   if (/[^\s]#/.test(value)) return ['would end at its #', 'Put it in single quotes.'];
   if (quotes.includes(value.at(-1)!))
@@ -86,7 +86,7 @@ function faultOfQuoted(
   const rest = afterQuote(from === to ? value.slice(1) : lines[to]!, value[0]!);
   return /^\s*(#|$)/.test(rest ?? '')
     ? undefined
-    : ['goes on after its closing quote', 'Put all of it between the quotes.'];
+    : ['continues after its closing quote', 'Put all of it between the quotes.'];
 }
 
 /** The line on which a quoted value ends; `undefined` if it does not. */

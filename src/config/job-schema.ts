@@ -182,7 +182,7 @@ const jobFileKeys = z.strictObject(
       .record(z.string(), z.unknown(), { error: 'a map, sent as JSON' })
       .exactOptional()
       .describe(
-        'What feed event-metrics-query sends as JSON; the dates, the page size and the cursor are added. Another body is loaded anew.',
+        'What feed event-metrics-query sends as JSON; the dates, the page size and the cursor are added. Another body is a new series.',
       ),
     start_date: day('a calendar day such as 2016-01-01').describe(
       'The first day wanted, such as 2016-01-01.',

@@ -74,7 +74,7 @@ export const serviceSection = z
       max_pages_without_news: wholeNumber(1)
         .default(10)
         .describe(
-          'Pages in a row, empty ones too, that bring no record which the window has not met; after so many it fails instead of asking on for ever.',
+          'After this many pages in a row without a record that is new to the window, the window fails. Empty pages count, too.',
         ),
     },
     { error: 'a map of settings, such as { rate: 25, burst: 50 }' },

@@ -114,6 +114,6 @@ async function replace(target: string, path: string): Promise<void> {
 function unusable(out: string, cause: unknown): ConfigError {
   return new ConfigError(`The folder ${out} cannot be written: ${(cause as Error).message}`, {
     cause,
-    hint: 'Name another one with --out, or make this one writable: it is made beside itself and then renamed.',
+    hint: 'Name another one with --out, or make the folder that contains it writable: the export is written there and then renamed.',
   });
 }

@@ -202,7 +202,7 @@ async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused):
   if (left.skipped > 0)
     log.warn(
       { ...about, windows: left.skipped },
-      'two windows in a row of this series were refused alike; its older ones are not asked for in this load',
+      'two windows in a row of this series were refused with the same status; its older ones are not asked for in this load',
     );
   return {
     is: left.state,

@@ -10,7 +10,7 @@ import type { ReadPage } from './read-page.ts';
 export const remembered = 100_000;
 
 const hint =
-  'Run it again: the window begins at its first page. If it stays, tell the vendor; if the service really sends so many, raise service.max_pages_without_news in the job file.';
+  'Run it again: the window begins at its first page. If this happens again, tell the vendor; if the service really sends so many, raise service.max_pages_without_news in the job file.';
 
 /** The rows that a drain has met. */
 export interface MetRows {

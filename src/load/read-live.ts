@@ -51,7 +51,7 @@ export async function readLive(
         };
         end = graver(end, whole);
         if (!(error instanceof BudgetSpent)) counts.failed++;
-        load.log.warn({ ...key, why: (error as Error).message }, 'a live answer could not be had');
+        load.log.warn({ ...key, why: (error as Error).message }, 'a live answer could not be read');
       }
       onDone(key);
     }

@@ -142,7 +142,7 @@ function budgetFindings(job: string, outlook: BudgetOutlook): AlertFinding[] {
   }
   if (spentBy !== null) {
     const day = spentBy.toISOString().slice(0, 10);
-    const message = `The request budget of job ${job} will not last the month: ${number(used)} of ${number(limit)} requests are used, and the schedule brings that to ${number(projected)} at the least; the last one goes about ${day}. gmsi plan ${job} says what would save.`;
+    const message = `The request budget of job ${job} will not last the month: ${number(used)} of ${number(limit)} requests are used, and the schedule brings that to at least ${number(projected)}; the last one is sent about ${day}. gmsi plan ${job} says what would save.`;
     return [{ job, kind: 'budget', trouble: { message, details } }];
   }
   return projected <= limit * surelyEnough ? [{ job, kind: 'budget', trouble: null }] : [];

@@ -37,7 +37,7 @@ export function createWarehouseGauges(
   // The label is not `job`, which Prometheus itself uses for what it scrapes.
   const lag = gauge(
     'gmsi_job_lag_seconds',
-    "Now less the end (24:00 UTC) of the newest covered day, of the series of the job that is furthest behind. From the job's start_date where a series has no covered day; up to its end_date at the most. Days within lookback are never covered: a job that is up to date lags by lookback to lookback + 1 days and the time of its next run.",
+    "Now less the end (24:00 UTC) of the newest covered day, of the series of the job that is furthest behind. From the job's start_date if a series has no covered day; at most up to its end_date. Days within lookback are never covered: a job that is up to date lags by lookback to lookback + 1 days and the time of its next run.",
     'job_name',
   );
   const maxLag = gauge(
@@ -52,7 +52,7 @@ export function createWarehouseGauges(
   );
   const budgetProjected = gauge(
     'gmsi_job_budget_projected_left_requests',
-    'The same, less what the schedules of all jobs still take this month at the least. Below 0, the budget will not last.',
+    'The same, less the least that the schedules of all jobs still take this month. Below 0, the budget will not last.',
     'job_name',
   );
   const queue = gauge(

@@ -108,17 +108,17 @@ export async function tryToken(
   const reply = await ask(range, token);
   if (reply.kind === 'failed') return { reason: reply.reason };
   if (reply.kind === 'answered') {
-    return { value: 'a minute or longer', evidence: `a token was taken after ${seconds} s` };
+    return { value: 'a minute or longer', evidence: `a token was accepted after ${seconds} s` };
   }
   const said = `${reply.status}: ${reply.words}`;
   const fresh = await ask(range);
   if (fresh.kind !== 'answered' || fresh.answer.nextToken === null) {
-    return { reason: `a token was refused after ${seconds} s (${said}), and a fresh one could not be had` };
+    return { reason: `a token was refused after ${seconds} s (${said}), and no new one came` };
   }
   const again = await ask(range, fresh.answer.nextToken);
-  if (again.kind !== 'answered') return { reason: `tokens are refused, also fresh ones (${said})` };
+  if (again.kind !== 'answered') return { reason: `tokens are refused, also new ones (${said})` };
   return {
     value: 'less than a minute',
-    evidence: `a token was refused after ${seconds} s (${said}), a fresh one was taken`,
+    evidence: `a token was refused after ${seconds} s (${said}), a new one was accepted`,
   };
 }

@@ -89,7 +89,7 @@ export function inferPageSize(
   }
   if (count >= limit) return { value: 'honoured', evidence: `a page held ${count} records` };
   if (nextToken === null) {
-    return { reason: `limit=${limit} is taken, but all there was were ${count} records` };
+    return { reason: `limit=${limit} is accepted, but there were only ${count} records` };
   }
   return { value: `cut to ${count}`, evidence: `limit=${limit} brought ${count} records and a next_token` };
 }

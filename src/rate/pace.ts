@@ -75,7 +75,7 @@ export function createPace(options: PaceOptions): Pace {
         const until = new Date(pausedUntil).toISOString();
         throw new RateLimited(`The service wants no request before ${until}.`, {
           retryAfterMs: ms,
-          hint: 'The quota of the key may be spent. Run it again then; it goes on from here.',
+          hint: 'The quota of the key may be spent. Run it again then; it continues from here.',
         });
       }
       await clock.sleep(ms, signal);

@@ -22,7 +22,8 @@ export function cursorGuard(resumedWith: string | null): (nextToken: string) => 
     }
     const digest = hash('sha1', nextToken, 'base64');
     if (met.has(digest)) {
-      const hint = 'Run it again: the window goes on after its last good page. If it stays, tell the vendor.';
+      const hint =
+        'Run it again: the window continues after its last good page. If this happens again, tell the vendor.';
       throw new CursorBroken(
         `The service sent a next_token for the second time, after ${met.size} different ones.`,
         { hint },

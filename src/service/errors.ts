@@ -88,7 +88,7 @@ export class RedirectRefused extends GmsiError {
 
   constructor(path: string, status: number, target = 'nowhere') {
     super(`The service redirects ${path} (${status}) to ${target}, and redirects are not followed.`, {
-      hint: 'Set GMSI_BASE_URL to the address that answers by itself (https://, no trailing path but /v1).',
+      hint: 'Set GMSI_BASE_URL to the address that answers without a redirect (https://, nothing after /v1).',
     });
   }
 }
@@ -135,7 +135,7 @@ export class BudgetSpent extends GmsiError {
 
   constructor(budget: { readonly used: number; readonly limit: number; readonly resumesAt: Date }) {
     super(`The request budget is spent: ${budget.used} of ${budget.limit} requests this month.`, {
-      hint: `Run it again after ${budget.resumesAt.toISOString()}, or raise the job's budget; it goes on from here.`,
+      hint: `Run it again after ${budget.resumesAt.toISOString()}, or raise the job's budget; it continues from here.`,
     });
     this.resumesAt = budget.resumesAt;
   }

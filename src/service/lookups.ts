@@ -106,7 +106,7 @@ async function fetchEntries(
   asked: Readonly<Record<string, string>> = {},
 ): Promise<unknown[]> {
   const accept = cursorGuard(null);
-  const acceptNews = newsGuard(pagesWithoutNews, 'Run it again. If it stays, tell the vendor.');
+  const acceptNews = newsGuard(pagesWithoutNews, 'Run it again. If this happens again, tell the vendor.');
   const met = new Set<string>();
   const entries: unknown[] = [];
   let token: string | null = null;

@@ -78,20 +78,20 @@ export function namedWriteError(error: unknown): unknown {
   const cause = error;
   if (code === '55P03') {
     const hint =
-      'End that session or its transaction (pg_stat_activity shows it); a rerun goes on where this one stopped.';
+      'End that session or its transaction (pg_stat_activity shows it); a rerun continues where this one stopped.';
     return new WriteLocked('Another session holds a lock on what this load writes', { cause, hint });
   }
   if (code === '23505' && /_pkey$/.test((error as { constraint?: string }).constraint ?? '')) {
-    const hint = 'A rerun goes on where this one stopped.';
+    const hint = 'A rerun continues where this one stopped.';
     return new WriteCrossed(`Another session writes the same rows: ${message}`, { cause, hint });
   }
   if (code === '25P04' || code === '57014') {
     const hint =
-      'docs/operating.md, "Locks and slow disks", says how to raise gmsi.as_of_delay(). A rerun goes on where this one stopped.';
+      'docs/operating.md, "Locks and slow disks", says how to raise gmsi.as_of_delay(). A rerun continues where this one stopped.';
     return new WriteTooSlow(`Writing took too long: ${message}`, { cause, hint });
   }
   if ((code === '' && cutConnection.test(message)) || ending.test(code) || network.has(code)) {
-    const hint = "The server's log says why. A rerun goes on where this one stopped.";
+    const hint = "The server's log says why. A rerun continues where this one stopped.";
     return new WriteCutOff(`The warehouse ended the connection during a write: ${message}`, { cause, hint });
   }
   return error;
@@ -133,11 +133,11 @@ export function namedDatabaseError(error: unknown): unknown {
   const cut = code === '' && cutConnection.test(message);
   if (cut || isStale(error) || passing.test(code) || network.has(code)) {
     const hint =
-      'Is PostgreSQL running at the address in DATABASE_URL? A rerun goes on where this one stopped.';
+      'Is PostgreSQL running at the address in DATABASE_URL? A rerun continues where this one stopped.';
     return new WarehouseUnavailable(`The warehouse does not answer: ${message}`, { cause, hint });
   }
   if (code === '53100') {
-    const hint = 'Make room and run the same command again; it goes on where it stopped.';
+    const hint = 'Make room and run the same command again; it continues where it stopped.';
     return new WarehouseFull(`The warehouse's disk is full: ${message}`, { cause, hint });
   }
   const [what, hint] = toCorrect[code] ?? [];

@@ -82,7 +82,7 @@ function wrongAddress(cause: Error): ConfigError | undefined {
     const what = wasCut(cause) ? 'it closes the connection without an answer' : new AnotherProtocol().message;
     return told(
       `No PostgreSQL answers at the warehouse's address: ${what}`,
-      'Check the port in DATABASE_URL (or PGPORT); that of PostgreSQL is mostly 5432.',
+      'Check the port in DATABASE_URL (or PGPORT); PostgreSQL usually uses 5432.',
     );
   }
   return undefined;

@@ -41,7 +41,7 @@ export function tlsOptions({
   if (known === 'disable' || known === 'allow') return false;
   const isSystem = sslrootcert === 'system';
   if (known === 'verify-ca' && (!sslrootcert || isSystem))
-    throw new ConfigError('sslmode=verify-ca needs the certificate of whom you trust.', {
+    throw new ConfigError('sslmode=verify-ca needs the certificate of an authority that you trust.', {
       hint: 'Name its file: sslrootcert=/path/to/ca.pem. With a public authority use sslmode=verify-full.',
     });
   const options: ConnectionOptions = {
@@ -77,11 +77,11 @@ export function tlsProblem(error: Error & { code?: string }): ConfigError | unde
   if (/does not support SSL connections/.test(message))
     return problem(
       "The warehouse's server does not encrypt",
-      'Let it (ssl = on and a certificate in postgresql.conf), or, on a way that nobody else listens on, use sslmode=disable.',
+      'Turn it on there (ssl = on and a certificate in postgresql.conf). If nobody else can read the network, use sslmode=disable.',
     );
   if (code === '28000' && /no encryption|SSL off/.test(message))
     return problem(
-      "The warehouse's server wants an encrypted connection",
+      "The warehouse's server requires an encrypted connection",
       'Add ?sslmode=require to DATABASE_URL (or set PGSSLMODE=require).',
     );
   if (untrusted.test(code))
@@ -92,7 +92,7 @@ export function tlsProblem(error: Error & { code?: string }): ConfigError | unde
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return problem(
       "The certificate of the warehouse's server is for another host",
-      'Use the name that stands in it in DATABASE_URL, or sslmode=verify-ca, which does not compare names.',
+      'Use the name in the certificate in DATABASE_URL, or sslmode=verify-ca, which does not compare names.',
     );
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
     return problem(
@@ -101,7 +101,7 @@ export function tlsProblem(error: Error & { code?: string }): ConfigError | unde
     );
   if (/^(ERR_SSL_|ERR_OSSL_|EPROTO$)/.test(code) || /error establishing an SSL connection/.test(message))
     return problem(
-      'No encrypted connection to the warehouse comes about',
+      'The encrypted connection to the warehouse fails',
       'Check the sslmode, sslcert and sslkey of DATABASE_URL, and the log of the server.',
     );
   return undefined;

@@ -121,7 +121,7 @@ async function isChanged({ warehouse, log }: WorkerContext, run: Run, job: Job):
     }),
   );
   if (ended)
-    log.warn({ job: run.job, command: run.command }, 'a job was changed under way; it is planned anew');
+    log.warn({ job: run.job, command: run.command }, 'a job has changed while it ran; it is planned again');
   return ended;
 }
 

@@ -40,8 +40,8 @@ export async function pauseJob(
   log.warn(
     { job, command, until, why: error.message },
     isSpent
-      ? 'the request budget is spent; the job goes on by itself next month'
-      : 'the job failed time after time; it goes on by itself after a pause',
+      ? 'the request budget is spent; the job continues by itself next month'
+      : 'the job failed several times in a row; it continues by itself after a pause',
   );
   events.emit({ type: 'job paused', job, command, because, error, resumesAt: until });
 }

@@ -98,7 +98,7 @@ export async function planRun(
   // Held until the run has begun, because `gmsi sync` takes the claim first and then looks for a run.
   await using claim = await claimSync(warehouse, nameOfSync(job));
   if (!claim.isOurs) {
-    log.info({ job: job.name }, 'gmsi sync is at this job already; left to that');
+    log.info({ job: job.name }, 'gmsi sync is already loading this job, so the workers leave it');
     return undefined;
   }
   return await begin(context, await planSyncRun(context));

@@ -115,7 +115,7 @@ async function migrateQueue(pool: pg.Pool, log: Log): Promise<void> {
 function mayNot(why: string, cause?: unknown): ConfigError {
   return new ConfigError(`The warehouse's user may not use the queue, schema ${queueSchema}: ${why}`, {
     ...(cause === undefined ? {} : { cause }),
-    hint: `It must own the schema, or be granted the role that does; to create it, it needs CREATE on the database.`,
+    hint: `It must own the schema, or be granted the role that owns it; to create it, it needs CREATE on the database.`,
   });
 }
 

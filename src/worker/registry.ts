@@ -55,7 +55,7 @@ export async function keepRegistered(
       clearInterval(heart);
       await beating;
       await stopWorker(warehouse, worker_id).catch((error) =>
-        log.warn({ err: error }, 'the end of the worker could not be written down'),
+        log.warn({ err: error }, 'the end of the worker could not be stored'),
       );
     },
   };

@@ -33,7 +33,7 @@ export async function tend(context: WorkerContext, parts: Parts, { run: runId }:
       const run = await readRun(trx, runId, true);
       if (!run || run.finishedAt) return { is: 'over' as const };
       if (!(await readDefinition(trx, run.job))) {
-        await finishRun(trx, runId, 'failed', 'The job was taken out of gmsi.jobs.');
+        await finishRun(trx, runId, 'failed', 'The job was removed from gmsi.jobs.');
         await withdrawLabelled(trx, runLabel(runId));
         return { is: 'over' as const };
       }

@@ -57,7 +57,7 @@ function scheduledSince({ log }: WorkerContext, schedule: StoredSchedule, now: D
     const { job, command, cron, timezone } = schedule;
     log.error(
       { job, command, cron, timezone, why: (error as Error).message },
-      'a schedule is not understood on this machine; the job is not begun by it',
+      'this machine does not know the cron expression or time zone of a schedule; it does not begin the job',
     );
     return undefined;
   }

@@ -35,7 +35,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
 
       const screen = screenAfter(terminal.written, columns);
       expect(screen.slice(0, 2)).toEqual([
-        'finishing what is in hand; once more stops at once',
+        'finishing this step; interrupt again to stop at once',
         expect.stringMatching(/^job: interrupted, \d+ windows left/),
       ]);
       expect(screen.join('\n')).not.toMatch(/[█░]/);
@@ -115,10 +115,12 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
 
     await vi.waitFor(() => expect(sandbox.stats().faults.hang, terminal.written).toBe(4), 90_000);
     terminal.type('\x03');
-    await vi.waitFor(() => expect(terminal.written).toContain('once more'), 90_000);
+    await vi.waitFor(() => expect(terminal.written).toContain('interrupt again'), 90_000);
     terminal.type('\x03');
 
     expect(await terminal.ended).toBe(130);
-    expect(screenAfter(terminal.written, 80)).toEqual(['finishing what is in hand; once more stops at once']);
+    expect(screenAfter(terminal.written, 80)).toEqual([
+      'finishing this step; interrupt again to stop at once',
+    ]);
   });
 });

@@ -17,7 +17,7 @@ describe('what a schedule costs', () => {
     expect(describeSchedule(aJob({ budget }), aForecast({ choices }))).toBe(
       [
         'schedule    720 syncs and 30 backfills in 30 days',
-        'syncs cost  14,400 requests at the least',
+        'syncs cost  at least 14,400 requests',
         'backfills   300 for the days not settled yet',
         'in all      14,700, 73.5% of 20,000 a month',
         'reserve     2,000: backfills may leave syncs too little; 14,400 would be enough',
@@ -37,7 +37,7 @@ describe('what a schedule costs', () => {
   it('is less by what an adaptive cadence saves', () => {
     const job = aJob({ budget, cadence: { adaptive: true } });
     const text = describeSchedule(job, aForecast({ adaptiveSyncRequests: 1_400 }));
-    expect(text).toContain('14,400 requests at the least, 13,000 of them saved by the cadence');
+    expect(text).toContain('at least 14,400 requests, 13,000 of them saved by the cadence');
     expect(text).toContain('in all      1,700, 8.5% of 20,000 a month');
   });
 });

@@ -135,10 +135,10 @@ describe('further parameters', () => {
   test('are refused if rows would not say what they were', () => {
     const keys = 'countries: all\ntopics: all\nparameters: { language_preset: ALL }\n';
     expect(refusal('gmsi-headlines', keys)).toEqual([
-      'jobs/test.yaml:4:32 parameters.language_preset found "ALL", expected no language_preset here: rows of gmsi.headlines do not say what it was',
+      'jobs/test.yaml:4:32 parameters.language_preset found "ALL", expected no language_preset here: rows of gmsi.headlines have no column for it',
     ]);
     expect(refusal('gmsi-index', keys)).toEqual([
-      expect.stringContaining('no language_preset here: rows of gmsi.gmsi_index do not say what it was'),
+      expect.stringContaining('no language_preset here: rows of gmsi.gmsi_index have no column for it'),
     ]);
   });
 

@@ -35,7 +35,7 @@ describe('a .env file', () => {
     [
       'typographic quotes',
       `GMSI_API_KEY=“${secret}”\n`,
-      /line 1: the value of GMSI_API_KEY stands in typographic quotes/,
+      /line 1: the value of GMSI_API_KEY is in typographic quotes/,
     ],
     [
       'a quote that is not closed',
@@ -52,7 +52,7 @@ describe('a .env file', () => {
       `OTHER='x\n\nGMSI_API_KEY='${secret}'\n`,
       /line 1: the value of a variable has a quote that is not closed, and would swallow 2 lines/,
     ],
-    ['more after the quote', `GMSI_API_KEY="${secret}"x\n`, /goes on after its closing quote/],
+    ['more after the quote', `GMSI_API_KEY="${secret}"x\n`, /continues after its closing quote/],
     ['a quote only at the end', `GMSI_API_KEY=${secret}"\n`, /ends with a quote that was not opened/],
     [
       'a # within',

@@ -154,7 +154,7 @@ describe('if encryption fails, the message says what to do:', () => {
       'another host',
       () => refusalOf({ sslmode: 'verify-full', sslrootcert: trusted }, '127.0.0.1'),
       /for another host/,
-      /the name that stands in it/,
+      /the name in the certificate/,
     ],
     [
       'verify-ca without a certificate',
@@ -183,7 +183,7 @@ describe('if encryption fails, the message says what to do:', () => {
     [
       'a server that wants it',
       () => refusalOf({}, '127.0.0.1', 'encrypted_only'),
-      /wants an encrypted connection/,
+      /requires an encrypted connection/,
       /sslmode=require/,
     ],
     [

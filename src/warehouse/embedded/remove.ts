@@ -60,7 +60,7 @@ function refuseForeign(cluster: string, home: string): void {
   const isCluster = !names.includes('data') || existsSync(join(cluster, 'data', 'gmsi-password'));
   if (isInPlace && isOurs && isCluster) return;
   throw new ConfigError(`${cluster} is not as the embedded server makes it, and is left alone.`, {
-    hint: 'Look what is in it; if nobody needs it, remove it yourself.',
+    hint: 'Look at what is in it; if nobody needs it, remove it yourself.',
   });
 }
 

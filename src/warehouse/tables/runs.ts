@@ -141,7 +141,7 @@ export async function endChangedRun(
 ): Promise<number | undefined> {
   const { rows } = await sql<{ run_id: number }>`
     update gmsi.runs
-    set outcome = 'failed', error = 'The job asks for another feed, match type or parameters by now.', finished_at = now()
+    set outcome = 'failed', error = 'The job now asks for another feed, match type or parameters.', finished_at = now()
     where job = ${job} and command = ${command} and finished_at is null
       and (scope ->> 'feed', scope ->> 'matchType', scope -> 'variants')
         is distinct from (${feed}::text, ${matchType}::text, ${JSON.stringify(variants)}::jsonb)
