@@ -202,7 +202,7 @@ function logEvent(log: Log, event: ClientEvent): void {
   else if (event.type === 'waiting') log.info(waitingFor(`the service at ${event.address}`, event.reason));
   else if (event.type === 'retry') {
     const { path, attempt, delayMs, reason } = event;
-    // The first retries take a second or two and interest nobody; later ones explain a long wait.
+    // Nobody needs to know of the first retries, which take a second or two; later ones explain a long wait.
     const level = attempt < 3 ? 'debug' : 'info';
     log[level]({ path }, `${reason.message} Try ${attempt + 1} follows in ${(delayMs / 1000).toFixed(1)} s.`);
   } else if (event.type === 'key echoed')

@@ -1,7 +1,7 @@
 /**
  * What the rest of a load does about an error:
- * - `retryable`: the same request may succeed later; retried in place, then the window fails and a rerun takes it up
- * - `skippable`: this window (or record) cannot be loaded; the load goes on without it and says so
+ * - `retryable`: the same request may succeed later; retried in place, then the window fails and a rerun continues with it
+ * - `skippable`: this window (or record) cannot be loaded; the load continues without it and says so
  * - `fatal`: nothing else can succeed either; the load ends and must not be retried as it is
  */
 export type ErrorKind = 'retryable' | 'skippable' | 'fatal';

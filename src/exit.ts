@@ -4,7 +4,7 @@ import { GmsiError } from './errors.ts';
 import { BudgetSpent } from './service/errors.ts';
 import type { LoadOutcome } from './warehouse/database.ts';
 
-/** Why a command was aborted: somebody stopped it. */
+/** Why a command was aborted: a user or a supervisor stopped it. */
 export class StoppedBySignal extends Error {
   override readonly name = 'AbortError';
   readonly signal: NodeJS.Signals;
@@ -16,7 +16,7 @@ export class StoppedBySignal extends Error {
 }
 
 /**
- * The first SIGINT or SIGTERM asks the command to finish the pages in hand; the second ends the process at once, which loses
+ * The first SIGINT or SIGTERM asks the command to finish the pages in flight; the second ends the process at once, which loses
  * at most these pages.
  * @param screen where to print that
  */

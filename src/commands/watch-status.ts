@@ -48,7 +48,7 @@ export async function watchStatus(session: Session, names: readonly string[]): P
     if (json) {
       const told = JSON.stringify(watched);
       unsaid = told === last ? unsaid + 1 : 0;
-      // Now and then also if nothing changed: only a write shows that nobody reads any more.
+      // Sometimes also if nothing changed: only a write shows that nobody reads any longer.
       if (unsaid % looksUnsaid === 0) printJson({ at: clock(), ...watched }, 0);
       last = told;
     } else

@@ -60,8 +60,8 @@ export function identifier(text: string): string {
 export type ExportFormat = 'parquet' | 'csv';
 
 /**
- * DuckDB's type for a PostgreSQL type; JSON and unknown types stay text. So do UUIDs: as the 16 bytes that Parquet has for
- * them, pandas joins them with nothing that it has from SQL.
+ * DuckDB's type for a PostgreSQL type; JSON and unknown types stay text. So do UUIDs: Parquet stores them as 16 bytes, which
+ * pandas cannot join with ids from SQL.
  */
 const types: Readonly<Record<string, string>> = {
   'timestamp with time zone': 'TIMESTAMPTZ',
@@ -78,7 +78,7 @@ export function duckdbType({ type }: ExportColumn): string {
 
 /** The options of `copy … to` for each format. */
 export const writeOptions: Readonly<Record<ExportFormat, string>> = {
-  // A third of the usual rows in a group: some groups are in memory at once, and a reader of one country passes over more.
+  // Row groups of a third of the usual size: several are in memory at once, and a reader of one country can skip more of them.
   parquet: '(format parquet, compression zstd, row_group_size 40960)',
   csv: `(format csv, header, delimiter ',', quote '"', escape '"', nullstr '')`,
 };
@@ -96,7 +96,7 @@ export function readFiles(
 
 const byMonth = `hive_partitioning = true, hive_types = {'month': VARCHAR}`;
 
-/** What DuckDB takes a line to have at most, unless it is told otherwise. */
+/** DuckDB's default for the longest line, in bytes. */
 const usualLine = 2_097_152;
 
 /** @param longest the most bytes that a line can have */
@@ -108,8 +108,8 @@ export function readCsv(
   const declared = columns
     .map((column) => `${literal(column.name)}: ${literal(duckdbType(column))}`)
     .join(', ');
-  // An empty text is written as "", and a null as nothing. The end of a line is said, too: even without auto_detect, DuckDB
-  // takes it from the first line break that it finds, which may be one within a text.
+  // An empty text is written as "", and a null as nothing. The line ending is set, too: even without auto_detect, DuckDB would
+  // take it from the first line break that it finds, which may be within a text.
   const dialect = `auto_detect = false, header = ${header}, delim = ',', quote = '"', escape = '"', new_line = '\\n', nullstr = '', allow_quoted_nulls = false`;
   const line = Math.max(longest, usualLine);
   const sizes = `max_line_size = ${line}, buffer_size = ${Math.max(line, 16 * usualLine)}`;

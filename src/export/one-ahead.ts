@@ -2,7 +2,7 @@
 export async function* oneAhead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
   const begin = () => {
     const next = items.next();
-    // If it fails while the one before is in use, that is thrown when it is asked for.
+    // If it fails while the item before is in use, the error is thrown later, when this item is asked for.
     next.catch(() => {});
     return next;
   };

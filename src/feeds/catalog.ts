@@ -27,7 +27,7 @@ export const catalog: ReadonlyMap<string, Feed> = new Map(feeds.map((feed) => [f
 export const retired: ReadonlyMap<string, string> = new Map([
   [
     'asset-headlines',
-    'The service removed it on 2026-05-01. Load "feed: ticker-headlines" with the same tickers; gmsi sync reads its live twin.',
+    'The service removed it on 2026-05-01. Load "feed: ticker-headlines" with the same tickers; gmsi sync reads its live feed.',
   ],
 ]);
 

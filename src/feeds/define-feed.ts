@@ -4,7 +4,7 @@ import { createRecordReader, type RecordShape } from './reading/read-record.ts';
 /** Columns with their types, each followed by the wire names under which its value is looked for, best first. */
 export type ReadColumns = Readonly<Record<string, readonly [ColumnType, ...(readonly string[])]>>;
 
-/** A feed as it is written down; what most feeds do not have can be left out. */
+/** The definition of a feed; what most feeds do not have can be left out. */
 interface FeedDefinition
   extends Pick<Feed, 'name' | 'dimensions' | 'path'>,
     Partial<Pick<Feed, 'method' | 'matchTypes' | 'variants'>>,
@@ -28,8 +28,8 @@ const windowParameters = {
 };
 
 /**
- * A feed with all that follows from its definition: its types, aliases and key, and its live feed, which is likely where
- * the historical one is, with `/live/` for `/historical/` (docs/service.md, "Live feeds").
+ * A feed with all that follows from its definition: its types, aliases and key, and its live feed, which likely has the path
+ * of the historical one with `/live/` for `/historical/` (docs/service.md, "Live feeds").
  */
 export function defineFeed(definition: FeedDefinition): Feed {
   const { name, dimensions, path, method = 'GET', matchTypes = [], variants = {} } = definition;

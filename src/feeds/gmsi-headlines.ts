@@ -17,9 +17,9 @@ const scores = {
 };
 
 /**
- * Historical GMSI headlines of one country and topic. The country's place in the path and the parameters' names are likely:
- * docs/service.md, "Historical headlines". The only names of fields known are `publication_time`, `topic_probability` and
- * `directional_positive` to `_negative` (docs/service.md, "Headline records"); the rest are what such services use.
+ * Historical GMSI headlines of one country and topic. The names of the parameters are likely: docs/service.md, "Historical
+ * headlines". The only names of fields known are `publication_time`, `topic_probability` and `directional_positive` to
+ * `_negative` (docs/service.md, "Headline records"); the rest are names that such services use.
  */
 export const gmsiHeadlines = defineFeed({
   name: 'gmsi-headlines',

@@ -5,7 +5,7 @@ export const eventTimes = ['event_date', 'event_time', 'event_datetime', 'event.
 
 /**
  * Columns that feeds share. The wire names of a ticker's headlines and of both indices are likely (docs/service.md); the
- * rest are what such services use.
+ * rest are names that such services use.
  */
 export const likely = {
   published_at: [

@@ -1,7 +1,7 @@
 import { defineFeed } from './define-feed.ts';
 import { eventTimes, headlineColumns, likely } from './likely-columns.ts';
 
-/** The headlines behind the events of an asset (docs/service.md, "Asset feeds"); their fields are not known. */
+/** The headlines about the events of an asset (docs/service.md, "Asset feeds"); their fields are not known. */
 export const tickerEventHeadlines = defineFeed({
   name: 'ticker-event-headlines',
   dimensions: ['ticker'],
@@ -19,7 +19,7 @@ export const tickerEventHeadlines = defineFeed({
     id: 'headline_id',
     time: 'published_at',
     text: 'headline',
-    // One headline can stand behind several events.
+    // One headline can be about several events.
     qualifiers: ['source', 'language', 'event_id', 'event_name'],
   },
   required: [{ anyOf: ['published_at'], reason: 'no readable publication time' }],

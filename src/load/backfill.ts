@@ -12,7 +12,7 @@ export interface BackfillContext extends LoadContext {
 
 /**
  * Drains every day of the job's period that is not covered yet, resuming half-drained windows first. If it ends early, what
- * is committed stays, and a rerun goes on from there.
+ * is committed stays, and a rerun continues from there.
  * @throws if it cannot begin: a job that cannot be resolved, a key that is refused
  */
 export async function backfill(given: BackfillContext): Promise<LoadResult> {

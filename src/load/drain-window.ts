@@ -21,8 +21,8 @@ import { atStage, endFailed, inSpan, seriesAttributes, startSpan, within } from 
 const restartsAllowed = 2;
 
 /**
- * Drains a claimed window to its end, or until the load is to stop: page by page, each asked for with the token of the page
- * before, each committed with its checkpoint; the next page is fetched while the last one is being committed.
+ * Drains a claimed window page by page, to its end or until the load is to stop. Each page is asked for with the token of the
+ * page before, and committed with its checkpoint. The next page is fetched while the last one is being committed.
  * @returns `drained`, or `stopped` if the load stops and the window stays at its checkpoint
  * @throws the error of a fetch or a commit; what is committed stays
  */
@@ -54,17 +54,16 @@ async function drain(load: Load, claimed: ClaimedWindow): Promise<'drained' | 's
 }
 
 /**
- * A window goes on at its checkpoint, with the page size that its cursor is bound to. If the job now asks for smaller pages,
- * these may be needed to drain it, so it begins again. Without a token it begins at its first page, whatever an earlier
- * drain counted.
+ * A window continues at its checkpoint, with the page size of its cursor. If the job now asks for smaller pages, they may be
+ * needed to drain it, so it begins again. Without a token, it begins at its first page, whatever an earlier drain counted.
  */
 function canResume({ job }: Load, { next_token, page_size }: ClaimedWindow): boolean {
   return next_token !== null && page_size! <= job.service.pageSize;
 }
 
 /**
- * An endless cursor is dropped: nobody knows which of its tokens was the first wrong one, so pages before its checkpoint may
- * be missing.
+ * Drops an endless cursor: it is not known which of its tokens was the first wrong one, so pages before its checkpoint may be
+ * missing.
  */
 async function beginAnewNextTime(load: Load, { window_id: windowId }: ClaimedWindow): Promise<void> {
   const at = { windowId, loadId: load.loadId };
@@ -175,8 +174,8 @@ async function ask(load: Load, request: Drain, at: Checkpoint): Promise<PageInHa
       const { records, nextToken, release = () => {} } = page;
       span.setAttribute('gmsi.records', records.length);
       try {
-        // Read at once, because rows are much smaller than what the service sent, and pages in hand decide how much memory a
-        // load needs.
+        // Read at once, because rows are much smaller than what the service sent, and the pages that wait decide how much memory
+        // a load needs.
         const read = await atStage(load, 'map', () => readPage(records, load.reader));
         return { ...read, records: records.length, nextToken, span, release };
       } catch (error) {

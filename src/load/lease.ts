@@ -7,8 +7,8 @@ import { holdsWindow } from '../warehouse/tables/windows.ts';
 /** A load's claim on its windows, kept up by a heartbeat. */
 export interface Lease {
   /**
-   * True if the window is still this load's, so that the drain may go on. Free while the heartbeat works; after a silence as
-   * long as the lease (a suspended process, a warehouse out of reach) it asks the warehouse.
+   * True if the window is still this load's, so that the drain may continue. Costs nothing while the heartbeat works; after a
+   * silence as long as the lease (a suspended process, an unreachable warehouse), it asks the warehouse.
    */
   holds(windowId: number, signal: AbortSignal): Promise<boolean>;
   /** Ends the heartbeat. */

@@ -59,7 +59,7 @@ export interface Load {
   readonly onEvent: (event: LoadEvent) => void;
   /** The parent of its windows' spans. */
   readonly span: Span;
-  /** Fires when no further page may be asked for; the pages in hand are still committed. */
+  /** Fires when no further page may be asked for; the pages in flight are still committed. */
   readonly stop: AbortSignal;
   /** Fires when requests under way must end, too. */
   readonly abort: AbortSignal;
@@ -89,7 +89,7 @@ export interface LoadContext {
   readonly leaseSeconds: number;
   /** Host, process and version, for `loads`. */
   readonly runBy: string;
-  /** Fires when the load is to stop in order: pages in hand are committed. */
+  /** Fires when the load is to stop normally: pages in flight are committed. */
   readonly stop: AbortSignal;
   /** Called once the load has begun. */
   readonly onStart?: (progress: () => LoadProgress) => void;

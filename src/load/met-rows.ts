@@ -16,7 +16,7 @@ const hint =
 export interface MetRows {
   /**
    * Adds a page, before the next one is asked for.
-   * @throws CursorWithoutEnd if the cursor goes on, and too many pages in a row brought nothing new
+   * @throws CursorWithoutEnd if there is a next page, and too many pages in a row brought nothing new
    */
   take(page: ReadPage & { readonly nextToken: string | null }): void;
   /**
@@ -52,7 +52,7 @@ export function rememberRows(
 
   for (const row of before?.rows ?? []) first.add(digestOf(row.time, row.id));
 
-  /** @returns whether it is new, and whether it counts, which only rows that stay remembered do */
+  /** @returns whether it is new, and whether it counts: only rows that stay remembered count */
   function note(digest: number): { readonly isNew: boolean; readonly counts: boolean } {
     if (first.has(digest) || latest.has(digest)) return { isNew: false, counts: false };
     const counts = first.size < remembered;

@@ -11,8 +11,8 @@ export interface ReadPage {
 }
 
 /**
- * Turns a page's records into rows; a record that cannot be read is set aside with its reason and the page goes on. Of one
- * that is too large, only its hash, size and beginning are kept.
+ * Turns a page's records into rows; a record that cannot be read is rejected with its reason. Of one that is too large, only its
+ * hash, size and beginning are kept.
  */
 export function readPage(records: Records, reader: RecordReader): ReadPage {
   const rows: Row[] = [];

@@ -35,7 +35,7 @@ export interface ReplayContext {
   readonly dryRun: boolean;
   /** Host, process and version, for `loads`. */
   readonly runBy: string;
-  /** Fires when the replay is to stop; the batch in hand is still committed. */
+  /** Fires when the replay is to stop; the current batch is still committed. */
   readonly stop: AbortSignal;
   /** Records, or rows, of one transaction. */
   readonly batchSize?: number;
@@ -86,7 +86,7 @@ const nothingDone: LoadTotals = {
 /**
  * Reads again, with the present reader, what an earlier one could not: a feed's rejected records become rows, and empty
  * columns of its rows are filled from `extra`. Sends no request. Each batch is one transaction, so that a kill at any
- * instant loses nothing, and a rerun goes on with what is left.
+ * instant loses nothing, and a rerun continues with the rest.
  */
 export async function replay(context: ReplayContext): Promise<ReplayResult> {
   const { warehouse, feed, job, stop } = context;

@@ -66,7 +66,7 @@ export async function refreshList(
   }
 }
 
-/** The stored lookups; those of `lists` that are missing or older than a week are fetched anew first. */
+/** The stored lookups; those of `lists` that are missing or older than a week are fetched first. */
 async function freshLookups(
   warehouse: Warehouse,
   client: Client,

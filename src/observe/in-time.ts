@@ -1,4 +1,4 @@
-/** The result of `work`, or an error if it takes too long. The work itself goes on. */
+/** The result of `work`, or an error if it takes too long. The work itself continues. */
 export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
@@ -11,7 +11,7 @@ export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise
   }
 }
 
-/** The same work for all who ask while it goes on: if it takes longer than they wait, it does not pile up. */
+/** Calls share the work that is running, so that slow work does not pile up. */
 export function shared<T>(work: () => Promise<T>): () => Promise<T> {
   let going: Promise<T> | undefined;
   return () => {

@@ -12,8 +12,8 @@ const recordOutcomes = ['inserted', 'changed', 'unchanged', 'retracted', 'reject
 const buckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 
 /**
- * A registry with the metrics of this process, and who counts what happens: `onWorkerEvent` takes the events of `gmsi work`,
- * those of its loads among them. Each count begins at zero, so that rates see its first increase.
+ * A registry with the metrics of this process, and functions that count events: `onWorkerEvent` takes the events of
+ * `gmsi work`, including those of its loads. Each count begins at zero, so that rates see its first increase.
  */
 export function createMetrics() {
   const registry = new Registry();

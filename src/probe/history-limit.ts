@@ -9,8 +9,9 @@ const farthest = 3653;
 const span = 30;
 
 /**
- * A search for how far back the service answers, which can go on when more requests are left. Asks for a few ranges: ten years back first, then by bisection (of the logarithm, since a service may reach back a month
- * or ten years). If a refusal names a day, that day comes next, and it counts only if it is answered.
+ * A search for how far back the service answers, which can continue when more requests are left. Asks for a few ranges: ten
+ * years back first, then by bisection (of the logarithm, because a service may reach back a month or ten years). If a refusal
+ * names a day, that day comes next, and it counts only if it is answered.
  * @param known the oldest `start_date` that has been answered already, and the youngest that was refused, if one was
  */
 export function searchHistoryLimit(

@@ -64,8 +64,8 @@ export function createBlockLimiter({ take, clock }: BlockLimiterOptions): RateLi
         for (const { from, until } of await take(waiting.size, closing.signal)) {
           await reach(from);
           const isLate = clock.now() > until;
-          // The permits of a process that was suspended are void. If every answer is late, everything is slow, and dropping
-          // all of them would mean to wait for ever.
+          // The permits of a process that was suspended are void. But if every answer is late, everything is slow: to drop all
+          // of them would mean waiting for ever.
           const isVoid = isLate && !wasLate;
           wasLate = isLate;
           if (isVoid) break;

@@ -33,12 +33,12 @@ export function cursorGuard(resumedWith: string | null): (nextToken: string) => 
   };
 }
 
-/** A cursor that goes on without bringing anything new: following it would waste the month's requests. */
+/** A cursor that never ends and brings nothing new: following it would waste the month's requests. */
 export class CursorWithoutEnd extends CursorBroken {}
 
 /**
  * Counts the pages in a row that bring nothing new, whatever tokens they carry.
- * @param atMost the most of them; empty ones count, since they too can go on for ever
+ * @param atMost the most of them; empty ones count, because they can also continue for ever
  * @param hint what a person can do then
  * @returns takes whether a page has news, before the next one is asked for. @throws CursorWithoutEnd after too many without
  */

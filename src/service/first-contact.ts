@@ -32,8 +32,8 @@ interface FirstContactOptions {
 
 /**
  * Tells a wrong address from a service that is down. Before the first good answer of an address, an error may mean that the
- * address is wrong; after it, the same error passes: a gateway's page, a name server or a redirect must not end a long load
- * for good.
+ * address is wrong. After it, the same error is temporary: a gateway's page, a name server or a redirect must not end a long
+ * load.
  */
 export function firstContact({ answered, address, setting, maxAttempts, lookup }: FirstContactOptions) {
   const isOver = () => answered === undefined || answered.has(address);

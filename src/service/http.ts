@@ -33,7 +33,7 @@ export function openHttp(origin: string, options: HttpOptions) {
     connections: options.connections,
     connectTimeout: options.connectTimeout,
     headersTimeout: options.headersTimeout,
-    bodyTimeout: 0, // undici's only limits pauses, so that a byte now and then would hold a window for ever; see below
+    bodyTimeout: 0, // undici's only limits pauses: with a byte now and then, a window would never end; see below
   });
   const headers = { accept: 'application/json', 'accept-encoding': 'gzip', ...options.headers };
 

@@ -30,8 +30,8 @@ const refusalBytes = 64 * 1024;
 const decoder = new TextDecoder();
 
 /**
- * A body as text. Of ASCII or valid UTF-8, which are all but broken bodies, Node.js makes text by these ways in a third to
- * three fifths of the time that a TextDecoder takes, which is nearly as long as parsing it.
+ * A body as text. A TextDecoder takes nearly as long as parsing. For ASCII and valid UTF-8, which all intact bodies are, these
+ * functions of Node.js take a third to three fifths of that time.
  */
 function decode(bytes: Uint8Array): string {
   if (isAscii(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
@@ -58,7 +58,7 @@ export async function readBody(body: Readable, encoding: Encoding, limits: BodyL
     for await (const chunk of body as AsyncIterable<Buffer>) {
       bytes += chunk.byteLength;
       if (bytes > maxBodyBytes) throw new PageTooLarge(`The body is larger than ${maxBodyBytes} bytes.`);
-      // Meanwhile the rest is not read.
+      // While this waits, the rest is not read.
       if (bytes > largeFrom) await enter();
       chunks.push(chunk);
     }

@@ -16,8 +16,8 @@ export interface RetryOptions {
 }
 
 /**
- * Tries until an attempt succeeds, fails for good or was the last one. Waits a full-jitter exponential delay between tries,
- * and at least as long as the service asked for.
+ * Tries until an attempt succeeds, fails with an error that a retry cannot fix, or was the last one. Between tries, waits a
+ * full-jitter exponential delay, and at least as long as the service asked for.
  * @param attempt gets the number of the try, from 1
  * @throws the last attempt's error, with the number of tries in its message; the signal's reason once it is aborted
  */

@@ -12,7 +12,7 @@ type Json = ColumnType<unknown, string | null, string | null>;
  * - `pending`: planned, or given back with its cursor kept
  * - `draining`: claimed under a lease; its pages are coming in
  * - `drained`: its last page is committed, and with it the coverage
- * - `failed`: failed in this load; a rerun goes on from its cursor
+ * - `failed`: failed in this load; a rerun continues from its cursor
  * - `refused`: the service refused it, or refused two younger windows of its series; each load asks again for a few
  */
 export type WindowState = 'pending' | 'draining' | 'drained' | 'failed' | 'refused';

@@ -30,7 +30,7 @@ export class WriteLocked extends WarehouseUnavailable {
 /** Another session has written a row at the same time that this write was to insert. */
 export class WriteCrossed extends WarehouseUnavailable {}
 
-/** A write that failed several times and may be the cause itself: it is dropped, and the load goes on without it. */
+/** A write that failed several times and may be the cause itself: it is dropped, and the load continues without it. */
 export class WriteGivenUp extends GmsiError {
   override readonly kind = 'skippable';
 }

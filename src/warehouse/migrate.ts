@@ -102,7 +102,7 @@ function newer(unknown: readonly string[]): ConfigError {
   });
 }
 
-/** The first release merged the migrations of its development, so it cannot go on from some of them. */
+/** The first release merged the migrations of its development, so it cannot upgrade a warehouse that has some of them. */
 function unreleased([first]: readonly string[]): ConfigError {
   return new ConfigError(
     `The warehouse was migrated by a gmsi from before the first release (it begins with ${first}); this one cannot use it.`,

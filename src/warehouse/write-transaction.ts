@@ -40,8 +40,8 @@ export function writeTransaction<T>(
 
 /**
  * Several statements in one message, to save round trips. A transaction that is idle or runs for longer than half of the
- * delay could not be committed any more, so it ends at once and releases its locks. The statements are the same page after page,
- * and find by their keys what they read: a plan for the values of each page would cost more than it saves.
+ * delay could no longer be committed, so it ends at once and releases its locks. Generic plans, because the statements are the
+ * same for every page and read by keys: a plan for the values of each page would cost more than it saves.
  */
 function begin(isolation: string): string {
   return `start transaction isolation level ${isolation} read write;

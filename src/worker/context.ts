@@ -22,7 +22,7 @@ export interface WorkerContext {
   readonly leaseSeconds: number;
   /** Host, process and version, for `loads` and `workers`. */
   readonly runBy: string;
-  /** Fires when the worker is to stop; pages in hand are still committed. */
+  /** Fires when the worker is to stop; pages in flight are still committed. */
   readonly stop: AbortSignal;
   readonly events: WorkerEvents;
   readonly openService: (job: Job, command: JobCommand) => Service;
@@ -43,7 +43,7 @@ export interface OfJob {
 /** The events of a worker, for metrics and alerts. */
 export type WorkerEvent =
   | { readonly type: 'worker started'; readonly workerId: string; readonly concurrency: number }
-  /** `error` is set if the worker cannot go on, for example because the key is refused. */
+  /** `error` is set if the worker cannot continue, for example because the key is refused. */
   | { readonly type: 'worker stopped'; readonly workerId: string; readonly error: unknown }
   | { readonly type: 'task started'; readonly task: string; readonly key: string | null }
   | {
@@ -66,7 +66,7 @@ export type WorkerEvent =
   | (OfJob & { readonly type: 'job refused'; readonly error: Error })
   | (OfJob & { readonly type: 'run planned'; readonly runId: number })
   | (OfJob & { readonly type: 'run finished'; readonly runId: number; readonly outcome: LoadOutcome })
-  /** The month's requests are used up, or several windows (or tries to plan it) failed in a row; it goes on by itself. */
+  /** The month's requests are used up, or several windows (or tries to plan it) failed in a row; the job continues by itself. */
   | (OfJob & {
       readonly type: 'job paused';
       readonly because: 'budget' | 'failures';

@@ -32,10 +32,10 @@ export interface WorkerSetting extends Omit<WorkerContext, 'fail'> {
 const pollInterval = 1_000;
 
 /**
- * Works on due and queued tasks until it is stopped; then commits the pages in hand and gives the rest back.
+ * Works on due and queued tasks until it is stopped; then commits the pages in flight and gives the rest back.
  *
  * @returns once everything is given back
- * @throws if it cannot go on: a key that is refused, a warehouse that does not answer any more
+ * @throws if it cannot continue: a key that is refused, a warehouse that no longer answers
  */
 export async function runWorker(setting: WorkerSetting): Promise<void> {
   const { warehouse, pool, log, events, identity } = setting;
@@ -67,7 +67,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     steadyPool(pool),
     identity.concurrency,
   );
-  // If this threw, the queue would go on, and its connections would keep the process from ending.
+  // If this threw, the queue would keep running, and its connections would keep the process from ending.
   const registered = await keepRegistered(context, { ...identity, worker_id: workerId }, parts, inHand).catch(
     (error: unknown) => {
       fail(error);

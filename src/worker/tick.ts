@@ -10,8 +10,8 @@ import type { WorkerContext } from './context.ts';
 import { planTask, tendTask } from './queue.ts';
 
 /**
- * Begins every job that is due by its schedule or whose pause is over. A job that is still running goes on, and begins again
- * after that. In one transaction that others wait for, so that workers that tick at the same time begin a job once.
+ * Begins every job that is due by its schedule or whose pause is over. A job that is still running begins again when it
+ * ends. In one transaction that others wait for, so that workers that tick at the same time begin a job once.
  */
 export async function tick(context: WorkerContext): Promise<void> {
   const now = context.clock();
@@ -63,7 +63,7 @@ function scheduledSince({ log }: WorkerContext, schedule: StoredSchedule, now: D
   }
 }
 
-/** Since when a paused job may go on: its pause is over, its budget was raised, or another key is used. */
+/** Since when a paused job may continue: its pause is over, its budget was raised, or another key is used. */
 async function resumesSince(
   { warehouse, readDefinition: parse, usedRequests }: WorkerContext,
   { job, command, resumes_at, paused_because }: StoredSchedule,

@@ -199,7 +199,7 @@ describe('the feed itself', () => {
   test('is refused with its replacement in one line if the service has removed it', () => {
     expect(refusal('asset-headlines', 'tickers: [BTC_CRY]\nsources: [x]\n')).toEqual([
       'jobs/test.yaml:1:7 feed found "asset-headlines", which is retired. The service removed it on 2026-05-01. ' +
-        'Load "feed: ticker-headlines" with the same tickers; gmsi sync reads its live twin.',
+        'Load "feed: ticker-headlines" with the same tickers; gmsi sync reads its live feed.',
     ]);
   });
 

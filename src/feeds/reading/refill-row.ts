@@ -9,7 +9,7 @@ import { readTime } from './read-time.ts';
 
 /**
  * Fills a row's empty columns from its `extra`, as if its record were read now, and computes what becomes computable. A
- * column that has a value keeps it, unless it is computed, because the name under which it was sent is not known any more.
+ * column that has a value keeps it, unless it is computed, because the name under which it was sent is no longer known.
  * If the record's identity would change, for example because the row gets the text that identifies it, the row is left
  * alone: otherwise the same record, loaded again, would be a second row.
  * @param row as it is in the table, times in UTC

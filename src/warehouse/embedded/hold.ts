@@ -22,7 +22,7 @@ export const watchedName = 'gmsi-watched';
 /**
  * A session of the server that outlives its client and stops the server as soon as nobody uses it, however the last user
  * ended. It is a session, not a process of ours: killing our processes does not kill it, and it cannot outlive the server.
- * It works because PostgreSQL notices a lost client only when it sends something. The commits let vacuum go on.
+ * It works because PostgreSQL notices a lost client only when it sends something. The commits keep vacuum from waiting for it.
  */
 const watch = `
 do $$
@@ -36,7 +36,7 @@ begin
   execute format('copy (select %L) to %L', running[1] || ' ' || running[3],
     current_setting('data_directory') || '/${watchedName}');
   raise notice 'watching';
-  -- The process that begins this will soon use the server, unless it is killed.
+  -- The process that started this will soon use the server, unless it is killed.
   for tries in 1 .. 50 loop
     exit when exists (select from pg_locks where locktype = 'advisory' and objid = ${inUse} and granted);
     commit;
@@ -46,7 +46,7 @@ begin
     commit;
     perform pg_sleep(1);
   end loop;
-  -- As pg_ctl stop -m fast. The lock is held until then: a process that comes meanwhile waits, and starts the server again.
+  -- As pg_ctl stop -m fast. The lock is held until then: a process that needs the server waits, and starts it again.
   execute format('copy (select where false) to program %L', 'kill -INT ' || running[1]);
   perform pg_sleep(60);
 end $$`;
@@ -150,7 +150,7 @@ async function stopWhenUnused(address: ServerAddress): Promise<void> {
   const ended = client.query(watch).then(() => false);
   ended.catch(() => {});
   if (await Promise.race([isWatching, ended])) {
-    // Without a message to the server, so that the session goes on.
+    // Without a message to the server, so that the session continues.
     (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
   } else await client.end();
 }

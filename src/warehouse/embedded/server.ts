@@ -94,7 +94,7 @@ async function initialise(binaries: Binaries, { cluster, account }: Location, da
   }
 }
 
-/** Leftovers of processes that were killed half-way or came second, which are of no use any more. */
+/** Files of processes that were killed half-way or came second, which are no longer needed. */
 function removeAbandoned(cluster: string): void {
   for (const name of readdirSync(cluster)) {
     if (name.startsWith('making-')) rmSync(join(cluster, name), { recursive: true, force: true });

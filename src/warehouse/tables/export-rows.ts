@@ -40,7 +40,7 @@ export function seriesColumn({ series }: FeedTable): string {
 /**
  * Runs `read` in a snapshot, so that everything it reads is from one moment; times are in UTC and numbers have all digits,
  * whatever the database's settings are.
- * @param stop ends the statement in hand, which then fails
+ * @param stop ends the running statement, which then fails
  */
 export function inOneState<T>(
   warehouse: Warehouse,

@@ -7,10 +7,10 @@ import { inScope, sameSeries, seriesColumns, seriesOf, type WindowScope } from '
  *
  * - A window that the service refuses is `failed`, and the next load asks again. If it is refused again with the same
  *   status, it is `refused`.
- * - Two neighbours that are refused with the same status are both `refused`, and older windows of their series are skipped:
- *   `refused` without a request. Not if anything older was ever answered.
+ * - Two neighbours that are refused with the same status are both `refused`, and older windows of their series are skipped
+ *   (`refused` without a request), unless anything older was ever answered.
  * - If anything below a refused window is answered, this is undone.
- * - Each load asks again for a few of them, so that nothing is given up for good.
+ * - Each load asks again for a few of them, so that a refusal is never final.
  */
 
 /** The condition that the service has answered days of the series of window `w`: those within a range of days. */
@@ -124,9 +124,9 @@ export async function takeBackRefusals(trx: Transaction<Database>, windowId: num
 export const askedAgain = 20;
 
 /**
- * The refused windows of a job to ask for next: for the series that were asked about longest ago, the youngest window, which
- * shows whether the series now goes on there, and the window that was asked for longest ago. Of windows that were never
- * asked for, one at random, to find what lies below a hole in a series.
+ * The refused windows of a job to ask for next, for the series that were asked about longest ago: the youngest window, which
+ * shows whether the service now answers older days, and the window that was asked for longest ago. Of windows that were never
+ * asked for, one at random, to find answered days below a gap in a series.
  */
 export function nextToAskAgain(scope: WindowScope): RawBuilder<unknown> {
   const series = seriesOf('w');

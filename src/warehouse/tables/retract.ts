@@ -82,8 +82,8 @@ export async function retractUnseen(
       where ${isOfSeries('l', series)} and l.row_time = met.row_time and l.row_id = met.row_id
     ), gone as (
       select kept.${time}, kept.${id} from ${name} as kept
-      -- Values, not a join, so that only the window's days are read. "not in" is hashed; "not exists" is a nested loop while
-      -- nothing is analyzed yet, and takes seconds for some thousands of rows.
+      -- Values, not a join, so that only the window's days are read. "not in" is hashed; before the first ANALYZE, "not exists"
+      -- is a nested loop, which takes seconds for some thousands of rows.
       where ${isRowOfSeries('kept', table, series)}
         and kept.${time} >= (select begins from drained) and kept.${time} < (select ends from drained)
         and kept.retracted_at is null and kept.changed_at < (select drain_started_at from drained)
@@ -141,8 +141,8 @@ export interface MetRow {
 
 /**
  * The rows that a half-drained window has met so far. A compared window has stored them. The days of any other window were
- * empty when the drain began, so these are all rows that they hold now. Rows from other sources are then not counted as met,
- * so the count is never too high.
+ * empty when the drain began, so all rows that they have now count as met. The drain does not count these rows again, so its
+ * count is never too high.
  */
 export async function metSoFar(
   db: Kysely<Database>,

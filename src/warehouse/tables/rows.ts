@@ -33,9 +33,9 @@ export interface Provenance {
  * Writes a page's rows: new ones are inserted, changed ones replaced, equal ones not touched. The fastest way to upsert, close
  * to COPY: one array per column, and one prepared statement per table (docs/benchmarks.md).
  *
- * To upsert a new row costs much more than to insert it: PostgreSQL looks for it first, and then writes it provisionally. So
- * rows that are likely to be new are inserted if none of them is here, and upserted otherwise. All or none, so that their order
- * is kept.
+ * An upsert of a new row costs much more than an insert: PostgreSQL looks for it first, and then writes it provisionally. So
+ * rows that are likely to be new are inserted if the table has none of them, and upserted otherwise. All or none, so that
+ * their order is kept.
  * @param areLikelyNew false if most rows may be here already
  * @throws an error that is named WriteCrossed if another session inserts one of the likely new rows meanwhile
  */

@@ -61,7 +61,7 @@ export type Snapshot = Transaction<Database>;
 interface SnapshotOptions {
   /** Seconds after which a statement is stopped; 0 for never. */
   readonly timeout: number;
-  /** Ends the statement in hand, which then throws CheckStopped. */
+  /** Ends the running statement, which then throws CheckStopped. */
   readonly stop: AbortSignal;
 }
 
@@ -118,7 +118,7 @@ async function stoppable<Result>(
   return await read();
 }
 
-/** Runs a check's query over a job. @throws SqlRefused, CheckStopped; the transaction can go on after the latter */
+/** Runs a check's query over a job. @throws SqlRefused, CheckStopped; after the latter, the transaction still works */
 export async function findingsOfCheck(
   snapshot: CheckSnapshot,
   { query, settings }: CheckQuery,
@@ -214,7 +214,7 @@ function countedDays(table: FeedTable, window: WindowScope): RawBuilder<unknown>
 
 /**
  * Runs a statement that contains SQL of a user, and returns each row as JSON. Its settings are undone; if it does not end,
- * the transaction can still go on.
+ * the transaction still works.
  */
 async function run<Row>(
   { trx, isFenced }: CheckSnapshot,

@@ -48,7 +48,7 @@ export async function coverageOf(
   return rows[0]!;
 }
 
-/** A range of days that many series of a job miss alike. */
+/** A range of days that many series of a job miss. */
 export interface SharedGap {
   readonly from: Day;
   readonly to: Day;
