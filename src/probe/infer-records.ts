@@ -88,7 +88,7 @@ export function inferZone(
   if (typeof writtenTime === 'number' || /^\d{9,}|[T ].*(?:Z|UTC|[+-]\d\d(?::?\d\d)?)$/i.test(writtenTime)) {
     return { value: 'stated', evidence: `times look like ${writtenTime}` };
   }
-  if (live === undefined) return { reason: 'times carry no zone, and the feed has no live feed to compare with' };
+  if (live === undefined) return { reason: 'times carry no zone, and there is no live feed to compare with' };
   if (live.kind !== 'answered') {
     const why = live.kind === 'refused' ? `${live.status}: ${live.words}` : live.reason;
     return { reason: `times carry no zone, and the live feed did not answer (${why})` };

@@ -41,7 +41,7 @@ it.each([
   ['it reaches further back', live('2026-11-20T11:55:00', '2026-11-18T12:00:00'), 'no zone fits'],
   ['it is empty', live(), 'had no record'],
   ['it is refused', { kind: 'refused', status: 404, words: 'Not Found' } as const, '404: Not Found'],
-  ['there is none', undefined, 'no live twin'],
+  ['there is none', undefined, 'no live feed'],
 ])('the live feed does not tell where %s', (_, reply, reason) => {
   expect(inferZone(naive, reply, bounds)).toEqual({ reason: expect.stringContaining(reason) });
 });
