@@ -45,7 +45,7 @@ export type Fault =
   | { readonly kind: 'cycle-token' }
   /** `has_more` is true and `next_token` null. */
   | { readonly kind: 'missing-token' }
-  /** No records, and a token that goes on to those that were asked for. */
+  /** No records, and a token that leads to the records that were asked for. */
   | { readonly kind: 'empty-page' }
   /** The page's first record a second time, at the page's end. */
   | { readonly kind: 'duplicate-record' }

@@ -6,7 +6,7 @@ import { EVENT_TYPE_CHOICES } from './events.ts';
 import type { PagedFeed } from './feed.ts';
 import { findTicker } from './ticker-headlines.ts';
 
-/** The headlines behind the events of an asset (docs/service.md, "Asset feeds"); parameter and fields are made up. */
+/** The headlines about the events of an asset (docs/service.md, "Asset feeds"); parameter and fields are made up. */
 export const historicalEventHeadlines: PagedFeed = {
   kind: 'paged',
   name: 'event-headlines',

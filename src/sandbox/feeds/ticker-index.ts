@@ -11,9 +11,9 @@ import { findTicker, TICKER_MATCH_TYPES, tickerHeadlinesServed } from './ticker-
 const HOUR = 3_600_000;
 
 /**
- * A record for each hour and topic, of all headlines of the ticker. That hours without headlines are left out unless
- * `sparse` is false, and that times are the beginnings of hours unless `align_to_period_end` is true, is made up; a
- * record belongs to the day on which its hour begins either way.
+ * A record for each hour and topic, of all headlines of the ticker. Made up: hours without headlines are left out unless
+ * `sparse` is false, and times are the beginnings of hours unless `align_to_period_end` is true. In both cases, a record
+ * belongs to the day on which its hour begins.
  */
 const series: Feed['series'] = ({ ticker: code = '' }, query, view) => {
   const ticker = findTicker(code);
