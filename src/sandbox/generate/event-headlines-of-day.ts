@@ -12,7 +12,7 @@ import { chooseSource, writeHeadline } from './texts.ts';
 
 const MOST_PER_EVENT = 5;
 
-/** One of the headlines behind an event, published on the event's own day, not before the event. */
+/** One of the headlines about an event, published on the event's own day, not before the event. */
 export interface EventHeadline extends Changing {
   readonly id: string;
   readonly event: TickerEvent;
@@ -21,7 +21,7 @@ export interface EventHeadline extends Changing {
   readonly source: string;
 }
 
-/** Every headline behind an event of an asset's day, oldest first, equal times by id: one to five an event. */
+/** Every headline about an event of an asset's day, oldest first, equal times by id: one to five an event. */
 export function eventHeadlinesOfDay(settings: GenerateSettings, ticker: Ticker, day: Day): EventHeadline[] {
   const series = identityOf(`${settings.seed}/event headlines/${ticker.code}`);
   const headlines = eventsOfDay(settings, ticker, day).flatMap((event, i) => {
