@@ -103,7 +103,7 @@ export async function pauseSchedule(
     .where('command', '=', command)
     .forUpdate()
     .executeTakeFirst();
-  // No row if the job was removed from the schedule during its run, which must end all the same.
+  // No row if the job was removed from the schedule during its run, which must still end.
   const pauses = schedule?.pauses ?? 0;
   const resumesAt = pause.resumesAt(pauses);
   await trx
