@@ -145,7 +145,7 @@ declare
     'headlines', 'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily',
     'ticker_headlines', 'ticker_events', 'ticker_event_headlines', 'ticker_index', 'gmsi_index',
     'ticker_event_metrics', 'event_query_metrics', 'revisions', 'countries', 'topics', 'lookups',
-    'coverage', 'coverage_by_day', 'coverage_gaps', 'windows', 'loads', 'load_history', 'rejected_records',
+    'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'windows', 'loads', 'load_history', 'rejected_records',
     -- Every command reads it to check that it knows the schema.
     'kysely_migration'];
   -- Tables that loading deletes rows from.

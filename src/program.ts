@@ -164,6 +164,14 @@ program
   .addHelpText('after', examples('gmsi status', 'gmsi status g7-inflation --json', 'gmsi status --watch'))
   .action(runs(async () => (await import('./commands/status.ts')).statusCommand));
 program
+  .command('serve')
+  .description('show the warehouse as a web page, with an API; spends no request')
+  .option('--host <address>', 'address to listen on; any but loopback needs GMSI_SERVE_TOKEN', '127.0.0.1')
+  .option('--port <number>', 'port to listen on; 0 for any', wholeNumber({ to: 65_535 }), 8426)
+  .option('--name <name>', 'a name under which browsers reach it; may be given several times', gathered, [])
+  .addHelpText('after', examples('gmsi serve', 'gmsi serve --host 0.0.0.0 --name data.example.com'))
+  .action(runs(async () => (await import('./commands/serve.ts')).serveCommand, { readable: true }));
+program
   .command('check')
   .description('look for errors in what is loaded; spends no request')
   .argument('[job...]', jobs[1])

@@ -51,6 +51,8 @@ export function readConfig(processEnvironment: Environment = process.env, cwd = 
     alertWebhook: readAlertWebhook(env.GMSI_ALERT_WEBHOOK_URL),
     /** Where `gmsi work` serves metrics and health. Port 0 is any free one, `undefined` the usual one if it is free. */
     metrics: { host: plain.GMSI_METRICS_HOST, port: plain.GMSI_METRICS_PORT },
+    /** What a browser must show to `gmsi serve`. */
+    serveToken: readServeToken(env.GMSI_SERVE_TOKEN),
     /** Whether traces are exported; the SDK reads the variables `OTEL_*` itself. */
     tracing: readTracing(env),
     /** Warnings for a person, one a line. */
@@ -83,6 +85,7 @@ export const settings = [
   ...['GMSI_API_KEY', 'GMSI_API_KEY_FILE'],
   ...['GMSI_BASE_URL', 'GMSI_LIVE_BASE_URL', 'GMSI_SEND_KEY_UNENCRYPTED'],
   ...['GMSI_HOME', 'GMSI_LEASE_SECONDS', 'GMSI_ALERT_WEBHOOK_URL', 'GMSI_METRICS_HOST', 'GMSI_METRICS_PORT'],
+  ...['GMSI_SERVE_TOKEN'],
   ...['GMSI_JOBS', 'GMSI_IMAGE'],
 ];
 
@@ -254,6 +257,17 @@ function readAlertWebhook(text: string | undefined): Secret | undefined {
     });
   }
   return new Secret(url);
+}
+
+function readServeToken(text: string | undefined): Secret | undefined {
+  if (text === undefined) return undefined;
+  const token = text.trim();
+  if (token.length < 32 || !/^[\x21-\x7e]+$/.test(token)) {
+    throw new ConfigError('GMSI_SERVE_TOKEN is no token: it needs 32 characters or more, without spaces.', {
+      hint: 'Make one: openssl rand -hex 32',
+    });
+  }
+  return new Secret(token);
 }
 
 function readTracing(env: Environment): boolean {

@@ -110,6 +110,11 @@ export function inOurSettings(client: pg.ClientBase, query: Query): Query {
 
 type Trx = Transaction<Database>;
 
+/** Whether there is a role `gmsi_reader` that the user may take. */
+export const mayBecomeReader = sql<boolean>`case when to_regrole('gmsi_reader') is null then false
+                when current_setting('server_version_num')::int >= 160000 then pg_has_role('gmsi_reader', 'SET')
+                else pg_has_role('gmsi_reader', 'MEMBER') end`;
+
 /** The most parameters of a statement. */
 const parameters = Array.from({ length: 200 }, (_, index) => `p[${index + 1}]`).join(', ');
 
@@ -120,10 +125,7 @@ const parameters = Array.from({ length: 200 }, (_, index) => `p[${index + 1}]`).
  * @returns whether the function exists; not on a read-only server, or if temporary objects are not allowed
  */
 export async function becomeReader(trx: Trx): Promise<boolean> {
-  const { rows } = await sql<{ may: boolean }>`
-    select case when to_regrole('gmsi_reader') is null then false
-                when current_setting('server_version_num')::int >= 160000 then pg_has_role('gmsi_reader', 'SET')
-                else pg_has_role('gmsi_reader', 'MEMBER') end as may`.execute(trx);
+  const { rows } = await sql<{ may: boolean }>`select ${mayBecomeReader} as may`.execute(trx);
   if (!rows[0]!.may) return false;
   await sql`set local role gmsi_reader`.execute(trx);
   await sql`savepoint before_function`.execute(trx);

@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { isIP } from 'node:net';
+import { openWarehouse, type Session } from '../compose.ts';
+import { ConfigError } from '../errors.ts';
+import { inPackage } from '../package.ts';
+import { print, printJson } from '../terminal/print.ts';
+import { facts } from '../terminal/table.ts';
+import { coverageEndpoints } from '../web/coverage.ts';
+import { contentsEndpoints, runsEndpoints } from '../web/runs.ts';
+import { sentimentEndpoints } from '../web/sentiment.ts';
+import { serveWeb } from '../web/server.ts';
+
+export interface ServeFlags {
+  readonly host: string;
+  readonly port: number;
+  readonly name: string[];
+}
+
+/** `gmsi serve`: the page over the warehouse, and its API, until it is stopped. Sends no request to the service. */
+export async function serveCommand(
+  session: Session,
+  { host, port, name: names }: ServeFlags,
+): Promise<number> {
+  const { serveToken: token, leaseSeconds } = session.config;
+  if (token === undefined && !isLoopback(host)) {
+    throw new ConfigError(`--host ${host} lets other machines in, and GMSI_SERVE_TOKEN is not set.`, {
+      hint: 'Set it to a token that people type in: openssl rand -hex 32. Put TLS before it if others can listen in between.',
+    });
+  }
+  await using warehouse = await openWarehouse(session);
+  await using web = await serveWeb(warehouse.db, {
+    ...{ host, port, names, token, page: inPackage('dist/page') },
+    endpoints: [
+      ...contentsEndpoints,
+      ...coverageEndpoints,
+      ...sentimentEndpoints,
+      ...runsEndpoints(leaseSeconds),
+    ],
+  });
+  if (session.json) printJson({ url: web.url, pid: process.pid }, 0);
+  else {
+    print(
+      `${facts([
+        ['page', web.url],
+        ['api', `${web.url}/api/openapi.json`],
+        ['warehouse', warehouse.description],
+        ['token', token ? 'asked for (GMSI_SERVE_TOKEN)' : undefined],
+      ])}\n\nCtrl-C ends it.\n`,
+    );
+  }
+  if (!session.stop.aborted) await once(session.stop, 'abort');
+  return 0;
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}

@@ -1,0 +1,52 @@
+import { sql } from 'kysely';
+import type { Day } from '../database.ts';
+import type { Question } from './reading.ts';
+
+/** What of a feed is loaded, of all series of a match type. */
+export interface LoadedFeed {
+  readonly feed: string;
+  readonly match_type: string;
+  readonly series: number;
+  /** First and last day that any series covers, or a window asks for. */
+  readonly oldest: Day;
+  readonly newest: Day;
+}
+
+/** The feeds that anything was asked for. */
+export const loadedFeeds: Question<LoadedFeed> = {
+  about: 'What is loaded, by feed',
+  query: sql<LoadedFeed>`
+      select feed, match_type, count(distinct (country, topic, ticker, variant))::int as series,
+             min(first) as oldest, max(last) as newest
+      from (
+        select feed, match_type, country, topic, ticker, variant, lower(days) as first, upper(days) - 1 as last
+        from gmsi.coverage where not isempty(days)
+        union all
+        select feed, match_type, country, topic, ticker, variant, min(first_day), max(last_day)
+        from gmsi.windows group by 1, 2, 3, 4, 5, 6
+      ) as asked
+      group by 1, 2 order by 1, 2`,
+};
+
+/** A country or a topic that the service lists. */
+export interface Listed {
+  readonly kind: 'country' | 'topic';
+  readonly code: string;
+  /** A country's name, a topic's category. */
+  readonly name: string | null;
+}
+
+export const listedSeries: Question<Listed> = {
+  about: 'The countries and topics that the service lists',
+  query: sql<Listed>`
+      select 'country' as kind, country as code, name from gmsi.countries where listed
+      union all
+      select 'topic', topic, category from gmsi.topics where listed
+      order by kind, code`,
+};
+
+/** Whether the headlines were bought or made up; `null` before the first answer. */
+export const servedBy: Question<{ readonly served_by: 'service' | 'sandbox' }> = {
+  about: 'Who filled the warehouse',
+  query: sql`select served_by from gmsi.origin`,
+};

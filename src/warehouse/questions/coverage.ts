@@ -1,0 +1,149 @@
+import { sql } from 'kysely';
+import type { Series } from '../../feeds/feed.ts';
+import type { Day } from '../database.ts';
+import { isOfSeries } from '../tables/series.ts';
+import type { Question } from './reading.ts';
+
+/** Days of a feed, for all series of a match type. */
+export interface CoverageAsked {
+  readonly feed: string;
+  readonly matchType: string;
+  readonly from: Day;
+  readonly to: Day;
+}
+
+/** The days of a series, by what became of them; those that were never asked for are the rest. */
+export interface SeriesCoverage {
+  readonly country: string;
+  readonly topic: string;
+  readonly ticker: string;
+  readonly variant: string;
+  readonly covered: number;
+  /** Drained, but not over at that time, or still changing. */
+  readonly settling: number;
+  readonly running: number;
+  readonly pending: number;
+  readonly failed: number;
+  readonly refused: number;
+}
+
+/**
+ * How much of each series is covered. Each day counts once: as covered, else running, failed, refused, waiting or settling.
+ * Only ranges are read, never a list of days.
+ */
+export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): Question<SeriesCoverage> {
+  const days = (range: string) =>
+    sql`coalesce((select sum(upper(r) - lower(r)) from unnest(${sql.raw(range)}) as r), 0)::int`;
+  return {
+    about: `Days of ${feed} (${matchType}) from ${from} to ${to}, by series and by what became of them`,
+    query: sql<SeriesCoverage>`
+      with asked as (
+        select datemultirange(daterange(${from}::date, ${to}::date, '[]')) as days
+      ), covered as (
+        select country, topic, ticker, variant, c.days * asked.days as days
+        from gmsi.coverage c cross join asked
+        where c.feed = ${feed} and c.match_type = ${matchType} and c.days && asked.days
+      ), standing as (
+        select country, topic, ticker, variant,
+               range_agg(w.days) filter (where state = 'draining') as draining,
+               range_agg(w.days) filter (where state = 'failed') as failed,
+               range_agg(w.days) filter (where state = 'refused') as refused,
+               range_agg(w.days) filter (where state = 'pending') as pending,
+               range_agg(w.days) filter (where state = 'drained') as drained
+        from gmsi.windows w cross join asked
+        where w.feed = ${feed} and w.match_type = ${matchType} and w.days && asked.days
+          -- Of the drained ones, those with days that did not count as covered then.
+          and (state <> 'drained' or last_day >= settled_before)
+        group by 1, 2, 3, 4
+      ), parts as (
+        select country, topic, ticker, variant, coalesce(covered.days, '{}') as covered,
+               asked.days - coalesce(covered.days, '{}') as missing,
+               coalesce(draining, '{}') as draining, coalesce(failed, '{}') as failed,
+               coalesce(refused, '{}') as refused, coalesce(pending, '{}') as pending,
+               coalesce(drained, '{}') as drained
+        from covered full join standing using (country, topic, ticker, variant) cross join asked
+      )
+      select country, topic, ticker, variant,
+             ${days('covered')} as covered,
+             ${days('missing * draining')} as running,
+             ${days('missing * failed - draining')} as failed,
+             ${days('missing * refused - draining - failed')} as refused,
+             ${days('missing * pending - draining - failed - refused')} as pending,
+             ${days('missing * drained - draining - failed - refused - pending')} as settling
+      from parts
+      order by country, topic, ticker, variant`,
+  };
+}
+
+/** A window as the page shows it. Its checkpoint stays where it is: a token is the key's. */
+export interface WindowShown {
+  readonly window_id: number;
+  readonly first_day: Day;
+  readonly last_day: Day;
+  readonly state: string;
+  readonly pages: number;
+  readonly records: number;
+  readonly attempts: number;
+  readonly is_half_drained: boolean;
+  readonly finished_at: Date | null;
+  readonly last_error: string | null;
+  /** The job that asked for it last. */
+  readonly job: string | null;
+}
+
+/** The windows of a series that have days of a period, the latest days first. */
+export function windowsOfSeries(
+  series: Series,
+  { from, to }: Pick<CoverageAsked, 'from' | 'to'>,
+  atMost: number,
+): Question<WindowShown> {
+  return {
+    about: `The windows of ${series.country} ${series.topic} ${series.ticker}`.trimEnd(),
+    query: sql<WindowShown>`
+      select window_id, first_day, last_day, state, w.pages, w.records, attempts,
+             next_token is not null as is_half_drained, w.finished_at, last_error, nullif(l.job, '') as job
+      from gmsi.windows w left join gmsi.loads l using (load_id)
+      where ${isOfSeries('w', series)} and w.days && daterange(${from}::date, ${to}::date, '[]')
+      order by first_day desc, window_id desc
+      limit ${atMost}::int`,
+  };
+}
+
+/** A range of days of a series that is covered. */
+export interface CoveredDays {
+  readonly country: string;
+  readonly topic: string;
+  readonly ticker: string;
+  readonly variant: string;
+  readonly match_type: string;
+  readonly first_day: Day;
+  readonly last_day: Day;
+}
+
+/** Which series: all combinations of these lists. */
+export interface SeriesAsked {
+  readonly feed: string;
+  readonly countries: readonly string[];
+  readonly topics: readonly string[];
+  readonly tickers: readonly string[];
+  readonly variants: readonly string[];
+  readonly matchTypes: readonly string[];
+}
+
+/** The days of a period that are covered, as ranges: between them, no headline does not mean no news. */
+export function coveredDays(
+  { feed, countries, topics, tickers, variants, matchTypes }: SeriesAsked,
+  { from, to }: Pick<CoverageAsked, 'from' | 'to'>,
+): Question<CoveredDays> {
+  return {
+    about: `Covered days of ${feed} from ${from} to ${to}`,
+    query: sql<CoveredDays>`
+      select country, topic, ticker, variant, match_type, lower(part) as first_day, upper(part) - 1 as last_day
+      from gmsi.coverage c
+      cross join lateral unnest(c.days * datemultirange(daterange(${from}::date, ${to}::date, '[]'))) as part
+      where feed = ${feed} and match_type = any(${[...matchTypes]}::text[])
+        and country = any(${[...countries]}::text[]) and topic = any(${[...topics]}::text[])
+        and ticker = any(${[...tickers]}::text[]) and variant = any(${[...variants]}::text[])
+      order by 1, 2, 3, 4, 5, 6`,
+  };
+}

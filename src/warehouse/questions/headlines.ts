@@ -1,0 +1,108 @@
+import { sql } from 'kysely';
+import type { Question } from './reading.ts';
+
+export interface HeadlinesAsked {
+  readonly country: string;
+  readonly topic: string;
+  readonly matchType: string;
+  /** From this moment on … */
+  readonly from: Date;
+  /** … and before this one. */
+  readonly to: Date;
+  readonly asOf: Date | null;
+  /** Where the page of headlines before this one ended. */
+  readonly after: { readonly published_at: Date; readonly headline_id: string } | null;
+  readonly limit: number;
+}
+
+export interface HeadlineShown {
+  readonly headline_id: string;
+  readonly published_at: Date;
+  readonly headline: string | null;
+  readonly language: string | null;
+  readonly source: string | null;
+  readonly url: string | null;
+  readonly topic_probability: number | null;
+  readonly directional_score: number | null;
+  readonly semantic_score: number | null;
+  readonly first_seen_at: Date;
+  readonly changed_at: Date;
+  readonly retracted_at: Date | null;
+  /** The versions that came before this one. */
+  readonly earlier: number;
+  /** The versions that came after it: what became of it since `asOf`. */
+  readonly later: number;
+}
+
+/** The headlines behind a point of a chart, retracted ones too, the latest first. */
+export function headlinesOf(asked: HeadlinesAsked): Question<HeadlineShown> {
+  const { country, topic, matchType, from, to, asOf, after, limit } = asked;
+  const source =
+    asOf === null ? sql`gmsi.headlines` : sql`gmsi.headlines_as_of(${asOf.toISOString()}::timestamptz)`;
+  const afterThat =
+    after === null
+      ? sql``
+      : sql`and (h.published_at, h.headline_id) < (${after.published_at.toISOString()}::timestamptz, ${after.headline_id}::uuid)`;
+  return {
+    about: `Headlines of ${country} ${topic} (${matchType})${asOf === null ? '' : `, as known at ${asOf.toISOString()}`}`,
+    query: sql<HeadlineShown>`
+      select headline_id, published_at, headline, language, source, url, topic_probability, directional_score, semantic_score,
+             first_seen_at, changed_at, retracted_at, coalesce(earlier, 0)::int as earlier, coalesce(later, 0)::int as later
+      from (
+        select * from ${source} h
+        where country = ${country} and topic = ${topic} and match_type = ${matchType}
+          and published_at >= ${from.toISOString()}::timestamptz and published_at < ${to.toISOString()}::timestamptz
+          ${afterThat}
+        order by published_at desc, headline_id desc
+        limit ${limit}::int
+      ) as h
+      left join lateral (
+        select count(*) filter (where r.known_from < h.changed_at) as earlier,
+               count(*) filter (where r.known_from >= h.changed_at) as later
+        from gmsi.headline_revisions r
+        where (r.country, r.topic, r.match_type, r.published_at, r.headline_id)
+            = (h.country, h.topic, h.match_type, h.published_at, h.headline_id)
+      ) as versions on true
+      order by published_at desc, headline_id desc`,
+  };
+}
+
+/** Which headline: the key of `gmsi.headlines`. */
+export interface HeadlineKey {
+  readonly country: string;
+  readonly topic: string;
+  readonly matchType: string;
+  readonly published_at: Date;
+  readonly headline_id: string;
+}
+
+export interface HeadlineVersion {
+  readonly known_from: Date;
+  /** `null` for the version that stands. */
+  readonly known_to: Date | null;
+  readonly headline: string | null;
+  readonly directional_score: number | null;
+  readonly semantic_score: number | null;
+  readonly topic_probability: number | null;
+  readonly retracted_at: Date | null;
+  /** Why it was replaced; `null` for the version that stands. */
+  readonly reason: string | null;
+}
+
+/** All versions of a headline, the first one first. */
+export function versionsOf(key: HeadlineKey): Question<HeadlineVersion> {
+  const isIt = sql`country = ${key.country} and topic = ${key.topic} and match_type = ${key.matchType}
+        and published_at = ${key.published_at.toISOString()}::timestamptz and headline_id = ${key.headline_id}::uuid`;
+  return {
+    about: `Versions of headline ${key.headline_id}`,
+    query: sql<HeadlineVersion>`
+      select known_from, known_to, headline, directional_score, semantic_score, topic_probability, retracted_at, reason
+      from gmsi.headline_revisions
+      where ${isIt}
+      union all
+      select changed_at, null, headline, directional_score, semantic_score, topic_probability, retracted_at, null
+      from gmsi.headlines
+      where ${isIt}
+      order by known_from`,
+  };
+}

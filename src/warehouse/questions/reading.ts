@@ -1,0 +1,74 @@
+import { type RawBuilder, sql, type Transaction } from 'kysely';
+import pg from 'pg';
+import type { Warehouse } from '../connect.ts';
+import type { Database } from '../database.ts';
+import { mayBecomeReader } from '../session-settings.ts';
+
+/** A transaction that sees one moment and cannot write. */
+export type Reading = Transaction<Database>;
+
+/** What no question may take longer than, in seconds: people wait for its answer. */
+export const longest = 5;
+
+/**
+ * Reads in one transaction that sees one moment and cannot write, with the rights of `gmsi_reader` if that role exists and
+ * the user may take it. Times are in UTC.
+ * @param rights `own` for what readers may not see, such as the requests of a key
+ */
+export async function whileReading<Result>(
+  warehouse: Warehouse,
+  rights: 'reader' | 'own',
+  read: (reading: Reading) => Promise<Result>,
+): Promise<Result> {
+  const transaction = warehouse.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
+  return transaction.execute(async (reading) => {
+    await sql`
+      select set_config('statement_timeout', ${`${longest}s`}, true),
+             case when ${rights === 'reader'}::boolean and ${mayBecomeReader} then set_config('role', 'gmsi_reader', true) end
+    `.execute(reading);
+    return read(reading);
+  });
+}
+
+/**
+ * A text that is the same as long as no transaction has written to the server's databases, whatever wrote: a load, a replay
+ * or somebody with psql. Then every question has the same answer as before.
+ */
+export async function stateOf(warehouse: Warehouse): Promise<string> {
+  const { rows } = await sql<{ state: string }>`
+    select concat_ws('/', pg_postmaster_start_time(), pg_current_snapshot(),
+                     (select oid from pg_database where datname = current_database())) as state
+  `.execute(warehouse);
+  return rows[0]!.state;
+}
+
+/** A question and the text of it that psql takes, its values written out. */
+export interface Question<Row> {
+  readonly query: RawBuilder<Row>;
+  /** What is asked, in a line of words. */
+  readonly about: string;
+}
+
+/** The SQL of a question for a person to copy. */
+export function sqlText(reading: Reading, { query, about }: Question<unknown>): string {
+  const { sql: text, parameters } = query.compile(reading);
+  const withValues = text.replace(/\$(\d+)/g, (_, number) => literal(parameters[Number(number) - 1]));
+  return `-- ${about}\n${unindented(withValues)};\n`;
+}
+
+function literal(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (Array.isArray(value)) return `array[${value.map(literal).join(', ')}]`;
+  return pg.escapeLiteral(String(value));
+}
+
+/** Without the indentation that it has in the program. */
+function unindented(text: string): string {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const [first = '', ...others] = lines;
+  const indents = others.map((line) => line.search(/\S/));
+  const least = first.startsWith(' ') ? Math.min(...[first, ...others].map((line) => line.search(/\S/))) : 0;
+  const common = least > 0 ? least : Math.min(...indents, Number.POSITIVE_INFINITY);
+  return [first.trim(), ...others.map((line) => line.slice(common))].join('\n');
+}

@@ -1,0 +1,94 @@
+import { sql } from 'kysely';
+import type { Day } from '../database.ts';
+import type { Question } from './reading.ts';
+
+/** A load as the page shows it; the totals of a running one are a few seconds old. */
+export interface LoadShown {
+  readonly load_id: number;
+  readonly job: string;
+  readonly command: string;
+  readonly feed: string;
+  /** Its outcome; `running`, or `killed` if it gave no sign of life for longer than the lease. */
+  readonly state: string;
+  readonly started_at: Date;
+  readonly ended_at: Date;
+  readonly requests: number;
+  readonly windows_drained: number;
+  readonly windows_failed: number;
+  readonly records: number;
+  readonly rows_inserted: number;
+  readonly rows_changed: number;
+  readonly rows_retracted: number;
+  readonly records_rejected: number;
+  readonly error: string | null;
+  /** Host and process, and the version of the program. */
+  readonly run_by: string;
+}
+
+/** The last loads, the latest first; those that run come before all others. */
+export function lastLoads(leaseSeconds: number, atMost: number): Question<LoadShown> {
+  return {
+    about: 'The last loads',
+    query: sql<LoadShown>`
+      select load_id, job, command, feed,
+             coalesce(outcome, case when heartbeat_at > now() - make_interval(secs => ${leaseSeconds})
+                                    then 'running' else 'killed' end) as state,
+             started_at, coalesce(finished_at, heartbeat_at) as ended_at,
+             requests, windows_drained, windows_failed, records, rows_inserted, rows_changed, rows_retracted,
+             records_rejected, error, run_by
+      from gmsi.loads
+      order by outcome is null and heartbeat_at > now() - make_interval(secs => ${leaseSeconds}) desc, load_id desc
+      limit ${atMost}::int`,
+  };
+}
+
+/** Requests of the loads that began on a day (UTC). */
+export interface RequestsOfDay {
+  readonly day: Day;
+  readonly requests: number;
+}
+
+/** By the loads of a month, so without what commands such as `gmsi lookups` ask. */
+export function requestsByDay(month: Day): Question<RequestsOfDay> {
+  return {
+    about: `Requests of the loads of ${month.slice(0, 7)}, by the day on which they began`,
+    query: sql<RequestsOfDay>`
+      select (started_at at time zone 'UTC')::date as day, sum(requests)::bigint as requests
+      from gmsi.loads
+      where started_at >= ${month}::date::timestamp at time zone 'UTC'
+        and started_at < (${month}::date + interval '1 month')::timestamp at time zone 'UTC'
+      group by 1 order by 1`,
+  };
+}
+
+export interface OpenAlert {
+  readonly kind: string;
+  readonly job: string;
+  readonly message: string;
+  readonly raised_at: Date;
+}
+
+/** What has been found wrong with jobs and is not resolved. Not for readers. */
+export const openAlerts: Question<OpenAlert> = {
+  about: 'Alerts that are not resolved',
+  query: sql<OpenAlert>`
+      select kind, job, message, raised_at from gmsi.alerts where resolved_at is null order by raised_at desc limit 50`,
+};
+
+export interface WorkerShown {
+  readonly worker_id: string;
+  readonly run_by: string;
+  readonly concurrency: number;
+  readonly started_at: Date;
+}
+
+/** The processes of `gmsi work` with a sign of life. Not for readers. */
+export function workersAlive(leaseSeconds: number): Question<WorkerShown> {
+  return {
+    about: 'Workers that are alive',
+    query: sql<WorkerShown>`
+      select worker_id, run_by, concurrency, started_at from gmsi.workers
+      where stopped_at is null and heartbeat_at > now() - make_interval(secs => ${leaseSeconds})
+      order by started_at limit 100`,
+  };
+}

@@ -1,0 +1,125 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Day } from '../database.ts';
+import type { Question } from './reading.ts';
+
+/** What the scores of headlines are summed up by. Days and weeks (from Monday) are those of UTC. */
+export type Bucket = 'hour' | 'day' | 'week';
+
+export interface SentimentAsked {
+  readonly countries: readonly string[];
+  readonly topics: readonly string[];
+  readonly matchTypes: readonly string[];
+  readonly from: Day;
+  /** Itself included. */
+  readonly to: Day;
+  readonly by: Bucket;
+  /** Only what this warehouse held then, as it stood then; `null` for what it holds now. */
+  readonly asOf: Date | null;
+}
+
+/** Mean scores (-1 to 1) of the headlines of an hour, a day or a week. */
+export interface Sentiment {
+  readonly country: string;
+  readonly topic: string;
+  readonly match_type: string;
+  /** When it begins (UTC), `YYYY-MM-DDTHH:MMZ` of an hour, else `YYYY-MM-DD`. */
+  readonly at: string;
+  /** `null` if no headline has a score. */
+  readonly directional: number | null;
+  readonly semantic: number | null;
+  /** Headlines with a score of either model: the larger number. */
+  readonly headlines: number;
+}
+
+/** The sentiment of series over time. A bucket without headlines has no row. */
+export function sentimentOverTime(asked: SentimentAsked): Question<Sentiment> {
+  const { by, asOf } = asked;
+  const start =
+    asOf === null ? (by === 'hour' ? sql`hour` : sql`day`) : sql`(published_at at time zone 'UTC')`;
+  return {
+    about: `Mean sentiment by ${by}${asOf === null ? '' : `, as it was known at ${asOf.toISOString()}`}`,
+    query: sql<Sentiment>`
+      select country, topic, match_type, ${startOf(by, start, asOf === null)} as at, ${means}
+      from ${sums(asked)}
+      group by 1, 2, 3, 4
+      order by 1, 2, 3, 4`,
+  };
+}
+
+function startOf(by: Bucket, start: RawBuilder<unknown>, isRollup: boolean): RawBuilder<unknown> {
+  if (by !== 'hour') return sql`date_trunc(${sql.lit(by)}, ${start}::timestamp)::date::text`;
+  const hour = isRollup ? sql`${start} at time zone 'UTC'` : start;
+  return sql`to_char(date_trunc('hour', ${hour}), 'YYYY-MM-DD"T"HH24:MI"Z"')`;
+}
+
+/** From sums by model, whether of a rollup or of headlines. */
+const means = sql`
+             sum(sentiment_sum) filter (where sentiment_type = 'directional')
+               / nullif(sum(headline_count) filter (where sentiment_type = 'directional'), 0) as directional,
+             sum(sentiment_sum) filter (where sentiment_type = 'semantic_sentiment')
+               / nullif(sum(headline_count) filter (where sentiment_type = 'semantic_sentiment'), 0) as semantic,
+             coalesce(greatest(sum(headline_count) filter (where sentiment_type = 'directional'),
+                               sum(headline_count) filter (where sentiment_type = 'semantic_sentiment')), 0)::int as headlines`;
+
+type Asked = Omit<SentimentAsked, 'by'> & { readonly by?: Bucket };
+
+/** The rollup that serves the question, or the headlines of a past moment in its form. */
+function sums({ countries, topics, matchTypes, from, to, by, asOf }: Asked): RawBuilder<unknown> {
+  const ofSeries = sql`country = any(${[...countries]}::text[]) and topic = any(${[...topics]}::text[])
+          and match_type = any(${[...matchTypes]}::text[])`;
+  const begin = sql`${from}::date::timestamp at time zone 'UTC'`;
+  const end = sql`(${to}::date + 1)::timestamp at time zone 'UTC'`;
+  if (asOf !== null)
+    return sql`(
+        select country, topic, match_type, published_at, sentiment_type, 1 as headline_count, score as sentiment_sum
+        from gmsi.headlines_as_of(${asOf.toISOString()}::timestamptz)
+        cross join lateral (values ('directional', gmsi.summable(directional_score)),
+                                   ('semantic_sentiment', gmsi.summable(semantic_score))) as model (sentiment_type, score)
+        where ${ofSeries} and retracted_at is null and score is not null
+          and published_at >= ${begin} and published_at < ${end}
+      ) as held`;
+  return by === 'hour'
+    ? sql`(
+        select * from gmsi.sentiment_hourly
+        where ${ofSeries} and sentiment_type in ('directional', 'semantic_sentiment')
+          and hour >= ${begin} and hour < ${end}
+      ) as held`
+    : sql`(
+        select * from gmsi.sentiment_daily
+        where ${ofSeries} and sentiment_type in ('directional', 'semantic_sentiment')
+          and day between ${from}::date and ${to}::date
+      ) as held`;
+}
+
+/** The sentiment of a topic over a period, a row for each country that had headlines. */
+export interface CountrySentiment extends Pick<Sentiment, 'directional' | 'semantic' | 'headlines'> {
+  readonly country: string;
+}
+
+export function sentimentByCountry(asked: Omit<SentimentAsked, 'by'>): Question<CountrySentiment> {
+  return {
+    about: `Mean sentiment by country, ${asked.from} to ${asked.to}`,
+    query: sql<CountrySentiment>`
+      select country, ${means}
+      from ${sums(asked)}
+      group by 1
+      order by 1`,
+  };
+}
+
+/** The sentiment of topics by week, of countries together. */
+export interface TopicSentiment extends Pick<Sentiment, 'at' | 'directional' | 'semantic' | 'headlines'> {
+  readonly topic: string;
+}
+
+export function sentimentByTopic(asked: SentimentAsked): Question<TopicSentiment> {
+  const start = asked.asOf === null ? sql`day` : sql`(published_at at time zone 'UTC')`;
+  return {
+    about: `Mean sentiment by topic and ${asked.by}, ${asked.from} to ${asked.to}`,
+    query: sql<TopicSentiment>`
+      select topic, ${startOf(asked.by, start, asked.asOf === null)} as at, ${means}
+      from ${sums(asked)}
+      group by 1, 2
+      order by 1, 2`,
+  };
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { coverageOfSeries, coveredDays, windowsOfSeries } from '../warehouse/questions/coverage.ts';
+import { endpoint, period, several, time } from './endpoint.ts';
+
+const feed = z.string().max(100).describe('A feed, such as gmsi-headlines.');
+const matchType = z.string().max(100).describe('COMBINED, DOMESTIC or INTERNATIONAL.');
+/** The parts of a series; those that the feed does not have are empty. */
+const series = {
+  country: z.string().max(200).default(''),
+  topic: z.string().max(200).default(''),
+  ticker: z.string().max(200).default(''),
+  variant: z.string().max(500).default(''),
+};
+const seriesColumns = { country: z.string(), topic: z.string(), ticker: z.string(), variant: z.string() };
+const days = z.int();
+
+export const coverageEndpoints = [
+  endpoint('coverage', 'How many days of each series are covered, and what became of the others', {
+    takes: z.object({ feed, match_type: matchType, ...period }),
+    row: z.object({
+      ...seriesColumns,
+      ...{ covered: days, running: days, failed: days, refused: days, pending: days, settling: days },
+    }),
+    ask: ({ match_type, ...asked }) => coverageOfSeries({ matchType: match_type, ...asked }),
+  }),
+  endpoint('coverage/days', 'The covered days of series, as ranges', {
+    takes: z.object({
+      ...{ feed, ...period },
+      country: several('A country', 100).default(['']),
+      topic: several('A topic', 100).default(['']),
+      ticker: several('A ticker', 100).default(['']),
+      variant: several('Further parameters of the series, as name=value&name=value', 100).default(['']),
+      match_type: several('A match type', 3),
+    }),
+    row: z.object({ ...seriesColumns, match_type: z.string(), first_day: z.string(), last_day: z.string() }),
+    ask: ({ country, topic, ticker, variant, match_type, ...asked }) =>
+      coveredDays(
+        {
+          ...{ feed: asked.feed, countries: country, topics: topic, tickers: ticker },
+          ...{ variants: variant, matchTypes: match_type },
+        },
+        asked,
+      ),
+  }),
+  endpoint('windows', 'The windows of a series that have days of a period, the latest first (500 at most)', {
+    takes: z.object({ feed, match_type: matchType, ...series, ...period }),
+    row: z.object({
+      window_id: z.int(),
+      first_day: z.string(),
+      last_day: z.string(),
+      state: z.string(),
+      pages: z.int(),
+      records: z.int(),
+      attempts: z.int(),
+      is_half_drained: z.boolean(),
+      finished_at: time.nullable(),
+      last_error: z.string().nullable(),
+      job: z.string().nullable(),
+    }),
+    ask: ({ from, to, ...asked }) => windowsOfSeries(asked, { from, to }, 500),
+  }),
+];

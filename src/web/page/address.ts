@@ -1,0 +1,33 @@
+import { computed, signal } from '@preact/signals';
+
+/** The state of the page is its address: what is shown follows from the query, and nothing else decides it. */
+const search = signal(location.search);
+addEventListener('popstate', () => {
+  search.value = location.search;
+});
+
+/** The parameters of the address. */
+export const address = computed(() => new URLSearchParams(search.value));
+
+type Values = Readonly<Record<string, string | readonly string[] | null>>;
+
+/** The address with other values; `null` takes a parameter out. */
+export function addressWith(values: Values): string {
+  const next = new URLSearchParams(address.value);
+  for (const [name, value] of Object.entries(values)) {
+    next.delete(name);
+    for (const one of value === null ? [] : [value].flat()) next.append(name, one as string);
+  }
+  return `?${next}`;
+}
+
+/**
+ * Goes to the address with other values.
+ * @param how `replace` while a slider moves, so that "back" does not go through each of its positions
+ */
+export function go(values: Values, how: 'push' | 'replace' = 'push'): void {
+  const next = addressWith(values);
+  if (next === search.value) return;
+  history[how === 'push' ? 'pushState' : 'replaceState'](null, '', next);
+  search.value = location.search;
+}

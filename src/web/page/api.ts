@@ -1,0 +1,131 @@
+import { effect, signal } from '@preact/signals';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+/** A row as JSON carries it: moments are texts. */
+export type Wire<Row> = {
+  readonly [Name in keyof Row]: Row[Name] extends Date
+    ? string
+    : Row[Name] extends Date | null
+      ? string | null
+      : Row[Name];
+};
+
+export interface Answer<Row> {
+  readonly rows: readonly Wire<Row>[];
+  /** The query, for psql. */
+  readonly sql: string;
+}
+
+export type Parameters = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
+
+/** The address of an answer. @param form the ending: of CSV or SQL */
+export function addressOf(path: string, parameters: Parameters, form: '' | '.csv' | '.sql' = ''): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters))
+    for (const one of value === null || value === undefined ? [] : [value].flat())
+      query.append(name, String(one));
+  return `api/${path}${form}${query.size > 0 ? `?${query}` : ''}`;
+}
+
+/** What went wrong, and what to do about it. */
+export class Refusal extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly hint: string | undefined,
+  ) {
+    super(message);
+  }
+}
+
+/** Set while the server wants a token that it was not given. */
+export const wantsToken = signal(false);
+
+/** Asks the API. @throws Refusal, also if the server does not answer */
+export async function ask<Row>(url: string, stop?: AbortSignal): Promise<Answer<Row>> {
+  const response = await fetch(url, { signal: stop ?? null }).catch((error: Error) => {
+    if (stop?.aborted) throw error;
+    throw new Refusal(0, 'The server does not answer.', 'Is gmsi serve still running?');
+  });
+  const body = await response
+    .json()
+    .catch(() => ({ error: `The server answers with status ${response.status}.` }));
+  if (!response.ok) {
+    if (response.status === 401) wantsToken.value = true;
+    throw new Refusal(response.status, body.error, body.hint);
+  }
+  const { columns, rows, sql } = body as { columns: string[]; rows: unknown[][]; sql: string };
+  const asObject = (cells: unknown[]) =>
+    Object.fromEntries(columns.map((column, index) => [column, cells[index]]));
+  return { rows: rows.map(asObject) as Wire<Row>[], sql };
+}
+
+/** Shows the token. @returns why it is not taken, if it is not */
+export async function showToken(token: string): Promise<string | undefined> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch('api/session', { method: 'POST', headers, body: JSON.stringify({ token }) });
+  if (!response.ok) return (await response.json()).error;
+  wantsToken.value = false;
+  return undefined;
+}
+
+/** The state of the warehouse as the server names it: a new text whenever something has changed. */
+export const warehouseState = signal('');
+/** Whether changes are seen as they happen. */
+export const isLive = signal(false);
+
+effect(() => {
+  if (wantsToken.value) return;
+  const source = new EventSource('api/live');
+  source.addEventListener('state', ({ data }) => {
+    warehouseState.value = data;
+    isLive.value = true;
+  });
+  for (const trouble of ['lost', 'error']) source.addEventListener(trouble, () => (isLive.value = false));
+  return () => source.close();
+});
+
+export interface Asked<Row> {
+  /** The last answer; the one before while the next is awaited. */
+  readonly answer: Answer<Row> | undefined;
+  readonly error: Refusal | undefined;
+  readonly isAsking: boolean;
+}
+
+/**
+ * Asks whenever the question changes, and again when the warehouse does, at most every few seconds. An unchanged answer
+ * costs the server no query.
+ * @param parameters `undefined` if there is nothing to ask yet
+ */
+export function useAnswer<Row>(
+  path: string,
+  parameters: Parameters | undefined,
+  secondsBetween = 5,
+): Asked<Row> {
+  const [asked, setAsked] = useState<Asked<Row>>({ answer: undefined, error: undefined, isAsking: true });
+  const url = parameters && addressOf(path, parameters);
+  const last = useRef({ url: '', at: 0 });
+  const state = warehouseState.value;
+  const isOpen = !wantsToken.value;
+  useEffect(() => {
+    if (url === undefined || !isOpen) return;
+    const stop = new AbortController();
+    const wait =
+      last.current.url === url ? Math.max(0, last.current.at + secondsBetween * 1000 - Date.now()) : 0;
+    if (wait === 0) setAsked((before) => ({ ...before, isAsking: true }));
+    const timer = setTimeout(() => {
+      last.current = { url, at: Date.now() };
+      ask<Row>(url, stop.signal).then(
+        (answer) => setAsked({ answer, error: undefined, isAsking: false }),
+        (error) => {
+          if (!stop.signal.aborted) setAsked((before) => ({ ...before, error, isAsking: false }));
+        },
+      );
+    }, wait);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [url, state, isOpen]);
+  return asked;
+}

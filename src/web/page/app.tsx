@@ -1,0 +1,105 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { servedBy } from '../../warehouse/questions/contents.ts';
+import { address, addressWith, go } from './address.ts';
+import { isLive, showToken, useAnswer, wantsToken } from './api.ts';
+import { Problem } from './parts.tsx';
+import type { Row } from './rows.ts';
+import { zone, zones } from './time.ts';
+import { Coverage } from './views/coverage.tsx';
+import { Runs } from './views/runs.tsx';
+import { Sentiment } from './views/sentiment.tsx';
+
+const views = {
+  coverage: { title: 'Coverage', key: '1', view: Coverage },
+  runs: { title: 'Runs', key: '2', view: Runs },
+  sentiment: { title: 'Sentiment', key: '3', view: Sentiment },
+};
+type View = keyof typeof views;
+
+function viewOf(text: string | null): View {
+  return text !== null && Object.hasOwn(views, text) ? (text as View) : 'coverage';
+}
+
+/** The page: one of its views, chosen by the address. The keys 1, 2 and 3 go to them. */
+export function App() {
+  const current = viewOf(address.value.get('view'));
+  const { title, view: Shown } = views[current];
+  const origin = useAnswer<Row<typeof servedBy>>('origin', {}, 60).answer?.rows[0];
+  useEffect(() => {
+    document.title = `${title} – gmsi`;
+  }, [title]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isTyping = event.target instanceof Element && event.target.closest('input, select, textarea');
+      if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+      const view = Object.entries(views).find(([, { key }]) => key === event.key);
+      if (view) go({ view: view[0] });
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  return (
+    <>
+      <header class="top">
+        <a class="mark" href="?">
+          gmsi
+        </a>
+        <nav aria-label="Views">
+          {Object.entries(views).map(([name, { title, key }]) => (
+            <a
+              key={name}
+              href={addressWith({ view: name })}
+              aria-current={name === current ? 'page' : undefined}
+              title={`${title} (${key})`}
+              onClick={(event) => {
+                event.preventDefault();
+                go({ view: name });
+              }}
+            >
+              {title}
+            </a>
+          ))}
+        </nav>
+        <span class="grow" />
+        {origin?.served_by === 'sandbox' && (
+          <span class="badge" title="A sandbox made up every headline here.">
+            made-up data
+          </span>
+        )}
+        <label class="zone">
+          <span class="quiet">times in</span>
+          <select value={zone.value} onChange={(event) => go({ zone: event.currentTarget.value })}>
+            {zones.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <span class={isLive.value ? 'live on' : 'live'} role="status">
+          {isLive.value ? 'live' : 'not live'}
+        </span>
+      </header>
+      <main id="view">{wantsToken.value ? <AskForToken /> : <Shown />}</main>
+    </>
+  );
+}
+
+function AskForToken() {
+  const [problem, setProblem] = useState<string>();
+  return (
+    <form
+      class="token"
+      onSubmit={async (event) => {
+        event.preventDefault();
+        setProblem(await showToken(String(new FormData(event.currentTarget).get('token'))));
+      }}
+    >
+      <h1>This page wants a token</h1>
+      <p class="quiet">Whoever started gmsi serve has set it as GMSI_SERVE_TOKEN.</p>
+      <label>
+        Token <input name="token" type="password" autocomplete="current-password" required />
+      </label>
+      <button type="submit">Open</button>
+      {problem && <Problem error={{ message: problem }} />}
+    </form>
+  );
+}

@@ -1,0 +1,9 @@
+import type { Question } from '../../warehouse/questions/reading.ts';
+
+/** The row of a question, or of a function that makes one. */
+export type Row<Asked> =
+  Asked extends Question<infer Found>
+    ? Found
+    : Asked extends (...given: never[]) => Question<infer Found>
+      ? Found
+      : never;

@@ -1,0 +1,37 @@
+import { computed } from '@preact/signals';
+import { address } from './address.ts';
+
+const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** The time zones to choose from: UTC, the reader's own, and those of the large desks. */
+export const zones = [...new Set(['UTC', own, 'America/New_York', 'Europe/London', 'Asia/Tokyo'])];
+
+/** The zone in which moments are shown. Days are those of UTC, whatever it is: the service counts by them. */
+export const zone = computed(() => {
+  const asked = address.value.get('zone') ?? 'UTC';
+  return zones.includes(asked) ? asked : 'UTC';
+});
+
+/** A moment in that zone, `YYYY-MM-DD HH:MM`. */
+export function moment(text: string | number): string {
+  // Swedish dates are those of ISO 8601.
+  return new Intl.DateTimeFormat('sv-SE', {
+    ...{ timeZone: zone.value, hourCycle: 'h23' as const },
+    ...{ year: 'numeric' as const, month: '2-digit' as const, day: '2-digit' as const },
+    ...{ hour: '2-digit' as const, minute: '2-digit' as const },
+  }).format(new Date(text));
+}
+
+export function today(): string {
+  return new Date().toISOString().slice(0, 10);
+}
+
+/** A day, so many days later. */
+export function plusDays(day: string, days: number): string {
+  return new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
+}
+
+/** Days from one to another, both included. */
+export function daysBetween(from: string, to: string): number {
+  return (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
+}

@@ -1,0 +1,3 @@
+export function Coverage() {
+  return <h1>Coverage</h1>;
+}

@@ -1,0 +1,3 @@
+export function Sentiment() {
+  return <h1>Sentiment</h1>;
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { listedSeries, loadedFeeds, servedBy } from '../warehouse/questions/contents.ts';
+import { lastLoads, openAlerts, requestsByDay, workersAlive } from '../warehouse/questions/runs.ts';
+import { endpoint, time } from './endpoint.ts';
+
+const nothing = z.object({});
+const count = z.int();
+
+export const contentsEndpoints = [
+  endpoint('feeds', 'What is loaded, by feed and match type', {
+    takes: nothing,
+    row: z.object({
+      ...{ feed: z.string(), match_type: z.string(), series: count },
+      ...{ oldest: z.string(), newest: z.string() },
+    }),
+    ask: () => loadedFeeds,
+  }),
+  endpoint('series', 'The countries and topics that the service lists', {
+    takes: nothing,
+    row: z.object({ kind: z.enum(['country', 'topic']), code: z.string(), name: z.string().nullable() }),
+    ask: () => listedSeries,
+  }),
+  endpoint('origin', 'Whether the headlines were bought or made up by a sandbox', {
+    takes: nothing,
+    row: z.object({ served_by: z.enum(['service', 'sandbox']) }),
+    ask: () => servedBy,
+  }),
+];
+
+/** @param leaseSeconds after so long a silence, a load or a worker counts as gone */
+export function runsEndpoints(leaseSeconds: number) {
+  return [
+    endpoint('loads', 'The last loads; those that run come first', {
+      takes: z.object({ limit: z.coerce.number().pipe(z.int().min(1).max(500)).default(50) }),
+      row: z.object({
+        ...{ load_id: z.int(), job: z.string(), command: z.string(), feed: z.string(), state: z.string() },
+        ...{
+          started_at: time,
+          ended_at: time,
+          requests: count,
+          windows_drained: count,
+          windows_failed: count,
+        },
+        ...{ records: count, rows_inserted: count, rows_changed: count, rows_retracted: count },
+        ...{ records_rejected: count, error: z.string().nullable(), run_by: z.string() },
+      }),
+      isLive: true,
+      ask: ({ limit }) => lastLoads(leaseSeconds, limit),
+    }),
+    endpoint('requests', 'Requests of the loads of a month, by the day on which they began', {
+      takes: z.object({
+        month: z
+          .string()
+          .regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'It must be a month such as 2025-01.')
+          .transform((month) => `${month}-01`),
+      }),
+      row: z.object({ day: z.string(), requests: count }),
+      ask: ({ month }) => requestsByDay(month),
+    }),
+    endpoint('alerts', 'What is wrong with jobs: failed windows, late, budget, key refused', {
+      takes: nothing,
+      rights: 'own',
+      row: z.object({ kind: z.string(), job: z.string(), message: z.string(), raised_at: time }),
+      ask: () => openAlerts,
+    }),
+    endpoint('workers', 'The processes of gmsi work that are alive', {
+      takes: nothing,
+      ...{ rights: 'own', isLive: true },
+      row: z.object({
+        ...{ worker_id: z.string(), run_by: z.string(), concurrency: z.int(), started_at: time },
+      }),
+      ask: () => workersAlive(leaseSeconds),
+    }),
+  ];
+}

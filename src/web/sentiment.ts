@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { headlinesOf, versionsOf } from '../warehouse/questions/headlines.ts';
+import {
+  type SentimentAsked,
+  sentimentByCountry,
+  sentimentByTopic,
+  sentimentOverTime,
+} from '../warehouse/questions/sentiment.ts';
+import { endpoint, moment, period, score, several, time } from './endpoint.ts';
+
+const country = several('A country', 100);
+const topic = several('A topic', 100);
+const matchType = several('A match type', 3).default(['COMBINED']);
+const asOf = moment.optional().describe('Only what the warehouse held then, as it stood then.');
+const by = z.enum(['hour', 'day', 'week']).default('day');
+
+/** The most points of one answer: what a screen can show, and a warehouse sum up while somebody waits. */
+const mostPoints = 50_000;
+const perDay = { hour: 24, day: 1, week: 1 / 7 };
+
+const asked = z.object({ country, topic, match_type: matchType, ...period, as_of: asOf });
+const means = { directional: score, semantic: score, headlines: z.int() };
+
+type Taken = z.output<typeof asked> & { readonly by?: SentimentAsked['by'] };
+
+function toAsk({ country, topic, match_type, from, to, as_of, by = 'day' }: Taken): SentimentAsked {
+  const lists = { countries: country, topics: topic, matchTypes: match_type };
+  return { ...lists, from, to, by, asOf: as_of ?? null };
+}
+
+const overTime = asked.extend({ by }).refine(({ country, topic, match_type, from, to, by }) => {
+  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
+  return country.length * topic.length * match_type.length * days * perDay[by] <= mostPoints;
+}, `An answer has at most ${mostPoints} points: ask for fewer series, for days instead of hours, or for a shorter period.`);
+
+const headline = {
+  country: z.string().max(200),
+  topic: z.string().max(200),
+  match_type: z.string().max(100).default('COMBINED'),
+};
+
+export const sentimentEndpoints = [
+  endpoint('sentiment', 'Mean sentiment of series over time, from rollups or as it was known', {
+    takes: overTime,
+    row: z.object({
+      ...{ country: z.string(), topic: z.string(), match_type: z.string(), at: z.string() },
+      ...means,
+    }),
+    ask: (taken) => sentimentOverTime(toAsk(taken)),
+  }),
+  endpoint('sentiment/countries', 'Mean sentiment of topics by country over a period', {
+    takes: asked,
+    row: z.object({ country: z.string(), ...means }),
+    ask: (taken) => sentimentByCountry(toAsk(taken)),
+  }),
+  endpoint('sentiment/topics', 'Mean sentiment of countries by topic over time', {
+    takes: overTime,
+    row: z.object({ topic: z.string(), at: z.string(), ...means }),
+    ask: (taken) => sentimentByTopic(toAsk(taken)),
+  }),
+  endpoint('headlines', 'The headlines of a series and a period, the latest first', {
+    takes: z.object({
+      ...headline,
+      from: moment.describe('From this moment on …'),
+      to: moment.describe('… and before this one.'),
+      as_of: asOf,
+      after_time: moment
+        .optional()
+        .describe('The last headline of the page before this one: its published_at …'),
+      after_id: z.uuid().optional().describe('… and its headline_id.'),
+      limit: z.coerce.number().pipe(z.int().min(1).max(1000)).default(100),
+    }),
+    row: z.object({
+      headline_id: z.string(),
+      published_at: time,
+      headline: z.string().nullable(),
+      language: z.string().nullable(),
+      source: z.string().nullable(),
+      url: z.string().nullable(),
+      topic_probability: score,
+      directional_score: score,
+      semantic_score: score,
+      first_seen_at: time,
+      changed_at: time,
+      retracted_at: time.nullable(),
+      earlier: z.int(),
+      later: z.int(),
+    }),
+    ask: ({ match_type, as_of, after_time, after_id, ...others }) =>
+      headlinesOf({
+        ...{ ...others, matchType: match_type, asOf: as_of ?? null },
+        after: after_time && after_id ? { published_at: after_time, headline_id: after_id } : null,
+      }),
+  }),
+  endpoint('headlines/versions', 'All versions of a headline, the first one first', {
+    takes: z.object({ ...headline, published_at: moment, headline_id: z.uuid() }),
+    row: z.object({
+      known_from: time,
+      known_to: time.nullable(),
+      headline: z.string().nullable(),
+      directional_score: score,
+      semantic_score: score,
+      topic_probability: score,
+      retracted_at: time.nullable(),
+      reason: z.string().nullable(),
+    }),
+    ask: ({ match_type, ...key }) => versionsOf({ ...key, matchType: match_type }),
+  }),
+];

@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import fastifyCompress from '@fastify/compress';
+import fastifyHelmet from '@fastify/helmet';
+import fastifyStatic from '@fastify/static';
+import fastifySwagger from '@fastify/swagger';
+import { stringify } from 'csv-stringify/sync';
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+import { jsonSchemaTransform, validatorCompiler } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { ConfigError, GmsiError } from '../errors.ts';
+import { version } from '../package.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { namedDatabaseError } from '../warehouse/errors.ts';
+import { longest, sqlText, stateOf, whileReading } from '../warehouse/questions/reading.ts';
+import type { Endpoint } from './endpoint.ts';
+import { type Guard, guard } from './guard.ts';
+import { liveStates } from './live.ts';
+
+/** In milliseconds, and numbers of connections; a browser opens some six, and one of them may be a stream. */
+const bounds = { headers: 5_000, request: 10_000, idle: 60_000, connections: 200, streams: 20, asking: 32 };
+
+export interface WebOptions extends Guard {
+  readonly host: string;
+  /** 0 for any. */
+  readonly port: number;
+  /** The folder of the built page. */
+  readonly page: string;
+  readonly endpoints: readonly Endpoint[];
+}
+
+/**
+ * Serves the page, and its API below `/api/`: each endpoint as JSON, with the ending `.csv` as CSV, and with `.sql` as the
+ * query that it asks.
+ * @throws ConfigError if host and port cannot be used
+ */
+export async function serveWeb(
+  warehouse: Warehouse,
+  { host, port, page, endpoints, ...who }: WebOptions,
+): Promise<{ readonly url: string } & AsyncDisposable> {
+  const app = Fastify({
+    forceCloseConnections: true,
+    ...{ requestTimeout: bounds.request, connectionTimeout: bounds.idle, keepAliveTimeout: bounds.idle },
+    bodyLimit: 4_096,
+    routerOptions: { maxParamLength: 500 },
+    http: { headersTimeout: bounds.headers, maxHeaderSize: 16_384 },
+  });
+  app.server.maxConnections = bounds.connections;
+  app.setValidatorCompiler(validatorCompiler);
+  // The schemas of answers are for readers and tests: checking each answer would cost more than reading it.
+  app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
+  app.setErrorHandler(answerError);
+  guard(app, who);
+  await app.register(fastifyHelmet, {
+    contentSecurityPolicy: { useDefaults: false, directives: policy },
+    // Served over plain HTTP on a machine of one's own; whoever puts TLS before it sets this there.
+    strictTransportSecurity: false,
+  });
+  await app.register(fastifyCompress, { threshold: 1_024 });
+  await app.register(fastifySwagger, {
+    openapi: {
+      info: { title: 'gmsi serve', version, description: 'What the warehouse holds, as the page shows it.' },
+    },
+    transform: jsonSchemaTransform,
+  });
+  let asking = 0;
+  for (const one of endpoints)
+    addEndpoint(app, one, warehouse, { begin: () => ++asking, end: () => --asking });
+  addLive(app, warehouse);
+  app.get('/api/openapi.json', { schema: { hide: true } as object }, async () => app.swagger());
+  app.get('/api/*', { schema: { hide: true } as object }, async (_request, reply) =>
+    reply.code(404).send({ error: 'There is no such answer.', hint: '/api/openapi.json lists them all.' }),
+  );
+  await app.register(fastifyStatic, { root: page, cacheControl: false, etag: true });
+  const url = await app.listen({ host, port }).catch((cause: Error) => {
+    throw new ConfigError(`The page cannot be served on ${host}:${port}: ${cause.message}`, {
+      cause,
+      hint: 'Choose another --port; 0 takes a free one.',
+    });
+  });
+  return { url, [Symbol.asyncDispose]: () => app.close() };
+}
+
+/** Nothing from elsewhere, nothing inline. */
+const policy = {
+  ...{
+    'default-src': ["'none'"],
+    'script-src': ["'self'"],
+    'style-src': ["'self'"],
+    'img-src': ["'self'", 'data:'],
+  },
+  ...{ 'connect-src': ["'self'"], 'font-src': ["'self'"], 'manifest-src': ["'self'"] },
+  ...{ 'base-uri': ["'none'"], 'form-action': ["'self'"], 'frame-ancestors': ["'none'"] },
+};
+
+type Form = 'json' | 'csv' | 'sql';
+
+function addEndpoint(
+  app: FastifyInstance,
+  { path, about, takes, row, rights, isLive, ask }: Endpoint,
+  warehouse: Warehouse,
+  count: { readonly begin: () => number; readonly end: () => void },
+): void {
+  const columns = Object.keys(row.shape);
+  const answer = (form: Form) => async (request: FastifyRequest, reply: FastifyReply) => {
+    if (count.begin() > bounds.asking) {
+      count.end();
+      return reply.code(503).header('retry-after', '1').send({ error: 'Too many questions at once.' });
+    }
+    try {
+      const etag = `W/"${hash(version, request.url, await stateOf(warehouse))}"`;
+      if (!isLive) {
+        reply.header('etag', etag);
+        if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+      }
+      reply.header('cache-control', isLive ? 'no-store' : 'private, no-cache');
+      const question = ask(request.query as never);
+      return await whileReading(warehouse, rights, async (reading) => {
+        const sql = sqlText(reading, question);
+        if (form === 'sql') return reply.type('text/plain; charset=utf-8').send(sql);
+        const { rows } = await question.query.execute(reading);
+        const cells = (rows as Record<string, unknown>[]).map((one) => columns.map((column) => one[column]));
+        if (form === 'json') return { columns, rows: cells, sql };
+        return reply
+          .type('text/csv; charset=utf-8')
+          .header('content-disposition', `attachment; filename="${path.replace('/', '-')}.csv"`)
+          .send(stringify([columns, ...cells], { cast: { date: (moment) => moment.toISOString() } }));
+      });
+    } finally {
+      count.end();
+    }
+  };
+  const response = z.object({
+    columns: z.tuple(columns.map((column) => z.literal(column)) as [z.ZodLiteral]),
+    rows: z.array(z.tuple(Object.values(row.shape) as [z.ZodType])),
+    sql: z.string().describe('The query, for psql.'),
+  });
+  app.get(
+    `/api/${path}`,
+    { schema: { summary: about, querystring: takes, response: { 200: response } } as object },
+    answer('json'),
+  );
+  const inForm = (form: Form) => ({
+    schema: { summary: `${about} (${form.toUpperCase()})`, querystring: takes, hide: true } as object,
+  });
+  app.get(`/api/${path}.csv`, inForm('csv'), answer('csv'));
+  app.get(`/api/${path}.sql`, inForm('sql'), answer('sql'));
+}
+
+function addLive(app: FastifyInstance, warehouse: Warehouse): void {
+  const live = liveStates(async () => hash(await stateOf(warehouse)));
+  app.get('/api/live', { schema: { hide: true } as object }, async (request, reply) => {
+    if (live.listeners >= bounds.streams)
+      return reply.code(503).send({ error: `At most ${bounds.streams} pages can follow at once.` });
+    const gone = new AbortController();
+    void once(request.raw.socket, 'close').then(
+      () => gone.abort(),
+      () => {},
+    );
+    return reply
+      .type('text/event-stream')
+      .header('cache-control', 'no-store')
+      .header('x-no-compression', '1')
+      .send(Readable.from(live.listen(gone.signal)));
+  });
+}
+
+function hash(...texts: readonly string[]): string {
+  return createHash('sha256').update(texts.join('\n')).digest('base64url').slice(0, 22);
+}
+
+/** An error as JSON: what is wrong, and what to do. Nothing of the program's inside. */
+function answerError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+  if (error.validation) {
+    const problems = error.validation.map(({ instancePath, message }) => {
+      const name = instancePath?.split('/').filter(Boolean).join('.');
+      return `${name ? `${name}: ` : ''}${message}`;
+    });
+    return reply
+      .code(400)
+      .send({ error: problems.join(' '), hint: '/api/openapi.json says what each address takes.' });
+  }
+  if ((error as { code?: string }).code === '57014') {
+    return reply.code(504).send({
+      error: `The answer took longer than ${longest} seconds.`,
+      hint: 'Ask for a shorter period or for fewer series.',
+    });
+  }
+  if ((error as { code?: string }).code === '42501')
+    return reply.code(403).send({ error: 'The user of the warehouse may not see this.' });
+  if (error.statusCode !== undefined && error.statusCode < 500)
+    return reply.code(error.statusCode).send({ error: error.message });
+  const named = namedDatabaseError(error);
+  if (named instanceof GmsiError) return reply.code(503).send({ error: named.message, hint: named.hint });
+  request.log.error(error);
+  return reply.code(500).send({ error: 'The question cannot be answered: an error of the program.' });
+}
