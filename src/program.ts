@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import tab from '@bomb.sh/tab/commander';
 import { Command, Option } from 'commander';
-import { day, gathered, wholeNumber } from './commands/arguments.ts';
 import type { GlobalOptions, Command as GmsiCommand } from './commands/run-command.ts';
 import { inPackage, version } from './package.ts';
+import { day, gathered, wholeNumber } from './terminal/arguments.ts';
 import { print, printError } from './terminal/print.ts';
 
 /** The exit code of the command, once `program` has run it; 0 for `--help`. */

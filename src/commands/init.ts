@@ -24,10 +24,10 @@ import { exitCodes, explain } from '../exit.ts';
 import { originOf, refreshList } from '../load/resolve-load.ts';
 import { inPackage } from '../package.ts';
 import { startSandbox } from '../sandbox/index.ts';
+import { day } from '../terminal/arguments.ts';
 import { output } from '../terminal/print.ts';
 import { printable } from '../terminal/text.ts';
 import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
-import { day } from './arguments.ts';
 
 const sandbox = { GMSI_BASE_URL: 'http://127.0.0.1:8425', GMSI_API_KEY: 'sandbox-key' };
 

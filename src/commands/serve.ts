@@ -6,6 +6,7 @@ import { inPackage } from '../package.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { facts } from '../terminal/table.ts';
 import { coverageEndpoints } from '../web/coverage.ts';
+import { jobsEndpoint } from '../web/jobs.ts';
 import { contentsEndpoints, runsEndpoints } from '../web/runs.ts';
 import { sentimentEndpoints } from '../web/sentiment.ts';
 import { serveWeb } from '../web/server.ts';
@@ -31,10 +32,8 @@ export async function serveCommand(
   await using web = await serveWeb(warehouse.db, {
     ...{ host, port, names, token, page: inPackage('dist/page') },
     endpoints: [
-      ...contentsEndpoints,
-      ...coverageEndpoints,
-      ...sentimentEndpoints,
-      ...runsEndpoints(leaseSeconds),
+      ...[...contentsEndpoints, ...coverageEndpoints, ...sentimentEndpoints, ...runsEndpoints(leaseSeconds)],
+      jobsEndpoint(warehouse.db, { cwd: process.cwd(), apiKey: session.config.apiKey, clock: session.clock }),
     ],
   });
   if (session.json) printJson({ url: web.url, pid: process.pid }, 0);

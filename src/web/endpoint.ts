@@ -11,8 +11,15 @@ export interface Endpoint {
   readonly rights: 'reader' | 'own';
   /** Whether the answer also changes with time, and not only with the warehouse. */
   readonly isLive: boolean;
-  /** @param taken the parameters, as `takes` reads them */
-  readonly ask: (taken: never) => Question<unknown>;
+  readonly answer:
+    | {
+        /** @param taken the parameters, as `takes` reads them */
+        readonly ask: (taken: never) => Question<unknown>;
+      }
+    | {
+        /** For what is more than one question: the rows themselves. */
+        readonly read: () => Promise<readonly object[]>;
+      };
 }
 
 /** An endpoint, with types that agree with its schemas. */
@@ -27,8 +34,9 @@ export function endpoint<Takes extends z.ZodObject, Row extends z.ZodObject>(
     readonly ask: (taken: z.output<Takes>) => Question<Readonly<z.output<Row>>>;
   },
 ): Endpoint {
+  const { takes, ask, ...others } = of;
   // A parameter that does not exist is misspelt.
-  return { path, about, rights: 'reader', isLive: false, ...of, takes: of.takes.strict() };
+  return { path, about, rights: 'reader', isLive: false, ...others, takes: takes.strict(), answer: { ask } };
 }
 
 /** The least and the largest day that a question may be about. */

@@ -103,11 +103,19 @@ type Form = 'json' | 'csv' | 'sql';
 
 function addEndpoint(
   app: FastifyInstance,
-  { path, about, takes, row, rights, isLive, ask }: Endpoint,
+  { path, about, takes, row, rights, isLive, answer: how }: Endpoint,
   warehouse: Warehouse,
   count: { readonly begin: () => number; readonly end: () => void },
 ): void {
   const columns = Object.keys(row.shape);
+  const send = (reply: FastifyReply, form: Form, rows: readonly object[], sql: string | null) => {
+    const cells = rows.map((one) => columns.map((column) => one[column as keyof typeof one]));
+    if (form === 'json') return reply.send({ columns, rows: cells, sql });
+    return reply
+      .type('text/csv; charset=utf-8')
+      .header('content-disposition', `attachment; filename="${path.replace('/', '-')}.csv"`)
+      .send(stringify([columns, ...cells], { cast: { date: (moment) => moment.toISOString() } }));
+  };
   const answer = (form: Form) => async (request: FastifyRequest, reply: FastifyReply) => {
     if (count.begin() > bounds.asking) {
       count.end();
@@ -120,17 +128,13 @@ function addEndpoint(
         if (request.headers['if-none-match'] === etag) return reply.code(304).send();
       }
       reply.header('cache-control', isLive ? 'no-store' : 'private, no-cache');
-      const question = ask(request.query as never);
+      if ('read' in how) return send(reply, form, await how.read(), null);
+      const question = how.ask(request.query as never);
       return await whileReading(warehouse, rights, async (reading) => {
         const sql = sqlText(reading, question);
         if (form === 'sql') return reply.type('text/plain; charset=utf-8').send(sql);
         const { rows } = await question.query.execute(reading);
-        const cells = (rows as Record<string, unknown>[]).map((one) => columns.map((column) => one[column]));
-        if (form === 'json') return { columns, rows: cells, sql };
-        return reply
-          .type('text/csv; charset=utf-8')
-          .header('content-disposition', `attachment; filename="${path.replace('/', '-')}.csv"`)
-          .send(stringify([columns, ...cells], { cast: { date: (moment) => moment.toISOString() } }));
+        return send(reply, form, rows as object[], sql);
       });
     } finally {
       count.end();
@@ -139,7 +143,7 @@ function addEndpoint(
   const response = z.object({
     columns: z.tuple(columns.map((column) => z.literal(column)) as [z.ZodLiteral]),
     rows: z.array(z.tuple(Object.values(row.shape) as [z.ZodType])),
-    sql: z.string().describe('The query, for psql.'),
+    sql: z.string().nullable().describe('The query, for psql; null if it is more than one.'),
   });
   app.get(
     `/api/${path}`,
@@ -150,7 +154,7 @@ function addEndpoint(
     schema: { summary: `${about} (${form.toUpperCase()})`, querystring: takes, hide: true } as object,
   });
   app.get(`/api/${path}.csv`, inForm('csv'), answer('csv'));
-  app.get(`/api/${path}.sql`, inForm('sql'), answer('sql'));
+  if ('ask' in how) app.get(`/api/${path}.sql`, inForm('sql'), answer('sql'));
 }
 
 function addLive(app: FastifyInstance, warehouse: Warehouse): void {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { day, wholeNumber } from '../../src/commands/arguments.ts';
+import { day, wholeNumber } from '../../src/terminal/arguments.ts';
 
 it.each(['2026-02-30', '2025-02-29', '2026-1-1', '2026-01-01T00:00', '20260101', '0', ''])(
   'refuses the day "%s"',

@@ -1,0 +1,65 @@
+import { Cron } from 'croner';
+import type { Temporal } from 'temporal-polyfill';
+import { allJobFiles } from '../config/find-job-file.ts';
+import type { Job } from '../config/job.ts';
+import { readJob } from '../config/read-job.ts';
+import { feedNamed } from '../feeds/catalog.ts';
+import { missingLists, scopeOf } from '../load/resolve-load.ts';
+import { plannedDays } from '../plan/days.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import type { StoredLookups } from '../warehouse/tables/lookups.ts';
+import { seriesIn } from '../warehouse/tables/series.ts';
+import { coverageOf } from '../warehouse/tables/status.ts';
+
+/** A job file that cannot be read, or that names something that does not exist. */
+export interface BrokenJob {
+  readonly path: string;
+  readonly error: Error;
+}
+
+/** Reads all job files of a folder, or the program's examples if it has no folder `jobs/`. */
+export async function readAllJobs(cwd: string, today: Temporal.PlainDate) {
+  const { folder, paths, areExamples } = await allJobFiles(cwd);
+  const jobs: Job[] = [];
+  const broken: BrokenJob[] = [];
+  const read = await Promise.allSettled(paths.map((path) => readJob(path, today)));
+  for (const [index, one] of read.entries()) {
+    if (one.status === 'fulfilled') jobs.push(one.value);
+    else broken.push({ path: paths[index]!, error: one.reason as Error });
+  }
+  return { folder, areExamples, jobs, broken };
+}
+
+export type ListedJob = Awaited<ReturnType<typeof listJob>>;
+
+/** How far a job is loaded, and when it runs next. */
+export async function listJob(
+  db: Warehouse,
+  lookups: StoredLookups,
+  job: Job,
+  { now, today }: { readonly now: Date; readonly today: Temporal.PlainDate },
+) {
+  const { days } = plannedDays(job, today);
+  const isKnown = missingLists(feedNamed(job.feed), lookups).length === 0;
+  const scope = days && isKnown ? scopeOf(job, days, lookups) : undefined;
+  const coverage = scope && (await coverageOf(db, scope));
+  return {
+    ...{ job: job.name, feed: job.feed, from: job.startDate.toString(), to: job.endDate.toString() },
+    // `null` if the service's lists were never fetched.
+    series: scope ? seriesIn(scope) : null,
+    ...{ covered: coverage?.covered ?? null, wanted: coverage?.wanted ?? null },
+    nextRun: nextRunOf(job, now),
+  };
+}
+
+/** The next run of its schedule, for `gmsi work`; `null` if it has none. */
+function nextRunOf({ schedule }: Job, now: Date) {
+  if (!schedule) return null;
+  const runs = (['sync', 'backfill'] as const).flatMap((command) => {
+    const expression = schedule[command];
+    if (expression === undefined) return [];
+    const at = new Cron(expression, { timezone: schedule.timezone, mode: '5-part' }).nextRun(now);
+    return at ? [{ command, at }] : [];
+  });
+  return runs.toSorted((a, b) => a.at.getTime() - b.at.getTime())[0] ?? null;
+}
