@@ -22,7 +22,7 @@ export async function readAllJobs(cwd: string, today: Temporal.PlainDate) {
   const { folder, paths, areExamples } = await allJobFiles(cwd);
   const jobs: Job[] = [];
   const broken: BrokenJob[] = [];
-  const read = await Promise.allSettled(paths.map((path) => readJob(path, today)));
+  const read = await Promise.allSettled(paths.map((path) => readJob(path, today, cwd)));
   for (const [index, one] of read.entries()) {
     if (one.status === 'fulfilled') jobs.push(one.value);
     else broken.push({ path: paths[index]!, error: one.reason as Error });

@@ -50,9 +50,13 @@ export const period = {
   to: day.describe('Last day (UTC), itself included.'),
 };
 
-export const moment = z.iso
-  .datetime({ offset: true, error: 'It must be a moment such as 2025-06-30T12:00:00Z.' })
-  .transform((text) => new Date(text));
+/** A moment as text, to the microsecond, which a `Date` does not keep. */
+export const exactMoment = z.iso.datetime({
+  offset: true,
+  error: 'It must be a moment such as 2025-06-30T12:00:00Z.',
+});
+
+export const moment = exactMoment.transform((text) => new Date(text));
 
 /** A list in one parameter that may be given several times: names of topics contain commas. */
 export function several(what: string, atMost: number) {

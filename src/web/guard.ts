@@ -35,9 +35,10 @@ export function guard(app: FastifyInstance, { names, token }: Guard): void {
   const session = createHmac('sha256', token.reveal()).update('session of the page').digest('hex');
 
   app.addHook('onRequest', async (request, reply) => {
-    const { pathname } = new URL(request.url, 'http://server');
-    // The page itself holds no data, and must be there to ask for the token.
-    if (!pathname.startsWith('/api/') || pathname === '/api/session') return;
+    // By the route, not by the address, which can be spelt in many ways. The page itself holds no data, and must be there to
+    // ask for the token.
+    const { url: route = '' } = request.routeOptions;
+    if (!route.startsWith('/api/') || route === '/api/session') return;
     const shown = bearerOf(request);
     const isRight =
       shown === undefined ? isSame(cookieOf(request) ?? '', session) : isSame(shown, token.reveal());

@@ -11,6 +11,8 @@ const looksBetweenSigns = 15;
  */
 export function liveStates(look: () => Promise<string>) {
   const news = new EventEmitter({ captureRejections: true });
+  // They are counted below.
+  news.setMaxListeners(0);
   let listeners = 0;
   let timer: NodeJS.Timeout | undefined;
 

@@ -6,7 +6,7 @@ import {
   sentimentByTopic,
   sentimentOverTime,
 } from '../warehouse/questions/sentiment.ts';
-import { endpoint, moment, period, score, several, time } from './endpoint.ts';
+import { endpoint, exactMoment, moment, period, score, several, time } from './endpoint.ts';
 
 const country = several('A country', 100);
 const topic = several('A topic', 100);
@@ -64,7 +64,7 @@ export const sentimentEndpoints = [
       from: moment.describe('From this moment on …'),
       to: moment.describe('… and before this one.'),
       as_of: asOf,
-      after_time: moment
+      after_time: exactMoment
         .optional()
         .describe('The last headline of the page before this one: its published_at …'),
       after_id: z.uuid().optional().describe('… and its headline_id.'),
@@ -72,7 +72,7 @@ export const sentimentEndpoints = [
     }),
     row: z.object({
       headline_id: z.string(),
-      published_at: time,
+      published_at: z.string().describe('To the microsecond.'),
       headline: z.string().nullable(),
       language: z.string().nullable(),
       source: z.string().nullable(),
@@ -93,7 +93,7 @@ export const sentimentEndpoints = [
       }),
   }),
   endpoint('headlines/versions', 'All versions of a headline, the first one first', {
-    takes: z.object({ ...headline, published_at: moment, headline_id: z.uuid() }),
+    takes: z.object({ ...headline, published_at: exactMoment, headline_id: z.uuid() }),
     row: z.object({
       known_from: time,
       known_to: time.nullable(),

@@ -11,13 +11,14 @@ export interface HeadlinesAsked {
   readonly to: Date;
   readonly asOf: Date | null;
   /** Where the page of headlines before this one ended. */
-  readonly after: { readonly published_at: Date; readonly headline_id: string } | null;
+  readonly after: Pick<HeadlineShown, 'published_at' | 'headline_id'> | null;
   readonly limit: number;
 }
 
 export interface HeadlineShown {
   readonly headline_id: string;
-  readonly published_at: Date;
+  /** As text (UTC), to the microsecond. */
+  readonly published_at: string;
   readonly headline: string | null;
   readonly language: string | null;
   readonly source: string | null;
@@ -42,11 +43,12 @@ export function headlinesOf(asked: HeadlinesAsked): Question<HeadlineShown> {
   const afterThat =
     after === null
       ? sql``
-      : sql`and (h.published_at, h.headline_id) < (${after.published_at.toISOString()}::timestamptz, ${after.headline_id}::uuid)`;
+      : sql`and (h.published_at, h.headline_id) < (${after.published_at}::timestamptz, ${after.headline_id}::uuid)`;
   return {
     about: `Headlines of ${country} ${topic} (${matchType})${asOf === null ? '' : `, as known at ${asOf.toISOString()}`}`,
     query: sql<HeadlineShown>`
-      select headline_id, published_at, headline, language, source, url, topic_probability, directional_score, semantic_score,
+      select headline_id, to_char(published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as published_at,
+             headline, language, source, url, topic_probability, directional_score, semantic_score,
              first_seen_at, changed_at, retracted_at, coalesce(earlier, 0)::int as earlier, coalesce(later, 0)::int as later
       from (
         select * from ${source} h
@@ -63,7 +65,7 @@ export function headlinesOf(asked: HeadlinesAsked): Question<HeadlineShown> {
         where (r.country, r.topic, r.match_type, r.published_at, r.headline_id)
             = (h.country, h.topic, h.match_type, h.published_at, h.headline_id)
       ) as versions on true
-      order by published_at desc, headline_id desc`,
+      order by h.published_at desc, headline_id desc`,
   };
 }
 
@@ -72,7 +74,8 @@ export interface HeadlineKey {
   readonly country: string;
   readonly topic: string;
   readonly matchType: string;
-  readonly published_at: Date;
+  /** To the microsecond. */
+  readonly published_at: string;
   readonly headline_id: string;
 }
 
@@ -92,7 +95,7 @@ export interface HeadlineVersion {
 /** All versions of a headline, the first one first. */
 export function versionsOf(key: HeadlineKey): Question<HeadlineVersion> {
   const isIt = sql`country = ${key.country} and topic = ${key.topic} and match_type = ${key.matchType}
-        and published_at = ${key.published_at.toISOString()}::timestamptz and headline_id = ${key.headline_id}::uuid`;
+        and published_at = ${key.published_at}::timestamptz and headline_id = ${key.headline_id}::uuid`;
   return {
     about: `Versions of headline ${key.headline_id}`,
     query: sql<HeadlineVersion>`

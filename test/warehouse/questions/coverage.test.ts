@@ -1,0 +1,109 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { coverageOfSeries, type SeriesCoverage } from '../../../src/warehouse/questions/coverage.ts';
+import { sqlText, whileReading } from '../../../src/warehouse/questions/reading.ts';
+import { aWarehouse, type TestWarehouse } from '../../support/test-warehouse.ts';
+
+let warehouse: TestWarehouse;
+beforeAll(async () => {
+  warehouse = await aWarehouse();
+});
+afterAll(async () => {
+  await warehouse?.[Symbol.asyncDispose]();
+});
+
+const first = Date.parse('2025-01-01');
+const dayOf = (n: number) => new Date(first + n * 86_400_000).toISOString().slice(0, 10);
+const period = { from: dayOf(5), to: dayOf(34) };
+
+const aRange = fc
+  .tuple(fc.integer({ min: 0, max: 39 }), fc.integer({ min: 0, max: 12 }))
+  .map(([begin, length]) => ({ begin, end: Math.min(39, begin + length) }));
+const states = ['draining', 'failed', 'refused', 'pending', 'drained'] as const;
+interface PlannedWindow {
+  readonly range: { readonly begin: number; readonly end: number };
+  readonly state: (typeof states)[number];
+  readonly settled: number;
+}
+const aWindow: fc.Arbitrary<PlannedWindow> = fc.record({
+  range: aRange,
+  state: fc.constantFrom(...states),
+  settled: fc.integer({ min: 0, max: 40 }),
+});
+
+/** Each day of the period once, in the order of precedence. */
+function counted(covered: readonly { begin: number; end: number }[], windows: readonly PlannedWindow[]) {
+  const totals = { covered: 0, running: 0, failed: 0, refused: 0, pending: 0, settling: 0 };
+  const isIn = (n: number, { begin, end }: { begin: number; end: number }) => begin <= n && n <= end;
+  for (let n = 5; n <= 34; n++) {
+    const state = states.find((one) =>
+      windows.some(
+        ({ range, state, settled }) =>
+          state === one && isIn(n, range) && (state !== 'drained' || range.end >= settled),
+      ),
+    );
+    const names = {
+      draining: 'running',
+      failed: 'failed',
+      refused: 'refused',
+      pending: 'pending',
+      drained: 'settling',
+    } as const;
+    if (covered.some((range) => isIn(n, range))) totals.covered += 1;
+    else if (state) totals[names[state]] += 1;
+  }
+  return totals;
+}
+
+it('counts each day of a period once, however ranges and windows overlap', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(aRange, { maxLength: 4 }),
+      fc.array(aWindow, { maxLength: 6 }),
+      async (covered, windows) => {
+        const series = sql`'f', 'US', 'T', '', 'COMBINED', ''`;
+        await sql`truncate gmsi.windows, gmsi.drain_sightings, gmsi.coverage`.execute(warehouse.db);
+        if (covered.length > 0) {
+          const ranges = covered.map(({ begin, end }) => `[${dayOf(begin)},${dayOf(end)}]`);
+          await sql`
+          insert into gmsi.coverage (feed, country, topic, ticker, match_type, variant, days)
+          select ${series}, range_agg(r::daterange) from unnest(${ranges}::text[]) as r`.execute(
+            warehouse.db,
+          );
+        }
+        for (const { range, state, settled } of windows)
+          await sql`
+          insert into gmsi.windows (feed, country, topic, ticker, match_type, variant, first_day, last_day, state, settled_before)
+          values (${series}, ${dayOf(range.begin)}, ${dayOf(range.end)}, ${state}, ${dayOf(settled)})`.execute(
+            warehouse.db,
+          );
+        const question = coverageOfSeries({ feed: 'f', matchType: 'COMBINED', ...period });
+        const { rows } = await whileReading(warehouse.db, 'reader', (reading) =>
+          question.query.execute(reading),
+        );
+        const none = { covered: 0, running: 0, failed: 0, refused: 0, pending: 0, settling: 0 };
+        const { country, topic, ticker, variant, ...found } = (rows[0] ?? none) as SeriesCoverage;
+        expect(rows.length).toBeLessThanOrEqual(1);
+        expect(found).toEqual(counted(covered, windows));
+      },
+    ),
+    { numRuns: 60, endOnFailure: true },
+  );
+});
+
+it('writes the values of a question out, so that the text can be run as it is', async () => {
+  const odd = { feed: "it's", matchType: 'a\\b', from: '2025-01-01', to: '2025-01-31' };
+  const text = await whileReading(warehouse.db, 'reader', async (reading) =>
+    sqlText(reading, coverageOfSeries(odd)),
+  );
+  expect(text).toContain("c.feed = 'it''s'");
+  expect((await sql.raw(text.replace(/;\n$/, '')).execute(warehouse.db)).rows).toEqual([]);
+});
+
+it('gives a question no way to write', async () => {
+  const attempt = whileReading(warehouse.db, 'own', (reading) =>
+    sql`delete from gmsi.windows`.execute(reading),
+  );
+  await expect(attempt).rejects.toThrow(/read-only transaction/);
+});

@@ -1,0 +1,310 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { endpoint } from '../../src/web/endpoint.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aPage } from './a-page.ts';
+
+const period = { start_date: '2026-10-01', end_date: '2026-10-31' };
+const days = 'from=2026-10-01&to=2026-10-31';
+const job = aJob({ ...period, step: 'P10D' });
+const series = 'country=US&topic=Inflation-Food';
+
+let warehouse: TestWarehouse;
+let sandbox: Sandbox;
+let page: Awaited<ReturnType<typeof aPage>>;
+
+beforeAll(async () => {
+  warehouse = await aWarehouse();
+  // One window fails, so that not all is covered.
+  const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
+    path.endsWith('/NO') && Object.values(query).includes('Inflation-Food');
+  sandbox = await startSandbox({
+    ...{ limits: null, volume: 2 },
+    faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
+  });
+  await runBackfill({ job, db: warehouse.db, sandbox });
+  page = await aPage(warehouse.db);
+  await mkdir(join(page.folder, 'jobs'));
+  await writeFile(
+    join(page.folder, 'jobs', 'mine.yaml'),
+    JSON.stringify({ feed: 'gmsi-headlines', countries: ['US'], topics: ['Inflation-Food'], ...period }),
+  );
+  await writeFile(join(page.folder, 'jobs', 'broken.yaml'), 'countries: [US');
+  await writeFile(
+    join(page.folder, 'jobs', 'unknown.yaml'),
+    JSON.stringify({ feed: 'gmsi-headlines', countries: ['XX'], topics: ['Inflation-Food'], ...period }),
+  );
+});
+
+afterAll(async () => {
+  await page?.[Symbol.asyncDispose]();
+  await sandbox?.stop();
+  await warehouse?.[Symbol.asyncDispose]();
+});
+
+interface Answer {
+  readonly columns: string[];
+  readonly rows: unknown[][];
+  readonly sql: string | null;
+}
+
+const get = (path: string, init?: RequestInit) => fetch(`${page.url}/api/${path}`, init);
+
+async function rowsOf(path: string): Promise<Record<string, unknown>[]> {
+  const response = await get(path);
+  expect(response.status, await response.clone().text()).toBe(200);
+  const { columns, rows } = (await response.json()) as Answer;
+  return rows.map((cells) => Object.fromEntries(columns.map((column, index) => [column, cells[index]])));
+}
+
+/** A question for each endpoint that this warehouse has an answer to. */
+const questions: Readonly<Record<string, string>> = {
+  ...{ feeds: '', series: '', origin: '', jobs: '', loads: 'limit=5', alerts: '', workers: '' },
+  requests: 'month=2026-11',
+  coverage: `feed=gmsi-headlines&match_type=COMBINED&${days}`,
+  'coverage/days': `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
+  windows: `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
+  sentiment: `${series}&${days}&by=hour`,
+  'sentiment/countries': `country=US&country=NO&topic=Inflation-Food&${days}`,
+  'sentiment/topics': `country=US&topic=Inflation-Food&topic=Governance/Corruption&${days}&by=week`,
+  headlines: `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&limit=7`,
+};
+
+async function aHeadline() {
+  const [{ published_at, headline_id }] = (await rowsOf(`headlines?${questions.headlines}`)) as [
+    Record<string, string>,
+  ];
+  return new URLSearchParams({
+    country: 'US',
+    topic: 'Inflation-Food',
+    published_at: published_at!,
+    headline_id: headline_id!,
+  });
+}
+
+describe('the API', () => {
+  it('has a question in this test for each of its endpoints', () => {
+    const asked = [...Object.keys(questions), 'headlines/versions'];
+    expect(page.endpoints.map(({ path }) => path).toSorted()).toEqual(asked.toSorted());
+  });
+
+  it.each([...Object.keys(questions), 'headlines/versions'])(
+    '%s answers rows as its description says, and the same as CSV',
+    async (path) => {
+      const query = questions[path] ?? String(await aHeadline());
+      const { row } = page.endpoints.find((one) => one.path === path)!;
+      const rows = await rowsOf(`${path}?${query}`);
+      // Nothing works for the warehouse here, and nothing is wrong with it.
+      const mayBeEmpty = ['alerts', 'workers', 'requests'].includes(path);
+      expect(rows.length).toBeGreaterThanOrEqual(mayBeEmpty ? 0 : 1);
+      for (const one of rows) {
+        const withMoments = Object.entries(one).map(([column, value]) => {
+          const kind = row.shape[column]!;
+          const isMoment =
+            kind instanceof z.ZodDate ||
+            (kind instanceof z.ZodNullable && kind.unwrap() instanceof z.ZodDate);
+          return [column, isMoment && value !== null ? new Date(value as string) : value];
+        });
+        expect(row.strict().safeParse(Object.fromEntries(withMoments)).error).toBeUndefined();
+      }
+      const csv = await (await get(`${path}.csv?${query}`)).text();
+      expect(csv.split('\n')[0]).toBe(Object.keys(row.shape).join(','));
+      // Texts of several lines would count more; there are none here.
+      expect(csv.trimEnd().split('\n')).toHaveLength(rows.length + 1);
+    },
+  );
+
+  it.each(Object.keys(questions).filter((path) => path !== 'jobs'))(
+    '%s shows SQL that gives the same rows in psql',
+    async (path) => {
+      const shown = await (await get(`${path}.sql?${questions[path]}`)).text();
+      const { rows } = await sql.raw(shown.trim().replace(/;$/, '')).execute(warehouse.db);
+      const answered = (await (await get(`${path}?${questions[path]}`)).json()) as Answer;
+      expect(answered.sql).toBe(shown);
+      expect(JSON.parse(JSON.stringify(rows))).toEqual(
+        answered.rows.map((cells) =>
+          Object.fromEntries(answered.columns.map((column, index) => [column, cells[index]])),
+        ),
+      );
+    },
+  );
+
+  it('counts each day of a series once, by what became of it', async () => {
+    const rows = await rowsOf(`coverage?${questions.coverage}`);
+    const failed = rows.find(({ country, topic }) => country === 'NO' && topic === 'Inflation-Food')!;
+    expect(failed).toMatchObject({
+      covered: 21,
+      refused: 0,
+      failed: 10,
+      running: 0,
+      pending: 0,
+      settling: 0,
+    });
+    expect(rows.find(({ country }) => country === 'US')).toMatchObject({ covered: 31, refused: 0 });
+    expect(rows).toHaveLength(4);
+  });
+
+  it('never shows a token, even of a window that is half drained', async () => {
+    await sql`update gmsi.windows set next_token = 'a-token-of-the-key' where country = 'US'`.execute(
+      warehouse.db,
+    );
+    for (const [path, query] of Object.entries(questions)) {
+      const text = await (await get(`${path}?${query}`)).text();
+      expect(text).not.toContain('a-token-of-the-key');
+    }
+    expect((await rowsOf(`windows?${questions.windows}`))[0]).toMatchObject({ is_half_drained: true });
+    await sql`update gmsi.windows set next_token = null`.execute(warehouse.db);
+  });
+
+  it('shows the jobs of the folder, and what is wrong with the others', async () => {
+    const rows = await rowsOf('jobs');
+    expect(rows.find(({ job }) => job === 'mine')).toMatchObject({
+      series: 1,
+      covered: 31,
+      wanted: 31,
+      problem: null,
+    });
+    expect(
+      rows
+        .filter(({ problem }) => problem !== null)
+        .map(({ job }) => job)
+        .toSorted(),
+    ).toEqual(['jobs/broken.yaml', 'unknown']);
+  });
+
+  it('pages through headlines without losing or repeating one', async () => {
+    // Times that differ by microseconds, and equal ones.
+    await sql`
+      update gmsi.headlines set published_at = date_trunc('hour', published_at) + (ascii(headline_id::text) % 3) * interval '1 microsecond'
+      where country = 'US' and topic = 'Inflation-Food' and published_at between '2026-10-05' and '2026-10-08'
+    `.execute(warehouse.db);
+    const of = `${series}&from=2026-10-05T00:00:00Z&to=2026-10-08T00:00:00Z`;
+    const all = (await rowsOf(`headlines?${of}&limit=1000`)).map(({ headline_id }) => headline_id);
+    const paged: unknown[] = [];
+    for (let after = ''; ; ) {
+      const rows = await rowsOf(`headlines?${of}&limit=7${after}`);
+      paged.push(...rows.map(({ headline_id }) => headline_id));
+      if (rows.length < 7) break;
+      const { published_at, headline_id } = rows.at(-1)!;
+      after = `&after_time=${published_at}&after_id=${headline_id}`;
+    }
+    expect(all.length).toBeGreaterThan(14);
+    expect(paged).toEqual(all);
+  });
+
+  it('shows what was known at a moment: nothing before the load, all after it', async () => {
+    const asOf = (moment: string) => rowsOf(`sentiment?${series}&${days}&by=week&as_of=${moment}`);
+    expect(await asOf('2020-01-01T00:00:00Z')).toEqual([]);
+    const now = await rowsOf(`sentiment?${series}&${days}&by=week`);
+    const known = await asOf(new Date(Date.now() + 3_600_000).toISOString());
+    expect(known.map(({ at, headlines }) => [at, headlines])).toEqual(
+      now.map(({ at, headlines }) => [at, headlines]),
+    );
+    for (const [index, { directional }] of known.entries())
+      expect(directional).toBeCloseTo(now[index]!.directional as number, 12);
+  });
+
+  it('describes itself in OpenAPI, every endpoint with its parameters', async () => {
+    const { paths } = (await (await get('openapi.json')).json()) as {
+      paths: Record<string, { get: { parameters?: { name: string }[] } }>;
+    };
+    expect(Object.keys(paths).toSorted()).toEqual(
+      page.endpoints.map(({ path }) => `/api/${path}`).toSorted(),
+    );
+    expect(paths['/api/sentiment']!.get.parameters!.map(({ name }) => name)).toEqual([
+      ...['country', 'topic', 'match_type', 'from', 'to', 'as_of', 'by'],
+    ]);
+  });
+});
+
+describe('an unchanged answer', () => {
+  it('is not sent again until something has been written', async () => {
+    const path = `sentiment?${series}&${days}`;
+    const first = await get(path);
+    const headers = { 'if-none-match': first.headers.get('etag')! };
+    await first.text();
+    // Other tests of this server write as well: then the answer comes again, which is right, too.
+    await expect
+      .poll(async () => {
+        const etag = (await get(path)).headers.get('etag')!;
+        return (await get(path, { headers: { 'if-none-match': etag } })).status;
+      })
+      .toBe(304);
+    await sql`update gmsi.topics set category = category`.execute(warehouse.db);
+    expect((await get(path, { headers })).status).toBe(200);
+  });
+
+  it('is not taken for the answer to another question', async () => {
+    const etag = (await get(`sentiment?${series}&${days}`)).headers.get('etag')!;
+    expect(
+      (await get(`sentiment?${series}&${days}&by=week`, { headers: { 'if-none-match': etag } })).status,
+    ).toBe(200);
+  });
+});
+
+describe('a question that cannot be answered', () => {
+  it.each([
+    [
+      'coverage?feed=gmsi-headlines&match_type=COMBINED&from=2026-02-30&to=2026-10-31',
+      400,
+      /from: It must be a day/,
+    ],
+    [`sentiment?${days}`, 400, /country/],
+    [`sentiment?${series}&${days}&by=month`, 400, /by/],
+    [`sentiment?${series}&from=1990-01-01&to=2026-10-31&by=hour`, 400, /at most 50000 points/],
+    [`sentiment?${series}&${days}&bye=hour`, 400, /bye/],
+    [`sentiment?${series}&${days}&as_of=yesterday`, 400, /as_of: It must be a moment/],
+    [`sentiment?topic=x&${days}${'&country=US'.repeat(101)}`, 400, /country: At most 100/],
+    [`headlines?${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&limit=5000`, 400, /limit/],
+    ['nothing', 404, /no such answer/],
+  ])('%s: %i', async (path, status, message) => {
+    const response = await get(path);
+    expect(response.status).toBe(status);
+    expect(((await response.json()) as { error: string }).error).toMatch(message);
+  });
+
+  it('because it takes too long is given up, and says so', async () => {
+    const none = { takes: z.object({}), row: z.object({}) };
+    const slow = endpoint('slow', 'Sleeps', {
+      ...none,
+      ask: () => ({ about: 'sleeps', query: sql<Record<string, never>>`select pg_sleep(60)` }),
+    });
+    await using other = await aPage(warehouse.db, { endpoints: [slow] });
+    const response = await fetch(`${other.url}/api/slow`);
+    expect(response.status).toBe(504);
+    expect(await response.json()).toMatchObject({ error: expect.stringContaining('5 seconds') });
+  });
+
+  it('because readers may not see it is refused, and nothing can be written', async () => {
+    const none = { takes: z.object({}), row: z.object({}) };
+    const asking = (path: string, query: string, rights: 'reader' | 'own') =>
+      endpoint(path, 'An attack', {
+        ...none,
+        rights,
+        ask: () => ({ about: 'an attack', query: sql.raw<Record<string, never>>(query) }),
+      });
+    const endpoints = [
+      asking('usage', 'select * from gmsi.api_usage', 'reader'),
+      asking('write', 'delete from gmsi.windows returning 1', 'own'),
+      asking('reset', "select set_config('role', 'none', true)", 'reader'),
+    ];
+    await using other = await aPage(warehouse.db, { endpoints });
+    expect((await fetch(`${other.url}/api/usage`)).status).toBe(403);
+    expect((await fetch(`${other.url}/api/write`)).status).toBe(503);
+    expect((await rowsOf(`windows?${questions.windows}`)).length).toBeGreaterThan(0);
+  });
+
+  it('because the warehouse does not answer says that, and no address', async () => {
+    const gone = await aWarehouse({ connections: 2 });
+    await using other = await aPage(gone.db);
+    await gone[Symbol.asyncDispose]();
+    const response = await fetch(`${other.url}/api/feeds`);
+    expect(response.status).toBeGreaterThanOrEqual(500);
+    expect(await response.text()).not.toMatch(/postgres:\/\/|password/);
+  });
+});

@@ -1,0 +1,137 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Secret } from '../../src/secret.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aPage } from './a-page.ts';
+
+let warehouse: TestWarehouse;
+let page: Awaited<ReturnType<typeof aPage>>;
+let locked: Awaited<ReturnType<typeof aPage>>;
+const token = 'a token of thirty-two characters, or more'.replaceAll(' ', '-');
+
+beforeAll(async () => {
+  warehouse = await aWarehouse();
+  page = await aPage(warehouse.db, { names: ['data.example.com'] });
+  locked = await aPage(warehouse.db, { token: new Secret(token) });
+});
+
+afterAll(async () => {
+  await page?.[Symbol.asyncDispose]();
+  await locked?.[Symbol.asyncDispose]();
+  await warehouse?.[Symbol.asyncDispose]();
+});
+
+/** A request with headers that `fetch` would not send. */
+async function raw(url: string, headers: Record<string, string>): Promise<{ status: number; body: string }> {
+  const [response] = (await once(request(url, { headers }).end(), 'response')) as [IncomingMessage];
+  return { status: response.statusCode!, body: await text(response) };
+}
+
+describe('a request', () => {
+  it.each(['localhost', '127.0.0.1:1', '[::1]:80', 'data.example.com', 'DATA.example.com:443'])(
+    'to the name %s is answered',
+    async (host) => {
+      expect((await raw(`${page.url}/api/feeds`, { host })).status).toBe(200);
+    },
+  );
+
+  it.each([
+    'evil.example.com',
+    'localhost.evil.com',
+    '127.0.0.1.nip.io',
+    'data.example.com.evil.com',
+    'a b',
+    'data.example.com@evil.com',
+  ])('to the name %s is refused', async (host) => {
+    const { status, body } = await raw(`${page.url}/api/feeds`, { host });
+    expect([400, 421]).toContain(status);
+    expect(body).not.toContain('columns');
+  });
+
+  it.each(['https://evil.example.com', 'null', 'http://localhost:1'])(
+    'of a page of %s is refused',
+    async (origin) => {
+      const { status } = await raw(`${page.url}/api/feeds`, { host: new URL(page.url).host, origin });
+      expect(status).toBe(403);
+    },
+  );
+
+  it('of the page itself is answered', async () => {
+    const { status } = await raw(`${page.url}/api/feeds`, { host: new URL(page.url).host, origin: page.url });
+    expect(status).toBe(200);
+  });
+
+  it('for a file outside the page is not answered', async () => {
+    for (const path of ['/../a-page.ts', '/%2e%2e/%2e%2e/etc/passwd', '/..%2fpackage.json'])
+      expect((await raw(`${page.url}${path}`, {})).status).toBeGreaterThanOrEqual(400);
+  });
+
+  it('gets a strict policy with the page', async () => {
+    const response = await fetch(page.url);
+    expect(await response.text()).toContain('the page');
+    const policy = response.headers.get('content-security-policy')!;
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe|https?:|\*/);
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+  });
+});
+
+describe('with a token', () => {
+  it.each([
+    ['no token', {}],
+    ['a wrong token', { authorization: 'Bearer wrong' }],
+    ['the token in another scheme', { authorization: `Basic ${token}` }],
+    ['a made-up cookie', { cookie: 'gmsi_session=00ff' }],
+    ['a right cookie with a wrong token', { authorization: 'Bearer wrong', cookie: 'gmsi_session=00ff' }],
+  ])('the API refuses %s', async (_, headers) => {
+    for (const path of ['feeds', 'openapi.json', 'live', 'sentiment.csv', 'nothing']) {
+      const { status, body } = await raw(`${locked.url}/api/${path}`, headers as Record<string, string>);
+      expect([path, status]).toEqual([path, 401]);
+      expect(body).not.toContain(token);
+    }
+  });
+
+  it('in an address does not help', async () => {
+    expect((await raw(`${locked.url}/api/feeds?token=${token}`, {})).status).toBe(401);
+  });
+
+  it('in different spellings of the address does not open another way', async () => {
+    for (const path of [
+      '//api/feeds',
+      '/API/feeds',
+      '/api//feeds',
+      '/%61pi/feeds',
+      '/./api/feeds',
+      '/x/../api/feeds',
+      '/api/feeds/',
+    ]) {
+      const { body } = await raw(`${locked.url}${path}`, {});
+      expect([path, body.includes('"columns"')]).toEqual([path, false]);
+    }
+  });
+
+  it('the API answers who shows it', async () => {
+    expect((await raw(`${locked.url}/api/feeds`, { authorization: `Bearer ${token}` })).status).toBe(200);
+  });
+
+  it('the page is given a cookie for it, that does not hold it', async () => {
+    expect((await fetch(locked.url)).status).toBe(200);
+    const login = (given: unknown) =>
+      fetch(`${locked.url}/api/session`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(given),
+      });
+    expect((await login({ token: 'wrong' })).status).toBe(401);
+    expect((await login({ token: ['x'] })).status).toBe(401);
+    expect((await login(null)).status).toBe(401);
+    const { headers, status } = await login({ token });
+    expect(status).toBe(200);
+    const [cookie] = headers.getSetCookie();
+    expect(cookie).toMatch(/HttpOnly; SameSite=Strict/);
+    expect(cookie).not.toContain(token);
+    expect((await raw(`${locked.url}/api/feeds`, { cookie: cookie!.split(';')[0]! })).status).toBe(200);
+  });
+});
