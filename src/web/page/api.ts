@@ -96,36 +96,44 @@ export interface Asked<Row> {
  * Asks whenever the question changes, and again when the warehouse does, at most every few seconds. An unchanged answer
  * costs the server no query.
  * @param parameters `undefined` if there is nothing to ask yet
+ * @param secondsAtMost asks again after so long even if nothing has changed, for answers that change with time
  */
 export function useAnswer<Row>(
   path: string,
   parameters: Parameters | undefined,
   secondsBetween = 5,
+  secondsAtMost?: number,
 ): Asked<Row> {
   const [asked, setAsked] = useState<Asked<Row>>({ answer: undefined, error: undefined, isAsking: true });
+  const [again, setAgain] = useState(0);
   const url = parameters && addressOf(path, parameters);
-  const last = useRef({ url: '', at: 0 });
+  const question = useRef({ stop: new AbortController(), at: 0 });
   const state = warehouseState.value;
   const isOpen = !wantsToken.value;
+  // Only another question stops a request: if news did, a slow answer would never arrive while a load runs.
+  useEffect(() => {
+    const stop = new AbortController();
+    question.current = { stop, at: 0 };
+    return () => stop.abort();
+  }, [url, isOpen]);
   useEffect(() => {
     if (url === undefined || !isOpen) return;
-    const stop = new AbortController();
-    const wait =
-      last.current.url === url ? Math.max(0, last.current.at + secondsBetween * 1000 - Date.now()) : 0;
-    if (wait === 0) setAsked((before) => ({ ...before, isAsking: true }));
+    const { stop, at } = question.current;
+    const wait = Math.max(0, at + secondsBetween * 1000 - Date.now());
+    if (at === 0) setAsked((before) => ({ ...before, isAsking: true }));
     const timer = setTimeout(() => {
-      last.current = { url, at: Date.now() };
+      question.current.at = Date.now();
       ask<Row>(url, stop.signal).then(
-        (answer) => setAsked({ answer, error: undefined, isAsking: false }),
-        (error) => {
-          if (!stop.signal.aborted) setAsked((before) => ({ ...before, error, isAsking: false }));
-        },
+        (answer) => !stop.signal.aborted && setAsked({ answer, error: undefined, isAsking: false }),
+        (error) => !stop.signal.aborted && setAsked((before) => ({ ...before, error, isAsking: false })),
       );
     }, wait);
-    return () => {
-      clearTimeout(timer);
-      stop.abort();
-    };
-  }, [url, state, isOpen]);
+    return () => clearTimeout(timer);
+  }, [url, state, isOpen, again]);
+  useEffect(() => {
+    if (secondsAtMost === undefined) return;
+    const timer = setInterval(() => setAgain((count) => count + 1), secondsAtMost * 1000);
+    return () => clearInterval(timer);
+  }, [secondsAtMost]);
   return asked;
 }

@@ -1,0 +1,64 @@
+import type { RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+
+/** Colours of the style sheet, as a canvas takes them. */
+export function coloursOf<Name extends string>(names: readonly Name[]): Record<Name, string> {
+  // A custom property is text until an element uses it: `light-dark()` is resolved only there.
+  const probe = document.body.appendChild(document.createElement('span'));
+  const colour = (name: string) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const colours = Object.fromEntries(names.map((name) => [name, colour(name)]));
+  probe.remove();
+  return colours as Record<Name, string>;
+}
+
+/** Whether the page is dark; whoever draws uses it to draw anew when that changes. */
+export function useIsDark(): boolean {
+  const query = matchMedia('(prefers-color-scheme: dark)');
+  const [isDark, setDark] = useState(query.matches);
+  useEffect(() => {
+    const onChange = () => setDark(query.matches);
+    query.addEventListener('change', onChange);
+    return () => query.removeEventListener('change', onChange);
+  }, []);
+  return isDark;
+}
+
+/** The width of an element in CSS pixels, whole; 0 before it is known. */
+export function useWidth(element: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const measure = () => setWidth(Math.floor(element.current?.clientWidth ?? 0));
+    measure();
+    const observer = new ResizeObserver(measure);
+    if (element.current) observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
+  return width;
+}
+
+/** Makes a canvas so large, in CSS pixels, as sharp as the screen, and empty. */
+export function clearedCanvas(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number,
+): CanvasRenderingContext2D {
+  const ratio = devicePixelRatio || 1;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const context = canvas.getContext('2d')!;
+  context.scale(ratio, ratio);
+  return context;
+}
+
+/** The text, cut with "…" to fit. */
+export function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
+  if (context.measureText(text).width <= width) return text;
+  let length = text.length;
+  while (length > 1 && context.measureText(`${text.slice(0, length)}…`).width > width) length -= 1;
+  return `${text.slice(0, length).trimEnd()}…`;
+}

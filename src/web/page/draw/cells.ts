@@ -1,0 +1,187 @@
+import type { listedSeries } from '../../../warehouse/questions/contents.ts';
+import type { SeriesCoverage } from '../../../warehouse/questions/coverage.ts';
+import type { Wire } from '../api.ts';
+import { number, share } from '../parts.tsx';
+import type { Row } from '../rows.ts';
+import { type State, states, stateTitles } from './states.ts';
+
+/** A country or a ticker. */
+export interface Line {
+  readonly code: string;
+  readonly name: string | null;
+}
+
+/** A topic, a variant, or a topic in a variant. */
+export interface Column {
+  readonly topic: string;
+  readonly variant: string;
+  readonly title: string;
+  readonly group: string;
+}
+
+/** The days of all series of a feed, by what became of them. */
+export interface Cells {
+  readonly rows: readonly Line[];
+  readonly columns: readonly Column[];
+  /** What a row is. */
+  readonly by: 'country' | 'ticker';
+  /** Days of the period. */
+  readonly days: number;
+  /** Days by row, column and state. */
+  readonly counts: Int32Array;
+}
+
+/**
+ * Arranges what the warehouse says of the series of a feed. Countries and topics that the service lists are there even if
+ * nothing was ever asked of them.
+ */
+export function cellsOf(
+  feed: string,
+  days: number,
+  found: readonly Wire<SeriesCoverage>[],
+  listed: readonly Wire<Row<typeof listedSeries>>[],
+): Cells {
+  const isByCountry =
+    found.length === 0 ? feed.startsWith('gmsi-') : found.some(({ country }) => country !== '');
+  const list = (kind: 'country' | 'topic') => (isByCountry ? listed.filter((one) => one.kind === kind) : []);
+  const codeOf = (one: Wire<SeriesCoverage>) => (isByCountry ? one.country : one.ticker);
+
+  const names = new Map(list('country').map(({ code, name }) => [code, name]));
+  for (const one of found) if (!names.has(codeOf(one))) names.set(codeOf(one), null);
+  const rows = [...names].map(([code, name]) => ({ code, name })).sort((a, b) => compare(a.code, b.code));
+
+  const categories = new Map(list('topic').map(({ code, name }) => [code, name]));
+  for (const { topic } of found) if (!categories.has(topic)) categories.set(topic, null);
+  const variants = [...new Set(found.map(({ variant }) => variant))].sort();
+  const columns = [...categories].flatMap(([topic, category]) =>
+    (variants.length > 0 ? variants : ['']).map((variant) => ({
+      ...{ topic, variant, title: [topic, variant].filter(Boolean).join(' · ') || 'all' },
+      group: topic === '' ? '' : category || (/^(.+?)-/.exec(topic)?.[1] ?? 'Others'),
+    })),
+  );
+  columns.sort((a, b) => compare(a.group, b.group) || compare(a.title, b.title));
+
+  const rowOf = new Map(rows.map(({ code }, index) => [code, index]));
+  const columnOf = new Map(columns.map(({ topic, variant }, index) => [`${topic}\n${variant}`, index]));
+  const counts = new Int32Array(rows.length * columns.length * states.length);
+  for (const one of found) {
+    const column = columnOf.get(`${one.topic}\n${one.variant}`)!;
+    const at = (rowOf.get(codeOf(one))! * columns.length + column) * states.length;
+    states.forEach((state, index) => {
+      counts[at + index] = one[state];
+    });
+  }
+  return { rows, columns, by: isByCountry ? 'country' : 'ticker', days, counts };
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
+
+/** A column as it is shown: one, or a folded group of them. */
+export interface ShownColumn {
+  readonly title: string;
+  readonly group: string;
+  readonly isFolded: boolean;
+  /** Where they are in the cells. */
+  readonly of: readonly number[];
+}
+
+export interface Shown {
+  readonly cells: Cells;
+  readonly rows: readonly Line[];
+  readonly columns: readonly ShownColumn[];
+  /** Days by row, column and state; those of a folded group are summed. */
+  readonly counts: Int32Array;
+}
+
+/** The share of cells that anything was asked of. */
+export function shareAsked({ counts, rows, columns }: Cells): number {
+  let asked = 0;
+  for (let at = 0; at < counts.length; at += states.length) asked += Number(isAnything(counts, at));
+  return asked / Math.max(1, rows.length * columns.length);
+}
+
+/** @param onlyAsked leaves out rows and columns that nothing was asked of */
+export function shownOf(cells: Cells, onlyAsked: boolean, folded: ReadonlySet<string>): Shown {
+  const width = cells.columns.length;
+  const isAsked = (row: number, column: number) =>
+    isAnything(cells.counts, (row * width + column) * states.length);
+  const every = (length: number) => Array.from({ length }, (_, index) => index);
+  const keep = (indexes: number[], isKept: (index: number) => boolean) =>
+    onlyAsked ? indexes.filter(isKept) : indexes;
+  const rowIndexes = keep(every(cells.rows.length), (row) => every(width).some((at) => isAsked(row, at)));
+  const columnIndexes = keep(every(width), (column) =>
+    every(cells.rows.length).some((at) => isAsked(at, column)),
+  );
+
+  const columns: (ShownColumn & { of: number[] })[] = [];
+  for (const index of columnIndexes) {
+    const { title, group } = cells.columns[index]!;
+    const last = columns.at(-1);
+    if (!folded.has(group)) columns.push({ title, group, isFolded: false, of: [index] });
+    else if (last?.group === group) last.of.push(index);
+    else columns.push({ title: group, group, isFolded: true, of: [index] });
+  }
+  const counts = new Int32Array(rowIndexes.length * columns.length * states.length);
+  rowIndexes.forEach((row, y) => {
+    columns.forEach(({ of }, x) => {
+      const to = (y * columns.length + x) * states.length;
+      for (const column of of)
+        for (let state = 0; state < states.length; state++)
+          counts[to + state]! += cells.counts[(row * width + column) * states.length + state]!;
+    });
+  });
+  return { cells, rows: rowIndexes.map((index) => cells.rows[index]!), columns, counts };
+}
+
+function isAnything(counts: Int32Array, at: number): boolean {
+  for (let state = 0; state < states.length; state++) if (counts[at + state]! > 0) return true;
+  return false;
+}
+
+export type Days = Readonly<Record<State | 'never', number>> & { readonly all: number };
+
+/** The days of a cell, or of a rectangle of cells. */
+export function daysOf(shown: Shown, rows: readonly number[], columns: readonly number[]): Days {
+  const days = { covered: 0, settling: 0, running: 0, pending: 0, failed: 0, refused: 0 };
+  let all = 0;
+  for (const row of rows)
+    for (const column of columns) {
+      const at = (row * shown.columns.length + column) * states.length;
+      states.forEach((state, index) => {
+        days[state] += shown.counts[at + index]!;
+      });
+      all += shown.columns[column]!.of.length * shown.cells.days;
+    }
+  const known = Object.values(days).reduce((sum, one) => sum + one, 0);
+  return { ...days, never: Math.max(0, all - known), all };
+}
+
+/** What a screen reader and a tooltip say of days: "1,096 of 1,461 days covered (75.0%), 30 failed". */
+export function inWords(days: Days): string {
+  const others = (['settling', 'running', 'pending', 'failed', 'refused'] as const)
+    .filter((state) => days[state] > 0)
+    .map((state) => `, ${number(days[state])} ${stateTitles[state][0]}`);
+  if (days.never === days.all) return 'never asked for';
+  return `${number(days.covered)} of ${number(days.all)} days covered (${share(days.covered, days.all)})${others.join('')}`;
+}
+
+/** A series that has days in some state. */
+export interface Place {
+  readonly row: number;
+  readonly column: number;
+}
+
+/** Where the shown series with failed days are, row by row; `column` counts those of `cells`. */
+export function failures({ cells, rows, columns }: Shown): Place[] {
+  const failed = states.indexOf('failed');
+  const width = cells.columns.length;
+  const at = new Map(cells.rows.map((row, index) => [row, index]));
+  return rows.flatMap((line, row) =>
+    columns
+      .flatMap(({ of }) => of)
+      .filter((column) => cells.counts[(at.get(line)! * width + column) * states.length + failed]! > 0)
+      .map((column) => ({ row, column })),
+  );
+}

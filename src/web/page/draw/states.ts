@@ -1,0 +1,21 @@
+/** What can become of a day of a series, in the order in which shares are drawn; the rest was never asked for. */
+export const states = ['covered', 'settling', 'running', 'pending', 'failed', 'refused'] as const;
+export type State = (typeof states)[number];
+
+/** Each state in a word, and what it means. */
+export const stateTitles: Readonly<Record<State | 'never', readonly [title: string, meaning: string]>> = {
+  covered: ['covered', 'Loaded completely, and not expected to change.'],
+  settling: ['settling', 'Loaded, but was not over then or may still change: sync reads it again.'],
+  running: ['running', 'A load is reading it.'],
+  pending: ['waiting', 'Planned, and not begun.'],
+  failed: ['failed', 'Could not be loaded, even with retries; the next backfill goes on with it.'],
+  refused: ['refused', 'The service does not answer for it.'],
+  never: ['never asked for', 'No job has asked for it.'],
+};
+
+/** How a window in this state leaves those of its days that are not covered. */
+export function stateOfWindow(state: string): State {
+  if (state === 'draining') return 'running';
+  if (state === 'drained') return 'settling';
+  return (states as readonly string[]).includes(state) ? (state as State) : 'pending';
+}

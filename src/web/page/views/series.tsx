@@ -1,0 +1,109 @@
+import { useEffect, useMemo } from 'preact/hooks';
+import type { coveredDays, windowsOfSeries } from '../../../warehouse/questions/coverage.ts';
+import type { sentimentOverTime } from '../../../warehouse/questions/sentiment.ts';
+import { addressWith, go } from '../address.ts';
+import { useAnswer } from '../api.ts';
+import { dayStates } from '../draw/calendar.ts';
+import { stateOfWindow } from '../draw/states.ts';
+import { Answered, Problem, Source } from '../parts.tsx';
+import type { Row } from '../rows.ts';
+import { Calendar } from './calendar.tsx';
+import { Commands, Windows } from './windows.tsx';
+
+/** A series of a feed. */
+export interface SeriesShown {
+  /** Its country or ticker. */
+  readonly code: string;
+  readonly topic: string;
+  readonly variant: string;
+}
+
+const closed = { country: null, topic: null, ticker: null, variant: null };
+
+/** One series: a calendar of its days, its windows, and how to take up what is missing. */
+export function Series({
+  feed,
+  match_type,
+  from,
+  to,
+  series: { code, topic, variant },
+  name,
+  by,
+}: {
+  feed: string;
+  match_type: string;
+  from: string;
+  to: string;
+  series: SeriesShown;
+  name: string | null;
+  by: 'country' | 'ticker';
+}) {
+  const asked = { feed, match_type, [by]: code, topic, variant, from, to };
+  const isHeadlines = feed === 'gmsi-headlines';
+  const covered = useAnswer<Row<typeof coveredDays>>('coverage/days', asked, 2);
+  const windows = useAnswer<Row<typeof windowsOfSeries>>('windows', asked, 2);
+  const news = useAnswer<Row<typeof sentimentOverTime>>(
+    'sentiment',
+    isHeadlines ? { country: code, topic, match_type, from, to } : undefined,
+  );
+  const found = useMemo(
+    () => windows.answer?.rows.map((one) => ({ ...one, state: stateOfWindow(one.state) })),
+    [windows.answer],
+  );
+  const days = useMemo(() => {
+    const isWaiting = isHeadlines && !news.answer && !news.error;
+    if (!covered.answer || !found || isWaiting) return undefined;
+    return dayStates({ from, to }, covered.answer.rows, found, news.answer?.rows);
+  }, [covered.answer, found, news.answer, news.error, from, to]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isElsewhere =
+        event.target instanceof Element && event.target.closest('dialog, input, select, [role="listbox"]');
+      if (event.key === 'Escape' && !isElsewhere) go(closed);
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  const sentiment = { view: 'sentiment', country: code, topic, match_type, from, to };
+  const title = [name ?? code, topic, variant].filter(Boolean).join(' · ');
+  return (
+    <section class="series" aria-label={title}>
+      <div class="row">
+        <h2>{title}</h2>
+        <span class="grow" />
+        <button type="button" class="flat" aria-label="Close (Escape)" onClick={() => go(closed)}>
+          ✕
+        </button>
+      </div>
+      <div class="row">
+        <span class="quiet">{[code, match_type].filter(Boolean).join(' · ')}</span>
+        {isHeadlines && (
+          <a
+            href={addressWith(sentiment)}
+            onClick={(event) => {
+              event.preventDefault();
+              go(sentiment);
+            }}
+          >
+            its sentiment
+          </a>
+        )}
+        <span class="grow" />
+        <Source path="windows" parameters={asked} sql={windows.answer?.sql} />
+      </div>
+      {covered.error && <Problem error={covered.error} />}
+      {days && <Calendar days={days} label={title} />}
+      <Answered
+        asked={windows}
+        empty="No window of this series has days of this period: no job has asked for them."
+      >
+        {({ rows }) => (
+          <>
+            <Commands windows={rows} />
+            <Windows windows={rows} />
+          </>
+        )}
+      </Answered>
+    </section>
+  );
+}

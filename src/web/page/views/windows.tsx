@@ -1,0 +1,135 @@
+import { useState } from 'preact/hooks';
+import type { WindowShown } from '../../../warehouse/questions/coverage.ts';
+import type { Wire } from '../api.ts';
+import { stateOfWindow, stateTitles } from '../draw/states.ts';
+import { number } from '../parts.tsx';
+import { moment } from '../time.ts';
+
+type Windows = readonly Wire<WindowShown>[];
+
+const order = ['failed', 'refused', 'draining', 'pending', 'drained'];
+/** More than these are shown when asked for. */
+const first = 15;
+
+/** A window may be drained without all its days being settled. */
+function titleOf(state: string): string {
+  return state === 'drained' ? 'drained' : stateTitles[stateOfWindow(state)][0];
+}
+
+/** The windows of a series, those with a problem first. */
+export function Windows({ windows }: { windows: Windows }) {
+  const [isAll, setAll] = useState(false);
+  const sorted = windows.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
+  const shown = isAll ? sorted : sorted.slice(0, first);
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard */}
+      <section class="scroll" aria-label="Windows" tabIndex={0}>
+        <table class="windows">
+          <thead>
+            <tr>
+              <th>days</th>
+              <th>state</th>
+              <th class="number">pages</th>
+              <th class="number">records</th>
+              <th class="number">attempts</th>
+              <th>finished</th>
+            </tr>
+          </thead>
+          {shown.map((one) => (
+            <tbody key={one.window_id}>
+              <tr class={one.last_error ? 'with-error' : undefined}>
+                <td class="nowrap">
+                  {one.first_day} – {one.last_day}
+                </td>
+                <td class="nowrap">
+                  <i class={`swatch ${one.state === 'drained' ? 'covered' : stateOfWindow(one.state)}`} />
+                  {titleOf(one.state)}
+                  {one.is_half_drained && <span class="quiet">, half</span>}
+                </td>
+                <td class="number">{number(one.pages)}</td>
+                <td class="number">{number(one.records)}</td>
+                <td class="number">{number(one.attempts)}</td>
+                <td class="nowrap quiet">{one.finished_at ? moment(one.finished_at) : ''}</td>
+              </tr>
+              {one.last_error && (
+                <tr>
+                  <td colSpan={6} class="error">
+                    {one.last_error}
+                  </td>
+                </tr>
+              )}
+            </tbody>
+          ))}
+        </table>
+      </section>
+      {windows.length > first && (
+        <button type="button" onClick={() => setAll(!isAll)}>
+          {isAll ? 'Show fewer' : `Show all ${number(windows.length)} windows`}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** The commands that take up what is not drained. */
+export function Commands({ windows }: { windows: Windows }) {
+  const open = windows.filter(({ state }) => ['failed', 'refused', 'pending'].includes(state));
+  const jobs = new Map<string, { failed: number; refused: number; pending: number }>();
+  for (const { job, state } of open) {
+    const counts = jobs.get(job ?? '') ?? { failed: 0, refused: 0, pending: 0 };
+    counts[state as 'failed' | 'refused' | 'pending'] += 1;
+    jobs.set(job ?? '', counts);
+  }
+  if (open.length === 0) return null;
+  return (
+    <ul class="commands">
+      {[...jobs].map(([job, { failed, refused, pending }]) => {
+        const parts = [
+          failed > 0 && `${number(failed)} failed`,
+          pending > 0 && `${number(pending)} waiting`,
+          refused > 0 && `${number(refused)} refused`,
+        ].filter(Boolean);
+        const command = `npx gmsi backfill ${job === '' ? '<job>' : quoted(job)}${refused > 0 ? ' --retry-refused' : ''}`;
+        return (
+          <li key={job}>
+            <span class="quiet">To take up the {parts.join(', ')}:</span>
+            <Copied text={command} />
+            {job === '' && (
+              <span class="quiet">
+                Which job asks for this series is not known: <code>npx gmsi jobs</code> lists them.
+              </span>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** As a shell takes it. */
+function quoted(job: string): string {
+  return /^[\w./@%+=:-]+$/.test(job) ? job : `'${job.replaceAll("'", "'\\''")}'`;
+}
+
+/** A command, and a button that copies it. */
+export function Copied({ text }: { text: string }) {
+  const [isCopied, setCopied] = useState(false);
+  return (
+    <span class="copied">
+      <code>{text}</code>
+      <button
+        type="button"
+        aria-label={`Copy ${text}`}
+        onClick={() =>
+          void navigator.clipboard.writeText(text).then(() => {
+            setCopied(true);
+            setTimeout(() => setCopied(false), 2000);
+          })
+        }
+      >
+        {isCopied ? 'Copied' : 'Copy'}
+      </button>
+    </span>
+  );
+}
