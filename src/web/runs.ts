@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listedSeries, loadedFeeds, servedBy } from '../warehouse/questions/contents.ts';
+import { fullestSeries, listedSeries, loadedFeeds, servedBy } from '../warehouse/questions/contents.ts';
 import { lastLoads, openAlerts, requestsByDay, workersAlive } from '../warehouse/questions/runs.ts';
 import { endpoint, time } from './endpoint.ts';
 
@@ -19,6 +19,14 @@ export const contentsEndpoints = [
     takes: nothing,
     row: z.object({ kind: z.enum(['country', 'topic']), code: z.string(), name: z.string().nullable() }),
     ask: () => listedSeries,
+  }),
+  endpoint('series/fullest', 'The series of a feed with the most records', {
+    takes: z.object({
+      feed: z.string().max(100).describe('A feed, such as gmsi-headlines.'),
+      limit: z.coerce.number().pipe(z.int().min(1).max(100)).default(10),
+    }),
+    row: z.object({ country: z.string(), topic: z.string(), match_type: z.string(), records: count }),
+    ask: ({ feed, limit }) => fullestSeries(feed, limit),
   }),
   endpoint('origin', 'Whether the headlines were bought or made up by a sandbox', {
     takes: nothing,

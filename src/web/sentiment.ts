@@ -12,11 +12,11 @@ const country = several('A country', 100);
 const topic = several('A topic', 100);
 const matchType = several('A match type', 3).default(['COMBINED']);
 const asOf = moment.optional().describe('Only what the warehouse held then, as it stood then.');
-const by = z.enum(['hour', 'day', 'week']).default('day');
+const by = z.enum(['hour', 'day', 'week', 'month']).default('day');
 
 /** The most points of one answer: what a screen can show, and a warehouse sum up while somebody waits. */
 const mostPoints = 50_000;
-const perDay = { hour: 24, day: 1, week: 1 / 7 };
+const perDay = { hour: 24, day: 1, week: 1 / 7, month: 1 / 28 };
 
 const asked = z.object({ country, topic, match_type: matchType, ...period, as_of: asOf });
 const means = { directional: score, semantic: score, headlines: z.int() };

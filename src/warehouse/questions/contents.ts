@@ -28,6 +28,29 @@ export const loadedFeeds: Question<LoadedFeed> = {
       group by 1, 2 order by 1, 2`,
 };
 
+/** A series and how many records its windows had. */
+export interface FullSeries {
+  readonly country: string;
+  readonly topic: string;
+  readonly match_type: string;
+  readonly records: number;
+}
+
+/** The series of a feed with the most records: what there is most to see of. */
+export function fullestSeries(feed: string, atMost: number): Question<FullSeries> {
+  return {
+    about: `The series of ${feed} with the most records`,
+    query: sql<FullSeries>`
+      select country, topic, match_type, sum(records)::bigint as records
+      from gmsi.windows
+      where feed = ${feed}
+      group by 1, 2, 3
+      having sum(records) > 0
+      order by 4 desc, 1, 2, 3
+      limit ${atMost}::int`,
+  };
+}
+
 /** A country or a topic that the service lists. */
 export interface Listed {
   readonly kind: 'country' | 'topic';

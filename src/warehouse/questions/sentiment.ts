@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Day } from '../database.ts';
 import type { Question } from './reading.ts';
 
-/** What the scores of headlines are summed up by. Days and weeks (from Monday) are those of UTC. */
-export type Bucket = 'hour' | 'day' | 'week';
+/** What the scores of headlines are summed up by. Days, weeks (from Monday) and months are those of UTC. */
+export type Bucket = 'hour' | 'day' | 'week' | 'month';
 
 export interface SentimentAsked {
   readonly countries: readonly string[];
@@ -17,7 +17,7 @@ export interface SentimentAsked {
   readonly asOf: Date | null;
 }
 
-/** Mean scores (-1 to 1) of the headlines of an hour, a day or a week. */
+/** Mean scores (-1 to 1) of the headlines of an hour, a day, a week or a month. */
 export interface Sentiment {
   readonly country: string;
   readonly topic: string;

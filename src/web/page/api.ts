@@ -14,6 +14,8 @@ export interface Answer<Row> {
   readonly rows: readonly Wire<Row>[];
   /** The query, for psql. */
   readonly sql: string;
+  /** What was asked, as {@link addressOf} writes it: while the next answer is awaited, the last one answers another question. */
+  readonly url: string;
 }
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
@@ -57,7 +59,7 @@ export async function ask<Row>(url: string, stop?: AbortSignal): Promise<Answer<
   const { columns, rows, sql } = body as { columns: string[]; rows: unknown[][]; sql: string };
   const asObject = (cells: unknown[]) =>
     Object.fromEntries(columns.map((column, index) => [column, cells[index]]));
-  return { rows: rows.map(asObject) as Wire<Row>[], sql };
+  return { rows: rows.map(asObject) as Wire<Row>[], sql, url };
 }
 
 /** Shows the token. @returns why it is not taken, if it is not */

@@ -68,7 +68,11 @@ export function App() {
         )}
         <label class="zone">
           <span class="quiet">times in</span>
-          <select value={zone.value} onChange={(event) => go({ zone: event.currentTarget.value })}>
+          <select
+            aria-label="Times in"
+            value={zone.value}
+            onChange={(event) => go({ zone: event.currentTarget.value })}
+          >
             {zones.map((name) => (
               <option key={name}>{name}</option>
             ))}

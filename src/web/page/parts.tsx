@@ -150,12 +150,14 @@ export function Switch<Value extends string>({
   label: string;
   name: string;
   value: Value;
-  values: Readonly<Record<Value, string>>;
+  /** Titles by value; as pairs if a value is a number, which an object would put first. */
+  values: Readonly<Record<Value, string>> | readonly (readonly [Value, string])[];
 }) {
+  const pairs = Array.isArray(values) ? values : Object.entries(values);
   return (
     <fieldset class="switch">
       <legend class="hidden">{label}</legend>
-      {(Object.entries(values) as [Value, string][]).map(([one, title]) => (
+      {(pairs as [Value, string][]).map(([one, title]) => (
         <button key={one} type="button" aria-pressed={one === value} onClick={() => go({ [name]: one })}>
           {title}
         </button>

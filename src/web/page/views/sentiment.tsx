@@ -1,3 +1,161 @@
+import type { fullestSeries, listedSeries, loadedFeeds } from '../../../warehouse/questions/contents.ts';
+import type { coverageOfSeries } from '../../../warehouse/questions/coverage.ts';
+import { address, go } from '../address.ts';
+import { useAnswer } from '../api.ts';
+import { type Choice, Choose, Period, Problem, Switch } from '../parts.tsx';
+import type { Row } from '../rows.ts';
+import { today } from '../time.ts';
+import { type Asked, askedFor, buckets, feed, matches, models, mostLines, shows, spans } from './asked.ts';
+import { Lines } from './lines.tsx';
+import './sentiment.css';
+
+/** What the news says, over time, by country and by topic. */
 export function Sentiment() {
-  return <h1>Sentiment</h1>;
+  const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {}, 30);
+  const listed = useAnswer<Row<typeof listedSeries>>('series', {}, 60);
+  const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
+  const first = loaded?.[0];
+  const coverage = useAnswer<Row<typeof coverageOfSeries>>(
+    'coverage',
+    first && { feed, match_type: first.match_type, from: first.oldest, to: first.newest },
+    30,
+  );
+  const fullest = useAnswer<Row<typeof fullestSeries>>('series/fullest', { feed, limit: 1 }, 300);
+  if (feeds.error && !loaded) return <Problem error={feeds.error} />;
+  const newest = loaded
+    ?.map((row) => row.newest)
+    .toSorted()
+    .at(-1);
+  const series = coverage.answer?.rows ?? [];
+  const [most] = fullest.answer?.rows ?? [];
+  const any = most ?? (fullest.answer && series[0]);
+  const asked = askedFor({
+    ...{
+      country: any?.country,
+      topic: any?.topic,
+      match: most?.match_type ?? first?.match_type ?? 'COMBINED',
+    },
+    newest: newest === undefined || newest > today() ? today() : newest,
+  });
+  const isChosen = address.value.has('country') && address.value.has('topic');
+  if (loaded?.length === 0 && !isChosen) return <NothingLoaded />;
+  if (!loaded || asked.countries.length === 0 || asked.topics.length === 0)
+    return fullest.error ? <Problem error={fullest.error} /> : <p class="quiet waiting">Asking …</p>;
+  const choices = (kind: 'country' | 'topic') =>
+    choicesOf(listed.answer?.rows.filter((row) => row.kind === kind) ?? [], [
+      ...new Set(series.map((row) => row[kind])),
+    ]);
+  const oldest = loaded.map((row) => row.oldest).toSorted()[0];
+  return (
+    <>
+      <h1 class="hidden">Sentiment</h1>
+      <div class="row asked">
+        <Switch label="Shown as" name="show" value={asked.show} values={shows} />
+        {asked.show !== 'map' && (
+          <Choose
+            label={asked.countries.length > 1 ? 'Countries' : 'Country'}
+            choices={choices('country')}
+            chosen={asked.countries}
+            atMost={mostLines}
+            onChange={(country) => go({ country: country.length > 0 ? country : null, at: null })}
+          />
+        )}
+        {asked.show !== 'heat' && (
+          <Choose
+            label={asked.topics.length > 1 ? 'Topics' : 'Topic'}
+            choices={choices('topic')}
+            chosen={asked.topics}
+            atMost={mostLines}
+            onChange={(topic) => go({ topic: topic.length > 0 ? topic : null, at: null })}
+          />
+        )}
+        <Period from={asked.from} to={asked.to} oldest={oldest} newest={newest} />
+      </div>
+      <div class="row asked">
+        <Matches asked={asked} loaded={loaded.map((row) => row.match_type)} />
+        <Labelled title="model">
+          <Switch label="Model" name="model" value={modelOf(asked)} values={models} />
+        </Labelled>
+        {asked.show === 'lines' && (
+          <>
+            <Labelled title="by">
+              <Switch label="Mean by" name="by" value={asked.by} values={buckets} />
+            </Labelled>
+            <Labelled title="trailing mean">
+              <Switch label="Trailing mean" name="smooth" value={smoothOf(asked)} values={spans} />
+            </Labelled>
+          </>
+        )}
+      </div>
+      {asked.show === 'lines' && <Lines asked={asked} />}
+    </>
+  );
+}
+
+function NothingLoaded() {
+  return (
+    <p class="empty">
+      No headlines are loaded yet. <code>gmsi backfill &lt;job&gt;</code> loads those of a job, and{' '}
+      <code>gmsi demo</code> tries it out with made-up ones; this page shows them as they come.
+    </p>
+  );
+}
+
+function Labelled({ title, children }: { title: string; children: preact.ComponentChildren }) {
+  return (
+    <span class="labelled">
+      <span class="quiet">{title}</span>
+      {children}
+    </span>
+  );
+}
+
+function modelOf({ models: [first, second] }: Asked): keyof typeof models {
+  return second ? 'both' : first!;
+}
+
+function smoothOf({ smooth }: Asked): (typeof spans)[number][0] {
+  return smooth === 1 ? 'none' : (String(smooth) as '7' | '28');
+}
+
+/** Those that are loaded first. */
+function choicesOf(listed: readonly { code: string; name: string | null }[], loaded: string[]): Choice[] {
+  const known = new Map(listed.map(({ code, name }) => [code, name]));
+  const isCountry = (code: string) => code.length === 2;
+  return [...new Set([...loaded, ...known.keys()])].map((code) => {
+    const name = known.get(code) ?? '';
+    const group = loaded.includes(code) ? '' : 'not loaded';
+    return isCountry(code)
+      ? { value: code, title: name ? `${code} ${name}` : code, group }
+      : { value: code, title: code, group: [name, group].filter(Boolean).join(' · ') };
+  });
+}
+
+/** Which news counts: one match type, or domestic against international. */
+function Matches({ asked, loaded }: { asked: Asked; loaded: readonly string[] }) {
+  const both = ['DOMESTIC', 'INTERNATIONAL'];
+  const choices = [
+    ...Object.entries(matches).map(([match, title]) => ({ title, chosen: [match] })),
+    { title: 'domestic against international', chosen: both },
+  ];
+  return (
+    <fieldset class="switch">
+      <legend class="hidden">Which news counts</legend>
+      {choices.map(({ title, chosen }) => {
+        const missing = chosen.filter((match) => !loaded.includes(match));
+        return (
+          <button
+            key={title}
+            type="button"
+            class={missing.length > 0 ? 'quiet' : undefined}
+            title={missing.length > 0 ? `not loaded: ${missing.join(', ')}` : undefined}
+            aria-pressed={chosen.join() === asked.matches.join()}
+            onClick={() => go({ match: chosen, at: null })}
+          >
+            {title}
+          </button>
+        );
+      })}
+    </fieldset>
+  );
 }

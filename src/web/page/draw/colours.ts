@@ -1,0 +1,43 @@
+import { signal } from '@preact/signals';
+
+const dark = matchMedia('(prefers-color-scheme: dark)');
+
+/** Whether the page is dark: what is drawn on a canvas is drawn anew when it changes. */
+export const isDark = signal(dark.matches);
+dark.addEventListener('change', ({ matches }) => {
+  isDark.value = matches;
+});
+
+/**
+ * The colours that CSS variables stand for, as a canvas takes them. A variable's own text may still be `light-dark(…)`, so an
+ * element is coloured by each.
+ */
+export function coloursOf<Name extends string>(names: readonly Name[]): Record<Name, string> {
+  const probe = document.createElement('i');
+  probe.hidden = true;
+  document.body.append(probe);
+  const colours = names.map((name) => {
+    probe.style.color = `var(--${name})`;
+    return [name, getComputedStyle(probe).color];
+  });
+  probe.remove();
+  return Object.fromEntries(colours) as Record<Name, string>;
+}
+
+/** Thin diagonal lines, `pixels` of the canvas apart. */
+export function hatching(context: CanvasRenderingContext2D, colour: string, pixels: number): CanvasPattern {
+  const size = Math.round(pixels);
+  const tile = document.createElement('canvas');
+  tile.width = size;
+  tile.height = size;
+  const draw = tile.getContext('2d')!;
+  draw.strokeStyle = colour;
+  draw.lineWidth = Math.max(1, size / 7);
+  draw.beginPath();
+  for (const shift of [-size, 0, size]) {
+    draw.moveTo(shift, size);
+    draw.lineTo(shift + size, 0);
+  }
+  draw.stroke();
+  return context.createPattern(tile, 'repeat')!;
+}

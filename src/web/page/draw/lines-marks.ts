@@ -1,0 +1,114 @@
+import uPlot from 'uplot';
+import { hatching } from './colours.ts';
+import type { Chart, Line } from './points.ts';
+
+/** The variables of the style sheet that lines are drawn with. */
+export const inks = ['paper', 'line', 'ink', 'quiet', 'accent', 'pending', 'never'] as const;
+export const font = '12px system-ui, "Liberation Sans", Arial, sans-serif';
+
+type Colours = Record<(typeof inks)[number], string>;
+
+/** Shades what is not covered: hatched if that is so for some of the series, and darker if it is for all. */
+export function drawGaps(
+  plot: uPlot,
+  { series, starts, ends }: Chart,
+  hidden: ReadonlySet<string>,
+  colours: Colours,
+) {
+  const { ctx: context, bbox } = plot;
+  const shown = series.filter(({ key }) => !hidden.has(key));
+  const missing = starts.map((_, index) => shown.filter(({ states }) => states[index] !== 'covered').length);
+  const pattern = hatching(context, colours.pending, 8 * uPlot.pxRatio);
+  context.save();
+  for (let first = 0; first < starts.length; ) {
+    let last = first;
+    while (missing[last + 1] === missing[first]) last += 1;
+    if (missing[first]! > 0) {
+      const left = plot.valToPos(starts[first]!, 'x', true);
+      const width = plot.valToPos(ends[last]!, 'x', true) - left;
+      if (missing[first] === shown.length) {
+        context.fillStyle = colours.never;
+        context.fillRect(left, bbox.top, width, bbox.height);
+      }
+      context.globalAlpha = missing[first] === shown.length ? 0.8 : 0.35;
+      context.fillStyle = pattern;
+      context.fillRect(left, bbox.top, width, bbox.height);
+      context.globalAlpha = 1;
+    }
+    first = last + 1;
+  }
+  context.restore();
+}
+
+/** The zero line, and the bucket that is open. */
+export function drawMarks(plot: uPlot, middles: readonly number[], open: number | null, colours: Colours) {
+  const { ctx: context, bbox } = plot;
+  const zero = Math.round(plot.valToPos(0, 'y', true));
+  context.save();
+  context.fillStyle = colours.quiet;
+  context.fillRect(bbox.left, zero, bbox.width, Math.max(1, uPlot.pxRatio));
+  if (open !== null && middles[open] !== undefined) {
+    context.fillStyle = colours.accent;
+    const left = Math.round(plot.valToPos(middles[open]!, 'x', true));
+    context.fillRect(left, bbox.top, Math.max(1, 2 * uPlot.pxRatio), bbox.height);
+  }
+  context.restore();
+}
+
+/** Means of buckets that are not complete, as rings that no line connects. */
+export function drawLoose(
+  plot: uPlot,
+  middles: readonly number[],
+  lines: readonly Line[],
+  colour: (line: Line) => string,
+  paper: string,
+) {
+  const { ctx: context } = plot;
+  context.save();
+  context.lineWidth = uPlot.pxRatio;
+  context.fillStyle = paper;
+  const apart = plot.bbox.width / middles.length / uPlot.pxRatio;
+  const radius = Math.min(2.5, Math.max(0.8, apart / 2)) * uPlot.pxRatio;
+  for (const line of lines) {
+    context.strokeStyle = colour(line);
+    for (const [index, value] of line.loose.entries()) {
+      if (value === null) continue;
+      const at = plot.valToPos(middles[index]!, 'x', true);
+      context.beginPath();
+      context.arc(at, plot.valToPos(value, 'y', true), radius, 0, 2 * Math.PI);
+      context.fill();
+      context.stroke();
+    }
+  }
+  context.restore();
+}
+
+/** Names each line where it ends, moved apart where they would cover each other. */
+export function drawLabels(plot: uPlot, lines: readonly Line[], colour: (line: Line) => string) {
+  const { ctx: context, bbox } = plot;
+  const height = 14 * uPlot.pxRatio;
+  const labels = lines
+    .flatMap((line) => {
+      const last = line.values.findLast((value) => typeof value === 'number');
+      const isFirstOfSeries = lines.find(({ series }) => series === line.series) === line;
+      if (typeof last !== 'number' || !isFirstOfSeries) return [];
+      return [{ line, at: plot.valToPos(last, 'y', true) }];
+    })
+    .toSorted((a, b) => a.at - b.at);
+  for (const [index, label] of labels.entries())
+    label.at = Math.max(label.at, (labels[index - 1]?.at ?? bbox.top - height / 2) + height);
+  for (let index = labels.length - 1; index >= 0; index -= 1)
+    labels[index]!.at = Math.min(
+      labels[index]!.at,
+      (labels[index + 1]?.at ?? bbox.top + bbox.height + height / 2) - height,
+    );
+  context.save();
+  context.font = font.replace('12px', `${12 * uPlot.pxRatio}px`);
+  context.textBaseline = 'middle';
+  context.textAlign = 'left';
+  for (const { line, at } of labels) {
+    context.fillStyle = colour(line);
+    context.fillText(line.series.title, bbox.left + bbox.width + 6 * uPlot.pxRatio, at);
+  }
+  context.restore();
+}

@@ -1,0 +1,213 @@
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { coloursOf } from './colours.ts';
+import { drawGaps, drawLabels, drawLoose, drawMarks, font, inks } from './lines-marks.ts';
+import { allHeadlines, type Chart, type Line } from './points.ts';
+import { labelsOf, zoneOfAxis } from './time-axis.ts';
+
+const seriesColours = Array.from({ length: 12 }, (_, place) => `series-${place}` as const);
+const axisWidth = 52;
+const countsHeight = 96;
+
+export interface LinesShown {
+  readonly width: number;
+  readonly height: number;
+  /** Keys of the series that are not drawn. */
+  readonly hidden: ReadonlySet<string>;
+  /** The bucket that is open. */
+  readonly open: number | null;
+}
+
+export interface LinesHeard {
+  /** The bucket under the cursor, and where it is in pixels from the left of the chart. */
+  readonly onHover: (index: number | null, left: number) => void;
+  /** A bucket was clicked. @param line the nearest one that has headlines there */
+  readonly onOpen: (index: number, line: Line | undefined) => void;
+  /** A period was chosen by dragging: the first and the last bucket. */
+  readonly onZoom: (first: number, last: number) => void;
+}
+
+/** A drawing that lives until it is destroyed. */
+export interface Drawing {
+  /** Puts the cursor on a bucket. */
+  readonly point: (index: number | null) => void;
+  readonly destroy: () => void;
+}
+
+/** Draws lines, and beneath them the headlines that they stand for, on one time axis. */
+export function drawLines(
+  into: HTMLElement,
+  chart: Chart,
+  { width, height, hidden, open }: LinesShown,
+  { onHover, onOpen, onZoom }: LinesHeard,
+): Drawing {
+  const colours = coloursOf([...inks, ...seriesColours]);
+  const { starts, ends, by } = chart;
+  const middles = starts.map((start, index) => (start + ends[index]!) / 2);
+  const shown = chart.lines.filter(({ series }) => !hidden.has(series.key));
+  const series = chart.series.filter(({ key }) => !hidden.has(key));
+  const counts = allHeadlines(series, starts.length);
+  const colour = ({ series: { place } }: Line): string => colours[`series-${place % 12}`]!;
+  const isLabelled = width >= 760 && shown.length > 1;
+  const right = isLabelled ? 24 + 6.2 * Math.max(...shown.map(({ series: { title } }) => title.length)) : 18;
+  const isDense = (width - axisWidth - right) / starts.length < 1;
+  const tzDate = (at: number) => uPlot.tzDate(new Date(at), zoneOfAxis(by));
+
+  const shared = (): Pick<uPlot.Options, 'width' | 'ms' | 'tzDate' | 'legend' | 'cursor'> => ({
+    width,
+    ...{ ms: 1 as const, tzDate, legend: { show: false } },
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, setScale: false, dist: 6 },
+      sync: { key: 'sentiment', setSeries: false },
+      points: { show: false },
+    },
+  });
+  const timeScale = { time: true, range: (): [number, number] => [starts[0]!, ends.at(-1)!] };
+  const xAxis: uPlot.Axis = {
+    ...{ stroke: colours.quiet, font, grid: { stroke: colours.line, width: 1 }, ticks: { show: false } },
+    ...{ space: 64, gap: 4 },
+    values: (_, splits, __, ___, apart) => labelsOf(splits.map(tzDate), apart),
+  };
+  const yAxis: uPlot.Axis = { ...xAxis, size: axisWidth, space: 36, gap: 6 };
+  const zoom = (plot: uPlot) => {
+    const { left, width: chosen } = plot.select;
+    if (chosen < 6) return;
+    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    onZoom(plot.posToIdx(left), plot.posToIdx(left + chosen));
+  };
+
+  const top = new uPlot(
+    {
+      ...shared(),
+      height,
+      padding: [10, right, 0, 0],
+      scales: { x: timeScale, y: { range: () => scoreRange(shown) } },
+      axes: [
+        { ...xAxis, values: (_, splits) => splits.map(() => ''), size: 6 },
+        { ...yAxis, values: signed },
+      ],
+      series: [
+        {},
+        ...shown.map(
+          (line): uPlot.Series => ({
+            stroke: colour(line),
+            width: isDense || shown.length > 6 ? 1 : 1.75,
+            ...(line.model === 'semantic' ? { dash: [5, 3] } : {}),
+            points: { show: true, size: 5, fill: colour(line), filter: alone },
+          }),
+        ),
+      ],
+      hooks: {
+        drawClear: [(plot) => drawGaps(plot, chart, hidden, colours)],
+        drawAxes: [(plot) => drawMarks(plot, middles, open, colours)],
+        draw: [
+          (plot) => drawLoose(plot, middles, shown, colour, colours.paper),
+          (plot) => isLabelled && drawLabels(plot, shown, colour),
+        ],
+        setCursor: [({ cursor }) => onHover(cursor.idx ?? null, axisWidth + (cursor.left ?? 0))],
+        setSelect: [zoom],
+      },
+    },
+    [middles, ...shown.map(({ values }) => [...values])],
+    into,
+  );
+  const bottom = new uPlot(
+    {
+      ...shared(),
+      height: countsHeight,
+      padding: [6, right, 0, 0],
+      scales: { x: timeScale, y: { range: (_, __, most) => [0, Math.max(1, most)] } },
+      axes: [
+        { ...xAxis, size: 36 },
+        {
+          ...yAxis,
+          values: (_, splits) => splits.map((split) => String(split)),
+          space: 22,
+          grid: { show: false },
+          incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4],
+        },
+      ],
+      series: [
+        {},
+        {
+          ...{ fill: colours.pending, stroke: colours.pending, width: 0, points: { show: false } },
+          paths: uPlot.paths.bars!({ size: [0.85, 40], align: 0 }),
+        },
+      ],
+      hooks: { drawClear: [(plot) => drawGaps(plot, chart, hidden, colours)], setSelect: [zoom] },
+    },
+    [middles, counts],
+    into,
+  );
+
+  for (const plot of [top, bottom]) {
+    let from = 0;
+    plot.over.addEventListener('pointerdown', ({ clientX }) => {
+      from = clientX;
+    });
+    plot.over.addEventListener('click', (event) => {
+      const index = plot.cursor.idx;
+      if (Math.abs(event.clientX - from) > 5 || index === null || index === undefined) return;
+      onOpen(index, nearest(plot === top ? plot : undefined, shown, index));
+    });
+  }
+  return {
+    point: (index) => {
+      const left = index === null ? -10 : top.valToPos(middles[index]!, 'x');
+      for (const plot of [top, bottom]) plot.setCursor({ left, top: index === null ? -10 : 1 });
+    },
+    destroy: () => {
+      top.destroy();
+      bottom.destroy();
+    },
+  };
+}
+
+function signed(_: uPlot, splits: number[]): string[] {
+  const digits = splits.some((split) => Math.abs(split * 10 - Math.round(split * 10)) > 1e-9) ? 2 : 1;
+  return splits.map((split) =>
+    Math.abs(split) < 1e-9 ? '0' : `${split < 0 ? '−' : '+'}${Math.abs(split).toFixed(digits)}`,
+  );
+}
+
+/** From the lowest to the highest mean, with the zero line, a little room, and never beyond what a score can be. */
+function scoreRange(lines: readonly Line[]): [number, number] {
+  let least = 0;
+  let most = 0;
+  for (const { values, loose } of lines) {
+    for (const [index, value] of values.entries()) {
+      const drawn = value ?? loose[index] ?? 0;
+      least = Math.min(least, drawn);
+      most = Math.max(most, drawn);
+    }
+  }
+  const room = Math.max(0.1, most - least) * 0.06;
+  return [Math.max(-1, Math.min(least - room, -0.05)), Math.min(1, Math.max(most + room, 0.05))];
+}
+
+/** All points if there is room for them; else those without a neighbour, which no line shows. */
+function alone(plot: uPlot, place: number): number[] {
+  const values = plot.data[place]! as (number | null | undefined)[];
+  const isDrawn = (index: number, step: 1 | -1) => {
+    let at = index + step;
+    while (at >= 0 && at < values.length && values[at] === undefined) at += step;
+    return typeof values[at] === 'number';
+  };
+  const hasRoom = plot.bbox.width / values.length > 8 * uPlot.pxRatio;
+  return values.flatMap((value, index) =>
+    typeof value === 'number' && (hasRoom || (!isDrawn(index, -1) && !isDrawn(index, 1))) ? [index] : [],
+  );
+}
+
+/** The line with headlines in a bucket that is nearest to the cursor. */
+function nearest(plot: uPlot | undefined, lines: readonly Line[], index: number): Line | undefined {
+  const height = plot?.cursor.top ?? 0;
+  const distance = ({ values, loose }: Line) => {
+    const value = values[index] ?? loose[index];
+    return plot && typeof value === 'number' ? Math.abs(plot.valToPos(value, 'y') - height) : 0;
+  };
+  return lines
+    .filter(({ series }) => series.headlines[index]! > 0)
+    .toSorted((a, b) => distance(a) - distance(b))[0];
+}

@@ -1,0 +1,160 @@
+import type { coveredDays } from '../../../warehouse/questions/coverage.ts';
+import type { sentimentOverTime } from '../../../warehouse/questions/sentiment.ts';
+import type { Wire } from '../api.ts';
+import type { Row } from '../rows.ts';
+import { type By, endOf, keyOf, type Model, type SeriesKey } from '../views/asked.ts';
+
+type SentimentRow = Wire<Row<typeof sentimentOverTime>>;
+type CoveredRow = Wire<Row<typeof coveredDays>>;
+
+const aDay = 86_400_000;
+
+/** A bucket is covered, or not, or not and yet has headlines: of windows that are half drained, or of days that settle. */
+export type State = 'covered' | 'missing' | 'incomplete';
+
+export interface SeriesPoints extends SeriesKey {
+  readonly key: string;
+  readonly title: string;
+  /** Its place among all series, which is its colour. */
+  readonly place: number;
+  readonly states: readonly State[];
+  readonly headlines: readonly number[];
+}
+
+export interface Line {
+  readonly series: SeriesPoints;
+  readonly model: Model;
+  /** What is drawn: `undefined` if there is no news, `null` where the line is interrupted. */
+  readonly values: readonly (number | null | undefined)[];
+  /** What there is so far of buckets that are not complete. */
+  readonly loose: readonly (number | null)[];
+  /** The means of the buckets themselves. */
+  readonly means: readonly (number | null)[];
+}
+
+/** Series over time, bucket by bucket. */
+export interface Chart {
+  readonly by: By;
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
+  readonly series: readonly SeriesPoints[];
+  readonly lines: readonly Line[];
+  readonly smooth: number;
+}
+
+export interface ChartAsked {
+  readonly series: readonly SeriesKey[];
+  readonly models: readonly Model[];
+  /** Days of whole buckets. */
+  readonly from: string;
+  readonly to: string;
+  readonly by: By;
+  /** Days of the trailing mean; rows from before `from` feed it. */
+  readonly smooth: number;
+}
+
+/** Puts rows into the buckets of a period. */
+export function chartOf(
+  rows: readonly SentimentRow[],
+  covered: readonly CoveredRow[],
+  asked: ChartAsked,
+): Chart {
+  const { by, smooth, models } = asked;
+  const starts: number[] = [];
+  const end = Date.parse(asked.to) + aDay;
+  for (let start = Date.parse(asked.from); start < end; start = endOf(start, by)) starts.push(start);
+  const ends = starts.map((start) => endOf(start, by));
+  const byKey = groupedBySeries(rows);
+  const coveredByKey = groupedBySeries(covered);
+  const titles = titlesOf(asked.series);
+  const series: SeriesPoints[] = [];
+  const lines: Line[] = [];
+  for (const [place, one] of asked.series.entries()) {
+    const key = keyOf(one);
+    const found = new Map((byKey.get(key) ?? []).map((row) => [Date.parse(row.at), row]));
+    const headlines = starts.map((start) => found.get(start)?.headlines ?? 0);
+    const isCovered = coveredBy(coveredByKey.get(key) ?? [], end);
+    const states = starts.map((start, index) =>
+      isCovered(start, ends[index]!) ? 'covered' : headlines[index]! > 0 ? 'incomplete' : 'missing',
+    );
+    const points = { ...one, key, title: titles[place]!, place, states, headlines };
+    series.push(points);
+    for (const model of models) {
+      const smoothed = smooth > 1 ? trailingMeans([...found.values()], model, smooth) : undefined;
+      const means = starts.map((start) => found.get(start)?.[model] ?? null);
+      const drawn = means.map((mean, index) => smoothed?.get(starts[index]!) ?? mean);
+      const values = drawn.map((value, index) => (states[index] === 'covered' ? (value ?? undefined) : null));
+      const loose = drawn.map((value, index) => (states[index] === 'incomplete' ? value : null));
+      lines.push({ series: points, model, values, loose, means });
+    }
+  }
+  return { by, starts, ends, series, lines, smooth };
+}
+
+function groupedBySeries<One extends Pick<SentimentRow, 'country' | 'topic' | 'match_type'>>(
+  rows: readonly One[],
+): Map<string, One[]> {
+  const groups = new Map<string, One[]>();
+  for (const row of rows) {
+    const key = keyOf({ ...row, match: row.match_type });
+    const group = groups.get(key);
+    if (group) group.push(row);
+    else groups.set(key, [row]);
+  }
+  return groups;
+}
+
+function coveredBy(ranges: readonly CoveredRow[], end: number): (from: number, to: number) => boolean {
+  const parsed = ranges.map((range) => [Date.parse(range.first_day), Date.parse(range.last_day) + aDay]);
+  let next = 0;
+  return (from, to) => {
+    // Asked in order: what ends before now is not needed again.
+    while (next < parsed.length && parsed[next]![1]! <= from) next += 1;
+    const range = parsed[next];
+    return range !== undefined && range[0]! <= from && Math.min(to, end) <= range[1]!;
+  };
+}
+
+/** Means of the days before and of the bucket itself, each headline counting once. */
+function trailingMeans(rows: readonly SentimentRow[], model: Model, days: number): Map<number, number> {
+  const held = rows
+    .filter((row) => row[model] !== null)
+    .map((row) => ({ at: Date.parse(row.at), mean: row[model]!, weight: row.headlines }))
+    .toSorted((a, b) => a.at - b.at);
+  const means = new Map<number, number>();
+  let first = 0;
+  let sum = 0;
+  let weight = 0;
+  for (const row of held) {
+    sum += row.mean * row.weight;
+    weight += row.weight;
+    for (; held[first]!.at <= row.at - days * aDay; first += 1) {
+      sum -= held[first]!.mean * held[first]!.weight;
+      weight -= held[first]!.weight;
+    }
+    means.set(row.at, sum / weight);
+  }
+  return means;
+}
+
+/** What distinguishes the series from each other; all of it if there is only one. */
+function titlesOf(series: readonly SeriesKey[]): string[] {
+  const differs = (part: keyof SeriesKey) => new Set(series.map((one) => one[part])).size > 1;
+  const isOne = series.length === 1;
+  return series.map((one) =>
+    [
+      (isOne || differs('country')) && one.country,
+      (isOne || differs('topic')) && one.topic,
+      differs('match') && one.match.toLowerCase(),
+    ]
+      .filter(Boolean)
+      .join(' · '),
+  );
+}
+
+/** Headlines of all series by bucket. */
+export function allHeadlines(series: readonly SeriesPoints[], length: number): number[] {
+  const sums = new Array<number>(length).fill(0);
+  for (const { headlines } of series) for (const [index, count] of headlines.entries()) sums[index]! += count;
+  return sums;
+}

@@ -1,0 +1,36 @@
+import { zone } from '../time.ts';
+import type { By } from '../views/asked.ts';
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const aDay = 86_400_000;
+
+/** The zone of an axis: days are those of UTC, and only hours are shown in the zone of choice. */
+export function zoneOfAxis(by: By): string {
+  return by === 'hour' ? zone.value : 'UTC';
+}
+
+/**
+ * The labels of a time axis, as short as their distance allows: the year, the month, the day or the hour. What is larger stands
+ * below, where it changes.
+ * @param dates the places of the labels, their local time being that of the axis
+ * @param apart milliseconds between two of them
+ */
+export function labelsOf(dates: readonly Date[], apart: number): string[] {
+  let last = '';
+  return dates.map((date) => {
+    const [label, larger] = parts(date, apart);
+    const isNew = larger !== last;
+    last = larger;
+    return isNew && larger ? `${label}\n${larger}` : label;
+  });
+}
+
+function parts(date: Date, apart: number): [label: string, larger: string] {
+  const year = String(date.getFullYear());
+  const month = months[date.getMonth()]!;
+  if (apart >= 360 * aDay) return [year, ''];
+  if (apart >= 28 * aDay) return [month, year];
+  if (apart >= aDay) return [`${date.getDate()} ${month}`, year];
+  const time = [date.getHours(), date.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
+  return [time, `${date.getDate()} ${month}`];
+}

@@ -1,0 +1,221 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { headlinesOf } from '../../../warehouse/questions/headlines.ts';
+import { go } from '../address.ts';
+import { addressOf, ask, type Parameters, type Refusal, useAnswer, type Wire } from '../api.ts';
+import type { SeriesPoints } from '../draw/points.ts';
+import { Answered, number, Problem, Source, score } from '../parts.tsx';
+import type { Row } from '../rows.ts';
+import { moment, zone } from '../time.ts';
+import { Versions } from './versions.tsx';
+
+export type Headline = Wire<Row<typeof headlinesOf>>;
+
+const pageSize = 100;
+
+/** The headlines behind a point, the latest first. */
+export function Headlines({
+  title,
+  series,
+  all,
+  index,
+  from,
+  to,
+  asOf,
+}: {
+  title: string;
+  series: SeriesPoints;
+  all: readonly SeriesPoints[];
+  index: number;
+  from: string;
+  to: string;
+  asOf: string | null;
+}) {
+  const { country, topic, match } = series;
+  const parameters: Parameters = {
+    ...{ country, topic, match_type: match, from, to, as_of: asOf, limit: pageSize },
+  };
+  const asked = useAnswer<Row<typeof headlinesOf>>('headlines', parameters);
+  const url = addressOf('headlines', parameters);
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    section.current?.scrollIntoView({ block: 'nearest', behavior: 'smooth' });
+  }, [from]);
+  const isCurrent = asked.answer?.url === url;
+  return (
+    <section class="headlines" ref={section} aria-label={`Headlines of ${title}`}>
+      <div class="row">
+        <h2>Headlines of {title}</h2>
+        {all.length > 1 ? (
+          <select
+            aria-label="Of which line"
+            value={series.key}
+            onChange={(event) => go({ of: event.currentTarget.value }, 'replace')}
+          >
+            {all.map(({ key, title, headlines }) => (
+              <option key={key} value={key}>
+                {title} ({number(headlines[index]!)})
+              </option>
+            ))}
+          </select>
+        ) : (
+          <span class="quiet">{series.title}</span>
+        )}
+        <span class="grow" />
+        <Source path="headlines" parameters={parameters} sql={asked.answer?.sql} />
+        <button type="button" onClick={() => go({ at: null, of: null })}>
+          Close
+        </button>
+      </div>
+      <Answered
+        asked={isCurrent || asked.error ? asked : { ...asked, isAsking: true }}
+        empty={
+          series.states[index] === 'covered'
+            ? 'There was no news here.'
+            : 'Nothing is loaded here: it does not mean that there was no news.'
+        }
+      >
+        {({ rows }) => <List key={url} first={rows} parameters={parameters} series={series} asOf={asOf} />}
+      </Answered>
+    </section>
+  );
+}
+
+/** A page of headlines, and those after it as they are asked for. */
+function List({
+  first,
+  parameters,
+  series,
+  asOf,
+}: {
+  first: readonly Headline[];
+  parameters: Parameters;
+  series: SeriesPoints;
+  asOf: string | null;
+}) {
+  const [later, setLater] = useState<readonly Headline[]>([]);
+  const [lastPage, setLastPage] = useState(first.length);
+  const [isAsking, setAsking] = useState(false);
+  const [error, setError] = useState<Refusal>();
+  const isFirst = new Set(first.map((row) => row.headline_id));
+  const rows = [...first, ...later.filter((row) => !isFirst.has(row.headline_id))];
+  const last = rows.at(-1)!;
+  const more = async () => {
+    setAsking(true);
+    const after = { after_time: last.published_at, after_id: last.headline_id };
+    await ask<Row<typeof headlinesOf>>(addressOf('headlines', { ...parameters, ...after })).then(
+      (answer) => {
+        setLater((before) => [...before, ...answer.rows]);
+        setLastPage(answer.rows.length);
+        setError(undefined);
+      },
+      (error) => setError(error),
+    );
+    setAsking(false);
+  };
+  return (
+    <>
+      <table class="news">
+        <thead>
+          <tr>
+            <th scope="col">{zone.value}</th>
+            <th scope="col">Headline</th>
+            <th scope="col" class="number">
+              Directional
+            </th>
+            <th scope="col" class="number">
+              Semantic
+            </th>
+            <th scope="col" class="number">
+              Topic
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <One key={`${row.published_at} ${row.headline_id}`} row={row} series={series} asOf={asOf} />
+          ))}
+        </tbody>
+      </table>
+      {error && <Problem error={error} />}
+      {lastPage === pageSize && (
+        <button type="button" disabled={isAsking} onClick={() => void more()}>
+          {isAsking ? 'Asking …' : `More, after ${number(rows.length)}`}
+        </button>
+      )}
+    </>
+  );
+}
+
+function One({ row, series, asOf }: { row: Headline; series: SeriesPoints; asOf: string | null }) {
+  const [isOpen, setOpen] = useState(false);
+  const versions = versionsTitle(row);
+  const text = row.headline ?? '(without a text)';
+  const link = linkOf(row.url);
+  return (
+    <>
+      <tr class={row.retracted_at ? 'retracted' : undefined}>
+        <td class="time">{moment(row.published_at)}</td>
+        <td class="text">
+          <span class="said">
+            {link ? (
+              <a href={link} target="_blank" rel="noopener noreferrer">
+                {text}
+              </a>
+            ) : (
+              text
+            )}
+          </span>{' '}
+          <span class="quiet">
+            {[row.source, row.language].filter(Boolean).join(' · ')}
+            {row.retracted_at && ` · retracted ${moment(row.retracted_at)}`}
+          </span>
+          {versions && (
+            <button type="button" class="flat" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+              {versions}
+            </button>
+          )}
+        </td>
+        <Score title="directional" value={row.directional_score} />
+        <Score title="semantic" value={row.semantic_score} />
+        <td class="number" data-title="topic">
+          {row.topic_probability === null ? '–' : `${Math.round(row.topic_probability * 100)}%`}
+        </td>
+      </tr>
+      {isOpen && (
+        <tr>
+          <td colSpan={5}>
+            <Versions row={row} series={series} asOf={asOf} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+function Score({ title, value }: { title: string; value: number | null }) {
+  const wide = Math.abs(value ?? 0) * 50;
+  const isPositive = (value ?? 0) >= 0;
+  return (
+    <td class="number" data-title={title}>
+      {score(value)}
+      <span class="bar" aria-hidden="true">
+        <span
+          class={isPositive ? 'positive' : 'negative'}
+          style={{ width: `${wide}%`, left: `${isPositive ? 50 : 50 - wide}%` }}
+        />
+      </span>
+    </td>
+  );
+}
+
+function versionsTitle({ earlier, later }: Headline): string | undefined {
+  const count = (versions: number, when: string) =>
+    versions > 0 && `${number(versions)} ${when} version${versions === 1 ? '' : 's'}`;
+  return [count(earlier, 'earlier'), count(later, 'later')].filter(Boolean).join(', ') || undefined;
+}
+
+/** An address that a link may lead to: the service's text decides about nothing else. */
+function linkOf(url: string | null): string | undefined {
+  if (url === null || !URL.canParse(url)) return undefined;
+  return ['http:', 'https:'].includes(new URL(url).protocol) ? url : undefined;
+}

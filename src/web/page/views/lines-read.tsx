@@ -1,0 +1,184 @@
+import { useState } from 'preact/hooks';
+import { go } from '../address.ts';
+import type { Chart, SeriesPoints } from '../draw/points.ts';
+import { number, score } from '../parts.tsx';
+import { type By, bucketTitle, type Model } from './asked.ts';
+
+const states = { covered: 'no news', missing: 'not loaded', incomplete: 'not complete' };
+
+/** The sign of a line: its colour, and whether it is solid or dashed. */
+function Sign({ place, model }: { place: number; model: Model }) {
+  return (
+    <span
+      class={`sign ${model}`}
+      aria-hidden="true"
+      style={{ borderTopColor: `var(--series-${place % 12})` }}
+    />
+  );
+}
+
+function titleAt({ starts, by }: Chart, index: number): string {
+  return titleOf(starts[index]!, by);
+}
+
+function titleOf(start: number, by: By): string {
+  const iso = new Date(start).toISOString();
+  return bucketTitle(by === 'hour' ? `${iso.slice(0, 16)}Z` : iso.slice(0, 10), by);
+}
+
+/** What all lines are at the cursor. */
+export function ReadOut({
+  chart,
+  hidden,
+  index,
+  left,
+  width,
+}: {
+  chart: Chart;
+  hidden: ReadonlySet<string>;
+  index: number;
+  left: number;
+  width: number;
+}) {
+  const title = titleAt(chart, index);
+  const shown = chart.series.filter(({ key }) => !hidden.has(key));
+  const side = left > width / 2 ? { right: `${width - left + 14}px` } : { left: `${left + 14}px` };
+  return (
+    <div class="readout" style={side} role="status">
+      <strong>{title[0]!.toUpperCase() + title.slice(1)}</strong>
+      <table>
+        <tbody>
+          {shown.map((series) => (
+            <tr key={series.key}>
+              <th scope="row">{series.title}</th>
+              {chart.lines
+                .filter((line) => line.series === series)
+                .map((line) => (
+                  <td key={line.model} class="number">
+                    <Sign place={series.place} model={line.model} />
+                    {score(line.values[index] ?? line.loose[index] ?? null)}
+                  </td>
+                ))}
+              <td class="number">
+                {series.headlines[index]! > 0 && number(series.headlines[index]!)}{' '}
+                <span class="quiet">
+                  {series.headlines[index] === 0 || series.states[index] === 'incomplete'
+                    ? states[series.states[index]!]
+                    : series.headlines[index] === 1
+                      ? 'headline'
+                      : 'headlines'}
+                </span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** What the lines are, and over the whole period; a click hides a series or shows it again. */
+export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<string> }) {
+  const flip = (key: string) =>
+    go({ hide: hidden.has(key) ? [...hidden].filter((one) => one !== key) : [...hidden, key] }, 'replace');
+  const isGap = chart.series.some(({ states }) => states.some((state) => state !== 'covered'));
+  const isRing = chart.series.some(({ states }) => states.includes('incomplete'));
+  return (
+    <div class="legend">
+      {chart.series.map((series) => (
+        <button
+          key={series.key}
+          type="button"
+          class="flat"
+          aria-pressed={!hidden.has(series.key)}
+          onClick={() => flip(series.key)}
+        >
+          {chart.lines
+            .filter((line) => line.series === series)
+            .map(({ model }) => (
+              <Sign key={model} place={series.place} model={model} />
+            ))}
+          <span class="name">{series.title}</span>
+          <span class="quiet">{summaryOf(chart, series)}</span>
+        </button>
+      ))}
+      {isGap && (
+        <span class="key quiet">
+          <span class="hatched" aria-hidden="true" /> not loaded, or not completely: no line there
+        </span>
+      )}
+      {isRing && (
+        <span class="key quiet">
+          <span class="ring" aria-hidden="true" /> what is there of it so far
+        </span>
+      )}
+    </div>
+  );
+}
+
+function summaryOf(chart: Chart, series: SeriesPoints): string {
+  const headlines = series.headlines.reduce((sum, count) => sum + count, 0);
+  const means = chart.lines
+    .filter((line) => line.series === series)
+    .map(({ means, model }) => {
+      const sum = means.reduce<number>((sum, mean, index) => sum + (mean ?? 0) * series.headlines[index]!, 0);
+      const mean = score(headlines > 0 ? sum / headlines : null);
+      return chart.lines.length > chart.series.length ? `${mean} ${model}` : mean;
+    });
+  const missing = series.states.filter((state) => state !== 'covered').length;
+  const gaps =
+    missing > 0 ? `, ${number(missing)} of ${number(series.states.length)} ${chart.by}s not loaded` : '';
+  return `${means.join(', ')} · ${number(headlines)} headlines${gaps}`;
+}
+
+/** The numbers behind the lines, the latest first. */
+export function Numbers({ chart }: { chart: Chart }) {
+  const [isOpen, setOpen] = useState(false);
+  const most = 400;
+  const places = chart.starts.map((_, index) => index).toReversed();
+  return (
+    <details class="numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Numbers</summary>
+      {isOpen && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard
+        <section class="scroll" tabIndex={0} aria-label="Numbers">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{chart.by}</th>
+                {chart.lines.map(({ series, model }) => (
+                  <th key={`${series.key} ${model}`} scope="col" class="number">
+                    {series.title} {model}
+                  </th>
+                ))}
+                {chart.series.map((series) => (
+                  <th key={series.key} scope="col" class="number">
+                    {series.title} headlines
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {places.slice(0, most).map((index) => (
+                <tr key={index}>
+                  <th scope="row">{titleAt(chart, index)}</th>
+                  {chart.lines.map(({ series, model, values, loose }) => (
+                    <td key={`${series.key} ${model}`} class="number">
+                      {score(values[index] ?? loose[index] ?? null)}
+                    </td>
+                  ))}
+                  {chart.series.map(({ key, headlines, states: of }) => (
+                    <td key={key} class="number">
+                      {number(headlines[index]!)} {of[index] !== 'covered' && states[of[index]!]}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {places.length > most && <p class="quiet">The last {most}; the CSV has them all.</p>}
+        </section>
+      )}
+    </details>
+  );
+}

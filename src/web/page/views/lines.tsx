@@ -1,0 +1,218 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { coveredDays } from '../../../warehouse/questions/coverage.ts';
+import type { sentimentOverTime } from '../../../warehouse/questions/sentiment.ts';
+import { address, go } from '../address.ts';
+import { type Asked as Answering, addressOf, type Parameters, useAnswer } from '../api.ts';
+import { isDark } from '../draw/colours.ts';
+import type { Drawing } from '../draw/lines.ts';
+import { type Chart, chartOf } from '../draw/points.ts';
+import { Problem, Source } from '../parts.tsx';
+import type { Row } from '../rows.ts';
+import { plusDays, zone } from '../time.ts';
+import {
+  type Asked,
+  bucketTitle,
+  feed,
+  mostLines,
+  pointsOf,
+  seriesOf,
+  startOf,
+  wholeBuckets,
+} from './asked.ts';
+import { Headlines } from './headlines.tsx';
+import { Legend, Numbers, ReadOut } from './lines-read.tsx';
+
+/** As many points as the API answers at once. */
+const mostPoints = 50_000;
+
+/** Sentiment over time: a line a series and model, over the headlines that it stands for. */
+export function Lines({ asked }: { asked: Asked }) {
+  const { by, asOf } = asked;
+  const days = wholeBuckets(asked.from, asked.to, by);
+  const isTooMuch = pointsOf(asked) > mostPoints;
+  const lists = { country: asked.countries, topic: asked.topics, match_type: asked.matches };
+  // The first trailing mean needs the days before it.
+  const lead = startOf(plusDays(days.from, 1 - asked.smooth), by);
+  const parameters: Parameters = { ...lists, from: lead, to: days.to, by, as_of: asOf };
+  const daysAsked: Parameters = { feed, ...lists, ...days };
+  const sentiment = useAnswer<Row<typeof sentimentOverTime>>('sentiment', isTooMuch ? undefined : parameters);
+  const covered = useAnswer<Row<typeof coveredDays>>('coverage/days', isTooMuch ? undefined : daysAsked);
+  const rows = rowsOf(sentiment, 'sentiment', parameters);
+  const ranges = rowsOf(covered, 'coverage/days', daysAsked);
+  const fresh = useMemo(
+    () => rows && ranges && chartOf(rows, ranges, { ...asked, ...days, series: seriesOf(asked) }),
+    [rows, ranges, address.value],
+  );
+  // The last chart stays while the next is awaited.
+  const last = useRef<Chart>(undefined);
+  if (fresh) last.current = fresh;
+  const chart = last.current;
+  const error = sentiment.error ?? covered.error;
+  if (isTooMuch) return <TooMuch asked={asked} />;
+  return (
+    <>
+      {error && <Problem error={error} />}
+      {chart ? (
+        <div class={fresh && !error ? undefined : 'stale'}>
+          <Shown chart={chart} asked={asked} />
+          <div class="row below">
+            <span class="quiet grow">{notesOf(asked)}</span>
+            <Source path="sentiment" parameters={parameters} sql={sentiment.answer?.sql} />
+          </div>
+          <Numbers chart={chart} />
+          <Opened chart={chart} asked={asked} />
+        </div>
+      ) : (
+        !error && <p class="quiet waiting">Asking …</p>
+      )}
+    </>
+  );
+}
+
+/** The rows of an answer if they are those of this question. */
+function rowsOf<One>({ answer }: Answering<One>, path: string, parameters: Parameters) {
+  return answer?.url === addressOf(path, parameters) ? answer.rows : undefined;
+}
+
+function notesOf({ countries, topics, matches, by, smooth }: Asked): string {
+  const all = countries.length * topics.length * matches.length;
+  return [
+    all > mostLines && `The first ${mostLines} of ${all} lines are shown.`,
+    by === 'hour' ? `Hours in ${zone.value}.` : 'Days are those of UTC.',
+    smooth > 1 && `Each point is the mean of the ${smooth} days up to it, each headline counting once.`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+function TooMuch({ asked }: { asked: Asked }) {
+  const days = Math.floor(
+    (mostPoints * (Date.parse(asked.to) - Date.parse(asked.from))) / 86_400_000 / pointsOf(asked),
+  );
+  return (
+    <p class="empty">
+      These are too many points to draw by {asked.by}.{' '}
+      <button type="button" onClick={() => go({ from: plusDays(asked.to, 1 - days), to: asked.to })}>
+        Show the last {days} days
+      </button>{' '}
+      <button type="button" onClick={() => go({ by: 'day' })}>
+        Show days
+      </button>
+    </p>
+  );
+}
+
+/** The chart: its drawing, and what the cursor is on. */
+function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
+  const box = useRef<HTMLDivElement>(null);
+  const drawing = useRef<Drawing>(undefined);
+  const [width, setWidth] = useState(0);
+  const [hover, setHover] = useState<{ index: number; left: number } | null>(null);
+  const hidden = useMemo(() => new Set(address.value.getAll('hide')), [address.value]);
+  const at = Date.parse(address.value.get('at') ?? '');
+  const open = Number.isNaN(at) ? null : chart.starts.indexOf(at);
+  const dark = isDark.value;
+
+  useEffect(() => {
+    const observer = new ResizeObserver(() => setWidth(box.current?.clientWidth ?? 0));
+    observer.observe(box.current!);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    if (width === 0) return;
+    let isGone = false;
+    void import('../draw/lines.ts').then(({ drawLines }) => {
+      if (isGone) return;
+      const isSmall = width < 600;
+      const size = { width, height: isSmall ? 240 : 340, hidden, open: open === -1 ? null : open };
+      drawing.current = drawLines(box.current!, chart, size, {
+        onHover: (index, left) => setHover(index === null ? null : { index, left }),
+        onOpen: (index, line) => openAt(chart, index, line?.series.key),
+        onZoom: (first, last) => go({ from: dayAt(chart, first), to: dayAt(chart, last, 'end'), at: null }),
+      });
+    });
+    return () => {
+      isGone = true;
+      drawing.current?.destroy();
+      drawing.current = undefined;
+    };
+  }, [chart, width, hidden, open, dark, zone.value]);
+
+  const onKey = (event: KeyboardEvent) => {
+    const end = chart.starts.length - 1;
+    const index = hover?.index;
+    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -30, PageDown: 30 }[event.key];
+    if (step !== undefined) drawing.current?.point(Math.max(0, Math.min(end, (index ?? end - step) + step)));
+    else if (event.key === 'Home') drawing.current?.point(0);
+    else if (event.key === 'End') drawing.current?.point(end);
+    else if (event.key === 'Escape') drawing.current?.point(null);
+    else if (event.key === 'Enter' && index !== undefined) {
+      const line = chart.series.find(({ key, headlines }) => !hidden.has(key) && headlines[index]! > 0);
+      openAt(chart, index, line?.key);
+    } else return;
+    event.preventDefault();
+  };
+  return (
+    <figure class="chart">
+      <figcaption class="quiet">
+        Mean score of the headlines: <strong>+1</strong> if all are wholly positive, <strong>−1</strong> if
+        all are wholly negative. Beneath, their number.
+      </figcaption>
+      <div
+        ref={box}
+        class="canvas"
+        role="application"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move its cursor
+        tabIndex={0}
+        aria-label={`Sentiment by ${asked.by}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
+        onKeyDown={onKey}
+        onBlur={() => drawing.current?.point(null)}
+      >
+        {hover && (
+          <ReadOut chart={chart} hidden={hidden} index={hover.index} left={hover.left} width={width} />
+        )}
+      </div>
+      {whyEmpty(chart, hidden) && <p class="empty">{whyEmpty(chart, hidden)}</p>}
+      <Legend chart={chart} hidden={hidden} />
+    </figure>
+  );
+}
+
+function whyEmpty({ series }: Chart, hidden: ReadonlySet<string>): string | undefined {
+  const shown = series.filter(({ key }) => !hidden.has(key));
+  if (shown.length === 0) return 'Every line is hidden; a click on its name shows it again.';
+  if (shown.some(({ headlines }) => headlines.some((count) => count > 0))) return undefined;
+  return shown.some(({ states }) => states.includes('covered'))
+    ? 'There were no headlines in this period, on the days that are loaded.'
+    : 'Nothing is loaded for this period: a job that asks for it and gmsi backfill load it.';
+}
+
+function dayAt({ starts, ends }: Chart, index: number, side: 'start' | 'end' = 'start'): string {
+  const at = side === 'start' ? starts[index]! : ends[index]! - 1;
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+function openAt({ starts, by }: Chart, index: number, key: string | undefined): void {
+  const iso = new Date(starts[index]!).toISOString();
+  go({ at: by === 'hour' ? `${iso.slice(0, 16)}Z` : iso.slice(0, 10), of: key ?? address.value.get('of') });
+}
+
+/** The headlines behind the point that is open. */
+function Opened({ chart, asked }: { chart: Chart; asked: Asked }) {
+  const at = address.value.get('at');
+  const index = at === null ? -1 : chart.starts.indexOf(Date.parse(at));
+  const of = address.value.get('of');
+  const series = chart.series.find(({ key }) => key === of) ?? chart.series[0];
+  if (at === null || index === -1 || !series) return null;
+  return (
+    <Headlines
+      title={bucketTitle(at, chart.by)}
+      series={series}
+      all={chart.series}
+      index={index}
+      from={new Date(chart.starts[index]!).toISOString()}
+      to={new Date(chart.ends[index]!).toISOString()}
+      asOf={asked.asOf}
+    />
+  );
+}
