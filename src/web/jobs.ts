@@ -28,6 +28,9 @@ const row = z.object({
   problem: z.string().nullable().describe('Why the job file cannot be used.'),
 });
 
+/** A job as the page shows it. */
+export type JobShown = z.output<typeof row>;
+
 function unusable(job: string, { message }: Error): z.input<typeof row> {
   const numbers = { series: null, covered: null, wanted: null, lag_seconds: null, requests_used: null };
   const budget = { requests_per_month: null, reserve: null, projected: null, spent_by: null };

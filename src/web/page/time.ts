@@ -35,3 +35,22 @@ export function plusDays(day: string, days: number): string {
 export function daysBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
 }
+
+/** A span of time in words, in its two largest units. */
+export function span(seconds: number): string {
+  const units = [
+    ...([
+      ['d', 86_400],
+      ['h', 3_600],
+      ['min', 60],
+      ['s', 1],
+    ] as const),
+  ];
+  const whole = Math.max(0, Math.round(seconds));
+  const first = units.findIndex(([, size]) => whole >= size);
+  if (first === -1) return '0 s';
+  const [unit, size] = units[first]!;
+  const next = units[first + 1];
+  const rest = next ? Math.floor((whole % size) / next[1]) : 0;
+  return `${Math.floor(whole / size)} ${unit}${rest > 0 ? ` ${rest} ${next![0]}` : ''}`;
+}

@@ -9,6 +9,7 @@ import { states, stateTitles } from '../draw/states.ts';
 import { Answered, number, Period, Problem, Source, Switch, share } from '../parts.tsx';
 import type { Row } from '../rows.ts';
 import { daysBetween } from '../time.ts';
+import './shared.css';
 import './coverage.css';
 import { Matrix } from './matrix.tsx';
 import { Series, type SeriesShown } from './series.tsx';

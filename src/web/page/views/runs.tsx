@@ -1,3 +1,190 @@
+import type { lastLoads, openAlerts, workersAlive } from '../../../warehouse/questions/runs.ts';
+import type { JobShown } from '../../jobs.ts';
+import { address } from '../address.ts';
+import { type Asked, useAnswer, type Wire } from '../api.ts';
+import { Answered, number, Problem, Source, share } from '../parts.tsx';
+import type { Row } from '../rows.ts';
+import { moment, span } from '../time.ts';
+import { Budget } from './budget.tsx';
+import { Loads } from './loads.tsx';
+import { Running } from './running.tsx';
+import './shared.css';
+import { Copied, quoted } from './windows.tsx';
+import './runs.css';
+
+/** What runs, what ran, and what the month's requests come to. */
 export function Runs() {
-  return <h1>Runs</h1>;
+  const limit = Math.min(500, Number(address.value.get('loads')) || 50);
+  // Whether a load still runs depends on the time too: a killed one changes nothing any more.
+  const loads = useAnswer<Row<typeof lastLoads>>('loads', { limit }, 1, 15);
+  const jobs = useAnswer<JobShown>('jobs', {}, 5, 60);
+  const known = jobs.answer?.rows ?? [];
+  return (
+    <div class="runs">
+      <h1>Runs</h1>
+      <Alerts />
+      <Answered asked={loads}>
+        {({ rows, sql }) => (
+          <>
+            <div class="halves">
+              <section aria-labelledby="now">
+                <h2 id="now">Running now</h2>
+                {rows.length > 0 ? <Running loads={rows} jobs={known} /> : <NothingYet jobs={known} />}
+                <Workers />
+                <Jobs jobs={jobs} />
+              </section>
+              <Budget jobs={known} />
+            </div>
+            {rows.length > 0 && (
+              <>
+                <div class="row heading">
+                  <h2>Last loads</h2>
+                  <span class="grow" />
+                  <Source path="loads" parameters={{ limit }} sql={sql} />
+                </div>
+                <Loads loads={rows} limit={limit} />
+              </>
+            )}
+          </>
+        )}
+      </Answered>
+    </div>
+  );
+}
+
+function NothingYet({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
+  const job = jobs.find(({ problem }) => problem === null)?.job;
+  return (
+    <>
+      <p>Nothing has been loaded yet. A load can be watched here:</p>
+      <Copied text={`npx gmsi backfill ${job === undefined ? '<job>' : quoted(job)}`} />
+      {job === undefined && (
+        <p class="quiet">
+          <code>npx gmsi init</code> makes a job.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** An error as it is said of what not everybody may see, or what an older server does not know. */
+function Trouble({ error, what }: { error: Asked<unknown>['error']; what: string }) {
+  if (!error || error.status === 404) return null;
+  if (error.status !== 403) return <Problem error={error} />;
+  return <p class="quiet">The database user of gmsi serve may not see {what}.</p>;
+}
+
+function Alerts() {
+  const { answer, error } = useAnswer<Row<typeof openAlerts>>('alerts', {});
+  return (
+    <>
+      <Trouble error={error} what="alerts" />
+      {answer && answer.rows.length > 0 && (
+        <ul class="alerts" aria-label="Open alerts">
+          {answer.rows.map(({ kind, job, message, raised_at }) => (
+            <li key={`${kind} ${job}`}>
+              <strong>{job}</strong> {message}{' '}
+              <span class="quiet">
+                {kind}, since {moment(raised_at)}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function Workers() {
+  const { answer, error } = useAnswer<Row<typeof workersAlive>>('workers', {}, 5, 30);
+  if (!answer) return <Trouble error={error} what="workers" />;
+  if (answer.rows.length === 0)
+    return (
+      <p class="quiet">
+        No worker is alive. <code>npx gmsi work</code> runs what is scheduled.
+      </p>
+    );
+  return (
+    <p>
+      {number(answer.rows.length)} {answer.rows.length === 1 ? 'worker' : 'workers'}:{' '}
+      <span class="quiet">
+        {answer.rows
+          .map(
+            ({ run_by, concurrency, started_at }) =>
+              `${run_by} (${number(concurrency)} at once, since ${moment(started_at)})`,
+          )
+          .join(' · ')}
+      </span>
+    </p>
+  );
+}
+
+/** How far each job is, and when it goes on. */
+function Jobs({ jobs: { answer, error } }: { jobs: Asked<JobShown> }) {
+  if (!answer || answer.rows.length === 0) return <Trouble error={error} what="jobs" />;
+  return (
+    <>
+      <h2>Jobs</h2>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard */}
+      <section class="scroll" aria-label="Jobs" tabIndex={0}>
+        <table class="jobs">
+          <thead>
+            <tr>
+              <th>job</th>
+              <th>feed</th>
+              <th>covered</th>
+              <th class="number" title="Since the newest covered day ended, of the series furthest behind">
+                behind
+              </th>
+              <th>next</th>
+            </tr>
+          </thead>
+          <tbody>
+            {answer.rows.map((job) => (
+              <Job key={job.job} job={job} />
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </>
+  );
+}
+
+function Job({
+  job: { job, feed, covered, wanted, series, lag_seconds, next_run, next_command, problem },
+}: {
+  job: Wire<JobShown>;
+}) {
+  if (problem !== null)
+    return (
+      <tr>
+        <td>{job}</td>
+        <td colSpan={4} class="bad">
+          {problem}
+        </td>
+      </tr>
+    );
+  return (
+    <tr>
+      <td>{job}</td>
+      <td>{feed}</td>
+      <td class="nowrap">
+        {covered !== null && wanted !== null ? (
+          <span
+            class="row"
+            title={`${number(covered)} of ${number(wanted)} days of ${number(series ?? 0)} series`}
+          >
+            <meter min={0} max={Math.max(1, wanted)} value={covered} aria-label={`Covered days of ${job}`} />
+            {share(covered, wanted)}
+          </span>
+        ) : (
+          <span class="quiet">not known</span>
+        )}
+      </td>
+      <td class="number nowrap">{lag_seconds ? span(lag_seconds) : <span class="quiet">–</span>}</td>
+      <td class="nowrap">
+        {next_run ? `${next_command} ${moment(next_run)}` : <span class="quiet">not scheduled</span>}
+      </td>
+    </tr>
+  );
 }

@@ -108,7 +108,7 @@ export function Commands({ windows }: { windows: Windows }) {
 }
 
 /** As a shell takes it. */
-function quoted(job: string): string {
+export function quoted(job: string): string {
   return /^[\w./@%+=:-]+$/.test(job) ? job : `'${job.replaceAll("'", "'\\''")}'`;
 }
 

@@ -1,0 +1,194 @@
+import { useRef } from 'preact/hooks';
+import type { LoadShown } from '../../../warehouse/questions/runs.ts';
+import type { JobShown } from '../../jobs.ts';
+import type { Wire } from '../api.ts';
+import { number, share } from '../parts.tsx';
+import { moment, span } from '../time.ts';
+
+type Load = Wire<LoadShown>;
+
+/** The totals of a load at a moment. */
+interface Tick {
+  readonly at: number;
+  readonly requests: number;
+  readonly records: number;
+}
+
+/** What is kept of each load to tell how fast it is, and the time that "now" means. */
+const kept = 120;
+const recent = 60_000;
+
+/** Notes the totals of loads whenever they have changed, as long as the view is open. */
+function useTicks(loads: readonly Load[]): ReadonlyMap<number, readonly Tick[]> {
+  const ticks = useRef(new Map<number, Tick[]>()).current;
+  for (const { load_id, ended_at, requests, records } of loads) {
+    const known = ticks.get(load_id) ?? [];
+    const at = Date.parse(ended_at);
+    if (at > (known.at(-1)?.at ?? 0)) known.push({ at, requests, records });
+    ticks.set(load_id, known.slice(-kept));
+  }
+  return ticks;
+}
+
+/** Notes how many days of a job are covered. @returns when nothing is missing any more, if that can be told, in seconds */
+function useTimeLeft(jobs: readonly Wire<JobShown>[]) {
+  const seen = useRef(new Map<string, { readonly at: number; readonly covered: number }[]>()).current;
+  for (const { job, covered } of jobs) {
+    const known = seen.get(job) ?? [];
+    if (covered !== null && covered !== known.at(-1)?.covered) known.push({ at: Date.now(), covered });
+    seen.set(job, known.slice(-kept));
+  }
+  return ({ job, covered, wanted }: Wire<JobShown>): number | undefined => {
+    const known = seen.get(job) ?? [];
+    const [first, last] = [known[0], known.at(-1)];
+    if (!first || !last || covered === null || wanted === null || last.at - first.at < 10_000)
+      return undefined;
+    const perSecond = (last.covered - first.covered) / ((last.at - first.at) / 1000);
+    return perSecond > 0 ? (wanted - covered) / perSecond : undefined;
+  };
+}
+
+/** The loads that run now. */
+export function Running({ loads, jobs }: { loads: readonly Load[]; jobs: readonly Wire<JobShown>[] }) {
+  const running = loads.filter(({ state }) => state === 'running');
+  const ticks = useTicks(running);
+  const timeLeft = useTimeLeft(jobs);
+  if (running.length === 0) return <p class="quiet">Nothing runs now.</p>;
+  return (
+    <ul class="loading">
+      {running.map((load) => {
+        const job = jobs.find((one) => one.job === load.job && one.feed === load.feed);
+        return (
+          <One
+            key={load.load_id}
+            load={load}
+            ticks={ticks.get(load.load_id) ?? []}
+            job={job}
+            left={job && timeLeft(job)}
+          />
+        );
+      })}
+    </ul>
+  );
+}
+
+function One({
+  load,
+  ticks,
+  job,
+  left,
+}: {
+  load: Load;
+  ticks: readonly Tick[];
+  job: Wire<JobShown> | undefined;
+  left: number | undefined;
+}) {
+  const seconds = (Date.parse(load.ended_at) - Date.parse(load.started_at)) / 1000;
+  const last = ticks.at(-1);
+  const before = last && (ticks.find(({ at }) => at >= last.at - recent) ?? last);
+  const perMinute = (of: 'requests' | 'records') => {
+    const [now, all] = [
+      last && before && last.at > before.at
+        ? ((last[of] - before[of]) / (last.at - before.at)) * 60_000
+        : undefined,
+      seconds >= 1 ? (load[of] / seconds) * 60 : undefined,
+    ];
+    return { now, all };
+  };
+  return (
+    <li>
+      <div class="row">
+        <strong>{load.job || load.command}</strong>
+        <span class="quiet">
+          {load.command} of {load.feed}, since {moment(load.started_at)}, by {load.run_by}
+        </span>
+      </div>
+      {job?.wanted ? (
+        <div class="row progress">
+          <meter
+            min={0}
+            max={job.wanted}
+            value={job.covered ?? 0}
+            aria-label={`Covered days of ${job.job}`}
+          />
+          <span>
+            {number(job.covered ?? 0)} of {number(job.wanted)} days covered (
+            {share(job.covered ?? 0, job.wanted)})
+            {left !== undefined && (
+              <>
+                , <b>about {span(left)} left</b>
+              </>
+            )}
+          </span>
+        </div>
+      ) : null}
+      <dl class="figures">
+        <Figure title="windows done" value={load.windows_drained} />
+        {load.windows_failed > 0 && <Figure title="windows failed" value={load.windows_failed} isBad />}
+        <Figure title="records" value={load.records} rate={perMinute('records')} />
+        <Figure title="requests" value={load.requests} rate={perMinute('requests')} />
+        <div>
+          <dt>running for</dt>
+          <dd>{span(seconds)}</dd>
+        </div>
+        <Pace ticks={ticks} />
+      </dl>
+    </li>
+  );
+}
+
+function Figure({
+  title,
+  value,
+  rate,
+  isBad,
+}: {
+  title: string;
+  value: number;
+  rate?: { readonly now: number | undefined; readonly all: number | undefined };
+  isBad?: boolean;
+}) {
+  return (
+    <div class={isBad ? 'bad' : undefined}>
+      <dt>{title}</dt>
+      <dd>{number(value)}</dd>
+      {rate?.all !== undefined && (
+        <>
+          <dd class="rate">{number(Math.round(rate.now ?? rate.all))} a minute now</dd>
+          <dd class="rate quiet">{number(Math.round(rate.all))} since it began</dd>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Records a minute, between each two looks: whether it goes on evenly. */
+function Pace({ ticks }: { ticks: readonly Tick[] }) {
+  const rates = ticks.slice(1).map((tick, index) => {
+    const before = ticks[index]!;
+    return ((tick.records - before.records) / (tick.at - before.at)) * 60_000;
+  });
+  if (rates.length < 2) return null;
+  const most = Math.max(1, ...rates);
+  const [width, height] = [160, 32];
+  const points = rates.map(
+    (rate, index) =>
+      `${((index / (rates.length - 1)) * width).toFixed(1)},${(height - (rate / most) * height).toFixed(1)}`,
+  );
+  return (
+    <div class="pace">
+      <dt>records a minute</dt>
+      <dd>
+        <svg
+          viewBox={`0 -1 ${width} ${height + 2}`}
+          width={width}
+          height={height + 2}
+          role="img"
+          aria-label={`At most ${number(Math.round(most))} records a minute`}
+        >
+          <polyline points={points.join(' ')} />
+        </svg>
+      </dd>
+    </div>
+  );
+}
