@@ -32,8 +32,9 @@ export interface SeriesCoverage {
  * Only ranges are read, never a list of days.
  */
 export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): Question<SeriesCoverage> {
-  const days = (range: string) =>
-    sql`coalesce((select sum(upper(r) - lower(r)) from unnest(${sql.raw(range)}) as r), 0)::int`;
+  // Most series are covered to the end: then there is nothing else to count.
+  const days = (range: string) => sql`case when isempty(${sql.raw(range)}) then 0
+                  else (select sum(upper(r) - lower(r)) from unnest(${sql.raw(range)}) as r)::int end`;
   return {
     about: `Days of ${feed} (${matchType}) from ${from} to ${to}, by series and by what became of them`,
     query: sql<SeriesCoverage>`
