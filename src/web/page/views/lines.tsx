@@ -56,7 +56,7 @@ export function Lines({ asked }: { asked: Asked }) {
         <div class={fresh && !error ? undefined : 'stale'}>
           <Shown chart={chart} asked={asked} />
           <div class="row below">
-            <span class="quiet grow">{notesOf(asked)}</span>
+            <span class="quiet note">{notesOf(asked)}</span>
             <Source path="sentiment" parameters={parameters} sql={sentiment.answer?.sql} />
           </div>
           <Numbers chart={chart} />

@@ -6,7 +6,9 @@ import { type Choice, Choose, Period, Problem, Switch } from '../parts.tsx';
 import type { Row } from '../rows.ts';
 import { today } from '../time.ts';
 import { type Asked, askedFor, buckets, feed, matches, models, mostLines, shows, spans } from './asked.ts';
+import { HeatMap, type Topic } from './heat.tsx';
 import { Lines } from './lines.tsx';
+import { type Country, WorldMap } from './map.tsx';
 import './sentiment.css';
 
 /** What the news says, over time, by country and by topic. */
@@ -74,7 +76,7 @@ export function Sentiment() {
       <div class="row asked">
         <Matches asked={asked} loaded={loaded.map((row) => row.match_type)} />
         <Labelled title="model">
-          <Switch label="Model" name="model" value={modelOf(asked)} values={models} />
+          <Switch label="Model" name="model" value={modelOf(asked)} values={modelsFor(asked.show)} />
         </Labelled>
         {asked.show === 'lines' && (
           <>
@@ -88,6 +90,18 @@ export function Sentiment() {
         )}
       </div>
       {asked.show === 'lines' && <Lines asked={asked} />}
+      {asked.show === 'heat' && (
+        <HeatMap asked={asked} topics={loadedTopics(listed.answer?.rows ?? [], series)} />
+      )}
+      {asked.show === 'map' && (
+        <WorldMap
+          asked={asked}
+          countries={countriesOf(
+            listed.answer?.rows ?? [],
+            series.map(({ country }) => country),
+          )}
+        />
+      )}
     </>
   );
 }
@@ -110,12 +124,38 @@ function Labelled({ title, children }: { title: string; children: preact.Compone
   );
 }
 
-function modelOf({ models: [first, second] }: Asked): keyof typeof models {
-  return second ? 'both' : first!;
+/** A colour shows one model, lines show both. */
+function modelsFor(show: Asked['show']) {
+  return (Object.entries(models) as [keyof typeof models, string][]).slice(0, show === 'lines' ? 3 : 2);
+}
+
+function modelOf({ show, models: [first, second] }: Asked): keyof typeof models {
+  return show === 'lines' && second ? 'both' : first!;
 }
 
 function smoothOf({ smooth }: Asked): (typeof spans)[number][0] {
   return smooth === 1 ? 'none' : (String(smooth) as '7' | '28');
+}
+
+/** The topics that anything was asked for, by their categories. */
+function loadedTopics(
+  listed: readonly { kind: string; code: string; name: string | null }[],
+  loaded: readonly { topic: string }[],
+): Topic[] {
+  const categories = new Map(listed.map(({ code, name }) => [code, name ?? '']));
+  return [...new Set(loaded.map(({ topic }) => topic))]
+    .map((name) => ({ name, category: categories.get(name) ?? '' }))
+    .toSorted((a, b) => a.category.localeCompare(b.category) || a.name.localeCompare(b.name));
+}
+
+/** All countries by name: those that the service lists, and those that it listed once. */
+function countriesOf(
+  listed: readonly { kind: string; code: string; name: string | null }[],
+  loaded: readonly string[],
+): Country[] {
+  const names = new Map(loaded.map((code) => [code, code]));
+  for (const { kind, code, name } of listed) if (kind === 'country') names.set(code, name ?? code);
+  return [...names].map(([code, name]) => ({ code, name }));
 }
 
 /** Those that are loaded first. */

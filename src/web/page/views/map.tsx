@@ -1,0 +1,259 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { coverageOfSeries } from '../../../warehouse/questions/coverage.ts';
+import type { sentimentByCountry } from '../../../warehouse/questions/sentiment.ts';
+import { address, go } from '../address.ts';
+import { addressOf, type Parameters, useAnswer } from '../api.ts';
+import { colourOf, limitOf } from '../draw/diverging.ts';
+import type { Shape } from '../draw/world.ts';
+import { number, Problem, Source, score, share } from '../parts.tsx';
+import type { Row } from '../rows.ts';
+import { daysBetween } from '../time.ts';
+import { type Asked, feed } from './asked.ts';
+import { Scale } from './scale.tsx';
+
+export interface Country {
+  readonly code: string;
+  readonly name: string;
+}
+
+/** A country on the map and in the table beside it. */
+interface Shown extends Country {
+  readonly mean: number | null;
+  readonly headlines: number;
+  /** Days that are covered, of all topics. */
+  readonly covered: number;
+}
+
+/** The mean of a topic and a period by country: a map, and a table that says the same. */
+export function WorldMap({ asked, countries }: { asked: Asked; countries: readonly Country[] }) {
+  const { topics, matches, from, to, asOf } = asked;
+  const model = asked.models[0]!;
+  const codes = countries.map(({ code }) => code).slice(0, 100);
+  const parameters: Parameters = {
+    ...{ country: codes, topic: topics, match_type: matches, from, to, as_of: asOf },
+  };
+  const sentiment = useAnswer<Row<typeof sentimentByCountry>>(
+    'sentiment/countries',
+    codes.length > 0 ? parameters : undefined,
+  );
+  const coverageAsked = { feed, match_type: matches[0]!, from, to };
+  const coverage = useAnswer<Row<typeof coverageOfSeries>>('coverage', coverageAsked);
+  const error = sentiment.error ?? coverage.error;
+  const rows = sentiment.answer?.rows;
+  const isCurrent =
+    sentiment.answer?.url === addressOf('sentiment/countries', parameters) &&
+    coverage.answer?.url === addressOf('coverage', coverageAsked);
+  if (!rows || !coverage.answer) {
+    return error ? <Problem error={error} /> : <p class="quiet waiting">Asking …</p>;
+  }
+  const byCode = new Map(rows.map((row) => [row.country, row]));
+  const shown = countries.map(({ code, name }): Shown => {
+    const row = byCode.get(code);
+    const covered = coverage
+      .answer!.rows.filter((one) => one.country === code && topics.includes(one.topic))
+      .reduce((sum, one) => sum + one.covered, 0);
+    return { code, name, mean: row?.[model] ?? null, headlines: row?.headlines ?? 0, covered };
+  });
+  const days = daysBetween(from, to) * topics.length;
+  return (
+    <>
+      {error && <Problem error={error} />}
+      <div class={isCurrent && !error ? undefined : 'stale'}>
+        <div class="row below">
+          <span class="quiet note">
+            Mean {model} score of {topics.join(', ')} by country. A click on a country shows its line.
+          </span>
+          <Source path="sentiment/countries" parameters={parameters} sql={sentiment.answer?.sql} />
+        </div>
+        <div class="world">
+          <Drawn shown={shown} days={days} chosen={asked.countries} />
+          <Table shown={shown} days={days} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function openLine({ code }: Country): void {
+  go({ show: 'lines', country: code, at: null, of: null, hide: null });
+}
+
+/** What is said of a country. */
+function words({ mean, headlines, covered }: Shown, days: number): string {
+  if (headlines === 0)
+    return covered === 0 ? 'not loaded' : `no news, ${share(covered, days)} of the days loaded`;
+  const all = covered >= days ? '' : `, ${share(covered, days)} of the days loaded`;
+  return `${score(mean)} · ${number(headlines)} headline${headlines === 1 ? '' : 's'}${all}`;
+}
+
+function Drawn({
+  shown,
+  days,
+  chosen,
+}: {
+  shown: readonly Shown[];
+  days: number;
+  chosen: readonly string[];
+}) {
+  const [world, setWorld] = useState<typeof import('../draw/world.ts')>();
+  const [hover, setHover] = useState<{ text: string; left: number; top: number; isRight: boolean } | null>(
+    null,
+  );
+  useEffect(() => void import('../draw/world.ts').then(setWorld), []);
+  const limit = limitOf(shown.map(({ mean }) => mean));
+  const byCode = new Map(shown.map((one) => [one.code, one]));
+  const of = (shape: Shape) => byCode.get(shape.code ?? '');
+  const over = (shape: Shape) => (event: PointerEvent) => {
+    const box = (event.currentTarget as Element).closest('.map')!.getBoundingClientRect();
+    const one = of(shape);
+    setHover({
+      text: `${one?.name ?? shape.name}: ${one ? words(one, days) : 'the service does not list it'}`,
+      ...{ left: event.clientX - box.left, top: event.clientY - box.top },
+      isRight: event.clientX - box.left > box.width / 2,
+    });
+  };
+  const drawn = new Set(world?.shapes.map(({ code }) => code));
+  const small = world ? shown.filter(({ code }) => !drawn.has(code)) : [];
+  return (
+    <div class="map" onPointerLeave={() => setHover(null)}>
+      {world ? (
+        <svg
+          viewBox={`0 0 ${world.size.width} ${world.size.height}`}
+          role="img"
+          aria-label="World map; the table beside it says the same"
+        >
+          <defs>
+            <pattern
+              id="not-loaded"
+              width="5"
+              height="5"
+              patternUnits="userSpaceOnUse"
+              patternTransform="rotate(45)"
+            >
+              <rect class="ground" width="5" height="5" />
+              <rect class="stripe" width="1.2" height="5" />
+            </pattern>
+            <pattern id="no-news" width="5" height="5" patternUnits="userSpaceOnUse">
+              <circle class="dot" cx="2.5" cy="2.5" r="0.7" />
+            </pattern>
+          </defs>
+          {world.shapes.map((shape) => {
+            const one = of(shape);
+            return (
+              // biome-ignore lint/a11y/noStaticElementInteractions: the table beside it has a button for each country
+              <path
+                key={shape.name}
+                d={shape.path}
+                class={kindOf(one)}
+                data-chosen={chosen.includes(shape.code ?? '') || undefined}
+                style={one?.mean === null || !one ? undefined : { fill: colourOf(one.mean, limit) }}
+                onPointerMove={over(shape)}
+                onClick={one && (() => openLine(one))}
+              />
+            );
+          })}
+        </svg>
+      ) : (
+        <div class="space quiet">Drawing …</div>
+      )}
+      {hover && (
+        <div
+          class="readout"
+          style={{
+            top: `${hover.top + 14}px`,
+            ...(hover.isRight
+              ? { right: `calc(100% - ${hover.left - 10}px)` }
+              : { left: `${hover.left + 14}px` }),
+          }}
+        >
+          {hover.text}
+        </div>
+      )}
+      <Scale limit={limit} isDotted />
+      {small.length > 0 && (
+        <div class="small">
+          <span class="quiet">Too small for the map:</span>
+          {small.map((one) => (
+            <button key={one.code} type="button" class="flat" onClick={() => openLine(one)}>
+              <span
+                class={`patch ${kindOf(one)}`}
+                aria-hidden="true"
+                style={one.mean === null ? undefined : { background: colourOf(one.mean, limit) }}
+              />
+              {one.name} <span class="quiet">{words(one, days)}</span>
+            </button>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function kindOf(one: Shown | undefined): string {
+  if (!one) return 'unlisted';
+  if (one.mean !== null) return 'mean';
+  return one.covered > 0 ? 'plain' : 'missing';
+}
+
+const sorts = { name: 'Country', mean: 'Mean', headlines: 'Headlines' };
+
+/** The map in words: those with news, sorted, and then how many there are without. */
+function Table({ shown, days }: { shown: readonly Shown[]; days: number }) {
+  const asked = address.value.get('sort');
+  const by = asked !== null && Object.hasOwn(sorts, asked) ? (asked as keyof typeof sorts) : 'mean';
+  const order = {
+    name: (a: Shown, b: Shown) => a.name.localeCompare(b.name),
+    mean: (a: Shown, b: Shown) => (b.mean ?? 0) - (a.mean ?? 0),
+    headlines: (a: Shown, b: Shown) => b.headlines - a.headlines,
+  }[by];
+  const withNews = shown.filter(({ mean }) => mean !== null).toSorted(order);
+  const withoutNews = shown.filter(({ mean, covered }) => mean === null && covered > 0);
+  const missing = shown.filter(({ mean, covered }) => mean === null && covered === 0);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard
+    <section class="countries" tabIndex={0} aria-label="Countries">
+      <table>
+        <thead>
+          <tr>
+            {Object.entries(sorts).map(([name, title]) => (
+              <th
+                key={name}
+                scope="col"
+                class={name === 'name' ? undefined : 'number'}
+                aria-sort={name === by ? (name === 'name' ? 'ascending' : 'descending') : undefined}
+              >
+                <button type="button" class="flat" onClick={() => go({ sort: name }, 'replace')}>
+                  {title}
+                  {name === by && <span aria-hidden="true"> {name === 'name' ? '↑' : '↓'}</span>}
+                </button>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {withNews.map((one) => (
+            <tr key={one.code}>
+              <th scope="row">
+                <button type="button" class="flat" onClick={() => openLine(one)}>
+                  {one.name}
+                </button>
+                {one.covered < days && <span class="quiet"> {share(one.covered, days)} loaded</span>}
+              </th>
+              <td class="number">{score(one.mean)}</td>
+              <td class="number">{number(one.headlines)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {withoutNews.length > 0 && (
+        <p class="quiet">No news: {withoutNews.map(({ name }) => name).join(', ')}.</p>
+      )}
+      {missing.length > 0 && (
+        <p class="quiet">
+          Not loaded:{' '}
+          {missing.length > 12 ? `${missing.length} countries` : missing.map(({ name }) => name).join(', ')}.
+        </p>
+      )}
+    </section>
+  );
+}

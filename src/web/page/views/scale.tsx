@@ -1,0 +1,23 @@
+import { colourOf } from '../draw/diverging.ts';
+
+/** What the colours of means stand for, and what is drawn without one. */
+export function Scale({ limit, isDotted }: { limit: number; isDotted: boolean }) {
+  const steps = Array.from({ length: 21 }, (_, index) => ((index - 10) / 10) * limit);
+  return (
+    <div class="scale">
+      <span class="quiet">negative, −{limit} or less</span>
+      <span class="ramp" aria-hidden="true">
+        {steps.map((step) => (
+          <span key={step} style={{ background: colourOf(step, limit) }} />
+        ))}
+      </span>
+      <span class="quiet">positive, +{limit} or more</span>
+      <span class="key quiet">
+        <span class="hatched" aria-hidden="true" /> not loaded
+      </span>
+      <span class="key quiet">
+        <span class={isDotted ? 'plain dotted' : 'plain'} aria-hidden="true" /> no news
+      </span>
+    </div>
+  );
+}
