@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { coverageOfSeries, coveredDays, windowsOfSeries } from '../warehouse/questions/coverage.ts';
-import { endpoint, period, several, time } from './endpoint.ts';
+import { endpoint, moment, period, several, time } from './endpoint.ts';
 
 const feed = z.string().max(100).describe('A feed, such as gmsi-headlines.');
 const matchType = z.string().max(100).describe('COMBINED, DOMESTIC or INTERNATIONAL.');
@@ -31,6 +31,7 @@ export const coverageEndpoints = [
       ticker: several('A ticker', 100).default(['']),
       variant: several('Further parameters of the series, as name=value&name=value', 100).default(['']),
       match_type: several('A match type', 3),
+      as_of: moment.optional().describe('Only those of windows that had been drained then.'),
     }),
     row: z.object({ ...seriesColumns, match_type: z.string(), first_day: z.string(), last_day: z.string() }),
     ask: ({ country, topic, ticker, variant, match_type, ...asked }) =>
@@ -40,6 +41,7 @@ export const coverageEndpoints = [
           ...{ variants: variant, matchTypes: match_type },
         },
         asked,
+        asked.as_of,
       ),
   }),
   endpoint('windows', 'The windows of a series that have days of a period, the latest first (500 at most)', {

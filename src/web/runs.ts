@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { fullestSeries, listedSeries, loadedFeeds, servedBy } from '../warehouse/questions/contents.ts';
+import {
+  firstLoad,
+  fullestSeries,
+  listedSeries,
+  loadedFeeds,
+  servedBy,
+} from '../warehouse/questions/contents.ts';
 import { lastLoads, openAlerts, requestsByDay, workersAlive } from '../warehouse/questions/runs.ts';
 import { endpoint, time } from './endpoint.ts';
 
@@ -27,6 +33,11 @@ export const contentsEndpoints = [
     }),
     row: z.object({ country: z.string(), topic: z.string(), match_type: z.string(), records: count }),
     ask: ({ feed, limit }) => fullestSeries(feed, limit),
+  }),
+  endpoint('loads/first', 'When the first load began: the warehouse knew nothing before', {
+    takes: nothing,
+    row: z.object({ started_at: time.nullable() }),
+    ask: () => firstLoad,
   }),
   endpoint('origin', 'Whether the headlines were bought or made up by a sandbox', {
     takes: nothing,

@@ -51,6 +51,12 @@ export function fullestSeries(feed: string, atMost: number): Question<FullSeries
   };
 }
 
+/** When the first load began: the warehouse knew nothing before. */
+export const firstLoad: Question<{ readonly started_at: Date | null }> = {
+  about: 'When the first load began',
+  query: sql`select min(started_at) as started_at from gmsi.loads`,
+};
+
 /** A country or a topic that the service lists. */
 export interface Listed {
   readonly kind: 'country' | 'topic';

@@ -131,17 +131,30 @@ export interface SeriesAsked {
   readonly matchTypes: readonly string[];
 }
 
-/** The days of a period that are covered, as ranges: between them, no headline does not mean no news. */
+/**
+ * The days of a period that are covered, as ranges: between them, no headline does not mean no news.
+ * @param asOf of a past moment, those that are covered now by windows that had been drained then. A window that has been drained
+ * again since counts from then on: rather a gap too many than one that looks like calm.
+ */
 export function coveredDays(
   { feed, countries, topics, tickers, variants, matchTypes }: SeriesAsked,
   { from, to }: Pick<CoverageAsked, 'from' | 'to'>,
+  asOf: Date | null = null,
 ): Question<CoveredDays> {
+  const drainedThen =
+    asOf === null
+      ? sql``
+      : sql`
+               * coalesce((select range_agg(w.days * daterange(null, w.settled_before)) from gmsi.windows w
+                           where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
+                               = (c.feed, c.country, c.topic, c.ticker, c.match_type, c.variant)
+                             and w.state = 'drained' and w.finished_at <= ${asOf.toISOString()}::timestamptz), '{}')`;
   return {
-    about: `Covered days of ${feed} from ${from} to ${to}`,
+    about: `Covered days of ${feed} from ${from} to ${to}${asOf === null ? '' : `, as of ${asOf.toISOString()}`}`,
     query: sql<CoveredDays>`
       select country, topic, ticker, variant, match_type, lower(part) as first_day, upper(part) - 1 as last_day
       from gmsi.coverage c
-      cross join lateral unnest(c.days * datemultirange(daterange(${from}::date, ${to}::date, '[]'))) as part
+      cross join lateral unnest(c.days * datemultirange(daterange(${from}::date, ${to}::date, '[]'))${drainedThen}) as part
       where feed = ${feed} and match_type = any(${[...matchTypes]}::text[])
         and country = any(${[...countries]}::text[]) and topic = any(${[...topics]}::text[])
         and ticker = any(${[...tickers]}::text[]) and variant = any(${[...variants]}::text[])

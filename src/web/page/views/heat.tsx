@@ -37,7 +37,7 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
   const names = topics.map(({ name }) => name).slice(0, 100);
   const lists = { country: asked.countries, topic: names, match_type: asked.matches };
   const parameters: Parameters = { ...lists, ...days, by, as_of: asked.asOf };
-  const daysAsked: Parameters = { feed, ...lists, ...days };
+  const daysAsked: Parameters = { feed, ...lists, ...days, as_of: asked.asOf };
   const isReady = width > 0 && names.length > 0;
   const sentiment = useAnswer<Row<typeof sentimentByTopic>>(
     'sentiment/topics',

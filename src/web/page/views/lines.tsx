@@ -34,7 +34,7 @@ export function Lines({ asked }: { asked: Asked }) {
   // The first trailing mean needs the days before it.
   const lead = startOf(plusDays(days.from, 1 - asked.smooth), by);
   const parameters: Parameters = { ...lists, from: lead, to: days.to, by, as_of: asOf };
-  const daysAsked: Parameters = { feed, ...lists, ...days };
+  const daysAsked: Parameters = { feed, ...lists, ...days, as_of: asOf };
   const sentiment = useAnswer<Row<typeof sentimentOverTime>>('sentiment', isTooMuch ? undefined : parameters);
   const covered = useAnswer<Row<typeof coveredDays>>('coverage/days', isTooMuch ? undefined : daysAsked);
   const rows = rowsOf(sentiment, 'sentiment', parameters);
@@ -138,6 +138,7 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
     };
   }, [chart, width, hidden, open, dark, zone.value]);
 
+  const empty = whyEmpty(chart, hidden, asked.asOf);
   const onKey = (event: KeyboardEvent) => {
     const end = chart.starts.length - 1;
     const index = hover?.index;
@@ -172,16 +173,18 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
           <ReadOut chart={chart} hidden={hidden} index={hover.index} left={hover.left} width={width} />
         )}
       </div>
-      {whyEmpty(chart, hidden) && <p class="empty">{whyEmpty(chart, hidden)}</p>}
+      {empty && <p class="empty">{empty}</p>}
       <Legend chart={chart} hidden={hidden} />
     </figure>
   );
 }
 
-function whyEmpty({ series }: Chart, hidden: ReadonlySet<string>): string | undefined {
+function whyEmpty({ series }: Chart, hidden: ReadonlySet<string>, asOf: string | null): string | undefined {
   const shown = series.filter(({ key }) => !hidden.has(key));
   if (shown.length === 0) return 'Every line is hidden; a click on its name shows it again.';
   if (shown.some(({ headlines }) => headlines.some((count) => count > 0))) return undefined;
+  if (asOf !== null)
+    return 'This warehouse knew no headlines of this period then: what a backfill loads is not known before its load.';
   return shown.some(({ states }) => states.includes('covered'))
     ? 'There were no headlines in this period, on the days that are loaded.'
     : 'Nothing is loaded for this period: a job that asks for it and gmsi backfill load it.';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { coverageOfSeries } from '../../../warehouse/questions/coverage.ts';
+import type { coveredDays } from '../../../warehouse/questions/coverage.ts';
 import type { sentimentByCountry } from '../../../warehouse/questions/sentiment.ts';
 import { address, go } from '../address.ts';
 import { addressOf, type Parameters, useAnswer } from '../api.ts';
@@ -20,7 +20,7 @@ export interface Country {
 interface Shown extends Country {
   readonly mean: number | null;
   readonly headlines: number;
-  /** Days that are covered, of all topics. */
+  /** Days that are covered, of all topics together. */
   readonly covered: number;
 }
 
@@ -36,25 +36,33 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
     'sentiment/countries',
     codes.length > 0 ? parameters : undefined,
   );
-  const coverageAsked = { feed, match_type: matches[0]!, from, to };
-  const coverage = useAnswer<Row<typeof coverageOfSeries>>('coverage', coverageAsked);
-  const error = sentiment.error ?? coverage.error;
+  const daysAsked: Parameters = {
+    ...{ feed, country: codes, topic: topics, match_type: matches, from, to, as_of: asOf },
+  };
+  const covered = useAnswer<Row<typeof coveredDays>>(
+    'coverage/days',
+    codes.length > 0 ? daysAsked : undefined,
+  );
+  const error = sentiment.error ?? covered.error;
   const rows = sentiment.answer?.rows;
   const isCurrent =
     sentiment.answer?.url === addressOf('sentiment/countries', parameters) &&
-    coverage.answer?.url === addressOf('coverage', coverageAsked);
-  if (!rows || !coverage.answer) {
+    covered.answer?.url === addressOf('coverage/days', daysAsked);
+  if (!rows || !covered.answer) {
     return error ? <Problem error={error} /> : <p class="quiet waiting">Asking …</p>;
   }
   const byCode = new Map(rows.map((row) => [row.country, row]));
+  const daysByCode = new Map<string, number>();
+  for (const { country, first_day, last_day } of covered.answer.rows)
+    daysByCode.set(country, (daysByCode.get(country) ?? 0) + daysBetween(first_day, last_day));
   const shown = countries.map(({ code, name }): Shown => {
     const row = byCode.get(code);
-    const covered = coverage
-      .answer!.rows.filter((one) => one.country === code && topics.includes(one.topic))
-      .reduce((sum, one) => sum + one.covered, 0);
-    return { code, name, mean: row?.[model] ?? null, headlines: row?.headlines ?? 0, covered };
+    return {
+      ...{ code, name, covered: daysByCode.get(code) ?? 0 },
+      ...{ mean: row?.[model] ?? null, headlines: row?.headlines ?? 0 },
+    };
   });
-  const days = daysBetween(from, to) * topics.length;
+  const days = daysBetween(from, to) * topics.length * matches.length;
   return (
     <>
       {error && <Problem error={error} />}

@@ -5,6 +5,7 @@ import { useAnswer } from '../api.ts';
 import { type Choice, Choose, Period, Problem, Switch } from '../parts.tsx';
 import type { Row } from '../rows.ts';
 import { today } from '../time.ts';
+import { AsOf, AsOfSwitch } from './as-of.tsx';
 import { type Asked, askedFor, buckets, feed, matches, models, mostLines, shows, spans } from './asked.ts';
 import { HeatMap, type Topic } from './heat.tsx';
 import { Lines } from './lines.tsx';
@@ -88,7 +89,9 @@ export function Sentiment() {
             </Labelled>
           </>
         )}
+        <AsOfSwitch asOf={asked.asOf} />
       </div>
+      {asked.asOf && <AsOf asOf={asked.asOf} />}
       {asked.show === 'lines' && <Lines asked={asked} />}
       {asked.show === 'heat' && (
         <HeatMap asked={asked} topics={loadedTopics(listed.answer?.rows ?? [], series)} />
