@@ -53,31 +53,38 @@ export function Source({
   parameters: Parameters;
   sql: string | undefined;
 }) {
+  const [isOpen, setOpen] = useState(false);
   const [isCopied, setCopied] = useState(false);
   const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (isOpen) dialog.current?.showModal();
+    else setCopied(false);
+  }, [isOpen]);
   return (
     <span class="source">
-      <button type="button" disabled={sql === undefined} onClick={() => dialog.current?.showModal()}>
+      <button type="button" disabled={sql === undefined} onClick={() => setOpen(true)}>
         SQL
       </button>
       <a class="button" href={addressOf(path, parameters, '.csv')} download>
         CSV
       </a>
-      <dialog ref={dialog} class="sql" aria-label="SQL of this view" onClose={() => setCopied(false)}>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard */}
-        <pre tabIndex={0}>{sql}</pre>
-        <div class="row">
-          <button
-            type="button"
-            onClick={() => void navigator.clipboard.writeText(sql ?? '').then(() => setCopied(true))}
-          >
-            {isCopied ? 'Copied' : 'Copy'}
-          </button>
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Close
-          </button>
-        </div>
-      </dialog>
+      {isOpen && (
+        <dialog ref={dialog} class="sql" aria-label="SQL of this view" onClose={() => setOpen(false)}>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard */}
+          <pre tabIndex={0}>{sql}</pre>
+          <div class="row">
+            <button
+              type="button"
+              onClick={() => void navigator.clipboard.writeText(sql ?? '').then(() => setCopied(true))}
+            >
+              {isCopied ? 'Copied' : 'Copy'}
+            </button>
+            <button type="button" onClick={() => dialog.current?.close()}>
+              Close
+            </button>
+          </div>
+        </dialog>
+      )}
     </span>
   );
 }

@@ -1,0 +1,60 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+/** Debian's Chromium, or Chrome, if this machine has one. */
+export const browserPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+  (path) => existsSync(path),
+);
+
+/** A real browser that asks nobody but the page. */
+export function aBrowser(): Promise<Browser> {
+  const args = ['--no-sandbox', '--disable-background-networking', '--disable-component-update'];
+  return chromium.launch({ executablePath: browserPath!, args });
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** A tab that remembers what a page should never do. */
+export async function aTab(browser: Browser, options: BrowserContextOptions = {}) {
+  const context = await browser.newContext({ viewport: { width: 1600, height: 1000 }, ...options });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    // Answers with an error status, which the page shows.
+    if (/^(error|warning)$/.test(message.type()) && !/Failed to load resource/.test(message.text()))
+      complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => {
+    if (!/^(http:\/\/127\.0\.0\.1:|data:|blob:)/.test(request.url()))
+      complaints.push(`asks ${request.url()}`);
+  });
+  return {
+    page,
+    complaints,
+    [Symbol.asyncDispose]: () => context.close(),
+  };
+}
+
+/** What axe finds wrong with a page, a line each. */
+export async function axeFindings(page: Page): Promise<string[]> {
+  // Evaluated by the debugger, which the page's policy does not bind.
+  await page.evaluate(axe);
+  const { violations } = (await page.evaluate('axe.run()')) as {
+    violations: { id: string; help: string; nodes: { html: string }[] }[];
+  };
+  return violations.map(
+    ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`,
+  );
+}
+
+/** Whether everything fits the width: a page that has to be pushed sideways is careless. */
+export async function expectToFit(page: Page): Promise<void> {
+  const [wide, shown] = (await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')) as [
+    number,
+    number,
+  ];
+  expect(wide).toBeLessThanOrEqual(shown);
+}
