@@ -72,7 +72,8 @@ program
     'remove the embedded server with all that was loaded into it; says what, and waits for --yes',
   )
   .option('--yes', 'with --remove: do it')
-  .addHelpText('after', examples('gmsi demo', 'gmsi demo --remove --yes'))
+  .option('--serve', 'then show it as a web page, as gmsi serve does')
+  .addHelpText('after', examples('gmsi demo', 'gmsi demo --serve', 'gmsi demo --remove --yes'))
   .action(runs(async () => (await import('./commands/sandbox.ts')).demoCommand, { readable: true }));
 program
   .command('doctor')

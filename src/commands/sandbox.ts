@@ -11,6 +11,7 @@ import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
 import { type MonthlyScore, monthlyScores } from '../warehouse/tables/rollups.ts';
 import { backfillRunner, runJob } from './load.ts';
 import { describeSummary } from './load-summary.ts';
+import { serveUntilStopped } from './serve.ts';
 
 export interface SandboxFlags {
   readonly host: string;
@@ -84,7 +85,7 @@ const question = { country: 'US', topic: 'Inflation-Food', from: '2025-01-01', t
  */
 export async function demoCommand(
   session: Session,
-  options: { readonly remove?: boolean; readonly yes?: boolean },
+  options: { readonly remove?: boolean; readonly yes?: boolean; readonly serve?: boolean },
 ): Promise<number> {
   if (options.remove) return removeDemo(session, options.yes ?? false);
   if (options.yes)
@@ -113,7 +114,8 @@ export async function demoCommand(
     const { totals, windows, outcome, seconds, budget } = summary;
     printJson({ outcome, totals: { ...totals }, windows, seconds, budget, months });
   } else if (summary.outcome === 'done') {
-    say(`${answer(months)}\n${next()}\n`);
+    say(`${answer(months)}\n${options.serve ? '' : `${next()}\n`}`);
+    if (options.serve) return serveUntilStopped(demo, warehouse, { host: '127.0.0.1', port: 0, name: [] });
   }
   return exitCodeOfOutcome(summary.outcome);
 }
@@ -147,7 +149,8 @@ function answer(months: readonly MonthlyScore[]): string {
 }
 
 function next(): string {
-  return `Look further:     npx gmsi psql -c 'select country, topic, count(*), avg(directional_score)
+  return `Look at it:       npx gmsi serve
+Look further:     npx gmsi psql -c 'select country, topic, count(*), avg(directional_score)
                                     from gmsi.headlines group by 1, 2 order by 1, 2'
 What is loaded:   npx gmsi status demo
 With a real key:  GMSI_API_KEY=… GMSI_BASE_URL=… DATABASE_URL=postgres://… \\

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { isIP } from 'node:net';
-import { openWarehouse, type Session } from '../compose.ts';
+import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
+import { exitCodes } from '../exit.ts';
 import { inPackage } from '../package.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { facts } from '../terminal/table.ts';
@@ -22,33 +23,41 @@ export async function serveCommand(
   session: Session,
   { host, port, name: names }: ServeFlags,
 ): Promise<number> {
-  const { serveToken: token, leaseSeconds } = session.config;
-  if (token === undefined && !isLoopback(host)) {
+  if (session.config.serveToken === undefined && !isLoopback(host)) {
     throw new ConfigError(`--host ${host} lets other machines in, and GMSI_SERVE_TOKEN is not set.`, {
       hint: 'Set it to a token that people type in: openssl rand -hex 32. Put TLS before it if others can listen in between.',
     });
   }
   await using warehouse = await openWarehouse(session);
-  await using web = await serveWeb(warehouse.db, {
+  return serveUntilStopped(session, warehouse, { host, port, name: names });
+}
+
+/** Serves an open warehouse. */
+export async function serveUntilStopped(
+  session: Session,
+  { db, description }: OpenWarehouse,
+  { host, port, name: names }: ServeFlags,
+): Promise<number> {
+  const { serveToken: token, leaseSeconds, apiKey } = session.config;
+  await using web = await serveWeb(db, {
     ...{ host, port, names, token, page: inPackage('dist/page') },
     endpoints: [
       ...[...contentsEndpoints, ...coverageEndpoints, ...sentimentEndpoints, ...runsEndpoints(leaseSeconds)],
-      jobsEndpoint(warehouse.db, { cwd: process.cwd(), apiKey: session.config.apiKey, clock: session.clock }),
+      jobsEndpoint(db, { cwd: process.cwd(), apiKey, clock: session.clock }),
     ],
   });
   if (session.json) printJson({ url: web.url, pid: process.pid }, 0);
   else {
-    print(
-      `${facts([
-        ['page', web.url],
-        ['api', `${web.url}/api/openapi.json`],
-        ['warehouse', warehouse.description],
-        ['token', token ? 'asked for (GMSI_SERVE_TOKEN)' : undefined],
-      ])}\n\nCtrl-C ends it.\n`,
-    );
+    const shown = facts([
+      ['page', web.url],
+      ['api', `${web.url}/api/openapi.json`],
+      ['warehouse', description],
+      ['token', token ? 'asked for (GMSI_SERVE_TOKEN)' : undefined],
+    ]);
+    print(`${shown}\n\nCtrl-C ends it.\n`);
   }
   if (!session.stop.aborted) await once(session.stop, 'abort');
-  return 0;
+  return exitCodes.done;
 }
 
 function isLoopback(host: string): boolean {

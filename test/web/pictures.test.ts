@@ -1,0 +1,73 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { inPackage } from '../../src/package.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { aBrowser, aTab, browserPath } from './a-browser.ts';
+import { aPage } from './a-page.ts';
+
+const pictures = fileURLToPath(new URL('../../docs/pictures', import.meta.url));
+const period = { start_date: '2024-01-01', end_date: '2025-12-31' };
+const days = 'from=2024-01-01&to=2025-12-31';
+const desks = ['US', 'GB', 'DE', 'FR', 'JP', 'CN', 'IN', 'BR', 'MX', 'ZA', 'NO', 'CH'];
+const topics = ['Inflation-*', 'Labour Market-*', 'Monetary*', 'Policy*', 'Market Stress', 'Elections'];
+
+/** What is pictured, and what it shows once it is drawn. */
+const views = {
+  coverage: { view: `view=coverage&${days}`, shows: 'failed' },
+  runs: { view: 'view=runs', shows: 'Last loads' },
+  sentiment: {
+    view: `view=sentiment&country=US&country=GB&topic=Inflation-Food&from=2025-01-01&to=2025-12-31&smooth=7`,
+    shows: 'Inflation-Food',
+  },
+};
+
+// The pictures of the documentation: npm run pictures.
+it.skipIf(!process.env.PICTURES || !browserPath)(
+  'draws the pictures of the documentation',
+  { timeout: 600_000 },
+  async () => {
+    await using warehouse = await aWarehouse();
+    const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
+      /\/(MX|ZA)$/.test(path) &&
+      /Stress|Elections/.test(Object.values(query).join(' ')) &&
+      Number(query.start_date?.slice(5, 7)) < 6;
+    await using sandbox = await startSandbox({
+      ...{ limits: null, volume: 0.4 },
+      faults: { script: [{ kind: 'refuse', status: 422, times: 500, match }] },
+    });
+    const load = (overrides: Record<string, unknown>) =>
+      runBackfill({
+        job: aJob({ ...period, ...overrides }),
+        db: warehouse.db,
+        sandbox,
+        clock: () => new Date(),
+      });
+    await load({ countries: desks, topics });
+    await load({ countries: ['SE', 'DK', 'FI', 'PL', 'CZ', 'HU'], topics, start_date: '2025-05-01' });
+    await using served = await aPage(warehouse.db, { page: inPackage('dist/page') });
+    await mkdir(join(served.folder, 'jobs'));
+    await writeFile(
+      join(served.folder, 'jobs', 'desks.yaml'),
+      JSON.stringify({ feed: 'gmsi-headlines', countries: desks, topics, ...period }),
+    );
+    const browser = await aBrowser();
+    try {
+      for (const [name, { view, shows }] of Object.entries(views)) {
+        await using tab = await aTab(browser, { viewport: { width: 1280, height: 720 } });
+        await tab.page.goto(`${served.url}/?${view}`);
+        await tab.page.getByText(shows).first().waitFor();
+        await tab.page.waitForTimeout(1_500);
+        const path = join(pictures, `${name}.png`);
+        await mkdir(dirname(path), { recursive: true });
+        await tab.page.screenshot({ path });
+        expect(tab.complaints).toEqual([]);
+      }
+    } finally {
+      await browser.close();
+    }
+  },
+);
