@@ -96,7 +96,9 @@ function drawMonths(
     context.fillStyle = line;
     context.fillRect(left, 4, 1, headHeight - 6);
     context.fillStyle = colour;
-    if (left + context.measureText(label).width + 4 < width)
+    const next = shown[index + 1];
+    const right = next ? leftOf(next.column, starts.length, width) : width;
+    if (left + context.measureText(label).width + 4 < right)
       context.fillText(label, left + 4, headHeight / 2);
   }
 }

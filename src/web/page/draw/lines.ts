@@ -53,7 +53,7 @@ export function drawLines(
   const isDense = (width - axisWidth - right) / starts.length < 1;
   const tzDate = (at: number) => uPlot.tzDate(new Date(at), zoneOfAxis(by));
 
-  const shared = (): Pick<uPlot.Options, 'width' | 'ms' | 'tzDate' | 'legend' | 'cursor'> => ({
+  const shared = (): Pick<uPlot.Options, 'width' | 'ms' | 'tzDate' | 'legend' | 'cursor' | 'focus'> => ({
     width,
     ...{ ms: 1 as const, tzDate, legend: { show: false } },
     cursor: {
@@ -61,7 +61,10 @@ export function drawLines(
       drag: { x: true, y: false, setScale: false, dist: 6 },
       sync: { key: 'sentiment', setSeries: false },
       points: { show: false },
+      // Where lines are many, that next to the cursor stands out.
+      focus: { prox: shown.length > 1 ? 16 : -1 },
     },
+    focus: { alpha: 0.25 },
   });
   const timeScale = { time: true, range: (): [number, number] => [starts[0]!, ends.at(-1)!] };
   const xAxis: uPlot.Axis = {
@@ -182,6 +185,7 @@ function scoreRange(lines: readonly Line[]): [number, number] {
       most = Math.max(most, drawn);
     }
   }
+  if (least === 0 && most === 0) return [-1, 1];
   const room = Math.max(0.1, most - least) * 0.06;
   return [Math.max(-1, Math.min(least - room, -0.05)), Math.min(1, Math.max(most + room, 0.05))];
 }

@@ -49,7 +49,7 @@ export function AsOf({ asOf }: { asOf: string }) {
     <div class="as-of">
       <span role="status">
         As this warehouse knew it on <strong>{moment(at)}</strong> {zone.value}
-        {first && at < Date.parse(first) && ', before its first load'}.{' '}
+        {first && at + 1_000 <= Date.parse(first) && ', before its first load'}.{' '}
         <span class="quiet">What was loaded later is not in it, however old its headlines are.</span>
       </span>
       <span class="row">

@@ -80,13 +80,18 @@ function dayOf(text: string | null): string | undefined {
   return text && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined;
 }
 
-/** The days of whole buckets: a week that is cut would be taken for a whole one. */
+/**
+ * The days of whole buckets: a week that is cut would be taken for a whole one. The first one begins in the period, if there is
+ * one that does; the last one may end after it.
+ */
 export function wholeBuckets(
   from: string,
   to: string,
   by: By,
 ): { readonly from: string; readonly to: string } {
-  const first = startOf(from, by);
+  const cut = startOf(from, by);
+  const next = cut < from ? new Date(endOf(Date.parse(cut), by)).toISOString().slice(0, 10) : from;
+  const first = next <= startOf(to, by) ? next : cut;
   const end = new Date(endOf(Date.parse(startOf(to, by)), by) - 1).toISOString().slice(0, 10);
   // What is yet to come is not missing.
   return { from: first, to: to <= today() && end > today() ? today() : end };

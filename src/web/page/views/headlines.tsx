@@ -178,7 +178,7 @@ function One({ row, series, asOf }: { row: Headline; series: SeriesPoints; asOf:
         <Score title="directional" value={row.directional_score} />
         <Score title="semantic" value={row.semantic_score} />
         <td class="number" data-title="topic">
-          {row.topic_probability === null ? '–' : `${Math.round(row.topic_probability * 100)}%`}
+          {percent(row.topic_probability)}
         </td>
       </tr>
       {isOpen && (
@@ -206,6 +206,11 @@ function Score({ title, value }: { title: string; value: number | null }) {
       </span>
     </td>
   );
+}
+
+/** A probability. */
+export function percent(part: number | null): string {
+  return part === null ? '–' : `${Math.round(part * 100)}%`;
 }
 
 function versionsTitle({ earlier, later }: Headline): string | undefined {

@@ -150,7 +150,7 @@ function Drawn({ table, width, labels }: { table: Table; width: number; labels: 
   const columns = table.starts.length;
   useEffect(() => drawHeat(canvas.current!, table, width), [table, width, dark]);
   const openLine = (row: number) =>
-    go({ show: 'lines', topic: table.titles[row]!.text, by: 'week', at: null, of: null, hide: null });
+    go({ show: 'lines', topic: table.titles[row]!.text, by: table.by, at: null, of: null, hide: null });
   const placeOf = ({ offsetX, offsetY }: MouseEvent): Place | null => {
     const row = Math.floor((offsetY - headHeight) / rowHeight);
     const column = Math.min(columns - 1, Math.max(0, Math.floor((offsetX / width) * columns)));

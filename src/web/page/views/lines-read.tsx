@@ -84,7 +84,7 @@ export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<st
   const isGap = chart.series.some(({ states }) => states.some((state) => state !== 'covered'));
   const isRing = chart.series.some(({ states }) => states.includes('incomplete'));
   return (
-    <div class="lines-legend">
+    <div class={chart.series.length > 3 ? 'lines-legend many' : 'lines-legend'}>
       {chart.series.map((series) => (
         <button
           key={series.key}

@@ -107,10 +107,13 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const [width, setWidth] = useState(0);
-  const [hover, setHover] = useState<{ index: number; left: number } | null>(null);
+  const [hover, setHover] = useState<{ start: number; left: number } | null>(null);
+  // Of this chart: the cursor may still be where a bucket of the last one was.
+  const pointed = hover ? chart.starts.indexOf(hover.start) : -1;
+  const place = useRef(pointed);
+  place.current = pointed;
   const hidden = useMemo(() => new Set(address.value.getAll('hide')), [address.value]);
-  const at = Date.parse(address.value.get('at') ?? '');
-  const open = Number.isNaN(at) ? null : chart.starts.indexOf(at);
+  const open = placeOf(chart, address.value.get('at'));
   const dark = isDark.value;
 
   useEffect(() => {
@@ -124,12 +127,17 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
     void import('../draw/lines.ts').then(({ drawLines }) => {
       if (isGone) return;
       const isSmall = width < 600;
-      const size = { width, height: isSmall ? 240 : 340, hidden, open: open === -1 ? null : open };
+      const size = { width, height: isSmall ? 240 : 340, hidden, open };
       drawing.current = drawLines(box.current!, chart, size, {
-        onHover: (index, left) => setHover(index === null ? null : { index, left }),
+        onHover: (index, left) => {
+          setHover(index === null ? null : { start: chart.starts[index]!, left });
+        },
         onOpen: (index, line) => openAt(chart, index, line?.series.key),
         onZoom: (first, last) => go({ from: dayAt(chart, first), to: dayAt(chart, last, 'end'), at: null }),
       });
+      // News redraws the chart under the cursor.
+      if (place.current >= 0) drawing.current.point(place.current);
+      else setHover(null);
     });
     return () => {
       isGone = true;
@@ -141,7 +149,7 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
   const empty = whyEmpty(chart, hidden, asked.asOf);
   const onKey = (event: KeyboardEvent) => {
     const end = chart.starts.length - 1;
-    const index = hover?.index;
+    const index = pointed === -1 ? undefined : pointed;
     const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -30, PageDown: 30 }[event.key];
     if (step !== undefined) drawing.current?.point(Math.max(0, Math.min(end, (index ?? end - step) + step)));
     else if (event.key === 'Home') drawing.current?.point(0);
@@ -169,8 +177,8 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
         onKeyDown={onKey}
         onBlur={() => drawing.current?.point(null)}
       >
-        {hover && (
-          <ReadOut chart={chart} hidden={hidden} index={hover.index} left={hover.left} width={width} />
+        {hover && pointed >= 0 && (
+          <ReadOut chart={chart} hidden={hidden} index={pointed} left={hover.left} width={width} />
         )}
       </div>
       {empty && <p class="empty">{empty}</p>}
@@ -195,21 +203,32 @@ function dayAt({ starts, ends }: Chart, index: number, side: 'start' | 'end' = '
   return new Date(at).toISOString().slice(0, 10);
 }
 
-function openAt({ starts, by }: Chart, index: number, key: string | undefined): void {
+function openAt(chart: Chart, index: number, key: string | undefined): void {
+  go({ at: textAt(chart, index), of: key ?? address.value.get('of') });
+}
+
+/** The bucket that a moment is in: still the same point after another choice of buckets. */
+function placeOf({ starts, ends }: Chart, at: string | null): number | null {
+  const moment = Date.parse(at ?? '');
+  const index = starts.findIndex((start, place) => start <= moment && moment < ends[place]!);
+  return index === -1 ? null : index;
+}
+
+function textAt({ starts, by }: Chart, index: number): string {
   const iso = new Date(starts[index]!).toISOString();
-  go({ at: by === 'hour' ? `${iso.slice(0, 16)}Z` : iso.slice(0, 10), of: key ?? address.value.get('of') });
+  return by === 'hour' ? `${iso.slice(0, 16)}Z` : iso.slice(0, 10);
 }
 
 /** The headlines behind the point that is open. */
 function Opened({ chart, asked }: { chart: Chart; asked: Asked }) {
   const at = address.value.get('at');
-  const index = at === null ? -1 : chart.starts.indexOf(Date.parse(at));
+  const index = placeOf(chart, at);
   const of = address.value.get('of');
   const series = chart.series.find(({ key }) => key === of) ?? chart.series[0];
-  if (at === null || index === -1 || !series) return null;
+  if (index === null || !series) return null;
   return (
     <Headlines
-      title={bucketTitle(at, chart.by)}
+      title={bucketTitle(textAt(chart, index), chart.by)}
       series={series}
       all={chart.series}
       index={index}

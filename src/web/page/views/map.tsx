@@ -245,7 +245,9 @@ function Table({ shown, days }: { shown: readonly Shown[]; days: number }) {
                 <button type="button" class="flat" onClick={() => openLine(one)}>
                   {one.name}
                 </button>
-                {one.covered < days && <span class="quiet"> {share(one.covered, days)} loaded</span>}
+                {one.covered < days && (
+                  <span class="quiet part">{share(one.covered, days)} of the days loaded</span>
+                )}
               </th>
               <td class="number">{score(one.mean)}</td>
               <td class="number">{number(one.headlines)}</td>

@@ -73,6 +73,7 @@ export function Sentiment() {
           />
         )}
         <Period from={asked.from} to={asked.to} oldest={oldest} newest={newest} />
+        <AsOfSwitch asOf={asked.asOf} />
       </div>
       <div class="row asked">
         <Matches asked={asked} loaded={loaded.map((row) => row.match_type)} />
@@ -89,7 +90,6 @@ export function Sentiment() {
             </Labelled>
           </>
         )}
-        <AsOfSwitch asOf={asked.asOf} />
       </div>
       {asked.asOf && <AsOf asOf={asked.asOf} />}
       {asked.show === 'lines' && <Lines asked={asked} />}

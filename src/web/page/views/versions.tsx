@@ -4,7 +4,7 @@ import type { SeriesPoints } from '../draw/points.ts';
 import { Answered, Source, score } from '../parts.tsx';
 import type { Row } from '../rows.ts';
 import { moment } from '../time.ts';
-import type { Headline } from './headlines.tsx';
+import { type Headline, percent } from './headlines.tsx';
 
 type Version = Wire<Row<typeof versionsOf>>;
 
@@ -70,7 +70,12 @@ function Cells({
 }) {
   const cell = (name: 'headline' | 'directional_score' | 'semantic_score' | 'topic_probability') => {
     const value = version[name];
-    const text = typeof value === 'number' ? score(value) : (value ?? '–');
+    const text =
+      typeof value !== 'number'
+        ? (value ?? '–')
+        : name === 'topic_probability'
+          ? percent(value)
+          : score(value);
     return before && before[name] !== value ? <mark>{text}</mark> : text;
   };
   return (
@@ -88,7 +93,7 @@ function Cells({
       <td class="number">{cell('directional_score')}</td>
       <td class="number">{cell('semantic_score')}</td>
       <td class="number">{cell('topic_probability')}</td>
-      <td>{version.reason ?? 'stands'}</td>
+      <td>{version.reason ?? (version.retracted_at ? 'retracted' : 'stands')}</td>
     </tr>
   );
 }
