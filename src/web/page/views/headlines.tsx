@@ -216,7 +216,8 @@ export function percent(part: number | null): string {
 function versionsTitle({ earlier, later }: Headline): string | undefined {
   const count = (versions: number, when: string) =>
     versions > 0 && `${number(versions)} ${when} version${versions === 1 ? '' : 's'}`;
-  return [count(earlier, 'earlier'), count(later, 'later')].filter(Boolean).join(', ') || undefined;
+  const since = later > 0 && `changed since: ${count(later, 'later')}`;
+  return [count(earlier, 'earlier'), since].filter(Boolean).join(', ') || undefined;
 }
 
 /** An address that a link may lead to: the service's text decides about nothing else. */

@@ -126,9 +126,13 @@ function summaryOf(chart: Chart, series: SeriesPoints): string {
       return chart.lines.length > chart.series.length ? `${mean} ${model}` : mean;
     });
   const missing = series.states.filter((state) => state !== 'covered').length;
-  const gaps =
-    missing > 0 ? `, ${number(missing)} of ${number(series.states.length)} ${chart.by}s not loaded` : '';
-  return `${means.join(', ')} · ${number(headlines)} headlines${gaps}`;
+  if (headlines === 0)
+    return missing === series.states.length ? 'not loaded' : `no headlines${gapsOf(missing, chart)}`;
+  return `${means.join(', ')} · ${number(headlines)} headlines${gapsOf(missing, chart)}`;
+}
+
+function gapsOf(missing: number, { by }: Chart): string {
+  return missing === 0 ? '' : ` · ${number(missing)} ${by}${missing === 1 ? '' : 's'} missing`;
 }
 
 /** The numbers behind the lines, the latest first. */
