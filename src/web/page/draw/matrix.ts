@@ -1,6 +1,6 @@
 import { clearedCanvas, coloursOf, fitted } from './canvas.ts';
 import type { Line, Shown } from './cells.ts';
-import { states } from './states.ts';
+import { type State, states } from './states.ts';
 
 /** Where things are, in CSS pixels. */
 export interface Layout {
@@ -87,56 +87,94 @@ export function cellAt({ left, top, across, down, columns, height }: Layout, x: 
   return column >= 0 && x < columns[column]! + across ? { row, column } : undefined;
 }
 
-/** Draws all cells. Each state of all cells is drawn at once: changing the colour is what costs. */
+/**
+ * Draws all cells. Their pixels are written by hand: tens of thousands of calls of `fillRect` take a tenth of a second, and this
+ * takes some milliseconds, whatever there is to see.
+ */
 export function drawMatrix(canvas: HTMLCanvasElement, shown: Shown, layout: Layout): void {
   const began = performance.now();
-  const colours = coloursOf([...states, 'never', 'ink', 'quiet', 'paper']);
-  const { rows, columns, counts, cells } = shown;
-  const { top, across, down, gap } = layout;
+  const colours = coloursOf([...states, 'never', 'ink', 'quiet']);
   const context = clearedCanvas(canvas, layout.width, layout.height);
-  const [wide, high] = [across - gap, down - 1];
-
-  // Everything begins as never asked for.
-  context.fillStyle = colours.never;
-  for (let row = 0; row < rows.length; row++)
-    for (const x of layout.columns) context.fillRect(x, top + row * down, wide, high);
-
-  const parts: number[][] = states.map(() => []);
-  const marks: number[] = [];
-  const failed = states.indexOf('failed');
-  for (let row = 0, at = 0; row < rows.length; row++)
-    for (let column = 0; column < columns.length; column++, at += states.length) {
-      const all = columns[column]!.of.length * cells.days;
-      let x = layout.columns[column]!;
-      const end = x + wide;
-      let later = 0;
-      for (let state = 1; state < states.length; state++) later += Number(counts[at + state]! > 0);
-      for (let state = 0; state < states.length; state++) {
-        const days = counts[at + state]!;
-        if (days === 0) continue;
-        // However small a share is, it can be seen: a failed week in ten years too.
-        const least = Math.min(2, wide / 4);
-        if (state > 0) later -= 1;
-        const width = Math.min(Math.max((days / all) * wide, least), end - x - later * least);
-        parts[state]!.push(x, top + row * down, width);
-        x += width;
-      }
-      if (counts[at + failed]! > 0) marks.push(layout.columns[column]!, top + row * down);
-    }
-  for (const [index, state] of states.entries()) {
-    context.fillStyle = colours[state];
-    const rects = parts[index]!;
-    for (let at = 0; at < rects.length; at += 3)
-      context.fillRect(rects[at]!, rects[at + 1]!, rects[at + 2]!, high);
-  }
-  context.strokeStyle = colours.failed;
-  context.lineWidth = 1.5;
-  context.beginPath();
-  for (let at = 0; at < marks.length; at += 2)
-    context.rect(marks[at]! + 0.25, marks[at + 1]! + 0.25, wide - 0.5, high - 0.5);
-  context.stroke();
+  const ratio = canvas.width / layout.width;
+  const top = Math.round(layout.top * ratio);
+  const image = context.createImageData(canvas.width, Math.max(1, canvas.height - top));
+  drawCells(image, shown, layout, ratio, colours);
+  context.putImageData(image, 0, top);
   drawTitles(context, shown, layout, colours);
   performance.measure('matrix', { start: began });
+}
+
+/** Draws the cells into an image that begins with the first row, in pixels of the screen. */
+function drawCells(
+  image: ImageData,
+  { rows, columns, counts, cells }: Shown,
+  { across, down, gap, columns: starts }: Layout,
+  ratio: number,
+  colours: Readonly<Record<State | 'never', string>>,
+): void {
+  const pixels = new Uint32Array(image.data.buffer);
+  const { width } = image;
+  const fill = (x: number, y: number, wide: number, high: number, colour: number) => {
+    for (let line = y; line < y + high; line++) {
+      const end = line * width + x + wide;
+      for (let pixel = end - wide; pixel < end; pixel++) pixels[pixel] = colour;
+    }
+  };
+  const never = pixelOf(colours.never);
+  const parts = states.map((state) => pixelOf(colours[state]));
+  const [covered, settling, failed] = (['covered', 'settling', 'failed'] as const).map((state) =>
+    states.indexOf(state),
+  ) as [number, number, number];
+  const space = Math.max(1, Math.round(gap * ratio));
+  const stroke = Math.max(1, Math.round(Math.min(1.5, across / 8) * ratio));
+  const lefts = starts.map((x) => Math.round(x * ratio));
+  const wides = starts.map((x, column) => Math.round((x + across) * ratio) - lefts[column]! - space);
+  for (let row = 0; row < rows.length; row++) {
+    const y = Math.round(row * down * ratio);
+    const high = Math.round((row + 1) * down * ratio) - y - Math.max(1, Math.round(ratio));
+    for (let column = 0; column < columns.length; column++) {
+      const at = (row * columns.length + column) * states.length;
+      const all = columns[column]!.of.length * cells.days;
+      const wide = wides[column]!;
+      const end = lefts[column]! + wide;
+      const least = Math.min(Math.round(2 * ratio), wide >> 2);
+      // However small its share is, a state can be seen: a failed week in ten years. The few days that settle beside covered
+      // ones need not be.
+      const hasLeast = (state: number) =>
+        counts[at + state]! > 0 && (state !== settling || counts[at + covered] === 0);
+      let others = 0;
+      for (let state = 0; state < states.length; state++) others += Number(hasLeast(state));
+      let x = lefts[column]!;
+      let days = 0;
+      for (let state = 0; state < states.length; state++) {
+        if (counts[at + state] === 0) continue;
+        days += counts[at + state]!;
+        const wanted = lefts[column]! + Math.round((days / all) * wide);
+        if (hasLeast(state)) others -= 1;
+        const until = Math.min(Math.max(wanted, hasLeast(state) ? x + least : x), end - others * least);
+        fill(x, y, until - x, 1, parts[state]!);
+        x = Math.max(x, until);
+      }
+      fill(x, y, end - x, 1, never);
+    }
+    // All lines of a row are the same.
+    for (let line = y + 1; line < y + high; line++)
+      pixels.copyWithin(line * width, y * width, (y + 1) * width);
+    for (let column = 0; column < columns.length; column++) {
+      if (counts[(row * columns.length + column) * states.length + failed]! === 0) continue;
+      const [x, wide, mark] = [lefts[column]!, wides[column]!, parts[failed]!];
+      fill(x, y, wide, stroke, mark);
+      fill(x, y + high - stroke, wide, stroke, mark);
+      fill(x, y, stroke, high, mark);
+      fill(x + wide - stroke, y, stroke, high, mark);
+    }
+  }
+}
+
+/** A colour such as `rgb(60, 143, 134)` as the bytes of a pixel. */
+function pixelOf(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = colour.match(/\d+/g)?.map(Number) ?? [];
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
 function labelOf({ code, name }: Line, hasNames: boolean): string {

@@ -47,11 +47,11 @@ export function Budget({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
       <div class="row heading">
         <h2 id="requests">Requests in {month}</h2>
         <button type="button" class="flat" onClick={() => go({ month: plusMonths(month, -1) })}>
-          {plusMonths(month, -1)}
+          ← {plusMonths(month, -1)}
         </button>
         {!isCurrent && (
           <button type="button" class="flat" onClick={() => go({ month: plusMonths(month, 1) })}>
-            {plusMonths(month, 1)}
+            {plusMonths(month, 1)} →
           </button>
         )}
         <span class="grow" />
@@ -110,7 +110,7 @@ function Month({
       {used !== null && used !== total && (
         <p class="quiet">
           Bars count the requests of loads by the day on which they began: {number(total)}. The key has used{' '}
-          {number(used)}, with those of other commands and warehouses.
+          {number(used)}, with those of other commands.
         </p>
       )}
       {limits.length > 1 && (

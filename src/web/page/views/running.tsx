@@ -105,12 +105,7 @@ function One({
       </div>
       {job?.wanted ? (
         <div class="row progress">
-          <meter
-            min={0}
-            max={job.wanted}
-            value={job.covered ?? 0}
-            aria-label={`Covered days of ${job.job}`}
-          />
+          <Bar part={job.covered ?? 0} all={job.wanted} label={`Covered days of ${job.job}`} />
           <span>
             {number(job.covered ?? 0)} of {number(job.wanted)} days covered (
             {share(job.covered ?? 0, job.wanted)})
@@ -190,5 +185,22 @@ function Pace({ ticks }: { ticks: readonly Tick[] }) {
         </svg>
       </dd>
     </div>
+  );
+}
+
+/** How much of something is there. */
+export function Bar({ part, all, label }: { part: number; all: number; label: string }) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: each browser draws a meter in another way
+    <span
+      class="bar"
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={Math.max(1, all)}
+      aria-valuenow={part}
+    >
+      <span style={{ width: `${(part / Math.max(1, all)) * 100}%` }} />
+    </span>
   );
 }

@@ -7,7 +7,7 @@ import type { Row } from '../rows.ts';
 import { moment, span } from '../time.ts';
 import { Budget } from './budget.tsx';
 import { Loads } from './loads.tsx';
-import { Running } from './running.tsx';
+import { Bar, Running } from './running.tsx';
 import './shared.css';
 import { Copied, quoted } from './windows.tsx';
 import './runs.css';
@@ -174,7 +174,7 @@ function Job({
             class="row"
             title={`${number(covered)} of ${number(wanted)} days of ${number(series ?? 0)} series`}
           >
-            <meter min={0} max={Math.max(1, wanted)} value={covered} aria-label={`Covered days of ${job}`} />
+            <Bar part={covered} all={wanted} label={`Covered days of ${job}`} />
             {share(covered, wanted)}
           </span>
         ) : (
