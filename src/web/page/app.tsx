@@ -5,8 +5,8 @@ import { isLive, showToken, useAnswer, wantsToken } from './api.ts';
 import { Problem } from './parts.tsx';
 import type { Row } from './rows.ts';
 import { zone, zones } from './time.ts';
-import { Coverage } from './views/coverage.tsx';
-import { Runs } from './views/runs.tsx';
+import { Coverage } from './views/coverage/coverage.tsx';
+import { Runs } from './views/runs/runs.tsx';
 import { Sentiment } from './views/sentiment.tsx';
 
 const views = {

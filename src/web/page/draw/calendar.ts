@@ -1,5 +1,6 @@
 import { daysBetween, plusDays } from '../time.ts';
-import { clearedCanvas, coloursOf } from './canvas.ts';
+import { clearedCanvas } from './canvas.ts';
+import { coloursOf } from './colours.ts';
 import { type State, states } from './states.ts';
 
 /** The days of a period of one series. */

@@ -1,30 +1,5 @@
 import type { RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
-
-/** Colours of the style sheet, as a canvas takes them. */
-export function coloursOf<Name extends string>(names: readonly Name[]): Record<Name, string> {
-  // A custom property is text until an element uses it: `light-dark()` is resolved only there.
-  const probe = document.body.appendChild(document.createElement('span'));
-  const colour = (name: string) => {
-    probe.style.color = `var(--${name})`;
-    return getComputedStyle(probe).color;
-  };
-  const colours = Object.fromEntries(names.map((name) => [name, colour(name)]));
-  probe.remove();
-  return colours as Record<Name, string>;
-}
-
-/** Whether the page is dark; whoever draws uses it to draw anew when that changes. */
-export function useIsDark(): boolean {
-  const query = matchMedia('(prefers-color-scheme: dark)');
-  const [isDark, setDark] = useState(query.matches);
-  useEffect(() => {
-    const onChange = () => setDark(query.matches);
-    query.addEventListener('change', onChange);
-    return () => query.removeEventListener('change', onChange);
-  }, []);
-  return isDark;
-}
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 /** The width of an element in CSS pixels, whole; 0 before it is known. */
 export function useWidth(element: RefObject<HTMLElement | null>): number {

@@ -1,5 +1,6 @@
-import { clearedCanvas, coloursOf, fitted } from './canvas.ts';
+import { clearedCanvas, fitted } from './canvas.ts';
 import type { Line, Shown } from './cells.ts';
+import { coloursOf } from './colours.ts';
 import { type State, states } from './states.ts';
 
 /** Where things are, in CSS pixels. */
@@ -199,7 +200,11 @@ function drawTitles(
     const x = starts[column]!;
     if (titles === 'level') {
       // The head of a folded group has its name.
-      const lines = inTwoLines(context, isFolded ? `${of.length} together` : title, across - 4);
+      const lines = inTwoLines(
+        context,
+        isFolded ? `${of.length} ${of.length === 1 ? 'topic' : 'topics'}` : title,
+        across - 4,
+      );
       for (const [index, line] of lines.toReversed().entries())
         context.fillText(line, x, top - 9 - index * 13);
       continue;

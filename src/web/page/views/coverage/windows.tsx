@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
-import type { WindowShown } from '../../../warehouse/questions/coverage.ts';
-import type { Wire } from '../api.ts';
-import { stateOfWindow, stateTitles } from '../draw/states.ts';
-import { number } from '../parts.tsx';
-import { moment } from '../time.ts';
+import { Copied, quoted } from '../commands.tsx';
+import type { WindowShown } from '../../../../warehouse/questions/coverage.ts';
+import type { Wire } from '../../api.ts';
+import { stateOfWindow, stateTitles } from '../../draw/states.ts';
+import { number } from '../../parts.tsx';
+import { moment } from '../../time.ts';
 
 type Windows = readonly Wire<WindowShown>[];
 
@@ -14,6 +15,11 @@ const first = 15;
 /** A window may be drained without all its days being settled. */
 function titleOf(state: string): string {
   return state === 'drained' ? 'drained' : stateTitles[stateOfWindow(state)][0];
+}
+
+/** A day without the year that it shares with another one. */
+function shortened(day: string, other: string): string {
+  return day.slice(0, 4) === other.slice(0, 4) ? day.slice(5) : day;
 }
 
 /** The windows of a series, those with a problem first. */
@@ -40,7 +46,7 @@ export function Windows({ windows }: { windows: Windows }) {
             <tbody key={one.window_id}>
               <tr class={one.last_error ? 'with-error' : undefined}>
                 <td class="nowrap">
-                  {one.first_day} – {one.last_day}
+                  {one.first_day} – {shortened(one.last_day, one.first_day)}
                 </td>
                 <td class="nowrap">
                   <i class={`swatch ${one.state === 'drained' ? 'covered' : stateOfWindow(one.state)}`} />
@@ -104,32 +110,5 @@ export function Commands({ windows }: { windows: Windows }) {
         );
       })}
     </ul>
-  );
-}
-
-/** As a shell takes it. */
-export function quoted(job: string): string {
-  return /^[\w./@%+=:-]+$/.test(job) ? job : `'${job.replaceAll("'", "'\\''")}'`;
-}
-
-/** A command, and a button that copies it. */
-export function Copied({ text }: { text: string }) {
-  const [isCopied, setCopied] = useState(false);
-  return (
-    <span class="copied">
-      <code>{text}</code>
-      <button
-        type="button"
-        aria-label={`Copy ${text}`}
-        onClick={() =>
-          void navigator.clipboard.writeText(text).then(() => {
-            setCopied(true);
-            setTimeout(() => setCopied(false), 2000);
-          })
-        }
-      >
-        {isCopied ? 'Copied' : 'Copy'}
-      </button>
-    </span>
   );
 }

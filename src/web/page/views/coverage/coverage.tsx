@@ -1,15 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { listedSeries, loadedFeeds } from '../../../warehouse/questions/contents.ts';
-import type { coverageOfSeries } from '../../../warehouse/questions/coverage.ts';
-import { address, go } from '../address.ts';
-import { type Answer, useAnswer } from '../api.ts';
-import { cellsOf, daysOf, failures, type Place, type Shown, shareAsked, shownOf } from '../draw/cells.ts';
-import { states, stateTitles } from '../draw/states.ts';
-import { Answered, number, Period, Problem, Source, Switch, share } from '../parts.tsx';
-import type { Row } from '../rows.ts';
-import { daysBetween } from '../time.ts';
-import './shared.css';
+import type { listedSeries, loadedFeeds } from '../../../../warehouse/questions/contents.ts';
+import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
+import { address, go } from '../../address.ts';
+import { type Answer, useAnswer } from '../../api.ts';
+import { cellsOf, daysOf, failures, type Place, type Shown, shareAsked, shownOf } from '../../draw/cells.ts';
+import { states, stateTitles } from '../../draw/states.ts';
+import { Answered, number, Period, Problem, Source, Switch, share } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { daysBetween } from '../../time.ts';
+import '../shared.css';
 import './coverage.css';
 import { Matrix } from './matrix.tsx';
 import { Series, type SeriesShown } from './series.tsx';
@@ -244,7 +244,7 @@ function placeOf({ cells, rows, columns }: Shown, series: SeriesShown): Place | 
 /** The states with their days and percent: the bar of one cell that all of them make up. */
 function Legend({ days }: { days: ReturnType<typeof daysOf> }) {
   return (
-    <ul class="legend" aria-label="Days by state">
+    <ul class="states" aria-label="Days by state">
       {([...states, 'never'] as const).map((state) => (
         <li key={state} title={stateTitles[state][1]} class={days[state] === 0 ? 'none' : undefined}>
           <i class={`swatch ${state}`} />

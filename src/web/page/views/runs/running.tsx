@@ -1,9 +1,9 @@
 import { useRef } from 'preact/hooks';
-import type { LoadShown } from '../../../warehouse/questions/runs.ts';
-import type { JobShown } from '../../jobs.ts';
-import type { Wire } from '../api.ts';
-import { number, share } from '../parts.tsx';
-import { moment, span } from '../time.ts';
+import type { LoadShown } from '../../../../warehouse/questions/runs.ts';
+import type { JobShown } from '../../../jobs.ts';
+import type { Wire } from '../../api.ts';
+import { number, share } from '../../parts.tsx';
+import { moment, span } from '../../time.ts';
 
 type Load = Wire<LoadShown>;
 
@@ -193,7 +193,7 @@ export function Bar({ part, all, label }: { part: number; all: number; label: st
   return (
     // biome-ignore lint/a11y/useSemanticElements: each browser draws a meter in another way
     <span
-      class="bar"
+      class="meter"
       role="meter"
       aria-label={label}
       aria-valuemin={0}

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
-import type { LoadShown } from '../../../warehouse/questions/runs.ts';
-import { go } from '../address.ts';
-import type { Wire } from '../api.ts';
-import { number } from '../parts.tsx';
-import { moment, span } from '../time.ts';
-import { Copied, quoted } from './windows.tsx';
+import type { LoadShown } from '../../../../warehouse/questions/runs.ts';
+import { go } from '../../address.ts';
+import type { Wire } from '../../api.ts';
+import { number } from '../../parts.tsx';
+import { moment, span } from '../../time.ts';
+import { Copied, quoted } from '../commands.tsx';
 
 type Load = Wire<LoadShown>;
 

@@ -1,8 +1,9 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { useIsDark, useWidth } from '../draw/canvas.ts';
-import { daysOf, inWords, type Place, type Shown } from '../draw/cells.ts';
-import { cellAt, drawMatrix, type Layout, layoutOf } from '../draw/matrix.ts';
-import { number } from '../parts.tsx';
+import { useWidth } from '../../draw/canvas.ts';
+import { isDark } from '../../draw/colours.ts';
+import { daysOf, inWords, type Place, type Shown } from '../../draw/cells.ts';
+import { cellAt, drawMatrix, type Layout, layoutOf } from '../../draw/matrix.ts';
+import { number } from '../../parts.tsx';
 
 /**
  * All cells on one canvas. It is a grid for a keyboard and a screen reader, of which only the row and the cell in hand are
@@ -27,7 +28,6 @@ export function Matrix({
   const canvas = useRef<HTMLCanvasElement>(null);
   const mark = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
-  const isDark = useIsDark();
   const [hovered, setHovered] = useState<Place>();
   const [cursor, setCursor] = useState<Place>({ row: 0, column: 0 });
   const [hasFocus, setFocus] = useState(false);
@@ -37,7 +37,7 @@ export function Matrix({
   );
   useLayoutEffect(() => {
     if (layout && canvas.current) drawMatrix(canvas.current, shown, layout);
-  }, [shown, layout, isDark]);
+  }, [shown, layout, isDark.value]);
   useEffect(() => {
     if (reveal) setCursor(reveal);
   }, [reveal]);
@@ -160,7 +160,7 @@ function said(shown: Shown, place: Place): string {
 
 function titleOf({ columns }: Shown, column: number): string {
   const { title, isFolded, of } = columns[column]!;
-  return isFolded ? `${title} (${number(of.length)} together)` : title;
+  return isFolded ? `${title} (${number(of.length)} ${of.length === 1 ? 'topic' : 'topics'})` : title;
 }
 
 function Tip({ shown, layout, place }: { shown: Shown; layout: Layout; place: Place }) {

@@ -1,15 +1,15 @@
-import type { lastLoads, openAlerts, workersAlive } from '../../../warehouse/questions/runs.ts';
-import type { JobShown } from '../../jobs.ts';
-import { address } from '../address.ts';
-import { type Asked, useAnswer, type Wire } from '../api.ts';
-import { Answered, number, Problem, Source, share } from '../parts.tsx';
-import type { Row } from '../rows.ts';
-import { moment, span } from '../time.ts';
+import type { lastLoads, openAlerts, workersAlive } from '../../../../warehouse/questions/runs.ts';
+import type { JobShown } from '../../../jobs.ts';
+import { address } from '../../address.ts';
+import { type Asked, useAnswer, type Wire } from '../../api.ts';
+import { Answered, number, Problem, Source, share } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { moment, span } from '../../time.ts';
 import { Budget } from './budget.tsx';
 import { Loads } from './loads.tsx';
 import { Bar, Running } from './running.tsx';
-import './shared.css';
-import { Copied, quoted } from './windows.tsx';
+import '../shared.css';
+import { Copied, quoted } from '../commands.tsx';
 import './runs.css';
 
 /** What runs, what ran, and what the month's requests come to. */

@@ -1,24 +1,24 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { addressWith, go } from '../address.ts';
-import { calendarLayout, type DayStates, dayAt, drawCalendar, placeOfDay, steps } from '../draw/calendar.ts';
-import { useIsDark, useWidth } from '../draw/canvas.ts';
-import { states, stateTitles } from '../draw/states.ts';
-import { number } from '../parts.tsx';
-import { daysBetween, plusDays } from '../time.ts';
+import { addressWith, go } from '../../address.ts';
+import { calendarLayout, type DayStates, dayAt, drawCalendar, placeOfDay, steps } from '../../draw/calendar.ts';
+import { useWidth } from '../../draw/canvas.ts';
+import { isDark } from '../../draw/colours.ts';
+import { states, stateTitles } from '../../draw/states.ts';
+import { number } from '../../parts.tsx';
+import { daysBetween, plusDays } from '../../time.ts';
 
 /** The days of a series by year. Arrow keys go from day to day, Page Up and Page Down from year to year. */
 export function Calendar({ days, label }: { days: DayStates; label: string }) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const width = useWidth(box);
-  const isDark = useIsDark();
   const [hovered, setHovered] = useState<string>();
   const last = plusDays(days.from, days.state.length - 1);
   const [chosen, setChosen] = useState<string>();
   const layout = useMemo(() => (width > 0 ? calendarLayout(days, width) : undefined), [days, width]);
   useLayoutEffect(() => {
     if (layout && canvas.current) drawCalendar(canvas.current, days, layout);
-  }, [days, layout, isDark]);
+  }, [days, layout, isDark.value]);
   const isInside = (day: string) => day >= days.from && day <= last;
   const find = (event: MouseEvent) => {
     const day = layout && dayAt(layout, event.offsetX, event.offsetY);

@@ -1,12 +1,12 @@
 import { useRef, useState } from 'preact/hooks';
-import type { requestsByDay } from '../../../warehouse/questions/runs.ts';
-import type { JobShown } from '../../jobs.ts';
-import { address, go } from '../address.ts';
-import { useAnswer, type Wire } from '../api.ts';
-import { useWidth } from '../draw/canvas.ts';
-import { Answered, number, Source, share } from '../parts.tsx';
-import type { Row } from '../rows.ts';
-import { moment, today } from '../time.ts';
+import type { requestsByDay } from '../../../../warehouse/questions/runs.ts';
+import type { JobShown } from '../../../jobs.ts';
+import { address, go } from '../../address.ts';
+import { useAnswer, type Wire } from '../../api.ts';
+import { useWidth } from '../../draw/canvas.ts';
+import { Answered, number, Source, share } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { moment, today } from '../../time.ts';
 
 /** What jobs say that a month's requests may come to; jobs that say the same share a line. */
 interface Limit {
@@ -165,7 +165,7 @@ function Chart({
     forecast === undefined ? '' : `, about ${number(forecast)} at its end`
   }`;
   return (
-    <div class="chart" ref={box}>
+    <div class="month" ref={box}>
       {width > 0 && (
         <svg
           width={width}

@@ -1,12 +1,12 @@
 import { useEffect, useMemo } from 'preact/hooks';
-import type { coveredDays, windowsOfSeries } from '../../../warehouse/questions/coverage.ts';
-import type { sentimentOverTime } from '../../../warehouse/questions/sentiment.ts';
-import { addressWith, go } from '../address.ts';
-import { useAnswer } from '../api.ts';
-import { dayStates } from '../draw/calendar.ts';
-import { stateOfWindow } from '../draw/states.ts';
-import { Answered, Problem, Source } from '../parts.tsx';
-import type { Row } from '../rows.ts';
+import type { coveredDays, windowsOfSeries } from '../../../../warehouse/questions/coverage.ts';
+import type { sentimentOverTime } from '../../../../warehouse/questions/sentiment.ts';
+import { addressWith, go } from '../../address.ts';
+import { useAnswer } from '../../api.ts';
+import { dayStates } from '../../draw/calendar.ts';
+import { stateOfWindow } from '../../draw/states.ts';
+import { Answered, Problem, Source } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
 import { Calendar } from './calendar.tsx';
 import { Commands, Windows } from './windows.tsx';
 
