@@ -29,7 +29,8 @@ export async function serveCommand(
     });
   }
   await using warehouse = await openWarehouse(session);
-  return serveUntilStopped(session, warehouse, { host, port, name: names });
+  // Awaited here: the warehouse closes when this function is left.
+  return await serveUntilStopped(session, warehouse, { host, port, name: names });
 }
 
 /** Serves an open warehouse. */
