@@ -7,7 +7,7 @@ import type { Row } from './rows.ts';
 import { zone, zones } from './time.ts';
 import { Coverage } from './views/coverage/coverage.tsx';
 import { Runs } from './views/runs/runs.tsx';
-import { Sentiment } from './views/sentiment.tsx';
+import { Sentiment } from './views/sentiment/sentiment.tsx';
 
 const views = {
   coverage: { title: 'Coverage', key: '1', view: Coverage },

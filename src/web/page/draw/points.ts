@@ -2,7 +2,7 @@ import type { coveredDays } from '../../../warehouse/questions/coverage.ts';
 import type { sentimentOverTime } from '../../../warehouse/questions/sentiment.ts';
 import type { Wire } from '../api.ts';
 import type { Row } from '../rows.ts';
-import { type By, endOf, keyOf, type Model, type SeriesKey } from '../views/asked.ts';
+import { type By, endOf, keyOf, type Model, type SeriesKey } from '../views/sentiment/asked.ts';
 
 type SentimentRow = Wire<Row<typeof sentimentOverTime>>;
 type CoveredRow = Wire<Row<typeof coveredDays>>;

@@ -1,5 +1,5 @@
 import { zone } from '../time.ts';
-import type { By } from '../views/asked.ts';
+import type { By } from '../views/sentiment/asked.ts';
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const aDay = 86_400_000;

@@ -1,14 +1,14 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { coveredDays } from '../../../warehouse/questions/coverage.ts';
-import type { sentimentOverTime } from '../../../warehouse/questions/sentiment.ts';
-import { address, go } from '../address.ts';
-import { type Asked as Answering, addressOf, type Parameters, useAnswer } from '../api.ts';
-import { isDark } from '../draw/colours.ts';
-import type { Drawing } from '../draw/lines.ts';
-import { type Chart, chartOf } from '../draw/points.ts';
-import { Problem, Source } from '../parts.tsx';
-import type { Row } from '../rows.ts';
-import { plusDays, zone } from '../time.ts';
+import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
+import type { sentimentOverTime } from '../../../../warehouse/questions/sentiment.ts';
+import { address, go } from '../../address.ts';
+import { type Asked as Answering, addressOf, type Parameters, useAnswer } from '../../api.ts';
+import { isDark } from '../../draw/colours.ts';
+import type { Drawing } from '../../draw/lines.ts';
+import { type Chart, chartOf } from '../../draw/points.ts';
+import { Problem, Source } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { plusDays, zone } from '../../time.ts';
 import {
   type Asked,
   bucketTitle,
@@ -124,7 +124,7 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
   useEffect(() => {
     if (width === 0) return;
     let isGone = false;
-    void import('../draw/lines.ts').then(({ drawLines }) => {
+    void import('../../draw/lines.ts').then(({ drawLines }) => {
       if (isGone) return;
       const isSmall = width < 600;
       const size = { width, height: isSmall ? 240 : 340, hidden, open };

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { firstLoad } from '../../../warehouse/questions/contents.ts';
-import { go } from '../address.ts';
-import { useAnswer } from '../api.ts';
-import type { Row } from '../rows.ts';
-import { moment, zone } from '../time.ts';
+import type { firstLoad } from '../../../../warehouse/questions/contents.ts';
+import { go } from '../../address.ts';
+import { useAnswer } from '../../api.ts';
+import type { Row } from '../../rows.ts';
+import { moment, zone } from '../../time.ts';
 
 const aDay = 86_400_000;
 /** A warehouse of a few days is looked at in shorter steps. */

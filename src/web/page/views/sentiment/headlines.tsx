@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { headlinesOf } from '../../../warehouse/questions/headlines.ts';
-import { go } from '../address.ts';
-import { addressOf, ask, type Parameters, type Refusal, useAnswer, type Wire } from '../api.ts';
-import type { SeriesPoints } from '../draw/points.ts';
-import { Answered, number, Problem, Source, score } from '../parts.tsx';
-import type { Row } from '../rows.ts';
-import { moment, zone } from '../time.ts';
+import type { headlinesOf } from '../../../../warehouse/questions/headlines.ts';
+import { go } from '../../address.ts';
+import { addressOf, ask, type Parameters, type Refusal, useAnswer, type Wire } from '../../api.ts';
+import type { SeriesPoints } from '../../draw/points.ts';
+import { Answered, number, Problem, Source, score } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { moment, zone } from '../../time.ts';
 import { Versions } from './versions.tsx';
 
 export type Headline = Wire<Row<typeof headlinesOf>>;

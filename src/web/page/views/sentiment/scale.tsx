@@ -1,4 +1,4 @@
-import { colourOf } from '../draw/diverging.ts';
+import { colourOf } from '../../draw/diverging.ts';
 
 /** What the colours of means stand for, and what is drawn without one. */
 export function Scale({ limit, isDotted }: { limit: number; isDotted: boolean }) {

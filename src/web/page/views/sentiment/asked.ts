@@ -1,5 +1,5 @@
-import { address } from '../address.ts';
-import { daysBetween, moment, plusDays, today, zone } from '../time.ts';
+import { address } from '../../address.ts';
+import { daysBetween, moment, plusDays, today, zone } from '../../time.ts';
 
 /** The feed whose headlines are summed up by country and topic. */
 export const feed = 'gmsi-headlines';

@@ -1,13 +1,13 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { coveredDays } from '../../../warehouse/questions/coverage.ts';
-import type { sentimentByTopic } from '../../../warehouse/questions/sentiment.ts';
-import { go } from '../address.ts';
-import { addressOf, type Parameters, useAnswer, type Wire } from '../api.ts';
-import { isDark } from '../draw/colours.ts';
-import { limitOf } from '../draw/diverging.ts';
-import { type Cell, drawHeat, type Heat, headHeight, leftOf, rowHeight } from '../draw/heat.ts';
-import { number, Problem, Source, score } from '../parts.tsx';
-import type { Row } from '../rows.ts';
+import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
+import type { sentimentByTopic } from '../../../../warehouse/questions/sentiment.ts';
+import { go } from '../../address.ts';
+import { addressOf, type Parameters, useAnswer, type Wire } from '../../api.ts';
+import { isDark } from '../../draw/colours.ts';
+import { limitOf } from '../../draw/diverging.ts';
+import { type Cell, drawHeat, type Heat, headHeight, leftOf, rowHeight } from '../../draw/heat.ts';
+import { number, Problem, Source, score } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
 import { type Asked, bucketTitle, endOf, feed, wholeBuckets } from './asked.ts';
 import { Scale } from './scale.tsx';
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { go } from '../address.ts';
-import type { Chart, SeriesPoints } from '../draw/points.ts';
-import { number, score } from '../parts.tsx';
+import { go } from '../../address.ts';
+import type { Chart, SeriesPoints } from '../../draw/points.ts';
+import { number, score } from '../../parts.tsx';
 import { type By, bucketTitle, type Model } from './asked.ts';
 
 const states = { covered: 'no news', missing: 'not loaded', incomplete: 'not complete' };

@@ -1,10 +1,10 @@
-import type { fullestSeries, listedSeries, loadedFeeds } from '../../../warehouse/questions/contents.ts';
-import type { coverageOfSeries } from '../../../warehouse/questions/coverage.ts';
-import { address, go } from '../address.ts';
-import { useAnswer } from '../api.ts';
-import { type Choice, Choose, Period, Problem, Switch } from '../parts.tsx';
-import type { Row } from '../rows.ts';
-import { today } from '../time.ts';
+import type { fullestSeries, listedSeries, loadedFeeds } from '../../../../warehouse/questions/contents.ts';
+import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
+import { address, go } from '../../address.ts';
+import { useAnswer } from '../../api.ts';
+import { type Choice, Choose, Period, Problem, Switch } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { today } from '../../time.ts';
 import { AsOf, AsOfSwitch } from './as-of.tsx';
 import { type Asked, askedFor, buckets, feed, matches, models, mostLines, shows, spans } from './asked.ts';
 import { HeatMap, type Topic } from './heat.tsx';
@@ -14,6 +14,15 @@ import './sentiment.css';
 
 /** What the news says, over time, by country and by topic. */
 export function Sentiment() {
+  return (
+    <>
+      <h1 class="hidden">Sentiment</h1>
+      <Loaded />
+    </>
+  );
+}
+
+function Loaded() {
   const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {}, 30);
   const listed = useAnswer<Row<typeof listedSeries>>('series', {}, 60);
   const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
@@ -51,7 +60,6 @@ export function Sentiment() {
   const oldest = loaded.map((row) => row.oldest).toSorted()[0];
   return (
     <>
-      <h1 class="hidden">Sentiment</h1>
       <div class="row asked">
         <Switch label="Shown as" name="show" value={asked.show} values={shows} />
         {asked.show !== 'map' && (

@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { coveredDays } from '../../../warehouse/questions/coverage.ts';
-import type { sentimentByCountry } from '../../../warehouse/questions/sentiment.ts';
-import { address, go } from '../address.ts';
-import { addressOf, type Parameters, useAnswer } from '../api.ts';
-import { colourOf, limitOf } from '../draw/diverging.ts';
-import type { Shape } from '../draw/world.ts';
-import { number, Problem, Source, score, share } from '../parts.tsx';
-import type { Row } from '../rows.ts';
-import { daysBetween } from '../time.ts';
+import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
+import type { sentimentByCountry } from '../../../../warehouse/questions/sentiment.ts';
+import { address, go } from '../../address.ts';
+import { addressOf, type Parameters, useAnswer } from '../../api.ts';
+import { colourOf, limitOf } from '../../draw/diverging.ts';
+import type { Shape } from '../../draw/world.ts';
+import { number, Problem, Source, score, share } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { daysBetween } from '../../time.ts';
 import { type Asked, feed } from './asked.ts';
 import { Scale } from './scale.tsx';
 
@@ -103,11 +103,11 @@ function Drawn({
   days: number;
   chosen: readonly string[];
 }) {
-  const [world, setWorld] = useState<typeof import('../draw/world.ts')>();
+  const [world, setWorld] = useState<typeof import('../../draw/world.ts')>();
   const [hover, setHover] = useState<{ text: string; left: number; top: number; isRight: boolean } | null>(
     null,
   );
-  useEffect(() => void import('../draw/world.ts').then(setWorld), []);
+  useEffect(() => void import('../../draw/world.ts').then(setWorld), []);
   const limit = limitOf(shown.map(({ mean }) => mean));
   const byCode = new Map(shown.map((one) => [one.code, one]));
   const of = (shape: Shape) => byCode.get(shape.code ?? '');
