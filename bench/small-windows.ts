@@ -5,7 +5,7 @@ import type { Verdict } from './statistics.ts';
 
 /** What a nightly sync is: all pairs of countries and topics, a few days of each, with a handful of headlines. */
 export async function benchSmallWindows(server: BenchServer): Promise<Verdict[]> {
-  await using service = await sandbox({ limits: null, volume: 1 });
+  await using service = await sandbox({ limits: null, volume: 0.1 });
   const job = {
     ...{ countries: 'all', topics: 'all', start_date: '2025-12-28', end_date: '2025-12-31' },
     service: { rate: 'unlimited' },
