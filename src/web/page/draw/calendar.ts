@@ -92,10 +92,18 @@ export function dayAt(layout: CalendarLayout, x: number, y: number): string | un
   return yearOf(day) === year ? day : undefined;
 }
 
-/** Four shades, so that each has as many days. @returns the least count of the second, third and fourth */
+/**
+ * Up to four shades, so that each has about as many days.
+ * @returns the least count of each, in order
+ */
 export function steps(news: Int32Array | undefined): readonly number[] {
   const some = news?.filter((count) => count > 0).sort() ?? new Int32Array();
-  return [0.25, 0.5, 0.75].map((part) => some[Math.floor(some.length * part)] ?? 1);
+  const least = [1];
+  for (const part of [0.25, 0.5, 0.75]) {
+    const next = Math.max(some[Math.floor(some.length * part)] ?? 1, least.at(-1)! + 1);
+    if (next <= (some.at(-1) ?? 0)) least.push(next);
+  }
+  return least;
 }
 
 const shades = [0.4, 0.6, 0.8, 1];
@@ -127,7 +135,7 @@ export function drawCalendar(canvas: HTMLCanvasElement, days: DayStates, layout:
       const count = days.news[index]!;
       if (count === 0) context.strokeRect(x + 0.5, y + 0.5, size - 1, size - 1);
       else {
-        context.globalAlpha = shades[least.filter((one) => count >= one).length]!;
+        context.globalAlpha = shades[least.filter((one) => count >= one).length - 1]!;
         context.fillRect(x, y, size, size);
         context.globalAlpha = 1;
       }

@@ -87,7 +87,7 @@ function said({ from, state, news }: DayStates, day: string): string {
 /** What the shades of covered days mean. */
 function Shades({ news }: { news: Int32Array | undefined }) {
   if (!news) return <>Choose a day to see what became of it.</>;
-  const least = [1, ...steps(news)];
+  const least = steps(news);
   return (
     <span class="quiet">
       covered: <i class="swatch hollow" />

@@ -13,16 +13,18 @@ interface Limit {
   readonly perMonth: number;
   readonly reserve: number;
   readonly jobs: readonly string[];
+  /** When it is spent, if that is before the month ends. */
+  readonly spentBy: string | null;
 }
 
 function limitsOf(jobs: readonly Wire<JobShown>[]): Limit[] {
-  const limits = new Map<string, { perMonth: number; reserve: number; jobs: string[] }>();
-  for (const { job, requests_per_month, reserve } of jobs) {
+  const limits = new Map<string, Limit>();
+  for (const { job, requests_per_month, reserve, spent_by } of jobs) {
     if (requests_per_month === null) continue;
     const key = `${requests_per_month}/${reserve}`;
-    const limit = limits.get(key) ?? { perMonth: requests_per_month, reserve: reserve ?? 0, jobs: [] };
-    limit.jobs.push(job);
-    limits.set(key, limit);
+    const { jobs: others = [] } = limits.get(key) ?? {};
+    const perMonth = requests_per_month;
+    limits.set(key, { perMonth, reserve: reserve ?? 0, jobs: [...others, job], spentBy: spent_by });
   }
   return [...limits.values()].toSorted((a, b) => b.perMonth - a.perMonth || a.reserve - b.reserve);
 }
@@ -86,36 +88,41 @@ function Month({
   const limits = limitsOf(jobs);
   const used =
     upTo === undefined ? null : (jobs.find((job) => job.requests_used !== null)?.requests_used ?? null);
+  const spent = used ?? total;
   const planned = Math.max(0, ...jobs.map(({ projected }) => projected ?? 0));
   // What the schedules will take is known better than what the month so far suggests.
   const forecast =
     upTo === undefined ? undefined : planned > 0 ? planned : Math.round((total / known) * days);
-  const spentBy = jobs.map(({ spent_by }) => spent_by).find((at) => at !== null && upTo !== undefined);
-  const limit = limits[0];
   return (
     <>
       <p>
-        <b>{number(used ?? total)}</b> {limit ? `of ${number(limit.perMonth)} requests` : 'requests'}
-        {limit && ` (${share(used ?? total, limit.perMonth)})`}
+        <b>{number(spent)}</b> requests
         {forecast !== undefined && (
           <>
-            ; at the end of the month about <b>{number(forecast)}</b>
+            {' so far, about '}
+            <b>{number(forecast)}</b> at the end of the month
             {planned > 0 ? ' by what is scheduled' : ' if it goes on like this'}
           </>
         )}
-        {limit && limit.reserve > 0 && `; ${number(limit.reserve)} are kept for syncs`}.
-        {spentBy && <strong class="bad"> Spent by {moment(spentBy)}.</strong>}
+        .
       </p>
-      <Chart {...{ month, byDay, known, limits }} forecast={forecast} end={used ?? total} />
+      <ul class="limits">
+        {limits.map(({ perMonth, reserve, jobs, spentBy }) => (
+          <li key={`${perMonth}/${reserve}`}>
+            {spent >= perMonth ? 'all' : share(spent, perMonth)} of {number(perMonth)} for{' '}
+            {jobs.length > 4 ? `${number(jobs.length)} jobs` : jobs.join(', ')}
+            {reserve > 0 && `, of which ${number(reserve)} are kept for syncs`}
+            {upTo !== undefined && spentBy && (
+              <strong class="bad">{spent >= perMonth ? ', used up' : `, spent by ${moment(spentBy)}`}</strong>
+            )}
+          </li>
+        ))}
+      </ul>
+      <Chart {...{ month, byDay, known, limits }} forecast={forecast} end={spent} />
       {used !== null && used !== total && (
         <p class="quiet">
           Bars count the requests of loads by the day on which they began: {number(total)}. The key has used{' '}
           {number(used)}, with those of other commands.
-        </p>
-      )}
-      {limits.length > 1 && (
-        <p class="quiet">
-          {limits.map(({ perMonth, jobs }) => `${number(perMonth)}: ${jobs.join(', ')}`).join(' · ')}
         </p>
       )}
     </>
@@ -151,6 +158,10 @@ function Chart({
   const mostOfDay = Math.max(1, ...byDay);
   const y = (requests: number) => plot.top + plot.height * (1 - requests / most);
   const x = (day: number) => plot.left + day * pitch;
+  // Names that would lie on each other, or on the axis, are left to the list above.
+  const labelled = limits
+    .map(({ perMonth }) => perMonth)
+    .filter((one, index, all) => y(0) - y(one) > 16 && (index === 0 || y(one) - y(all[index - 1]!) > 16));
   const base = plot.top + plot.height + plot.between + plot.bars;
   let sum = 0;
   const line = byDay.slice(0, known).map((one, index) => {
@@ -175,7 +186,7 @@ function Chart({
           onPointerMove={(event) => setHovered(Math.floor((event.offsetX - plot.left) / pitch))}
           onPointerLeave={() => setHovered(undefined)}
         >
-          {limits.map(({ perMonth, reserve, jobs }) => (
+          {limits.map(({ perMonth, reserve }) => (
             <g key={`${perMonth}/${reserve}`}>
               <line class="limit" x1={x(0)} x2={x(byDay.length)} y1={y(perMonth)} y2={y(perMonth)} />
               {reserve > 0 && (
@@ -187,11 +198,12 @@ function Chart({
                   height={Math.max(1, y(perMonth - reserve) - y(perMonth))}
                 />
               )}
-              <text x={x(0)} y={y(perMonth) + 13}>
-                budget {number(perMonth)}
-                {reserve > 0 && `, of which ${number(reserve)} for syncs`}
-                {limits.length > 1 && ` (${number(jobs.length)} ${jobs.length === 1 ? 'job' : 'jobs'})`}
-              </text>
+              {labelled.includes(perMonth) && (
+                <text x={x(0)} y={y(perMonth) + 13}>
+                  budget {number(perMonth)}
+                  {reserve > 0 && `, of which ${number(reserve)} for syncs`}
+                </text>
+              )}
             </g>
           ))}
           <line class="axis" x1={x(0)} x2={x(byDay.length)} y1={y(0)} y2={y(0)} />
@@ -201,7 +213,7 @@ function Chart({
             <path class="forecast" d={`M${x(known)},${y(end)}L${x(byDay.length)},${y(forecast)}`} />
           )}
           <text x={x(0)} y={base - plot.bars - 5}>
-            by day, at most {number(mostOfDay)}
+            by day{total > 0 && `, at most ${number(mostOfDay)}`}
           </text>
           {byDay.map((one, index) => (
             <rect
