@@ -62,7 +62,7 @@ export function drawLines(
       sync: { key: 'sentiment', setSeries: false },
       points: { show: false },
       // Where lines are many, that next to the cursor stands out.
-      focus: { prox: shown.length > 1 ? 16 : -1 },
+      focus: { prox: shown.length > 1 && shown.length * starts.length < 20_000 ? 16 : -1 },
     },
     focus: { alpha: 0.25 },
   });
