@@ -65,7 +65,7 @@ async function rowsOf(path: string): Promise<Record<string, unknown>[]> {
 /** A question for each endpoint that this warehouse has an answer to. */
 const questions: Readonly<Record<string, string>> = {
   ...{ feeds: '', series: '', origin: '', jobs: '', loads: 'limit=5', alerts: '', workers: '' },
-  requests: 'month=2026-11',
+  ...{ requests: 'month=2026-11', 'loads/first': '', 'series/fullest': 'feed=gmsi-headlines&limit=2' },
   coverage: `feed=gmsi-headlines&match_type=COMBINED&${days}`,
   'coverage/days': `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
   windows: `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
@@ -209,6 +209,31 @@ describe('the API', () => {
       expect(directional).toBeCloseTo(now[index]!.directional as number, 12);
   });
 
+  it('counts days as covered of a past moment if their windows had been drained then', async () => {
+    const path = `coverage/days?${questions['coverage/days']}`;
+    const covered = await rowsOf(path);
+    expect(covered.length).toBeGreaterThan(0);
+    expect(await rowsOf(`${path}&as_of=2020-01-01T00:00:00Z`)).toEqual([]);
+    const later = new Date(Date.now() + 3_600_000).toISOString();
+    expect(await rowsOf(`${path}&as_of=${later}`)).toEqual(covered);
+    const drainedAt = (moment: string) => sql`
+      update gmsi.windows set finished_at = ${moment}
+      where (country, topic, last_day) = ('US', 'Inflation-Food', '2026-10-31')`;
+    await drainedAt('2100-01-01').execute(warehouse.db);
+    const [then] = await rowsOf(`${path}&as_of=${later}`);
+    expect(then).toMatchObject({ first_day: '2026-10-01' });
+    expect(then!.last_day).not.toBe(covered[0]!.last_day);
+    await drainedAt('2026-11-01').execute(warehouse.db);
+  });
+
+  it('sums up by month what it sums up by day', async () => {
+    const byDay = await rowsOf(`sentiment?${series}&${days}`);
+    const [month, ...others] = await rowsOf(`sentiment?${series}&${days}&by=month`);
+    expect(others).toEqual([]);
+    const headlines = byDay.reduce((sum, row) => sum + (row.headlines as number), 0);
+    expect(month).toMatchObject({ at: '2026-10-01', headlines });
+  });
+
   it('describes itself in OpenAPI, every endpoint with its parameters', async () => {
     const { paths } = (await (await get('openapi.json')).json()) as {
       paths: Record<string, { get: { parameters?: { name: string }[] } }>;
@@ -255,7 +280,7 @@ describe('a question that cannot be answered', () => {
       /from: It must be a day/,
     ],
     [`sentiment?${days}`, 400, /country/],
-    [`sentiment?${series}&${days}&by=month`, 400, /by/],
+    [`sentiment?${series}&${days}&by=year`, 400, /by/],
     [`sentiment?${series}&from=1990-01-01&to=2026-10-31&by=hour`, 400, /at most 50000 points/],
     [`sentiment?${series}&${days}&bye=hour`, 400, /bye/],
     [`sentiment?${series}&${days}&as_of=yesterday`, 400, /as_of: It must be a moment/],

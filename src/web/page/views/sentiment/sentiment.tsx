@@ -120,8 +120,8 @@ function Loaded() {
 function NothingLoaded() {
   return (
     <p class="empty">
-      No headlines are loaded yet. <code>gmsi backfill &lt;job&gt;</code> loads those of a job, and{' '}
-      <code>gmsi demo</code> tries it out with made-up ones; this page shows them as they come.
+      No headlines are loaded yet. <code>npx gmsi backfill &lt;job&gt;</code> loads those of a job, and{' '}
+      <code>npx gmsi demo</code> tries it out with made-up ones; this page shows them as they come.
     </p>
   );
 }
