@@ -1,0 +1,143 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inPackage } from '../../src/package.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aBrowser, aTab, axeFindings, browserPath } from './a-browser.ts';
+import { aPage } from './a-page.ts';
+
+const days = { from: '2016-01-01', to: '2025-12-31', count: 3653 };
+const countries = Array.from({ length: 97 }, (_, index) => `C${String(index + 1).padStart(2, '0')}`);
+/** Seven groups of ten, by the text before the hyphen. */
+const topics = Array.from(
+  { length: 70 },
+  (_, index) => `Group ${Math.floor(index / 10) + 1}-Topic ${index % 10}`,
+);
+/** Of each country, what became of one topic beside the covered days. */
+const troubled: Readonly<Record<string, readonly [topic: string, failed: number]>> = {
+  C01: ['Group 1-Topic 1', 30],
+  C90: ['Group 7-Topic 9', 1],
+};
+
+function answer(columns: string, rows: readonly (readonly unknown[])[]) {
+  const body = JSON.stringify({ columns: columns.split(' '), rows, sql: 'select 1' });
+  return { body, contentType: 'application/json' };
+}
+
+/** All pairs over ten years, as a warehouse with all of them would answer. */
+async function answerWithAllPairs(page: Page): Promise<void> {
+  const answers = {
+    feeds: answer('feed match_type series oldest newest', [
+      ['gmsi-headlines', 'COMBINED', 6790, days.from, days.to],
+    ]),
+    series: answer('kind code name', [
+      ...countries.map((code) => ['country', code, `Country ${code}`]),
+      ...topics.map((topic) => ['topic', topic, null]),
+    ]),
+    coverage: answer(
+      'country topic ticker variant covered running failed refused pending settling',
+      countries.flatMap((country) =>
+        topics.map((topic) => {
+          const [where, some] = troubled[country] ?? ['', 0];
+          const failed = topic === where ? some : 0;
+          return [country, topic, '', '', days.count - failed - 400 - 3, 0, failed, 100, 300, 3];
+        }),
+      ),
+    ),
+  };
+  for (const [path, one] of Object.entries(answers))
+    await page.route(new RegExp(`/api/${path}(\\?.*)?$`), (route) => route.fulfill(one));
+}
+
+let warehouse: TestWarehouse;
+let served: Awaited<ReturnType<typeof aPage>>;
+let browser: Browser;
+
+beforeAll(async () => {
+  if (!browserPath) return;
+  warehouse = await aWarehouse();
+  served = await aPage(warehouse.db, { page: inPackage('dist/page') });
+  browser = await aBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await served?.[Symbol.asyncDispose]();
+  await warehouse?.[Symbol.asyncDispose]();
+});
+
+describe.skipIf(!browserPath)('the matrix of all pairs', { timeout: 120_000 }, () => {
+  async function open(query = '') {
+    const tab = await aTab(browser);
+    await answerWithAllPairs(tab.page);
+    await tab.page.goto(`${served.url}/?view=coverage${query}`);
+    const grid = tab.page.getByRole('grid');
+    await grid.waitFor();
+    return { tab, page: tab.page, grid, told: tab.page.locator('.matrix [aria-live]') };
+  }
+
+  it('draws 97 × 70 cells in less than 100 ms', async () => {
+    const { tab, page, grid } = await open();
+    await using _ = tab;
+    expect(await grid.getAttribute('aria-rowcount')).toBe('97');
+    expect(await grid.getAttribute('aria-colcount')).toBe('70');
+    const drawn = () =>
+      page.evaluate("performance.getEntriesByName('matrix').map(({ duration }) => duration)") as Promise<
+        number[]
+      >;
+    for (const colorScheme of ['dark', 'light', 'dark', 'light'] as const) {
+      const { length } = await drawn();
+      await page.emulateMedia({ colorScheme });
+      await expect.poll(async () => (await drawn()).length).toBeGreaterThan(length);
+    }
+    // The least, since other tests use the processor at the same time.
+    expect(Math.min(...(await drawn()))).toBeLessThan(100);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('says the cell in hand, opens it with Enter and closes it with Escape', async () => {
+    const { tab, page, grid, told } = await open();
+    await using _ = tab;
+    await grid.focus();
+    await page.keyboard.press('ArrowRight');
+    await expect
+      .poll(() => told.innerText())
+      .toBe(
+        'C01, Group 1-Topic 1: 3,220 of 3,653 days covered (88.1%), 3 settling, 300 waiting, 30 failed, 100 refused',
+      );
+    await page.keyboard.press('Control+End');
+    await expect.poll(() => told.innerText()).toMatch(/^C97, Group 7-Topic 9:/);
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Country C96 · Group 7-Topic 9' }).waitFor();
+    expect(new URL(page.url()).searchParams.get('country')).toBe('C96');
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.locator('.series').count()).toBe(0);
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Country C96 · Group 7-Topic 9' }).waitFor();
+  });
+
+  it('leads from one failure to the next', async () => {
+    const { tab, page } = await open();
+    await using _ = tab;
+    const next = page.getByRole('button', { name: '2 series have failed days' });
+    for (const name of ['C01 · Group 1-Topic 1', 'C90 · Group 7-Topic 9', 'C01 · Group 1-Topic 1']) {
+      await next.click();
+      await page.getByRole('heading', { name: `Country ${name}` }).waitFor();
+    }
+  });
+
+  it('sums up a group that is folded', async () => {
+    const { tab, page, grid, told } = await open();
+    await using _ = tab;
+    await page.getByRole('button', { name: 'Group 1', exact: true }).click();
+    await expect.poll(() => grid.getAttribute('aria-colcount')).toBe('61');
+    await grid.focus();
+    await page.keyboard.press('Control+Home');
+    await expect
+      .poll(() => told.innerText())
+      .toMatch(/^C01, Group 1 \(10 topics\): 32,470 of 36,530 days covered .*, 30 failed/);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => grid.getAttribute('aria-colcount')).toBe('70');
+  });
+});
