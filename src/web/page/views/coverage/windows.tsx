@@ -82,10 +82,12 @@ export function Windows({ windows }: { windows: Windows }) {
 export function Commands({ windows }: { windows: Windows }) {
   const open = windows.filter(({ state }) => ['failed', 'refused', 'pending'].includes(state));
   const jobs = new Map<string, { failed: number; refused: number; pending: number }>();
+  // A window that no load has begun is likely of the job that loaded the others.
+  const likely = windows.find(({ job }) => job !== null)?.job ?? '';
   for (const { job, state } of open) {
-    const counts = jobs.get(job ?? '') ?? { failed: 0, refused: 0, pending: 0 };
+    const counts = jobs.get(job ?? likely) ?? { failed: 0, refused: 0, pending: 0 };
     counts[state as 'failed' | 'refused' | 'pending'] += 1;
-    jobs.set(job ?? '', counts);
+    jobs.set(job ?? likely, counts);
   }
   if (open.length === 0) return null;
   return (
