@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 // Which folder may import which is in biome.json.
 
 const src = fileURLToPath(new URL('../src', import.meta.url));
-const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path));
 const textOf = new Map(files.map((path) => [path, readFileSync(join(src, path), 'utf8')]));
 
 it('only config/environment.ts looks at the environment', () => {

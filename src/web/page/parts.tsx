@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { go } from './address.ts';
 import { type Asked, addressOf, type Parameters } from './api.ts';
 import { plusDays, today } from './time.ts';
@@ -170,114 +170,6 @@ export function Switch<Value extends string>({
         </button>
       ))}
     </fieldset>
-  );
-}
-
-export interface Choice {
-  readonly value: string;
-  readonly title: string;
-  /** What it is grouped by. */
-  readonly group?: string;
-}
-
-/** Chooses some of many things by typing: a list to tick, with arrow keys, Enter and Escape. */
-export function Choose({
-  label,
-  choices,
-  chosen,
-  atMost,
-  onChange,
-}: {
-  label: string;
-  choices: readonly Choice[];
-  chosen: readonly string[];
-  atMost: number;
-  onChange: (chosen: string[]) => void;
-}) {
-  const [isOpen, setOpen] = useState(false);
-  const [words, setWords] = useState('');
-  const [active, setActive] = useState(0);
-  const box = useRef<HTMLDivElement>(null);
-  const id = useId();
-  const isFound = ({ title, value, group = '' }: Choice) =>
-    `${title} ${value} ${group}`.toLowerCase().includes(words.trim().toLowerCase());
-  const found = choices
-    .filter(isFound)
-    .toSorted((a, b) => Number(chosen.includes(b.value)) - Number(chosen.includes(a.value)));
-  const flip = (value: string) => {
-    if (chosen.includes(value)) onChange(chosen.filter((one) => one !== value));
-    else onChange(atMost === 1 ? [value] : [...chosen, value].slice(-atMost));
-    if (atMost === 1) setOpen(false);
-  };
-  useEffect(() => {
-    if (!isOpen) return;
-    const close = (event: Event) => {
-      if (event.target instanceof Node && !box.current?.contains(event.target)) setOpen(false);
-    };
-    addEventListener('pointerdown', close);
-    return () => removeEventListener('pointerdown', close);
-  }, [isOpen]);
-  useEffect(() => {
-    if (isOpen) document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: 'nearest' });
-  }, [isOpen, active, id]);
-  const onKey = (event: KeyboardEvent) => {
-    if (event.key === 'Escape') setOpen(false);
-    else if (event.key === 'ArrowDown') setActive(Math.min(active + 1, found.length - 1));
-    else if (event.key === 'ArrowUp') setActive(Math.max(active - 1, 0));
-    else if (event.key === 'Enter' && isOpen && found[active]) flip(found[active].value);
-    else return;
-    if (event.key !== 'Escape') setOpen(true);
-    event.preventDefault();
-  };
-  const titles = chosen.map((value) => choices.find((choice) => choice.value === value)?.title ?? value);
-  return (
-    <div class="choose" ref={box}>
-      <label>
-        <span class="quiet">{label}</span>
-        <input
-          role="combobox"
-          aria-expanded={isOpen}
-          aria-controls={`${id}-list`}
-          aria-activedescendant={isOpen && found[active] ? `${id}-${active}` : undefined}
-          placeholder={titles.join(', ') || 'none'}
-          value={words}
-          onFocus={() => setOpen(true)}
-          onInput={(event) => {
-            setWords(event.currentTarget.value);
-            setActive(0);
-            setOpen(true);
-          }}
-          onKeyDown={onKey}
-        />
-      </label>
-      {isOpen && (
-        <div
-          class="list"
-          role="listbox"
-          id={`${id}-list`}
-          aria-label={label}
-          aria-multiselectable={atMost > 1}
-        >
-          {found.map(({ value, title, group }, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field that it belongs to
-            <div
-              key={value}
-              id={`${id}-${index}`}
-              role="option"
-              tabIndex={-1}
-              aria-selected={chosen.includes(value)}
-              class={index === active ? 'active' : undefined}
-              onPointerDown={(event) => event.preventDefault()}
-              onClick={() => flip(value)}
-            >
-              <span>{title}</span>
-              {group && <span class="quiet">{group}</span>}
-            </div>
-          ))}
-          {found.length === 0 && <div class="quiet">nothing is called so</div>}
-        </div>
-      )}
-    </div>
   );
 }
 

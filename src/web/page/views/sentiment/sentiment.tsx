@@ -2,7 +2,8 @@ import type { fullestSeries, listedSeries, loadedFeeds } from '../../../../wareh
 import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
 import { address, go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
-import { type Choice, Choose, Period, Problem, Switch } from '../../parts.tsx';
+import { type Choice, Choose } from '../../choose.tsx';
+import { Period, Problem, Switch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { today } from '../../time.ts';
 import { AsOf, AsOfSwitch } from './as-of.tsx';
