@@ -42,7 +42,8 @@ export interface Usual {
   readonly country: string | undefined;
   readonly topic: string | undefined;
   readonly match: string;
-  /** The last day that anything was asked for. */
+  /** The first and the last day that anything was asked for. */
+  readonly oldest: string | undefined;
   readonly newest: string;
 }
 
@@ -66,7 +67,7 @@ export function askedFor(usual: Usual): Asked {
     countries: texts('country', usual.country),
     topics: texts('topic', usual.topic),
     matches: texts('match', usual.match),
-    from: dayOf(text('from')) ?? plusDays(to, -364),
+    from: dayOf(text('from')) ?? yearTo(to, usual.oldest),
     to,
     by: one('by', buckets, 'day'),
     models: model === 'both' ? ['directional', 'semantic'] : [model],
@@ -74,6 +75,12 @@ export function askedFor(usual: Usual): Asked {
     asOf: asOf && !Number.isNaN(Date.parse(asOf)) ? new Date(asOf).toISOString() : null,
     show: one('show', shows, 'lines'),
   };
+}
+
+/** The year up to a day, or what is loaded of it. */
+function yearTo(to: string, oldest: string | undefined): string {
+  const from = plusDays(to, -364);
+  return oldest !== undefined && from < oldest && oldest < to ? oldest : from;
 }
 
 function dayOf(text: string | null): string | undefined {

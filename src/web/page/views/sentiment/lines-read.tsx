@@ -104,7 +104,7 @@ export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<st
       ))}
       {isGap && (
         <span class="key quiet">
-          <span class="hatched" aria-hidden="true" /> not loaded, or not completely: no line there
+          <span class="hatched" aria-hidden="true" /> not loaded, or not complete yet: no line there
         </span>
       )}
       {isRing && (
@@ -125,14 +125,18 @@ function summaryOf(chart: Chart, series: SeriesPoints): string {
       const mean = score(headlines > 0 ? sum / headlines : null);
       return chart.lines.length > chart.series.length ? `${mean} ${model}` : mean;
     });
-  const missing = series.states.filter((state) => state !== 'covered').length;
-  if (headlines === 0)
-    return missing === series.states.length ? 'not loaded' : `no headlines${gapsOf(missing, chart)}`;
-  return `${means.join(', ')} · ${number(headlines)} headlines${gapsOf(missing, chart)}`;
+  const gaps = gapsOf(chart, series);
+  if (headlines > 0) return [means.join(', '), `${number(headlines)} headlines`, ...gaps].join(' · ');
+  const isLoaded = series.states.includes('covered');
+  return isLoaded ? ['no headlines', ...gaps].join(' · ') : 'not loaded';
 }
 
-function gapsOf(missing: number, { by }: Chart): string {
-  return missing === 0 ? '' : ` · ${number(missing)} ${by}${missing === 1 ? '' : 's'} missing`;
+function gapsOf({ by }: Chart, { states }: SeriesPoints): string[] {
+  const count = (state: string, what: string) => {
+    const buckets = states.filter((one) => one === state).length;
+    return buckets === 0 ? [] : [`${number(buckets)} ${by}${buckets === 1 ? '' : 's'} ${what}`];
+  };
+  return [...count('missing', 'not loaded'), ...count('incomplete', 'not complete')];
 }
 
 /** The numbers behind the lines, the latest first. */

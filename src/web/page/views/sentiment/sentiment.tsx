@@ -35,6 +35,7 @@ function Loaded() {
   );
   const fullest = useAnswer<Row<typeof fullestSeries>>('series/fullest', { feed, limit: 1 }, 300);
   if (feeds.error && !loaded) return <Problem error={feeds.error} />;
+  const oldest = loaded?.map((row) => row.oldest).toSorted()[0];
   const newest = loaded
     ?.map((row) => row.newest)
     .toSorted()
@@ -48,6 +49,7 @@ function Loaded() {
       topic: any?.topic,
       match: most?.match_type ?? first?.match_type ?? 'COMBINED',
     },
+    oldest,
     newest: newest === undefined || newest > today() ? today() : newest,
   });
   const isChosen = address.value.has('country') && address.value.has('topic');
@@ -58,7 +60,6 @@ function Loaded() {
     choicesOf(listed.answer?.rows.filter((row) => row.kind === kind) ?? [], [
       ...new Set(series.map((row) => row[kind])),
     ]);
-  const oldest = loaded.map((row) => row.oldest).toSorted()[0];
   return (
     <>
       <div class="row asked">
