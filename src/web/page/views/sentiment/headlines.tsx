@@ -7,6 +7,7 @@ import { Answered, number, Problem, Source, score } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, zone } from '../../time.ts';
 import { Versions } from './versions.tsx';
+import './headlines.css';
 
 export type Headline = Wire<Row<typeof headlinesOf>>;
 

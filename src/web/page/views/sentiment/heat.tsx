@@ -10,6 +10,7 @@ import { number, Problem, Source, score } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Asked, bucketTitle, endOf, feed, wholeBuckets } from './asked.ts';
 import { Scale } from './scale.tsx';
+import './heat.css';
 
 export interface Topic {
   readonly name: string;

@@ -10,6 +10,7 @@ import type { Row } from '../../rows.ts';
 import { daysBetween } from '../../time.ts';
 import { type Asked, feed } from './asked.ts';
 import { Scale } from './scale.tsx';
+import './map.css';
 
 export interface Country {
   readonly code: string;

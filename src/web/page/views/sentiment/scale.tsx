@@ -1,4 +1,5 @@
 import { colourOf } from '../../draw/diverging.ts';
+import './scale.css';
 
 /** What the colours of means stand for, and what is drawn without one. */
 export function Scale({ limit, isDotted }: { limit: number; isDotted: boolean }) {
