@@ -88,7 +88,7 @@ async function refusalOf(who: pg.Client, statement: string): Promise<string | un
 }
 
 const readable =
-  'countries coverage coverage_by_day coverage_gaps event_query_metrics gmsi_index headline_revisions headlines headlines_point_in_time kysely_migration load_history loads lookups rejected_records revisions sentiment_daily sentiment_hourly ticker_event_headlines ticker_event_metrics ticker_events ticker_headlines ticker_index topics windows';
+  'countries coverage coverage_by_day coverage_gaps event_query_metrics gmsi_index headline_revisions headlines headlines_point_in_time kysely_migration load_history loads lookups origin rejected_records revisions sentiment_daily sentiment_hourly ticker_event_headlines ticker_event_metrics ticker_events ticker_headlines ticker_index topics windows';
 /** Who may do what in the schema, besides functions. Change it only with the paragraph on privileges in docs/operating.md. */
 const expectedGrants = [
   'gmsi_loader: delete+insert+select+update on table drain_sightings live_sightings rejected_records sentiment_daily sentiment_hourly windows workers',
