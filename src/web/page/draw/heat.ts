@@ -40,9 +40,9 @@ export function drawHeat(
   canvas.style.width = `${width}px`;
   canvas.style.height = `${height}px`;
   const context = canvas.getContext('2d')!;
-  const { quiet, pending, never, line } = coloursOf(['quiet', 'pending', 'never', 'line']);
+  const { quiet, never, line } = coloursOf(['quiet', 'never', 'line']);
   const colour = canvasColours(limit);
-  const pattern = hatching(context, pending, 6 * ratio);
+  const pattern = hatching(context, quiet, 6 * ratio);
   context.scale(ratio, ratio);
   drawMonths(context, starts, width, quiet, line);
   const gap = width / starts.length > 6 ? 1 : 0;
@@ -61,8 +61,11 @@ export function drawHeat(
         context.fillRect(left, top, ...size);
       }
       if (cell.state === 'covered') continue;
+      // Darker than any colour beneath: a pale line would be lost on a pale cell.
+      context.globalAlpha = cell.mean === null ? 0.4 : 0.75;
       context.fillStyle = pattern;
       context.fillRect(left, top, ...size);
+      context.globalAlpha = 1;
     }
   }
 }
