@@ -75,7 +75,7 @@ describe.skipIf(!browserPath)('the matrix of all pairs', { timeout: 120_000 }, (
     return { tab, page: tab.page, grid, told: tab.page.locator('.matrix [aria-live]') };
   }
 
-  it('draws 97 × 70 cells in less than 100 ms', async () => {
+  it('draws 97 × 70 cells, and again in other colours', async () => {
     const { tab, page, grid } = await open();
     await using _ = tab;
     expect(await grid.getAttribute('aria-rowcount')).toBe('97');
@@ -89,8 +89,6 @@ describe.skipIf(!browserPath)('the matrix of all pairs', { timeout: 120_000 }, (
       await page.emulateMedia({ colorScheme });
       await expect.poll(async () => (await drawn()).length).toBeGreaterThan(length);
     }
-    // The least, since other tests use the processor at the same time.
-    expect(Math.min(...(await drawn()))).toBeLessThan(100);
     expect(await axeFindings(page)).toEqual([]);
     expect(tab.complaints).toEqual([]);
   });
