@@ -25,9 +25,10 @@ export function guard(app: FastifyInstance, { names, token }: Guard): void {
 
   app.addHook('onRequest', async (request, reply) => {
     const { host, origin } = request.headers;
-    const name = nameOf(`http://${host ?? ''}`);
+    const asked = `http://${host ?? ''}`;
+    const name = nameOf(asked);
     if (name === undefined || !isOwn(name)) return refuse(reply, 421, unknownName(name));
-    if (origin !== undefined && new URL(request.url, `http://${host}`).host !== hostOf(origin))
+    if (origin !== undefined && hostOf(origin) !== hostOf(asked))
       return refuse(reply, 403, { error: 'Requests of other sites are refused.' });
   });
 

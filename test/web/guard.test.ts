@@ -58,6 +58,17 @@ describe('a request', () => {
     },
   );
 
+  it('that names another server in its first line is still one of another page', async () => {
+    const { hostname, port, host } = new URL(page.url);
+    const path = 'http://evil.example.com/api/feeds';
+    const headers = { host, origin: 'http://evil.example.com' };
+    const [response] = (await once(request({ hostname, port, path, headers }).end(), 'response')) as [
+      IncomingMessage,
+    ];
+    expect(response.statusCode).toBe(403);
+    response.resume();
+  });
+
   it('of the page itself is answered', async () => {
     const { status } = await raw(`${page.url}/api/feeds`, { host: new URL(page.url).host, origin: page.url });
     expect(status).toBe(200);
