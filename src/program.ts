@@ -169,7 +169,7 @@ program
   .description('show the warehouse as a web page, with an API; spends no request')
   .option('--host <address>', 'address to listen on; any but loopback needs GMSI_SERVE_TOKEN', '127.0.0.1')
   .option('--port <number>', 'port to listen on; 0 for any', wholeNumber({ to: 65_535 }), 8426)
-  .option('--name <name>', 'a name under which browsers reach it; may be given several times', gathered, [])
+  .option('--name <name>', 'a name under which browsers reach it; may be given several times', gathered)
   .addHelpText('after', examples('gmsi serve', 'gmsi serve --host 0.0.0.0 --name data.example.com'))
   .action(runs(async () => (await import('./commands/serve.ts')).serveCommand, { readable: true }));
 program
@@ -177,8 +177,8 @@ program
   .description('look for errors in what is loaded; spends no request')
   .argument('[job...]', jobs[1])
   .option('--list', 'only list the checks, with their settings')
-  .option('--only <check>', 'run this check; may be given several times', gathered, [])
-  .option('--set <setting=number>', 'a setting for this run; may be given several times', gathered, [])
+  .option('--only <check>', 'run this check; may be given several times', gathered)
+  .option('--set <setting=number>', 'a setting for this run; may be given several times', gathered)
   .option('--checks <folder>', "checks of your own, besides the program's and those in jobs/checks")
   .option('--rows <number>', 'findings to show of a check (5; with --json 100)', wholeNumber())
   .option('--timeout <seconds>', 'stop a check that takes longer; 0 for no limit', wholeNumber(), 600)

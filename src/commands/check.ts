@@ -16,8 +16,8 @@ import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 export interface CheckOptions {
   readonly list?: boolean;
   readonly checks?: string;
-  readonly only: readonly string[];
-  readonly set: readonly string[];
+  readonly only?: readonly string[];
+  readonly set?: readonly string[];
   readonly rows?: number;
   readonly timeout: number;
 }
@@ -35,7 +35,7 @@ export async function checkCommand(
 ): Promise<number> {
   const feeds = [...catalog.keys()];
   const found = await findChecks({ cwd: process.cwd(), folder: options.checks }, feeds);
-  const checks = withSettings(onlyThese(found, options.only), options.set);
+  const checks = withSettings(onlyThese(found, options.only ?? []), options.set ?? []);
   if (options.list) {
     if (session.json) printJson({ checks: checks.map(checkAsJson) });
     else print(`${listed(checks)}\n`);

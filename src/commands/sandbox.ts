@@ -115,8 +115,7 @@ export async function demoCommand(
     printJson({ outcome, totals: { ...totals }, windows, seconds, budget, months });
   } else if (summary.outcome === 'done') {
     say(`${answer(months)}\n${options.serve ? '' : `${next()}\n`}`);
-    if (options.serve)
-      return await serveUntilStopped(demo, warehouse, { host: '127.0.0.1', port: 0, name: [] });
+    if (options.serve) return await serveUntilStopped(demo, warehouse, { host: '127.0.0.1', port: 0 });
   }
   return exitCodeOfOutcome(summary.outcome);
 }

@@ -15,29 +15,25 @@ import { serveWeb } from '../web/server.ts';
 export interface ServeFlags {
   readonly host: string;
   readonly port: number;
-  readonly name: string[];
+  readonly name?: readonly string[];
 }
 
 /** `gmsi serve`: the page over the warehouse, and its API, until it is stopped. Sends no request to the service. */
-export async function serveCommand(
-  session: Session,
-  { host, port, name: names }: ServeFlags,
-): Promise<number> {
-  if (session.config.serveToken === undefined && !isLoopback(host)) {
-    throw new ConfigError(`--host ${host} lets other machines in, and GMSI_SERVE_TOKEN is not set.`, {
+export async function serveCommand(session: Session, flags: ServeFlags): Promise<number> {
+  if (session.config.serveToken === undefined && !isLoopback(flags.host)) {
+    throw new ConfigError(`--host ${flags.host} lets other machines in, and GMSI_SERVE_TOKEN is not set.`, {
       hint: 'Set it to a token that people type in: openssl rand -hex 32. Put TLS before it if others can listen in between.',
     });
   }
   await using warehouse = await openWarehouse(session);
-  // Awaited here: the warehouse closes when this function is left.
-  return await serveUntilStopped(session, warehouse, { host, port, name: names });
+  return await serveUntilStopped(session, warehouse, flags);
 }
 
 /** Serves an open warehouse. */
 export async function serveUntilStopped(
   session: Session,
   { db, description }: OpenWarehouse,
-  { host, port, name: names }: ServeFlags,
+  { host, port, name: names = [] }: ServeFlags,
 ): Promise<number> {
   const { serveToken: token, leaseSeconds, apiKey } = session.config;
   await using web = await serveWeb(db, {

@@ -26,6 +26,6 @@ export function day(text: string): string {
 }
 
 /** Reads one value of an option that may be given several times. */
-export function gathered(value: string, before: readonly string[]): string[] {
+export function gathered(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
 }
