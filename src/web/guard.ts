@@ -50,18 +50,14 @@ export function guard(app: FastifyInstance, { names, token }: Guard): void {
       });
   });
 
-  app.post<{ Body: unknown }>(
-    '/api/session',
-    { schema: { hide: true } as object },
-    async (request, reply) => {
-      const given = (request.body as { token?: unknown } | null)?.token;
-      if (typeof given !== 'string' || !isSame(given, token.reveal()))
-        return refuse(reply, 401, { error: 'This is not the token.' });
-      const safe = request.protocol === 'https' ? '; Secure' : '';
-      const cookie = `${cookieName}=${session}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000${safe}`;
-      return reply.header('set-cookie', cookie).send({});
-    },
-  );
+  app.post<{ Body: unknown }>('/api/session', { schema: { hide: true } }, async (request, reply) => {
+    const given = (request.body as { token?: unknown } | null)?.token;
+    if (typeof given !== 'string' || !isSame(given, token.reveal()))
+      return refuse(reply, 401, { error: 'This is not the token.' });
+    const safe = request.protocol === 'https' ? '; Secure' : '';
+    const cookie = `${cookieName}=${session}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000${safe}`;
+    return reply.header('set-cookie', cookie).send({});
+  });
 }
 
 function refuse(reply: FastifyReply, status: number, body: { error: string; hint?: string }) {

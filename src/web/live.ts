@@ -10,7 +10,7 @@ const looksBetweenSigns = 15;
  * once a second for all listeners together, and not at all without any.
  */
 export function liveStates(look: () => Promise<string>) {
-  const news = new EventEmitter({ captureRejections: true });
+  const news = new EventEmitter();
   // They are counted below.
   news.setMaxListeners(0);
   let listeners = 0;

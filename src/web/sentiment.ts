@@ -7,16 +7,13 @@ import {
   sentimentOverTime,
 } from '../warehouse/questions/sentiment.ts';
 import { endpoint, exactMoment, moment, period, score, several, time } from './endpoint.ts';
+import { mostPoints, pointsIn } from './most-points.ts';
 
 const country = several('A country', 100);
 const topic = several('A topic', 100);
 const matchType = several('A match type', 3).default(['COMBINED']);
 const asOf = moment.optional().describe('Only what the warehouse held then, as it stood then.');
 const by = z.enum(['hour', 'day', 'week', 'month']).default('day');
-
-/** The most points of one answer: what a screen can show, and a warehouse sum up while somebody waits. */
-const mostPoints = 50_000;
-const perDay = { hour: 24, day: 1, week: 1 / 7, month: 1 / 28 };
 
 const asked = z.object({ country, topic, match_type: matchType, ...period, as_of: asOf });
 const means = { directional: score, semantic: score, headlines: z.int() };
@@ -30,7 +27,7 @@ function toAsk({ country, topic, match_type, from, to, as_of, by = 'day' }: Take
 
 const overTime = asked.extend({ by }).refine(({ country, topic, match_type, from, to, by }) => {
   const days = (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
-  return country.length * topic.length * match_type.length * days * perDay[by] <= mostPoints;
+  return pointsIn(country.length * topic.length * match_type.length, days, by) <= mostPoints;
 }, `An answer has at most ${mostPoints} points: ask for fewer series, for days instead of hours, or for a shorter period.`);
 
 const headline = {

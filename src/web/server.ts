@@ -69,12 +69,11 @@ export async function serveWeb(
     },
     transform: jsonSchemaTransform,
   });
-  let asking = 0;
-  for (const one of endpoints)
-    addEndpoint(app, one, warehouse, { begin: () => ++asking, end: () => --asking });
+  const asked = { now: 0 };
+  for (const one of endpoints) addEndpoint(app, one, warehouse, asked);
   addLive(app, warehouse);
-  app.get('/api/openapi.json', { schema: { hide: true } as object }, async () => app.swagger());
-  app.get('/api/*', { schema: { hide: true } as object }, async (_request, reply) =>
+  app.get('/api/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+  app.get('/api/*', { schema: { hide: true } }, async (_request, reply) =>
     reply.code(404).send({ error: 'There is no such answer.', hint: '/api/openapi.json lists them all.' }),
   );
   await app.register(fastifyStatic, { root: page, cacheControl: false, etag: true });
@@ -105,7 +104,8 @@ function addEndpoint(
   app: FastifyInstance,
   { path, about, takes, row, rights, isLive, answer: how }: Endpoint,
   warehouse: Warehouse,
-  count: { readonly begin: () => number; readonly end: () => void },
+  /** How many questions are being answered. */
+  asked: { now: number },
 ): void {
   const columns = Object.keys(row.shape);
   const send = (reply: FastifyReply, form: Form, rows: readonly object[], sql: string | null) => {
@@ -117,27 +117,24 @@ function addEndpoint(
       .send(stringify([columns, ...cells], { cast: { date: (moment) => moment.toISOString() } }));
   };
   const answer = (form: Form) => async (request: FastifyRequest, reply: FastifyReply) => {
-    if (count.begin() > bounds.asking) {
-      count.end();
+    if (asked.now >= bounds.asking)
       return reply.code(503).header('retry-after', '1').send({ error: 'Too many questions at once.' });
-    }
+    asked.now += 1;
     try {
-      const etag = `W/"${hash(version, request.url, await stateOf(warehouse))}"`;
+      reply.header('cache-control', isLive ? 'no-store' : 'private, no-cache');
       if (!isLive) {
+        const etag = `W/"${hash(version, request.url, await stateOf(warehouse))}"`;
         reply.header('etag', etag);
         if (request.headers['if-none-match'] === etag) return reply.code(304).send();
       }
-      reply.header('cache-control', isLive ? 'no-store' : 'private, no-cache');
       if ('read' in how) return send(reply, form, await how.read(), null);
       const question = how.ask(request.query as never);
-      return await whileReading(warehouse, rights, async (reading) => {
-        const sql = sqlText(reading, question);
-        if (form === 'sql') return reply.type('text/plain; charset=utf-8').send(sql);
-        const { rows } = await question.query.execute(reading);
-        return send(reply, form, rows as object[], sql);
-      });
+      const sql = sqlText(warehouse, question);
+      if (form === 'sql') return reply.type('text/plain; charset=utf-8').send(sql);
+      const { rows } = await whileReading(warehouse, rights, (reading) => question.query.execute(reading));
+      return send(reply, form, rows as object[], sql);
     } finally {
-      count.end();
+      asked.now -= 1;
     }
   };
   const response = z.object({
@@ -147,11 +144,11 @@ function addEndpoint(
   });
   app.get(
     `/api/${path}`,
-    { schema: { summary: about, querystring: takes, response: { 200: response } } as object },
+    { schema: { summary: about, querystring: takes, response: { 200: response } } },
     answer('json'),
   );
   const inForm = (form: Form) => ({
-    schema: { summary: `${about} (${form.toUpperCase()})`, querystring: takes, hide: true } as object,
+    schema: { summary: `${about} (${form.toUpperCase()})`, querystring: takes, hide: true },
   });
   app.get(`/api/${path}.csv`, inForm('csv'), answer('csv'));
   if ('ask' in how) app.get(`/api/${path}.sql`, inForm('sql'), answer('sql'));
@@ -159,7 +156,7 @@ function addEndpoint(
 
 function addLive(app: FastifyInstance, warehouse: Warehouse): void {
   const live = liveStates(async () => hash(await stateOf(warehouse)));
-  app.get('/api/live', { schema: { hide: true } as object }, async (request, reply) => {
+  app.get('/api/live', { schema: { hide: true } }, async (request, reply) => {
     if (live.listeners >= bounds.streams)
       return reply.code(503).send({ error: `At most ${bounds.streams} pages can follow at once.` });
     const gone = new AbortController();

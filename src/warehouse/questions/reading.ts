@@ -1,4 +1,4 @@
-import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import pg from 'pg';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
@@ -50,8 +50,8 @@ export interface Question<Row> {
 }
 
 /** The SQL of a question for a person to copy. */
-export function sqlText(reading: Reading, { query, about }: Question<unknown>): string {
-  const { sql: text, parameters } = query.compile(reading);
+export function sqlText(db: Kysely<Database>, { query, about }: Question<unknown>): string {
+  const { sql: text, parameters } = query.compile(db);
   const withValues = text.replace(/\$(\d+)/g, (_, number) => literal(parameters[Number(number) - 1]));
   return `-- ${about}\n${unindented(withValues)};\n`;
 }
@@ -63,12 +63,9 @@ function literal(value: unknown): string {
   return pg.escapeLiteral(String(value));
 }
 
-/** Without the indentation that it has in the program. */
+/** Without empty lines, and without the indentation that it has in the program. */
 function unindented(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
-  const [first = '', ...others] = lines;
-  const indents = others.map((line) => line.search(/\S/));
-  const least = first.startsWith(' ') ? Math.min(...[first, ...others].map((line) => line.search(/\S/))) : 0;
-  const common = least > 0 ? least : Math.min(...indents, Number.POSITIVE_INFINITY);
-  return [first.trim(), ...others.map((line) => line.slice(common))].join('\n');
+  const least = Math.min(...lines.map((line) => line.search(/\S/)).filter((indent) => indent > 0));
+  return lines.map((line, index) => (index === 0 ? line.trim() : line.slice(least))).join('\n');
 }

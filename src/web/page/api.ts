@@ -12,8 +12,8 @@ export type Wire<Row> = {
 
 export interface Answer<Row> {
   readonly rows: readonly Wire<Row>[];
-  /** The query, for psql. */
-  readonly sql: string;
+  /** The query, for psql; `null` if it is more than one. */
+  readonly sql: string | null;
   /** What was asked, as {@link addressOf} writes it: while the next answer is awaited, the last one answers another question. */
   readonly url: string;
 }
@@ -56,7 +56,7 @@ export async function ask<Row>(url: string, stop?: AbortSignal): Promise<Answer<
     if (response.status === 401) wantsToken.value = true;
     throw new Refusal(response.status, body.error, body.hint);
   }
-  const { columns, rows, sql } = body as { columns: string[]; rows: unknown[][]; sql: string };
+  const { columns, rows, sql } = body as { columns: string[]; rows: unknown[][]; sql: string | null };
   const asObject = (cells: unknown[]) =>
     Object.fromEntries(columns.map((column, index) => [column, cells[index]]));
   return { rows: rows.map(asObject) as Wire<Row>[], sql, url };
@@ -96,7 +96,7 @@ export interface Asked<Row> {
 
 /**
  * Asks whenever the question changes, and again when the warehouse does, at most every few seconds. An unchanged answer
- * costs the server no query.
+ * is not computed again.
  * @param parameters `undefined` if there is nothing to ask yet
  * @param secondsAtMost asks again after so long even if nothing has changed, for answers that change with time
  */

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { servedBy } from '../../warehouse/questions/contents.ts';
-import { address, addressWith, go } from './address.ts';
+import { address, go } from './address.ts';
 import { isLive, showToken, useAnswer, wantsToken } from './api.ts';
-import { Problem } from './parts.tsx';
+import { Link, Problem } from './parts.tsx';
 import type { Row } from './rows.ts';
 import { zone, zones } from './time.ts';
 import { Coverage } from './views/coverage/coverage.tsx';
@@ -46,18 +46,14 @@ export function App() {
         </a>
         <nav aria-label="Views">
           {Object.entries(views).map(([name, { title, key }]) => (
-            <a
+            <Link
               key={name}
-              href={addressWith({ view: name })}
+              to={{ view: name }}
               aria-current={name === current ? 'page' : undefined}
               title={`${title} (${key})`}
-              onClick={(event) => {
-                event.preventDefault();
-                go({ view: name });
-              }}
             >
               {title}
-            </a>
+            </Link>
           ))}
         </nav>
         <span class="grow" />

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { go } from './address.ts';
-import { type Asked, addressOf, type Parameters } from './api.ts';
+import { addressWith, go } from './address.ts';
+import { type Asked, addressOf, type Parameters as Query } from './api.ts';
 import { plusDays, today } from './time.ts';
 
 /** What is wrong, and what to do. */
@@ -43,6 +43,62 @@ export function Answered<Row>({
   );
 }
 
+/** A place of the page by the values of its address: a link that does not load the page again. */
+export function Link({
+  to,
+  children,
+  ...others
+}: {
+  to: Parameters<typeof go>[0];
+  children: ComponentChildren;
+  title?: string;
+  'aria-current'?: 'page' | undefined;
+}) {
+  return (
+    <a
+      {...others}
+      href={addressWith(to)}
+      onClick={(event) => {
+        // A new tab or window is the browser's to open.
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        go(to);
+      }}
+    >
+      {children}
+    </a>
+  );
+}
+
+/** What is wider than its place, or higher: it scrolls, by keyboard too. */
+export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: without it, arrow keys could not scroll it
+    <section class="scroll" aria-label={label} tabIndex={0}>
+      {children}
+    </section>
+  );
+}
+
+/** A button that copies a text, and says so for a moment. */
+export function Copy({ text, label }: { text: string; label?: string }) {
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return;
+    const timer = setTimeout(() => setCopied(false), 2000);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
+    >
+      {isCopied ? 'Copied' : 'Copy'}
+    </button>
+  );
+}
+
 /** The SQL of a view to copy, and its data as CSV. */
 export function Source({
   path,
@@ -50,19 +106,17 @@ export function Source({
   sql,
 }: {
   path: string;
-  parameters: Parameters;
-  sql: string | undefined;
+  parameters: Query;
+  sql: string | null | undefined;
 }) {
   const [isOpen, setOpen] = useState(false);
-  const [isCopied, setCopied] = useState(false);
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     if (isOpen) dialog.current?.showModal();
-    else setCopied(false);
   }, [isOpen]);
   return (
     <span class="source">
-      <button type="button" disabled={sql === undefined} onClick={() => setOpen(true)}>
+      <button type="button" disabled={!sql} onClick={() => setOpen(true)}>
         SQL
       </button>
       <a class="button" href={addressOf(path, parameters, '.csv')} download>
@@ -73,12 +127,7 @@ export function Source({
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard */}
           <pre tabIndex={0}>{sql}</pre>
           <div class="row">
-            <button
-              type="button"
-              onClick={() => void navigator.clipboard.writeText(sql ?? '').then(() => setCopied(true))}
-            >
-              {isCopied ? 'Copied' : 'Copy'}
-            </button>
+            <Copy text={sql ?? ''} />
             <button type="button" onClick={() => dialog.current?.close()}>
               Close
             </button>
@@ -171,23 +220,4 @@ export function Switch<Value extends string>({
       ))}
     </fieldset>
   );
-}
-
-const whole = new Intl.NumberFormat('en-US');
-
-/** A count, its thousands apart. */
-export function number(count: number): string {
-  return whole.format(count);
-}
-
-/** A score from -1 to 1, with its sign. */
-export function score(value: number | null): string {
-  if (value === null) return '–';
-  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
-}
-
-/** A share in percent; 100% only if nothing is missing. */
-export function share(part: number, whole: number): string {
-  if (whole === 0) return '–';
-  return part === whole ? '100%' : `${(Math.floor((part / whole) * 1000) / 10).toFixed(1)}%`;
 }

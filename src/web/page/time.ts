@@ -38,13 +38,11 @@ export function daysBetween(from: string, to: string): number {
 
 /** A span of time in words, in its two largest units. */
 export function span(seconds: number): string {
-  const units = [
-    ...([
-      ['d', 86_400],
-      ['h', 3_600],
-      ['min', 60],
-      ['s', 1],
-    ] as const),
+  const units: [string, number][] = [
+    ['d', 86_400],
+    ['h', 3_600],
+    ['min', 60],
+    ['s', 1],
   ];
   const whole = Math.max(0, Math.round(seconds));
   const first = units.findIndex(([, size]) => whole >= size);

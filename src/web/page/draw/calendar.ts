@@ -1,5 +1,5 @@
 import { daysBetween, plusDays } from '../time.ts';
-import { clearedCanvas } from './canvas.ts';
+import { clearedCanvas, font } from './canvas.ts';
 import { coloursOf } from './colours.ts';
 import { type State, states } from './states.ts';
 
@@ -118,7 +118,7 @@ export function drawCalendar(canvas: HTMLCanvasElement, days: DayStates, layout:
   const size = layout.pitch - (layout.pitch > 6 ? 1.5 : 1);
   const least = steps(days.news);
   context.fillStyle = colours.quiet;
-  context.font = '10px system-ui, -apple-system, "Segoe UI", "Liberation Sans", Arial, sans-serif';
+  context.font = font(10);
   context.textBaseline = 'top';
   for (const [band, year] of layout.years.entries())
     context.fillText(String(year), 0, head + band * layout.band + 1);

@@ -14,6 +14,11 @@ export function useWidth(element: RefObject<HTMLElement | null>): number {
   return width;
 }
 
+/** The page's font, for a canvas, which does not inherit it. */
+export function font(pixels: number): string {
+  return `${pixels}px system-ui, -apple-system, "Segoe UI", "Liberation Sans", Arial, sans-serif`;
+}
+
 /** Makes a canvas so large, in CSS pixels, as sharp as the screen, and empty. */
 export function clearedCanvas(
   canvas: HTMLCanvasElement,

@@ -1,7 +1,7 @@
 import type { listedSeries } from '../../../warehouse/questions/contents.ts';
 import type { SeriesCoverage } from '../../../warehouse/questions/coverage.ts';
 import type { Wire } from '../api.ts';
-import { number, share } from '../parts.tsx';
+import { number, share } from '../numbers.ts';
 import type { Row } from '../rows.ts';
 import { type State, states, stateTitles } from './states.ts';
 

@@ -1,3 +1,4 @@
+import { clearedCanvas, font } from './canvas.ts';
 import { coloursOf, hatching } from './colours.ts';
 import { canvasColours } from './diverging.ts';
 import { labelsOf } from './time-axis.ts';
@@ -33,17 +34,10 @@ export function drawHeat(
   { rows, starts, limit, full }: Heat,
   width: number,
 ): void {
-  const ratio = devicePixelRatio;
-  const height = headHeight + rows.length * rowHeight;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
-  const context = canvas.getContext('2d')!;
+  const context = clearedCanvas(canvas, width, headHeight + rows.length * rowHeight);
   const { quiet, never, line } = coloursOf(['quiet', 'never', 'line']);
   const colour = canvasColours(limit);
-  const pattern = hatching(context, quiet, 6 * ratio);
-  context.scale(ratio, ratio);
+  const pattern = hatching(context, quiet, 6 * devicePixelRatio);
   drawMonths(context, starts, width, quiet, line);
   const gap = width / starts.length > 6 ? 1 : 0;
   for (const [index, cells] of rows.entries()) {
@@ -78,7 +72,7 @@ function drawMonths(
   colour: string,
   line: string,
 ): void {
-  context.font = '12px system-ui, "Liberation Sans", Arial, sans-serif';
+  context.font = font(12);
   context.textBaseline = 'middle';
   const local = starts.map((start) => {
     const date = new Date(start);

@@ -1,10 +1,10 @@
 import uPlot from 'uplot';
+import { font } from './canvas.ts';
 import { hatching } from './colours.ts';
 import type { Chart, Line } from './points.ts';
 
 /** The variables of the style sheet that lines are drawn with. */
 export const inks = ['paper', 'line', 'ink', 'quiet', 'accent', 'pending', 'never'] as const;
-export const font = '12px system-ui, "Liberation Sans", Arial, sans-serif';
 
 type Colours = Record<(typeof inks)[number], string>;
 
@@ -103,7 +103,7 @@ export function drawLabels(plot: uPlot, lines: readonly Line[], colour: (line: L
       (labels[index + 1]?.at ?? bbox.top + bbox.height + height / 2) - height,
     );
   context.save();
-  context.font = font.replace('12px', `${12 * uPlot.pxRatio}px`);
+  context.font = font(12 * uPlot.pxRatio);
   context.textBaseline = 'middle';
   context.textAlign = 'left';
   for (const { line, at } of labels) {

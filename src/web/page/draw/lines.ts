@@ -1,7 +1,8 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { font } from './canvas.ts';
 import { coloursOf } from './colours.ts';
-import { drawGaps, drawLabels, drawLoose, drawMarks, font, inks } from './lines-marks.ts';
+import { drawGaps, drawLabels, drawLoose, drawMarks, inks } from './lines-marks.ts';
 import { allHeadlines, type Chart, type Line } from './points.ts';
 import { labelsOf, zoneOfAxis } from './time-axis.ts';
 
@@ -68,7 +69,12 @@ export function drawLines(
   });
   const timeScale = { time: true, range: (): [number, number] => [starts[0]!, ends.at(-1)!] };
   const xAxis: uPlot.Axis = {
-    ...{ stroke: colours.quiet, font, grid: { stroke: colours.line, width: 1 }, ticks: { show: false } },
+    ...{
+      stroke: colours.quiet,
+      font: font(12),
+      grid: { stroke: colours.line, width: 1 },
+      ticks: { show: false },
+    },
     ...{ space: 64, gap: 4 },
     values: (_, splits, __, ___, apart) => labelsOf(splits.map(tzDate), apart),
   };

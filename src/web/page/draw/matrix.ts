@@ -1,4 +1,4 @@
-import { clearedCanvas, fitted } from './canvas.ts';
+import { clearedCanvas, fitted, font } from './canvas.ts';
 import type { Line, Shown } from './cells.ts';
 import { coloursOf } from './colours.ts';
 import { type State, states } from './states.ts';
@@ -30,8 +30,6 @@ export interface Group {
   readonly width: number;
 }
 
-const font = (size: number) =>
-  `${size}px system-ui, -apple-system, "Segoe UI", "Liberation Sans", Arial, sans-serif`;
 const groupHead = 22;
 const betweenGroups = 5;
 const uprightTitle = 150;

@@ -1,8 +1,21 @@
 import type { coveredDays } from '../../../warehouse/questions/coverage.ts';
-import type { sentimentOverTime } from '../../../warehouse/questions/sentiment.ts';
+import type { Bucket, sentimentOverTime } from '../../../warehouse/questions/sentiment.ts';
 import type { Wire } from '../api.ts';
+import { endOf } from '../buckets.ts';
 import type { Row } from '../rows.ts';
-import { type By, endOf, keyOf, type Model, type SeriesKey } from '../views/sentiment/asked.ts';
+
+export type Model = 'directional' | 'semantic';
+
+/** A series as one text, for the address: neither a country's code nor a match type has a space. */
+export function keyOf(series: Pick<SeriesKey, 'country' | 'topic' | 'match'>): string {
+  return `${series.country} ${series.topic} ${series.match}`;
+}
+
+export interface SeriesKey {
+  readonly country: string;
+  readonly topic: string;
+  readonly match: string;
+}
 
 type SentimentRow = Wire<Row<typeof sentimentOverTime>>;
 type CoveredRow = Wire<Row<typeof coveredDays>>;
@@ -34,7 +47,7 @@ export interface Line {
 
 /** Series over time, bucket by bucket. */
 export interface Chart {
-  readonly by: By;
+  readonly by: Bucket;
   readonly starts: readonly number[];
   readonly ends: readonly number[];
   readonly series: readonly SeriesPoints[];
@@ -48,7 +61,7 @@ export interface ChartAsked {
   /** Days of whole buckets. */
   readonly from: string;
   readonly to: string;
-  readonly by: By;
+  readonly by: Bucket;
   /** Days of the trailing mean; rows from before `from` feed it. */
   readonly smooth: number;
 }

@@ -1,11 +1,11 @@
+import type { Bucket } from '../../../warehouse/questions/sentiment.ts';
 import { zone } from '../time.ts';
-import type { By } from '../views/sentiment/asked.ts';
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const aDay = 86_400_000;
 
 /** The zone of an axis: days are those of UTC, and only hours are shown in the zone of choice. */
-export function zoneOfAxis(by: By): string {
+export function zoneOfAxis(by: Bucket): string {
   return by === 'hour' ? zone.value : 'UTC';
 }
 

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { Copy } from '../parts.tsx';
 
 /** As a shell takes it. */
 export function quoted(job: string): string {
@@ -7,22 +7,10 @@ export function quoted(job: string): string {
 
 /** A command, and a button that copies it. */
 export function Copied({ text }: { text: string }) {
-  const [isCopied, setCopied] = useState(false);
   return (
     <span class="copied">
       <code>{text}</code>
-      <button
-        type="button"
-        aria-label={`Copy ${text}`}
-        onClick={() =>
-          void navigator.clipboard.writeText(text).then(() => {
-            setCopied(true);
-            setTimeout(() => setCopied(false), 2000);
-          })
-        }
-      >
-        {isCopied ? 'Copied' : 'Copy'}
-      </button>
+      <Copy text={text} label={`Copy ${text}`} />
     </span>
   );
 }

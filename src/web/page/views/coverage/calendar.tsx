@@ -1,10 +1,10 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { addressWith, go } from '../../address.ts';
 import { calendarLayout, type DayStates, dayAt, drawCalendar, placeOfDay, steps } from '../../draw/calendar.ts';
 import { useWidth } from '../../draw/canvas.ts';
 import { isDark } from '../../draw/colours.ts';
 import { states, stateTitles } from '../../draw/states.ts';
-import { number } from '../../parts.tsx';
+import { number } from '../../numbers.ts';
+import { Link } from '../../parts.tsx';
 import { daysBetween, plusDays } from '../../time.ts';
 
 /** The days of a series by year. Arrow keys go from day to day, Page Up and Page Down from year to year. */
@@ -61,15 +61,7 @@ export function Calendar({ days, label }: { days: DayStates; label: string }) {
       <p class="said" aria-live="polite">
         {told ? said(days, told) : <Shades news={days.news} />}{' '}
         {sentiment && days.news && told === chosen && (
-          <a
-            href={addressWith(sentiment)}
-            onClick={(event) => {
-              event.preventDefault();
-              go(sentiment);
-            }}
-          >
-            its news
-          </a>
+          <Link to={sentiment}>its news</Link>
         )}
       </p>
     </div>

@@ -3,7 +3,7 @@ import { useWidth } from '../../draw/canvas.ts';
 import { isDark } from '../../draw/colours.ts';
 import { daysOf, inWords, type Place, type Shown } from '../../draw/cells.ts';
 import { cellAt, drawMatrix, type Layout, layoutOf } from '../../draw/matrix.ts';
-import { number } from '../../parts.tsx';
+import { number } from '../../numbers.ts';
 
 /**
  * All cells on one canvas. It is a grid for a keyboard and a screen reader, of which only the row and the cell in hand are

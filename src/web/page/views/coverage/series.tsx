@@ -1,11 +1,11 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import type { coveredDays, windowsOfSeries } from '../../../../warehouse/questions/coverage.ts';
 import type { sentimentOverTime } from '../../../../warehouse/questions/sentiment.ts';
-import { addressWith, go } from '../../address.ts';
+import { go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { dayStates } from '../../draw/calendar.ts';
 import { stateOfWindow } from '../../draw/states.ts';
-import { Answered, Problem, Source } from '../../parts.tsx';
+import { Answered, Problem, Source, Link } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { Calendar } from './calendar.tsx';
 import { Commands, Windows } from './windows.tsx';
@@ -78,15 +78,7 @@ export function Series({
       <div class="row">
         <span class="quiet">{[code, match_type].filter(Boolean).join(' · ')}</span>
         {isHeadlines && (
-          <a
-            href={addressWith(sentiment)}
-            onClick={(event) => {
-              event.preventDefault();
-              go(sentiment);
-            }}
-          >
-            its sentiment
-          </a>
+          <Link to={sentiment}>its sentiment</Link>
         )}
         <span class="grow" />
         <Source path="windows" parameters={asked} sql={windows.answer?.sql} />

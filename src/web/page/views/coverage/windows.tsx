@@ -3,7 +3,8 @@ import { Copied, quoted } from '../commands.tsx';
 import type { WindowShown } from '../../../../warehouse/questions/coverage.ts';
 import type { Wire } from '../../api.ts';
 import { stateOfWindow, stateTitles } from '../../draw/states.ts';
-import { number } from '../../parts.tsx';
+import { Scroll } from '../../parts.tsx';
+import { number } from '../../numbers.ts';
 import { moment } from '../../time.ts';
 
 type Windows = readonly Wire<WindowShown>[];
@@ -29,8 +30,7 @@ export function Windows({ windows }: { windows: Windows }) {
   const shown = isAll ? sorted : sorted.slice(0, first);
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard */}
-      <section class="scroll" aria-label="Windows" tabIndex={0}>
+      <Scroll label="Windows">
         <table class="windows">
           <thead>
             <tr>
@@ -68,7 +68,7 @@ export function Windows({ windows }: { windows: Windows }) {
             </tbody>
           ))}
         </table>
-      </section>
+      </Scroll>
       {windows.length > first && (
         <button type="button" onClick={() => setAll(!isAll)}>
           {isAll ? 'Show fewer' : `Show all ${number(windows.length)} windows`}

@@ -4,7 +4,8 @@ import type { JobShown } from '../../../jobs.ts';
 import { address, go } from '../../address.ts';
 import { useAnswer, type Wire } from '../../api.ts';
 import { useWidth } from '../../draw/canvas.ts';
-import { Answered, number, Source, share } from '../../parts.tsx';
+import { number, share } from '../../numbers.ts';
+import { Answered, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, today } from '../../time.ts';
 

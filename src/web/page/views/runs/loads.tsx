@@ -2,7 +2,8 @@ import { useState } from 'preact/hooks';
 import type { LoadShown } from '../../../../warehouse/questions/runs.ts';
 import { go } from '../../address.ts';
 import type { Wire } from '../../api.ts';
-import { number } from '../../parts.tsx';
+import { number } from '../../numbers.ts';
+import { Scroll } from '../../parts.tsx';
 import { moment, span } from '../../time.ts';
 import { Copied, quoted } from '../commands.tsx';
 
@@ -25,8 +26,7 @@ export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number 
   if (ended.length === 0) return <p class="quiet">No load has ended yet.</p>;
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard */}
-      <section class="scroll" aria-label="Loads" tabIndex={0}>
+      <Scroll label="Loads">
         <table class="loads">
           <thead>
             <tr>
@@ -51,7 +51,7 @@ export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number 
             ))}
           </tbody>
         </table>
-      </section>
+      </Scroll>
       {loads.length >= limit && limit < 500 && (
         <button type="button" onClick={() => go({ loads: '500' })}>
           Show more

@@ -2,7 +2,7 @@ import { useRef } from 'preact/hooks';
 import type { LoadShown } from '../../../../warehouse/questions/runs.ts';
 import type { JobShown } from '../../../jobs.ts';
 import type { Wire } from '../../api.ts';
-import { number, share } from '../../parts.tsx';
+import { number, share } from '../../numbers.ts';
 import { moment, span } from '../../time.ts';
 
 type Load = Wire<LoadShown>;

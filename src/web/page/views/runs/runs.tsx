@@ -2,7 +2,8 @@ import type { lastLoads, openAlerts, workersAlive } from '../../../../warehouse/
 import type { JobShown } from '../../../jobs.ts';
 import { address } from '../../address.ts';
 import { type Asked, useAnswer, type Wire } from '../../api.ts';
-import { Answered, number, Problem, Source, share } from '../../parts.tsx';
+import { number, share } from '../../numbers.ts';
+import { Answered, Problem, Scroll, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, span } from '../../time.ts';
 import { Budget } from './budget.tsx';
@@ -125,8 +126,7 @@ function Jobs({ jobs: { answer, error } }: { jobs: Asked<JobShown> }) {
   return (
     <>
       <h2>Jobs</h2>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard */}
-      <section class="scroll" aria-label="Jobs" tabIndex={0}>
+      <Scroll label="Jobs">
         <table class="jobs">
           <thead>
             <tr>
@@ -145,7 +145,7 @@ function Jobs({ jobs: { answer, error } }: { jobs: Asked<JobShown> }) {
             ))}
           </tbody>
         </table>
-      </section>
+      </Scroll>
     </>
   );
 }

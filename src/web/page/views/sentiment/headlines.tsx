@@ -3,7 +3,8 @@ import type { headlinesOf } from '../../../../warehouse/questions/headlines.ts';
 import { go } from '../../address.ts';
 import { addressOf, ask, type Parameters, type Refusal, useAnswer, type Wire } from '../../api.ts';
 import type { SeriesPoints } from '../../draw/points.ts';
-import { Answered, number, Problem, Source, score } from '../../parts.tsx';
+import { number, percent, score } from '../../numbers.ts';
+import { Answered, Problem, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, zone } from '../../time.ts';
 import { Versions } from './versions.tsx';
@@ -207,11 +208,6 @@ function Score({ title, value }: { title: string; value: number | null }) {
       </span>
     </td>
   );
-}
-
-/** A probability. */
-export function percent(part: number | null): string {
-  return part === null ? '–' : `${Math.round(part * 100)}%`;
 }
 
 function versionsTitle({ earlier, later }: Headline): string | undefined {

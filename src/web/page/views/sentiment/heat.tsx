@@ -3,12 +3,15 @@ import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
 import type { sentimentByTopic } from '../../../../warehouse/questions/sentiment.ts';
 import { go } from '../../address.ts';
 import { addressOf, type Parameters, useAnswer, type Wire } from '../../api.ts';
+import { bucketTitle, endOf, wholeBuckets } from '../../buckets.ts';
+import { useWidth } from '../../draw/canvas.ts';
 import { isDark } from '../../draw/colours.ts';
 import { limitOf } from '../../draw/diverging.ts';
 import { type Cell, drawHeat, type Heat, headHeight, leftOf, rowHeight } from '../../draw/heat.ts';
-import { number, Problem, Source, score } from '../../parts.tsx';
+import { number, score } from '../../numbers.ts';
+import { Problem, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { type Asked, bucketTitle, endOf, feed, wholeBuckets } from './asked.ts';
+import { type Asked, feed } from './asked.ts';
 import { Scale } from './scale.tsx';
 import './heat.css';
 
@@ -24,12 +27,7 @@ const narrowest = 5;
 /** Topics by week, or by month if weeks are too many: colour is the mean, strength the number of headlines. */
 export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topic[] }) {
   const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(0);
-  useEffect(() => {
-    const observer = new ResizeObserver(() => setWidth(box.current?.clientWidth ?? 0));
-    observer.observe(box.current!);
-    return () => observer.disconnect();
-  }, []);
+  const width = useWidth(box);
   const labels = Math.min(250, Math.round(width * 0.42));
   const inner = width - labels;
   const weeks = (Date.parse(asked.to) - Date.parse(asked.from)) / aDay / 7;

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
 import { go } from '../../address.ts';
-import type { Chart, SeriesPoints } from '../../draw/points.ts';
-import { number, score } from '../../parts.tsx';
-import { type By, bucketTitle, type Model } from './asked.ts';
+import { bucketText, bucketTitle } from '../../buckets.ts';
+import type { Chart, Model, SeriesPoints } from '../../draw/points.ts';
+import { number, score } from '../../numbers.ts';
+import { Scroll } from '../../parts.tsx';
 
 const states = { covered: 'no news', missing: 'not loaded', incomplete: 'not complete' };
 
@@ -18,12 +19,7 @@ function Sign({ place, model }: { place: number; model: Model }) {
 }
 
 function titleAt({ starts, by }: Chart, index: number): string {
-  return titleOf(starts[index]!, by);
-}
-
-function titleOf(start: number, by: By): string {
-  const iso = new Date(start).toISOString();
-  return bucketTitle(by === 'hour' ? `${iso.slice(0, 16)}Z` : iso.slice(0, 10), by);
+  return bucketTitle(bucketText(starts[index]!, by), by);
 }
 
 /** What all lines are at the cursor. */
@@ -148,8 +144,7 @@ export function Numbers({ chart }: { chart: Chart }) {
     <details class="numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Numbers</summary>
       {isOpen && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard
-        <section class="scroll" tabIndex={0} aria-label="Numbers">
+        <Scroll label="Numbers">
           <table>
             <thead>
               <tr>
@@ -185,7 +180,7 @@ export function Numbers({ chart }: { chart: Chart }) {
             </tbody>
           </table>
           {places.length > most && <p class="quiet">The last {most}; the CSV has them all.</p>}
-        </section>
+        </Scroll>
       )}
     </details>
   );

@@ -1,29 +1,20 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
 import type { sentimentOverTime } from '../../../../warehouse/questions/sentiment.ts';
+import { mostPoints } from '../../../most-points.ts';
 import { address, go } from '../../address.ts';
 import { type Asked as Answering, addressOf, type Parameters, useAnswer } from '../../api.ts';
+import { bucketText, bucketTitle, startOf, wholeBuckets } from '../../buckets.ts';
+import { useWidth } from '../../draw/canvas.ts';
 import { isDark } from '../../draw/colours.ts';
 import type { Drawing } from '../../draw/lines.ts';
 import { type Chart, chartOf } from '../../draw/points.ts';
 import { Problem, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { plusDays, zone } from '../../time.ts';
-import {
-  type Asked,
-  bucketTitle,
-  feed,
-  mostLines,
-  pointsOf,
-  seriesOf,
-  startOf,
-  wholeBuckets,
-} from './asked.ts';
+import { type Asked, feed, mostLines, pointsOf, seriesOf } from './asked.ts';
 import { Headlines } from './headlines.tsx';
 import { Legend, Numbers, ReadOut } from './lines-read.tsx';
-
-/** As many points as the API answers at once. */
-const mostPoints = 50_000;
 
 /** Sentiment over time: a line a series and model, over the headlines that it stands for. */
 export function Lines({ asked }: { asked: Asked }) {
@@ -106,7 +97,7 @@ function TooMuch({ asked }: { asked: Asked }) {
 function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
-  const [width, setWidth] = useState(0);
+  const width = useWidth(box);
   const [hover, setHover] = useState<{ start: number; left: number } | null>(null);
   // Of this chart: the cursor may still be where a bucket of the last one was.
   const pointed = hover ? chart.starts.indexOf(hover.start) : -1;
@@ -116,11 +107,6 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
   const open = placeOf(chart, address.value.get('at'));
   const dark = isDark.value;
 
-  useEffect(() => {
-    const observer = new ResizeObserver(() => setWidth(box.current?.clientWidth ?? 0));
-    observer.observe(box.current!);
-    return () => observer.disconnect();
-  }, []);
   useEffect(() => {
     if (width === 0) return;
     let isGone = false;
@@ -204,7 +190,7 @@ function dayAt({ starts, ends }: Chart, index: number, side: 'start' | 'end' = '
 }
 
 function openAt(chart: Chart, index: number, key: string | undefined): void {
-  go({ at: textAt(chart, index), of: key ?? address.value.get('of') });
+  go({ at: bucketText(chart.starts[index]!, chart.by), of: key ?? address.value.get('of') });
 }
 
 /** The bucket that a moment is in: still the same point after another choice of buckets. */
@@ -212,11 +198,6 @@ function placeOf({ starts, ends }: Chart, at: string | null): number | null {
   const moment = Date.parse(at ?? '');
   const index = starts.findIndex((start, place) => start <= moment && moment < ends[place]!);
   return index === -1 ? null : index;
-}
-
-function textAt({ starts, by }: Chart, index: number): string {
-  const iso = new Date(starts[index]!).toISOString();
-  return by === 'hour' ? `${iso.slice(0, 16)}Z` : iso.slice(0, 10);
 }
 
 /** The headlines behind the point that is open. */
@@ -228,7 +209,7 @@ function Opened({ chart, asked }: { chart: Chart; asked: Asked }) {
   if (index === null || !series) return null;
   return (
     <Headlines
-      title={bucketTitle(textAt(chart, index), chart.by)}
+      title={bucketTitle(bucketText(chart.starts[index]!, chart.by), chart.by)}
       series={series}
       all={chart.series}
       index={index}

@@ -2,12 +2,13 @@ import type { fullestSeries, listedSeries, loadedFeeds } from '../../../../wareh
 import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
 import { address, go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
+import { buckets } from '../../buckets.ts';
 import { type Choice, Choose } from '../../choose.tsx';
 import { Period, Problem, Switch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { today } from '../../time.ts';
 import { AsOf, AsOfSwitch } from './as-of.tsx';
-import { type Asked, askedFor, buckets, feed, matches, models, mostLines, shows, spans } from './asked.ts';
+import { type Asked, askedFor, feed, matches, models, mostLines, shows, spans } from './asked.ts';
 import { HeatMap, type Topic } from './heat.tsx';
 import { Lines } from './lines.tsx';
 import { type Country, WorldMap } from './map.tsx';

@@ -1,10 +1,11 @@
 import type { versionsOf } from '../../../../warehouse/questions/headlines.ts';
 import { type Parameters, useAnswer, type Wire } from '../../api.ts';
 import type { SeriesPoints } from '../../draw/points.ts';
-import { Answered, Source, score } from '../../parts.tsx';
+import { percent, score } from '../../numbers.ts';
+import { Answered, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment } from '../../time.ts';
-import { type Headline, percent } from './headlines.tsx';
+import type { Headline } from './headlines.tsx';
 
 type Version = Wire<Row<typeof versionsOf>>;
 
