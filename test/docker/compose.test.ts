@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { GenericContainer, Wait } from 'testcontainers';
 import { expect, it } from 'vitest';
@@ -21,7 +22,7 @@ interface Service {
   readonly deploy?: { readonly replicas: number };
 }
 
-type Name = 'postgres' | 'worker' | 'demo-worker' | 'sandbox';
+type Name = 'postgres' | 'worker' | 'demo-worker' | 'sandbox' | 'grafana-login' | 'grafana';
 
 interface ComposeFile {
   readonly services: Readonly<Record<Name, Service>>;
@@ -30,11 +31,13 @@ interface ComposeFile {
 
 it('opens its ports to this machine only, and pins the images that it does not build', async () => {
   const { services, volumes } = await composeFile({});
-  const { postgres, sandbox } = services;
-  for (const { ports } of [postgres, sandbox]) {
+  const { postgres, sandbox, grafana } = services;
+  for (const { ports } of [postgres, sandbox, grafana]) {
     expect(ports!.every((port) => port.startsWith('127.0.0.1:'))).toBe(true);
   }
   expect(postgres.image).toMatch(/^postgres:18\.\d+$/);
+  expect(services['grafana-login'].image).toBe(postgres.image);
+  expect(grafana.image).toMatch(/^grafana\/grafana:\d+\.\d+\.\d+$/);
   expect(postgres.healthcheck!.test[0]).toMatch(/^CMD/);
   // Below a volume that has a name, or an update of the image begins with an empty database.
   const [volume, mount] = postgres.volumes![0]!.split(':');
@@ -49,6 +52,35 @@ it('starts PostgreSQL alone, and by profile workers, or a demo of all of it', as
   expect(startedBy('none')).toEqual(['postgres']);
   expect(startedBy('work')).toEqual(['postgres', 'worker']);
   expect(startedBy('demo')).toEqual(['postgres', 'demo-worker', 'sandbox']);
+  expect(startedBy('grafana')).toEqual(['postgres', 'grafana-login', 'grafana']);
+});
+
+it('gives Grafana its login, which needs no right to write, and the files that it is provisioned by', async () => {
+  const { services, volumes } = await composeFile({
+    GRAFANA_READER_PASSWORD: 'read',
+    GRAFANA_PASSWORD: 'see',
+  });
+  const { 'grafana-login': login, grafana } = services;
+  expect(login.environment).toMatchObject({ PGUSER: 'gmsi', PGPASSWORD: 'gmsi', READER_PASSWORD: 'read' });
+  expect(grafana.depends_on).toEqual({ 'grafana-login': { condition: 'service_completed_successfully' } });
+  expect(grafana.environment).toMatchObject({ READER_PASSWORD: 'read', GF_SECURITY_ADMIN_PASSWORD: 'see' });
+  // Not the owner's.
+  expect(grafana.environment).not.toHaveProperty('PGPASSWORD');
+  const mounts = [...login.volumes!, ...grafana.volumes!].map((volume) => volume.split(':'));
+  for (const [from = '', , mode] of mounts) {
+    if (from in volumes) continue;
+    expect(mode).toBe('ro');
+    expect(existsSync(new URL(`../../${from}`, import.meta.url))).toBe(true);
+  }
+  const folders = new Map(mounts.map(([from, to]) => [to, from]));
+  const provisioned = '/etc/grafana/provisioning/dashboards';
+  const provider = parse(await textOf(`${folders.get(provisioned)}/warehouse.yaml`));
+  expect(provider.providers).toMatchObject([{ type: 'file', options: { path: provisioned } }]);
+  const home = grafana.environment!.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH!;
+  await textOf(home.replace(provisioned, folders.get(provisioned)!));
+  expect(login.command!.at(-1)).toBe(mounts[0]![1]);
+  const sources = await textOf(`${folders.get('/etc/grafana/provisioning/datasources')}/warehouse.yaml`);
+  for (const [, name] of sources.matchAll(/\$(\w+)/g)) expect(grafana.environment).toHaveProperty(name!);
 });
 
 it('runs two workers of the image that it builds, confined, once the database is healthy', async () => {
@@ -91,12 +123,8 @@ it('takes image, password and ports from .env', async () => {
 });
 
 it('.env.example sets nothing but what the program or the compose file reads', async () => {
-  const example = await readFile(new URL('../../.env.example', import.meta.url), 'utf8');
-  const readers = await Promise.all(
-    ['../../src/config/environment.ts', '../../docker-compose.yml'].map((path) =>
-      readFile(new URL(path, import.meta.url), 'utf8'),
-    ),
-  );
+  const example = await textOf('.env.example');
+  const readers = await Promise.all(['src/config/environment.ts', 'docker-compose.yml'].map(textOf));
   const names = [...example.matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name!);
   expect(names).toContain('GMSI_API_KEY');
   expect(names.filter((name) => !readers.some((text) => text.includes(name)))).toEqual([]);
@@ -126,9 +154,13 @@ it.skipIf(process.env.TEST_POSTGRES !== 'container')(
 
 /** docker-compose.yml with its `${NAME:-default}` filled in, as Compose does it. */
 async function composeFile(env: Readonly<Record<string, string | undefined>>): Promise<ComposeFile> {
-  const text = await readFile(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
+  const text = await textOf('docker-compose.yml');
   return parse(
     text.replace(/\$\{(\w+):-([^}]*)\}/g, (_, name: string, otherwise: string) => env[name] || otherwise),
     { merge: true },
   );
+}
+
+function textOf(path: string): Promise<string> {
+  return readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 }

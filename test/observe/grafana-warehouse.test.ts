@@ -1,0 +1,199 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { root } from '../docs/pages.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+
+interface DataSource {
+  readonly type: string;
+  readonly uid: string;
+}
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly type: string;
+  readonly description: string;
+  readonly datasource: DataSource;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly targets: readonly {
+    readonly datasource: DataSource;
+    readonly format: string;
+    readonly rawSql: string;
+  }[];
+}
+interface Variable {
+  readonly name: string;
+  readonly type: string;
+  readonly query: string;
+  readonly datasource?: DataSource;
+  readonly current: { readonly value?: string };
+}
+
+const textOf = (file: string) => readFileSync(join(root, 'docs/observability/grafana', file), 'utf8');
+
+const { panels, templating } = JSON.parse(textOf('dashboards/warehouse.json')) as {
+  panels: Panel[];
+  templating: { list: Variable[] };
+};
+const [warehouseChosen, ...variables] = templating.list as [Variable, ...Variable[]];
+const { datasources } = parse(textOf('datasources/warehouse.yaml')) as {
+  datasources: (DataSource & { readonly user: string; readonly secureJsonData: unknown })[];
+};
+const queries = panels.flatMap(({ title, targets }) =>
+  targets.map(({ rawSql, format }) => ({ title, text: rawSql, format })),
+);
+
+function textOfPanel(title: string): string {
+  return queries.find((one) => one.title === title)!.text;
+}
+
+/** In a time that the test has loaded, of series with news. */
+const chosen = {
+  from: '2024-03-01T10:30:00Z',
+  to: '2024-03-20T10:30:00Z',
+  match_type: ['COMBINED'],
+  country: ['US', "a country's"],
+  topic: ['Inflation-Food', 'Governance/Corruption'],
+};
+
+/** The query as Grafana sends it: its macros and the variables of the dashboard filled in. */
+function asSent(text: string, { from, to, ...lists }: typeof chosen = chosen): string {
+  return text
+    .replaceAll(/\$__timeFilter\(([^)]*)\)/g, `$1 BETWEEN '${from}' AND '${to}'`)
+    .replaceAll('$__timeFrom()', `'${from}'`)
+    .replaceAll('$__timeTo()', `'${to}'`)
+    .replaceAll(/\$\{(\w+):sqlstring\}/g, (_, name: keyof typeof lists) =>
+      lists[name].map((value) => `'${value.replaceAll("'", "''")}'`).join(','),
+    );
+}
+
+let warehouse: TestWarehouse;
+let grafana: pg.Client;
+
+beforeAll(async () => {
+  warehouse = await aWarehouse();
+  const match = ({ path }: { path: string }) => path.endsWith('/NO');
+  await using sandbox = await startSandbox({
+    ...{ limits: null, volume: 1 },
+    faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
+  });
+  const job = aJob({ start_date: '2024-02-01', end_date: '2024-03-31', step: 'P20D' });
+  await runBackfill({ job, db: warehouse.db, sandbox });
+  await sql`
+    insert into gmsi.rejected_records (feed, country, topic, match_type, record_hash, reason, record, load_id)
+    values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', gen_random_uuid(), 'no time', '{}', 1)`.execute(
+    warehouse.db,
+  );
+  // The statements of psql aside, as they are in the compose file's PostgreSQL.
+  const statements = textOf('login.sql')
+    .replaceAll(/^\\.*$/gm, '')
+    .replace(":'password'", "'secret'");
+  await sql.raw(statements).execute(warehouse.db);
+  await sql.raw(statements).execute(warehouse.db);
+  const url = new URL(warehouse.url);
+  Object.assign(url, { username: datasources[0]!.user, password: 'secret' });
+  grafana = new pg.Client({ connectionString: url.href });
+  await grafana.connect();
+});
+
+afterAll(async () => {
+  await grafana?.end();
+  await sql`drop role if exists grafana`.execute(warehouse.db);
+  await warehouse[Symbol.asyncDispose]();
+});
+
+describe('the dashboard of what is loaded', () => {
+  it.each(queries)('asks, as Grafana does: $title', async ({ text, format }) => {
+    const sent = asSent(text);
+    expect(sent).not.toContain('$');
+    const { rows, fields } = await grafana.query<Record<string, unknown>>(sent);
+    expect(rows).not.toHaveLength(0);
+    if (format !== 'time_series') return;
+    expect(fields[0]!.name).toBe('time');
+    const times = rows.map(({ time }) => (time as Date).toISOString());
+    expect(times).toEqual(times.toSorted());
+    // The whole days of the time, in UTC.
+    expect([times[0], times.at(-1)]).toEqual(['2024-03-01T00:00:00.000Z', '2024-03-20T00:00:00.000Z']);
+  });
+
+  it('counts what the warehouse holds', async () => {
+    const answer = async (title: string, of = chosen) =>
+      Number(Object.values((await grafana.query(asSent(textOfPanel(title), of))).rows[0]).at(0));
+    const { rows } = await sql<{ headlines: number }>`
+      select count(*)::int as headlines from gmsi.headlines
+      where country = 'US' and published_at >= '2024-03-01' and published_at < '2024-03-21'`.execute(
+      warehouse.db,
+    );
+    expect(await answer('Headlines')).toBe(rows[0]!.headlines);
+    expect(await answer('Days covered')).toBe(1);
+    expect(await answer('Days covered', { ...chosen, country: ['NO'] })).toBeLessThan(1);
+    expect(await answer('Days not loaded')).toBe(20);
+  });
+
+  it('chooses among what is loaded, each variable by those before it', async () => {
+    const known = new Set<string>();
+    for (const { name, query } of variables) {
+      const used = [...query.matchAll(/\$\{?(\w+)/g)].map(([, used]) => used!);
+      expect(used.filter((one) => !known.has(one))).toEqual([]);
+      known.add(name);
+      const { rows } = await grafana.query<Record<string, string>>(asSent(query));
+      expect(rows.map((row) => Object.values(row)[0])).toContain(chosen[name as 'country'][0]);
+    }
+    const used = queries.flatMap(({ text }) => [...text.matchAll(/\$\{(\w+):/g)].map(([, name]) => name!));
+    expect(new Set(used)).toEqual(known);
+  });
+
+  it('reads rollups and the ledger of loads, never the headlines', () => {
+    const read = [...queries, ...variables.map(({ query }) => ({ text: query }))].flatMap(({ text }) => [
+      ...text.matchAll(/gmsi\.\w+/g),
+    ]);
+    const tables = new Set(read.map(([table]) => table));
+    expect(tables).toContain('gmsi.sentiment_daily');
+    expect([...tables].filter((table) => table.startsWith('gmsi.headline'))).toEqual([]);
+  });
+
+  it('has panels with different ids, side by side and none over another', () => {
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const taken = panels.flatMap(({ gridPos: { x, y, w, h } }) => {
+      expect(x + w).toBeLessThanOrEqual(24);
+      return Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)} ${y + Math.floor(cell / w)}`);
+    });
+    expect(new Set(taken).size).toBe(taken.length);
+    expect(panels.filter(({ description }) => !description.endsWith('.'))).toEqual([]);
+  });
+
+  it('asks the data source that is chosen, at first the one that is provisioned for the loads', () => {
+    const type = 'grafana-postgresql-datasource';
+    const asked = [...panels, ...panels.flatMap(({ targets }) => targets), ...variables];
+    for (const { datasource } of asked)
+      expect(datasource).toEqual({ type, uid: `\${${warehouseChosen.name}}` });
+    expect(warehouseChosen).toMatchObject({ type: 'datasource', query: type });
+    expect(datasources.map((one) => one.type)).toEqual([type, type]);
+    expect(warehouseChosen.current.value).toBe(datasources[0]!.uid);
+  });
+});
+
+describe('its login', () => {
+  it('reads and cannot write, not even if it says that it will', async () => {
+    await grafana.query('set default_transaction_read_only = off');
+    for (const statement of [
+      'delete from gmsi.headlines',
+      'create table gmsi.mine ()',
+      'table gmsi.api_usage',
+    ])
+      await expect(grafana.query(statement)).rejects.toThrow('permission denied');
+    await grafana.query('reset default_transaction_read_only');
+    await expect(grafana.query('create temp table mine ()')).rejects.toThrow('read-only transaction');
+  });
+
+  it('has a password that is in no file', () => {
+    expect(textOf('login.sql')).toContain("password :'password'");
+    for (const { secureJsonData } of datasources)
+      expect(secureJsonData).toEqual({ password: '$READER_PASSWORD' });
+  });
+});
