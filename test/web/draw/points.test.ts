@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+import type { ChartAsked } from '../../../src/web/page/draw/points.ts';
+import { machineZones, onMachineIn, withoutBrowser } from './without-browser.ts';
+
+const { allHeadlines, chartOf } = await withoutBrowser(() => import('../../../src/web/page/draw/points.ts'));
+const { wholeBuckets } = await withoutBrowser(() => import('../../../src/web/page/buckets.ts'));
+
+const us = { country: 'US', topic: 'Inflation-Food', match: 'COMBINED' };
+const series = { country: us.country, topic: us.topic, match_type: us.match };
+const days = { from: '2025-01-01', to: '2025-01-03', by: 'day' } as const;
+
+function aRow(at: string, directional: number | null = 0.5, headlines = 1) {
+  return { ...series, at, directional, semantic: null, headlines };
+}
+
+function covered(first_day: string, last_day: string) {
+  return { ...series, ticker: '', variant: '', first_day, last_day };
+}
+
+function aChart(
+  rows: readonly ReturnType<typeof aRow>[],
+  ranges: readonly ReturnType<typeof covered>[],
+  asked: Partial<ChartAsked> = {},
+) {
+  const chart = chartOf(rows, ranges, {
+    ...{ series: [us], models: ['directional'], smooth: 1, ...days },
+    ...asked,
+  });
+  return { ...chart, line: chart.lines[0]!, one: chart.series[0]! };
+}
+
+const texts = (moments: readonly number[]) => moments.map((one) => new Date(one).toISOString());
+
+describe.each(machineZones)('points, on a machine in %s', (zone) => {
+  onMachineIn(zone);
+
+  it('stand in the bucket of their own day; the days beside the period have none', () => {
+    const rows = ['2024-12-31', '2025-01-01', '2025-01-03', '2025-01-04'].map((at, index) =>
+      aRow(at, index / 10, index + 1),
+    );
+    const { one, line, starts } = aChart(rows, [covered('2024-12-01', '2025-02-01')]);
+    expect(texts(starts)).toEqual(
+      ['2025-01-01', '2025-01-02', '2025-01-03'].map((day) => `${day}T00:00:00.000Z`),
+    );
+    expect(one.headlines).toEqual([2, 0, 3]);
+    expect(line.values).toEqual([0.1, undefined, 0.2]);
+  });
+
+  it('tell silence from what is not loaded, and what is not complete from both', () => {
+    const { one, line } = aChart([aRow('2025-01-02', 0.3)], [covered('2025-01-03', '2025-01-03')]);
+    expect(one.states).toEqual(['missing', 'incomplete', 'covered']);
+    expect(line.values).toEqual([null, null, undefined]);
+    expect(line.loose).toEqual([null, 0.3, null]);
+  });
+
+  it('are covered on the first and the last day of each range, and on no day between two', () => {
+    const ranges = [
+      covered('2024-12-30', '2025-01-01'),
+      covered('2025-01-03', '2025-01-03'),
+      covered('2025-01-05', '2025-01-09'),
+    ];
+    const { one } = aChart([], ranges, { to: '2025-01-06' });
+    expect(one.states).toEqual(['covered', 'missing', 'covered', 'missing', 'covered', 'covered']);
+  });
+
+  it('are covered by week only if all seven days are, those to come aside', () => {
+    const period = { by: 'week', from: '2024-12-30', to: '2025-01-15' } as const;
+    const states = (last: string) => aChart([], [covered('2024-12-31', last)], period).one.states;
+    expect(states('2025-01-12')).toEqual(['missing', 'covered', 'missing']);
+    expect(states('2025-01-11')).toEqual(['missing', 'missing', 'missing']);
+    expect(states('2025-01-15')).toEqual(['missing', 'covered', 'covered']);
+    expect(states('2025-01-14')).toEqual(['missing', 'covered', 'missing']);
+  });
+
+  it('begin with the months and the hours of UTC, also when clocks change', () => {
+    const months = aChart([aRow('2024-02-01')], [], { by: 'month', from: '2024-01-01', to: '2024-04-30' });
+    expect(texts(months.starts).map((text) => text.slice(0, 10))).toEqual([
+      ...['2024-01-01', '2024-02-01', '2024-03-01', '2024-04-01'],
+    ]);
+    expect(months.one.headlines).toEqual([0, 1, 0, 0]);
+    for (const day of ['2025-03-09', '2025-04-06', '2025-11-02']) {
+      const hours = aChart([aRow(`${day}T23:00Z`)], [], { by: 'hour', from: day, to: day });
+      expect(hours.one.headlines).toEqual([...Array(23).fill(0), 1]);
+    }
+  });
+
+  it('are of one day if the period is, and of none without series', () => {
+    const { starts, ends, line } = aChart([aRow('2025-01-01', -1)], [covered('2025-01-01', '2025-01-01')], {
+      to: '2025-01-01',
+    });
+    expect([starts.length, ends[0]! - starts[0]!]).toEqual([1, 86_400_000]);
+    expect(line.values).toEqual([-1]);
+    const none = aChart([], [], { series: [] });
+    expect([none.series, none.lines, allHeadlines(none.series, 3)]).toEqual([[], [], [0, 0, 0]]);
+  });
+});
+
+describe('a trailing mean', () => {
+  const all = [covered('2024-01-01', '2025-12-31')];
+
+  it('is of its days, the first one included and the one before it not, each headline counting once', () => {
+    const rows = [aRow('2024-12-26', 1, 100), aRow('2024-12-27', 1, 1), aRow('2025-01-02', 0, 3)];
+    // The seven days up to the 2nd begin on the 27th.
+    expect(aChart(rows, all, { smooth: 7 }).line.values).toEqual([undefined, 0.25, undefined]);
+    expect(aChart(rows, all, { smooth: 8 }).line.values[1]).toBeCloseTo(101 / 104);
+  });
+
+  it('leaves out days without a score of the model', () => {
+    const rows = [aRow('2025-01-01', 0.4), aRow('2025-01-02', null, 9)];
+    expect(aChart(rows, all, { smooth: 7 }).line.values).toEqual([0.4, undefined, undefined]);
+  });
+
+  it('leaves the means of the buckets themselves as they are', () => {
+    const rows = [aRow('2025-01-01', 1), aRow('2025-01-02', 0)];
+    const { line } = aChart(rows, all, { smooth: 7 });
+    expect([line.values[1], line.means[1]]).toEqual([0.5, 0]);
+  });
+});
+
+describe('several series', () => {
+  it('keep their rows apart, and are called by what they differ in', () => {
+    const gb = { ...us, country: 'GB' };
+    const rows = [aRow('2025-01-01', 0.1, 1), { ...aRow('2025-01-01', 0.2, 2), country: 'GB' }];
+    const chart = aChart(rows, [], { series: [us, gb] });
+    expect(chart.series.map(({ title, headlines, place }) => [title, headlines[0], place])).toEqual([
+      ['US', 1, 0],
+      ['GB', 2, 1],
+    ]);
+    expect(allHeadlines(chart.series, 3)).toEqual([3, 0, 0]);
+    expect(aChart([], []).one.title).toBe('US · Inflation-Food');
+    const both = [us, { ...us, match: 'DOMESTIC' }];
+    expect(aChart([], [], { series: both }).series.map(({ title }) => title)).toEqual([
+      'combined',
+      'domestic',
+    ]);
+  });
+});
+
+describe('whole buckets', () => {
+  it('begin in the period and may end after it', () => {
+    // The 1st of January 2025 is a Wednesday.
+    expect(wholeBuckets('2025-01-01', '2025-01-15', 'week')).toEqual({
+      from: '2025-01-06',
+      to: '2025-01-19',
+    });
+    expect(wholeBuckets('2025-01-06', '2025-01-12', 'week')).toEqual({
+      from: '2025-01-06',
+      to: '2025-01-12',
+    });
+    expect(wholeBuckets('2024-01-02', '2024-02-01', 'month')).toEqual({
+      from: '2024-02-01',
+      to: '2024-02-29',
+    });
+    expect(wholeBuckets('2025-01-01', '2025-01-01', 'day')).toEqual({ from: '2025-01-01', to: '2025-01-01' });
+  });
+
+  it('are the one that the period is in if none begins there', () => {
+    expect(wholeBuckets('2025-01-08', '2025-01-09', 'week')).toEqual({
+      from: '2025-01-06',
+      to: '2025-01-12',
+    });
+  });
+});
