@@ -86,39 +86,35 @@ export function cellAt({ left, top, across, down, columns, height }: Layout, x: 
   return column >= 0 && x < columns[column]! + across ? { row, column } : undefined;
 }
 
-/**
- * Draws all cells. Their pixels are written by hand: tens of thousands of calls of `fillRect` take a tenth of a second, and this
- * takes some milliseconds, whatever there is to see.
- */
+/** Draws all cells, and what they are called. */
 export function drawMatrix(canvas: HTMLCanvasElement, shown: Shown, layout: Layout): void {
   const began = performance.now();
   const colours = coloursOf([...states, 'never', 'ink', 'quiet']);
   const context = clearedCanvas(canvas, layout.width, layout.height);
-  const ratio = canvas.width / layout.width;
-  const top = Math.round(layout.top * ratio);
-  const image = context.createImageData(canvas.width, Math.max(1, canvas.height - top));
-  drawCells(image, shown, layout, ratio, colours);
-  context.putImageData(image, 0, top);
+  drawCells(context, shown, layout, colours);
   drawTitles(context, shown, layout, colours);
   performance.measure('matrix', { start: began });
 }
 
-/** Draws the cells into an image that begins with the first row, in pixels of the screen. */
+/**
+ * Of each row, two lines of pixels are written by hand, one between the edges of its cells and one at their edges, and then
+ * stretched to its height. Tens of thousands of calls of `fillRect` would take a tenth of a second, and writing every pixel takes
+ * as long on a sharp screen.
+ */
 function drawCells(
-  image: ImageData,
+  context: CanvasRenderingContext2D,
   { rows, columns, counts, cells }: Shown,
-  { across, down, gap, columns: starts }: Layout,
-  ratio: number,
+  { width: cssWidth, top, across, down, gap, columns: starts }: Layout,
   colours: Readonly<Record<State | 'never', string>>,
 ): void {
+  const { width } = context.canvas;
+  const ratio = width / cssWidth;
+  const lines = document.createElement('canvas');
+  lines.width = width;
+  lines.height = Math.max(1, 2 * rows.length);
+  const linesContext = lines.getContext('2d')!;
+  const image = linesContext.createImageData(lines.width, lines.height);
   const pixels = new Uint32Array(image.data.buffer);
-  const { width } = image;
-  const fill = (x: number, y: number, wide: number, high: number, colour: number) => {
-    for (let line = y; line < y + high; line++) {
-      const end = line * width + x + wide;
-      for (let pixel = end - wide; pixel < end; pixel++) pixels[pixel] = colour;
-    }
-  };
   const never = pixelOf(colours.never);
   const parts = states.map((state) => pixelOf(colours[state]));
   const [covered, settling, failed] = (['covered', 'settling', 'failed'] as const).map((state) =>
@@ -128,9 +124,12 @@ function drawCells(
   const stroke = Math.max(1, Math.round(Math.min(1.5, across / 8) * ratio));
   const lefts = starts.map((x) => Math.round(x * ratio));
   const wides = starts.map((x, column) => Math.round((x + across) * ratio) - lefts[column]! - space);
+  const hasFailed = rows.map(() => false);
   for (let row = 0; row < rows.length; row++) {
-    const y = Math.round(row * down * ratio);
-    const high = Math.round((row + 1) * down * ratio) - y - Math.max(1, Math.round(ratio));
+    const middle = 2 * row * width;
+    const edge = middle + width;
+    const fill = (line: number, from: number, to: number, colour: number) =>
+      pixels.fill(colour, line + from, line + to);
     for (let column = 0; column < columns.length; column++) {
       const at = (row * columns.length + column) * states.length;
       const all = columns[column]!.of.length * cells.days;
@@ -151,23 +150,37 @@ function drawCells(
         const wanted = lefts[column]! + Math.round((days / all) * wide);
         if (hasLeast(state)) others -= 1;
         const until = Math.min(Math.max(wanted, hasLeast(state) ? x + least : x), end - others * least);
-        fill(x, y, until - x, 1, parts[state]!);
+        fill(middle, x, until, parts[state]!);
         x = Math.max(x, until);
       }
-      fill(x, y, end - x, 1, never);
+      fill(middle, x, end, never);
     }
-    // All lines of a row are the same.
-    for (let line = y + 1; line < y + high; line++)
-      pixels.copyWithin(line * width, y * width, (y + 1) * width);
+    pixels.copyWithin(edge, middle, edge);
     for (let column = 0; column < columns.length; column++) {
       if (counts[(row * columns.length + column) * states.length + failed]! === 0) continue;
-      const [x, wide, mark] = [lefts[column]!, wides[column]!, parts[failed]!];
-      fill(x, y, wide, stroke, mark);
-      fill(x, y + high - stroke, wide, stroke, mark);
-      fill(x, y, stroke, high, mark);
-      fill(x + wide - stroke, y, stroke, high, mark);
+      hasFailed[row] = true;
+      const [from, to, mark] = [lefts[column]!, lefts[column]! + wides[column]!, parts[failed]!];
+      fill(edge, from, to, mark);
+      fill(middle, from, from + stroke, mark);
+      fill(middle, to - stroke, to, mark);
     }
   }
+  linesContext.putImageData(image, 0, 0);
+  context.save();
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.imageSmoothingEnabled = false;
+  const stretch = (line: number, y: number, high: number) =>
+    context.drawImage(lines, 0, line, width, 1, 0, y, width, high);
+  for (const [row, isMarked] of hasFailed.entries()) {
+    const y = Math.round(top * ratio) + Math.round(row * down * ratio);
+    const high =
+      Math.round((row + 1) * down * ratio) - Math.round(row * down * ratio) - Math.max(1, Math.round(ratio));
+    stretch(2 * row, y, high);
+    if (!isMarked) continue;
+    stretch(2 * row + 1, y, stroke);
+    stretch(2 * row + 1, y + high - stroke, stroke);
+  }
+  context.restore();
 }
 
 /** A colour such as `rgb(60, 143, 134)` as the bytes of a pixel. */
