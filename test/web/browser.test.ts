@@ -99,7 +99,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
       .waitFor();
     await page[Symbol.asyncDispose]();
     await tab.page.getByText('not live').waitFor();
-    await tab.page.getByRole('button', { name: '30 days' }).click();
+    await tab.page.getByRole('button', { name: '30 d' }).click();
     await tab.page
       .getByText(/does not answer/)
       .first()

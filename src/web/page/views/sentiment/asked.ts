@@ -64,17 +64,20 @@ export function askedFor(usual: Usual): Asked {
   const model = one('model', models, 'directional');
   const smooth = one('smooth', Object.fromEntries(spans), 'none');
   const asOf = text('as_of');
+  const show = one('show', shows, 'lines');
+  const chosen = texts('match', usual.match);
   return {
     countries: texts('country', usual.country),
     topics: texts('topic', usual.topic),
-    matches: texts('match', usual.match),
+    // A colour shows one of them: only lines can be compared.
+    matches: show === 'lines' ? chosen : chosen.slice(0, 1),
     from: dayOf(text('from')) ?? yearTo(to, usual.oldest),
     to,
     by: one('by', buckets, 'day'),
     models: model === 'both' ? ['directional', 'semantic'] : [model],
     smooth: smooth === 'none' ? 1 : Number(smooth),
     asOf: asOf && !Number.isNaN(Date.parse(asOf)) ? new Date(asOf).toISOString() : null,
-    show: one('show', shows, 'lines'),
+    show,
   };
 }
 
@@ -93,6 +96,11 @@ export function seriesOf({ countries, topics, matches }: Asked): SeriesKey[] {
   return countries
     .flatMap((country) => topics.flatMap((topic) => matches.map((match) => ({ country, topic, match }))))
     .slice(0, mostLines);
+}
+
+/** Which headlines count, if not all of them do. */
+export function newsOf({ matches: [match] }: Asked): string {
+  return match === undefined || match === 'COMBINED' ? '' : `, ${match.toLowerCase()} headlines only`;
 }
 
 /** How many points an answer would have at most. */

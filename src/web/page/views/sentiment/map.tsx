@@ -9,7 +9,7 @@ import { number, score, share } from '../../numbers.ts';
 import { Problem, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { daysBetween } from '../../time.ts';
-import { type Asked, feed } from './asked.ts';
+import { type Asked, feed, newsOf } from './asked.ts';
 import { Scale } from './scale.tsx';
 import './map.css';
 
@@ -71,7 +71,8 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
       <div class={isCurrent && !error ? undefined : 'stale'}>
         <div class="row below">
           <span class="quiet note">
-            Mean {model} score of {topics.join(', ')} by country. A click on a country shows its line.
+            Mean {model} score of {topics.join(', ')} by country{newsOf(asked)}. A click on a country shows
+            its line.
           </span>
           <Source path="sentiment/countries" parameters={parameters} sql={sentiment.answer?.sql} />
         </div>

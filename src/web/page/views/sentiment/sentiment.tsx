@@ -84,7 +84,6 @@ function Loaded() {
           />
         )}
         <Period from={asked.from} to={asked.to} oldest={oldest} newest={newest} />
-        <AsOfSwitch asOf={asked.asOf} />
       </div>
       <div class="row asked">
         <Matches asked={asked} loaded={loaded.map((row) => row.match_type)} />
@@ -101,6 +100,7 @@ function Loaded() {
             </Labelled>
           </>
         )}
+        <AsOfSwitch asOf={asked.asOf} />
       </div>
       {asked.asOf && <AsOf asOf={asked.asOf} />}
       {asked.show === 'lines' && <Lines asked={asked} />}
@@ -187,29 +187,24 @@ function choicesOf(listed: readonly { code: string; name: string | null }[], loa
 
 /** Which news counts: one match type, or domestic against international. */
 function Matches({ asked, loaded }: { asked: Asked; loaded: readonly string[] }) {
-  const both = ['DOMESTIC', 'INTERNATIONAL'];
-  const choices = [
-    ...Object.entries(matches).map(([match, title]) => ({ title, chosen: [match] })),
-    { title: 'domestic against international', chosen: both },
-  ];
+  const current = asked.matches.join();
+  const choices = new Map(Object.entries(matches));
+  if (asked.show === 'lines') choices.set('DOMESTIC,INTERNATIONAL', 'domestic against international');
+  if (!choices.has(current)) choices.set(current, asked.matches.join(' against ').toLowerCase());
   return (
-    <fieldset class="switch">
-      <legend class="hidden">Which news counts</legend>
-      {choices.map(({ title, chosen }) => {
-        const missing = chosen.filter((match) => !loaded.includes(match));
-        return (
-          <button
-            key={title}
-            type="button"
-            class={missing.length > 0 ? 'quiet' : undefined}
-            title={missing.length > 0 ? `not loaded: ${missing.join(', ')}` : undefined}
-            aria-pressed={chosen.join() === asked.matches.join()}
-            onClick={() => go({ match: chosen, at: null })}
-          >
+    <Labelled title="news">
+      <select
+        aria-label="Which news counts"
+        value={current}
+        onChange={(event) => go({ match: event.currentTarget.value.split(','), at: null })}
+      >
+        {[...choices].map(([chosen, title]) => (
+          <option key={chosen} value={chosen}>
             {title}
-          </button>
-        );
-      })}
-    </fieldset>
+            {chosen.split(',').every((match) => loaded.includes(match)) ? '' : ' (not loaded)'}
+          </option>
+        ))}
+      </select>
+    </Labelled>
   );
 }
