@@ -41,8 +41,11 @@ export function Choose({
     const close = (event: Event) => {
       if (event.target instanceof Node && !box.current?.contains(event.target)) setOpen(false);
     };
-    addEventListener('pointerdown', close);
-    return () => removeEventListener('pointerdown', close);
+    const leaving = ['pointerdown', 'focusin'] as const;
+    for (const kind of leaving) addEventListener(kind, close);
+    return () => {
+      for (const kind of leaving) removeEventListener(kind, close);
+    };
   }, [isOpen]);
   useEffect(() => {
     if (isOpen) document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: 'nearest' });
@@ -84,6 +87,8 @@ export function Choose({
           id={`${id}-list`}
           aria-label={label}
           aria-multiselectable={atMost > 1}
+          // Not a place for Tab, though it scrolls: the field has the keys.
+          tabIndex={-1}
         >
           {found.map(({ value, title, group }, index) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field that it belongs to

@@ -1,5 +1,5 @@
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren, RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { addressWith, go } from './address.ts';
 import { type Asked, addressOf, type Parameters as Query } from './api.ts';
 import { plusDays, today } from './time.ts';
@@ -80,6 +80,19 @@ export function Scroll({ label, children }: { label: string; children: Component
   );
 }
 
+/**
+ * Gives the focus to what the selector finds when this element goes and has it: otherwise the next key would begin at the top
+ * of the page again.
+ */
+export function useFocusBack(element: RefObject<HTMLElement | null>, selector: string): void {
+  useLayoutEffect(() => {
+    const own = element.current;
+    return () => {
+      if (own?.contains(document.activeElement)) document.querySelector<HTMLElement>(selector)?.focus();
+    };
+  }, [selector]);
+}
+
 /** A button that copies a text, and says so for a moment. */
 export function Copy({ text, label }: { text: string; label?: string }) {
   const [isCopied, setCopied] = useState(false);
@@ -138,7 +151,14 @@ export function Source({
   );
 }
 
-const periods = { '30 days': 30, '90 days': 90, '1 year': 365, '3 years': 1096, '10 years': 3653 };
+/** Common periods in short and in words, and their days. */
+const periods = [
+  ['30 d', '30 days', 30],
+  ['90 d', '90 days', 90],
+  ['1 y', 'a year', 365],
+  ['3 y', '3 years', 1096],
+  ['10 y', '10 years', 3653],
+] as const;
 
 /** A period of days: two days to type, and common ones that end with the last. Writes `from` and `to` into the address. */
 export function Period({
@@ -171,15 +191,16 @@ export function Period({
         min={from}
         onChange={(event) => event.currentTarget.value && go({ to: event.currentTarget.value })}
       />
-      {Object.entries(periods).map(([name, days]) => (
+      {periods.map(([short, words, days]) => (
         <button
-          key={name}
+          key={days}
           type="button"
           class="flat"
+          title={words}
           aria-pressed={to === end && from === plusDays(end, 1 - days)}
           onClick={() => go({ from: plusDays(end, 1 - days), to: end })}
         >
-          {name}
+          {short}
         </button>
       ))}
       {oldest && (

@@ -1,11 +1,11 @@
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { coveredDays, windowsOfSeries } from '../../../../warehouse/questions/coverage.ts';
 import type { sentimentOverTime } from '../../../../warehouse/questions/sentiment.ts';
 import { go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { dayStates } from '../../draw/calendar.ts';
 import { stateOfWindow } from '../../draw/states.ts';
-import { Answered, Problem, Source, Link } from '../../parts.tsx';
+import { Answered, Link, Problem, Source, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { Calendar } from './calendar.tsx';
 import { Commands, Windows } from './windows.tsx';
@@ -64,10 +64,12 @@ export function Series({
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   }, []);
+  const section = useRef<HTMLElement>(null);
+  useFocusBack(section, '.matrix [role="grid"]');
   const sentiment = { view: 'sentiment', country: code, topic, match_type, from, to };
   const title = [name ?? code, topic, variant].filter(Boolean).join(' · ');
   return (
-    <section class="series" aria-label={title}>
+    <section class="series" ref={section} aria-label={title}>
       <div class="row">
         <h2>{title}</h2>
         <span class="grow" />

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { firstLoad } from '../../../../warehouse/questions/contents.ts';
 import { go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
+import { useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, zone } from '../../time.ts';
 
@@ -15,6 +16,7 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
   return (
     <button
       type="button"
+      class="as-of-switch"
       aria-pressed={asOf !== null}
       title="What this warehouse knew at a past moment"
       onClick={() => go({ as_of: asOf === null ? textOf(Date.now()) : null })}
@@ -27,6 +29,8 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
 /** Says what moment everything is shown as of, and moves it. */
 export function AsOf({ asOf }: { asOf: string }) {
   const first = useAnswer<Row<typeof firstLoad>>('loads/first', {}, 300).answer?.rows[0]?.started_at;
+  const box = useRef<HTMLDivElement>(null);
+  useFocusBack(box, '.as-of-switch');
   const [now] = useState(Date.now);
   const [slid, setSlid] = useState<number>();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -46,7 +50,7 @@ export function AsOf({ asOf }: { asOf: string }) {
     timer.current = setTimeout(() => go({ as_of: textOf(momentOf(place)) }, 'replace'), 200);
   };
   return (
-    <div class="as-of">
+    <div class="as-of" ref={box}>
       <span role="status">
         As this warehouse knew it on <strong>{moment(at)}</strong> {zone.value}
         {first && at + 1_000 <= Date.parse(first) && ', before its first load'}.{' '}

@@ -4,7 +4,7 @@ import { go } from '../../address.ts';
 import { addressOf, ask, type Parameters, type Refusal, useAnswer, type Wire } from '../../api.ts';
 import type { SeriesPoints } from '../../draw/points.ts';
 import { number, percent, score } from '../../numbers.ts';
-import { Answered, Problem, Source } from '../../parts.tsx';
+import { Answered, Problem, Source, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, zone } from '../../time.ts';
 import { Versions } from './versions.tsx';
@@ -39,6 +39,7 @@ export function Headlines({
   const asked = useAnswer<Row<typeof headlinesOf>>('headlines', parameters);
   const url = addressOf('headlines', parameters);
   const section = useRef<HTMLElement>(null);
+  useFocusBack(section, '.chart .canvas');
   useEffect(() => {
     section.current?.scrollIntoView({ block: 'nearest', behavior: 'smooth' });
   }, [from]);

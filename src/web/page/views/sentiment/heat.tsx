@@ -11,7 +11,7 @@ import { type Cell, drawHeat, type Heat, headHeight, leftOf, rowHeight } from '.
 import { number, score } from '../../numbers.ts';
 import { Problem, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { type Asked, feed } from './asked.ts';
+import { type Asked, feed, newsOf } from './asked.ts';
 import { Scale } from './scale.tsx';
 import './heat.css';
 
@@ -62,8 +62,8 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
       <div class="row below">
         <span class="quiet note">
           Mean {asked.models[0]} score by {by} of {asked.countries.join(', ')}
-          {asked.countries.length > 1 && ' together'}; the stronger a colour, the more headlines. A click
-          shows the topic’s line.
+          {asked.countries.length > 1 && ' together'}
+          {newsOf(asked)}; the stronger a colour, the more headlines. A click shows the topic’s line.
         </span>
         <Source path="sentiment/topics" parameters={parameters} sql={sentiment.answer?.sql} />
       </div>
@@ -155,12 +155,14 @@ function Drawn({ table, width, labels }: { table: Table; width: number; labels: 
     const column = Math.min(columns - 1, Math.max(0, Math.floor((offsetX / width) * columns)));
     return table.titles[row]?.isTopic ? { row, column } : null;
   };
+  // The first key chooses the first topic.
+  const first = { row: table.titles.findIndex(({ isTopic }) => isTopic), column: columns - 1 };
   const move = (rows: number, to: (column: number) => number) => {
-    const from = at ?? { row: rows > 0 ? -1 : 0, column: columns - 1 };
-    let row = from.row + rows;
-    while (table.titles[row] && !table.titles[row]!.isTopic) row += rows || 1;
+    const from = at ?? first;
+    let row = from.row + (at ? rows : 0);
+    while (table.titles[row] && !table.titles[row]!.isTopic) row += rows;
     const column = Math.min(columns - 1, Math.max(0, to(from.column)));
-    setAt({ row: table.titles[row] ? row : from.row < 0 ? 0 : from.row, column });
+    setAt({ row: table.titles[row] ? row : from.row, column });
   };
   const onKey = (event: KeyboardEvent) => {
     const stay = (column: number) => column;
