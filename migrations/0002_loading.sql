@@ -10,6 +10,7 @@ create table gmsi.loads (
   finished_at timestamptz,
   outcome text check (outcome in ('done', 'incomplete', 'budget', 'interrupted', 'failed')),
   requests bigint not null default 0,
+  windows_planned bigint,
   windows_drained bigint not null default 0,
   windows_failed bigint not null default 0,
   pages bigint not null default 0,
@@ -31,6 +32,7 @@ comment on column gmsi.loads.heartbeat_at is 'Last sign of life. If a load is si
 comment on column gmsi.loads.finished_at is 'End of the load; null while it runs, and if it was killed.';
 comment on column gmsi.loads.outcome is 'done: everything requested is loaded · incomplete: some windows failed or were refused · budget: stopped at the request budget · interrupted: stopped by a signal · failed: stopped by an error that a retry cannot fix. Null while it runs, and if it was killed.';
 comment on column gmsi.loads.requests is 'Requests sent, retries included.';
+comment on column gmsi.loads.windows_planned is 'Windows that it found to do when it began. Null for a replay, and for the loads of workers, which share the windows of a run.';
 comment on column gmsi.loads.windows_drained is 'Windows drained to their end.';
 comment on column gmsi.loads.windows_failed is 'Windows that failed or were refused.';
 comment on column gmsi.loads.pages is 'Pages committed.';

@@ -582,10 +582,40 @@ create function gmsi.headlines_as_of(moment timestamptz) returns table (
 $$;
 comment on function gmsi.headlines_as_of(timestamptz) is 'gmsi.headlines exactly as it was at a moment: the version of each headline that this warehouse held then, including retracted ones (retracted_at is set). It does not have columns that somebody added to gmsi.headlines. For a moment more than gmsi.as_of_delay() ago, the answer never changes. Filters on country, topic and published_at use the indexes.';
 
+-- The same for the other feeds, whose replaced versions are whole rows in gmsi.revisions.
+do $$
+declare
+  name text;
+begin
+  foreach name in array array['ticker_headlines', 'ticker_events', 'ticker_event_headlines', 'ticker_index', 'gmsi_index',
+                              'ticker_event_metrics', 'event_query_metrics'] loop
+    execute format(
+      'create function gmsi.%1$I(moment timestamptz) returns setof gmsi.%2$I
+         language sql stable parallel safe rows 100000 as $f$
+         select * from gmsi.%2$I where changed_at <= moment
+         union all
+         select version.* from gmsi.revisions r cross join lateral jsonb_populate_record(null::gmsi.%2$I, r.version) as version
+         where r.table_name = %2$L and r.known_from <= moment and r.known_to > moment $f$', name || '_as_of', name);
+    execute format(
+      'comment on function gmsi.%1$I(timestamptz) is %3$L', name || '_as_of', name,
+      format('gmsi.%s exactly as it was at a moment, including retracted rows (retracted_at is set). For a moment more than gmsi.as_of_delay() ago, the answer never changes.', name));
+  end loop;
+end $$;
+
+create function gmsi.published_by(stamp timestamptz, rounding text) returns timestamptz language sql stable parallel safe return
+  stamp + case
+    when rounding = 'day' then interval '24 hours'
+    when rounding = 'hour' then interval '1 hour'
+    when rounding like '%some on the hour' and date_bin('1 hour', stamp, '1900-01-01 00:00+00') = stamp then interval '1 hour'
+    when rounding like 'minute%' then interval '1 minute'
+    else interval '0' end;
+comment on function gmsi.published_by(timestamptz, text) is 'By when something with this time was published for certain, if the service rounds times down. rounding is the fact time_rounding in gmsi.learned_facts: day, hour, minute, second (exact), or one of the last two with ", some on the hour", where only times on the full hour may have been rounded down to it.';
+
 create view gmsi.headlines_point_in_time as
   select version.*,
          greatest(published_at, known_from) as usable_from,
-         case when is_backfilled and is_first then published_at else greatest(published_at, known_from) end as assumed_from
+         case when is_backfilled and is_first then gmsi.published_by(published_at, times.rounding)
+              else greatest(published_at, known_from) end as assumed_from
   from (
     select h.headline_id, h.country, h.topic, h.match_type, h.published_at, h.headline, h.language, h.source, h.url,
            h.topic_probability, h.directional_positive, h.directional_neutral, h.directional_negative,
@@ -610,7 +640,12 @@ create view gmsi.headlines_point_in_time as
                and before.known_to <= r.known_from and before.reason <> 'read again'),
            r.load_id, r.window_id
     from gmsi.headline_revisions r where r.retracted_at is null
-  ) as version;
+  ) as version
+  -- What a probe has learned; until then, times on the full hour may have been rounded down to it.
+  cross join (
+    select coalesce((select value #>> '{}' from gmsi.learned_facts where feed = 'gmsi-headlines' and fact = 'time_rounding'),
+                    'second, some on the hour') as rounding
+  ) as times;
 comment on view gmsi.headlines_point_in_time is 'Every version of every headline with the time in which a back-test may use it: from usable_from (inclusive) until usable_to (exclusive). A back-test that follows these times uses nothing that was not known at the time. Versions in which the headline was retracted are left out.';
 comment on column gmsi.headlines_point_in_time.headline_id is 'As in gmsi.headlines.';
 comment on column gmsi.headlines_point_in_time.country is 'As in gmsi.headlines.';
@@ -637,4 +672,4 @@ comment on column gmsi.headlines_point_in_time.is_first is 'True for the first v
 comment on column gmsi.headlines_point_in_time.load_id is 'Load that wrote this version.';
 comment on column gmsi.headlines_point_in_time.window_id is 'Window that brought it; null if it came from the live feed or from rejected_records.';
 comment on column gmsi.headlines_point_in_time.usable_from is 'From when on a back-test may use it without look-ahead: it was published, and this warehouse held it.';
-comment on column gmsi.headlines_point_in_time.assumed_from is 'The same, on the assumption that a backfilled headline had its scores when it was published. If the service revised them before the backfill, that is look-ahead.';
+comment on column gmsi.headlines_point_in_time.assumed_from is 'The same, on the assumption that a backfilled headline had its scores when it was published. If the service revised them before the backfill, that is look-ahead. A headline with a time on the full hour counts from the end of that hour, because the service may round times down (gmsi.published_by).';

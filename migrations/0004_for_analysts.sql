@@ -340,6 +340,32 @@ comment on column gmsi.coverage_gaps.state is 'State of the window that is to lo
 comment on column gmsi.coverage_gaps.window_id is 'That window; null if there is none.';
 comment on column gmsi.coverage_gaps.last_error is 'Why its last attempt failed, if it did.';
 
+create view gmsi.sentiment_by_day as
+  select c.country, names.name as country_name, c.topic, c.match_type, c.day, c.is_covered,
+         case when c.is_covered or d.headline_count > 0 or s.headline_count > 0
+              then greatest(coalesce(d.headline_count, 0), coalesce(s.headline_count, 0)) end as headline_count,
+         d.sentiment_mean as directional_mean, d.weighted_mean as directional_weighted_mean,
+         s.sentiment_mean as semantic_mean, s.weighted_mean as semantic_weighted_mean
+  from gmsi.coverage_by_day c
+  left join gmsi.countries names using (country)
+  left join gmsi.sentiment_daily d
+    on (d.country, d.topic, d.match_type, d.day) = (c.country, c.topic, c.match_type, c.day) and d.sentiment_type = 'directional'
+  left join gmsi.sentiment_daily s
+    on (s.country, s.topic, s.match_type, s.day) = (c.country, c.topic, c.match_type, c.day) and s.sentiment_type = 'semantic_sentiment'
+  where c.feed = 'gmsi-headlines';
+comment on view gmsi.sentiment_by_day is 'One row per country, topic, match type and day (UTC), without gaps, with both models: from the first day that was ever requested to the last. Filter by country and topic, because there are many days.';
+comment on column gmsi.sentiment_by_day.country is 'Country.';
+comment on column gmsi.sentiment_by_day.country_name is 'Its name, as the service lists it; null if it lists none.';
+comment on column gmsi.sentiment_by_day.topic is 'Topic.';
+comment on column gmsi.sentiment_by_day.match_type is 'Match type that the headlines were requested with.';
+comment on column gmsi.sentiment_by_day.day is 'Day (UTC).';
+comment on column gmsi.sentiment_by_day.is_covered is 'True if the day is completely loaded and settled. If it is false, headlines may be missing or still change.';
+comment on column gmsi.sentiment_by_day.headline_count is 'Number of headlines with a score: 0 if the day is loaded and had none, null if it is not loaded.';
+comment on column gmsi.sentiment_by_day.directional_mean is 'Mean directional score; null if no headline has one.';
+comment on column gmsi.sentiment_by_day.directional_weighted_mean is 'The same, weighted by topic_probability.';
+comment on column gmsi.sentiment_by_day.semantic_mean is 'Mean semantic score; null if no headline has one.';
+comment on column gmsi.sentiment_by_day.semantic_weighted_mean is 'The same, weighted by topic_probability.';
+
 create view gmsi.load_history as
   select load_id, command, job, feed,
          case
@@ -401,4 +427,4 @@ create function gmsi.signal_at(
     order by v.published_at, v.headline_id
   ) as known
 $$;
-comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean) is 'Sums over the headlines of a country and topic that were published in the time before a moment (a day by default), as they were known at that moment: each in the version that this warehouse held then, without those that were retracted by then. With assume_backfilled, a headline that was loaded after the fact counts from its publication (assumed_from in gmsi.headlines_point_in_time), and witnessed_count says how many headlines the warehouse really held at that moment. Returns one row with sums and means as in gmsi.sentiment_daily; without headlines, headline_count is 0 and the means are null. For a moment more than gmsi.as_of_delay() ago, the answer never changes, except that a later backfill adds assumed headlines. For a table of moments, use cross join lateral.';
+comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean) is 'Sums over the headlines of a country and topic that were published in the time before a moment (a day by default), as they were known at that moment: each in the version that this warehouse held then, without those that were retracted by then. With assume_backfilled, a headline that was loaded after the fact counts from its publication, and if its time is on the full hour, from the end of that hour (assumed_from in gmsi.headlines_point_in_time), and witnessed_count says how many headlines the warehouse really held at that moment. Returns one row with sums and means as in gmsi.sentiment_daily; without headlines, headline_count is 0 and the means are null. For a moment more than gmsi.as_of_delay() ago, the answer never changes, except that a later backfill adds assumed headlines. For a table of moments, use cross join lateral.';

@@ -119,6 +119,29 @@ comment on column gmsi.alerts.sending_since is 'When a process began to send one
 -- Processes that notice the same cause at the same time add one row, and that row is sent once.
 create unique index alerts_open on gmsi.alerts (job, kind) where resolved_at is null;
 
+create table gmsi.check_results (
+  job text not null,
+  check_name text not null,
+  title text not null,
+  severity text not null check (severity in ('fail', 'warn')),
+  result text not null check (result in ('passed', 'failed', 'warned', 'skipped')),
+  findings bigint not null,
+  reason text,
+  settings jsonb not null,
+  checked_at timestamptz not null default now(),
+  primary key (job, check_name)
+);
+comment on table gmsi.check_results is 'The last result of each check (gmsi check) in each job, as of the rows that were loaded at the time.';
+comment on column gmsi.check_results.job is 'Name of the job file, without its ending.';
+comment on column gmsi.check_results.check_name is 'Name of the check''s file, without its ending.';
+comment on column gmsi.check_results.title is 'What the check says must hold.';
+comment on column gmsi.check_results.severity is 'fail, or warn if correct data may have findings, too.';
+comment on column gmsi.check_results.result is 'passed: nothing found · failed, warned: something found, or it took too long; which of the two is decided by severity · skipped: it is not for the job''s feed, or what it needs holds no row.';
+comment on column gmsi.check_results.findings is 'Number of findings.';
+comment on column gmsi.check_results.reason is 'Why it was skipped or did not finish; else null.';
+comment on column gmsi.check_results.settings is 'The numbers that it compared with, by name.';
+comment on column gmsi.check_results.checked_at is 'When it was run.';
+
 -- Roles. Readers must not run functions that have another user's rights: with values of their choice, they could gain those rights.
 
 do $$
@@ -145,14 +168,14 @@ declare
     'headlines', 'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily',
     'ticker_headlines', 'ticker_events', 'ticker_event_headlines', 'ticker_index', 'gmsi_index',
     'ticker_event_metrics', 'event_query_metrics', 'revisions', 'countries', 'topics', 'lookups',
-    'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'windows', 'loads', 'load_history', 'rejected_records',
+    'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'sentiment_by_day', 'windows', 'loads', 'load_history', 'rejected_records', 'check_results',
     -- Every command reads it to check that it knows the schema.
     'kysely_migration'];
   -- Tables that loading deletes rows from.
-  deletable text[] := array['windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'workers',
+  deletable text[] := array['windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'check_results', 'workers',
                             'sentiment_hourly', 'sentiment_daily'];
   -- Functions that read only what the caller may read, or nothing.
-  for_everybody text[] := array['headlines_as_of', 'signal_at', 'as_of_delay', 'summable'];
+  for_everybody text[] := array['signal_at', 'as_of_delay', 'summable', 'published_by'];
   has_reader boolean := to_regrole('gmsi_reader') is not null;
   has_loader boolean := to_regrole('gmsi_loader') is not null;
   held record;
@@ -194,7 +217,7 @@ begin
     end if;
   end loop;
   for held in
-    select p.oid::regprocedure::text as name, p.proname = any(for_everybody) as is_for_everybody,
+    select p.oid::regprocedure::text as name, p.proname = any(for_everybody) or p.proname ~ '_as_of$' as is_for_everybody,
            p.proname <> 'grant_roles' and p.prorettype <> 'trigger'::regtype as is_for_loading
     from pg_catalog.pg_proc p
     where p.pronamespace = 'gmsi'::regnamespace and p.prokind = 'f' and pg_has_role(p.proowner, 'usage')

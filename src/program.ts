@@ -85,7 +85,7 @@ program
   .option('--job <job>', "probe a job's feed and series, with its settings")
   .option('--accept', 'accept what the probe finds, even if it contradicts what was learned before')
   .addHelpText('after', examples('gmsi doctor', 'gmsi doctor --probe --job g7-inflation'))
-  .action(runs(async () => (await import('./commands/doctor.ts')).doctorCommand));
+  .action(runs(async () => (await import('./commands/doctor/doctor.ts')).doctorCommand));
 program
   .command('sandbox')
   .description('run the service itself, emulated, for work without a key')
@@ -163,7 +163,7 @@ program
   .argument('[job...]', jobs[1])
   .option('--watch', 'follow what the workers are doing, until interrupted')
   .addHelpText('after', examples('gmsi status', 'gmsi status g7-inflation --json', 'gmsi status --watch'))
-  .action(runs(async () => (await import('./commands/status.ts')).statusCommand));
+  .action(runs(async () => (await import('./commands/status/status.ts')).statusCommand));
 program
   .command('serve')
   .description('show the warehouse as a web page, with an API; spends no request')
@@ -172,6 +172,16 @@ program
   .option('--name <name>', 'a name under which browsers reach it; may be given several times', gathered)
   .addHelpText('after', examples('gmsi serve', 'gmsi serve --host 0.0.0.0 --name data.example.com'))
   .action(runs(async () => (await import('./commands/serve.ts')).serveCommand, { readable: true }));
+program
+  .command('report')
+  .description('write the present state as one file of HTML, to send or to keep; spends no request')
+  .addOption(
+    new Option('--html [file]', 'where to; - for standard output')
+      .preset('gmsi-report.html')
+      .default('gmsi-report.html'),
+  )
+  .addHelpText('after', examples('gmsi report', 'gmsi report --html monday.html'))
+  .action(runs(async () => (await import('./commands/report.ts')).reportCommand));
 program
   .command('check')
   .description('look for errors in what is loaded; spends no request')
@@ -192,6 +202,12 @@ program
   )
   .action(runs(async () => (await import('./commands/check.ts')).checkCommand));
 program
+  .command('why')
+  .description('show what brought a row, its versions, and whether it still stands; spends no request')
+  .argument('<id>', 'its headline_id, or the id of a row of another feed')
+  .addHelpText('after', examples('gmsi why 5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22'))
+  .action(runs(async () => (await import('./commands/why.ts')).whyCommand));
+program
   .command('psql')
   .description('open psql on the warehouse in use')
   .option('-c, --command <sql>', 'run statements and exit; needs no psql')
@@ -207,7 +223,7 @@ program
   )
   .option('--from <day>', 'first day (UTC), such as 2025-01-01; no bound if left out', day)
   .option('--to <day>', 'last day (UTC), inclusive; no bound if left out', day)
-  .option('--as-of <moment>', 'headlines as they were then, such as 2025-06-30T12:00:00Z')
+  .option('--as-of <moment>', 'rows as they were then, such as 2025-06-30T12:00:00Z')
   .option('--country <code...>', 'only these countries, if no job is given')
   .option('--topic <name...>', 'only these topics, if no job is given')
   .option('--out <folder>', 'folder to create (export/ and the name of the job or feed)')

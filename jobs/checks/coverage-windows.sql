@@ -1,5 +1,5 @@
 -- check: Every covered day was in a window
--- why: Days become covered by a window drained to its end; coverage without one was written by hand, or restored alone.
+-- why: A day becomes covered when a window is drained to its end. Coverage without a window was written by hand, or restored without the other tables.
 -- feeds: all
 -- severity: warn
 

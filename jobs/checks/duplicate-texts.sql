@@ -1,8 +1,8 @@
--- check: Headlines are not there twice under different ids
--- why: The same text, source and time in one series is one headline; ids that change from load to load would double all.
+-- check: No headline is loaded twice under different ids
+-- why: The same text, source and time in one series is one headline. If ids changed from load to load, every headline would be doubled.
 -- needs: job_headlines
--- setting: share = 0.02, share of a series' headlines that may be doubled: wire services repeat themselves
--- setting: least = 5, up to so many doubled headlines of a series are no finding
+-- setting: share = 0.02, share of a series' headlines that may be duplicates, because wire services repeat themselves
+-- setting: least = 5, this many duplicates in a series, or fewer, are not a finding
 
 with grouped as (
   select country, topic, published_at, source, headline, count(*) as copies

@@ -1,8 +1,8 @@
 -- check: No headline is published after it was seen, or after now
--- why: Times of another zone read as UTC would let a back-test look ahead, or make it late.
--- setting: hours = 2, hours that a time may be ahead: one if the service rounds up, one for clocks
+-- why: If times of another zone were read as UTC, a back-test would see headlines too early or too late.
+-- setting: hours = 2, hours that a time may be ahead: one for a service that rounds up, one for clocks that differ
 
--- Beyond the job's period, too: a time of next year is outside of it.
+-- Also after the job's period, because a time in the next year is outside of it.
 select h.country, h.topic, h.published_at, h.first_seen_at, h.headline_id,
        round(extract(epoch from h.published_at - least(h.first_seen_at, now())) / 3600, 1) as hours_ahead
 from gmsi.headlines h

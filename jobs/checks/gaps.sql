@@ -1,5 +1,5 @@
 -- check: Every settled day of the job is loaded
--- why: A day that is not covered is missing from every average; gmsi backfill loads it.
+-- why: Averages lack the days that are not covered. gmsi backfill loads them.
 -- feeds: all
 -- severity: warn
 

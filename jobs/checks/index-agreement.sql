@@ -1,5 +1,5 @@
 -- check: The service's own index agrees with the rollups
--- why: Both sum up the same headlines; if they differ, headlines are missing here, or the service counts others.
+-- why: Both add up the same headlines. If they differ, headlines are missing here, or the service counts different ones.
 -- severity: warn
 -- needs: gmsi.gmsi_index
 -- setting: tolerance = 0.01, how far the sums of an hour's scores may be apart

@@ -1,7 +1,7 @@
--- check: What windows have met is still there
--- why: The program never deletes a row. These were deleted, moved or kept out; if on purpose, as a detached month, say from which day to judge: --set lost-rows.from=20250901
+-- check: Every row that a window has counted is still there
+-- why: The program never deletes a row. These were deleted, moved or kept out. If that was intended, as with a detached month, check only later days: --set lost-rows.from=20250901
 -- feeds: all
--- setting: from = 0, first day to judge, as 20250901
+-- setting: from = 0, first day to check, written as 20250901
 
 select country, topic, ticker, variant, window_id, min(day) as first_day, max(day) as last_day, count(*) as days,
        sum(rows_met) as counted, sum(rows_held) as held

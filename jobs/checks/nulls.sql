@@ -1,10 +1,10 @@
 -- check: Columns that the service fills are filled
--- why: A field that got another name leaves its column empty from that day on; see fields in docs/service.md.
+-- why: If the service renames a field, its column is empty from that day on. See fields in docs/service.md.
 -- needs: job_headlines
 -- setting: share = 0.2, share of a month's headlines that may lack a value
--- setting: least = 100, months with fewer headlines are not judged
+-- setting: least = 100, months with fewer headlines are not checked
 
--- A column is judged from the first month in which it was filled; those that are documented, always.
+-- A column is checked from the first month in which it was filled; a documented one, always.
 with months as (
   select date_trunc('month', published_at at time zone 'UTC')::date as month, count(*) as headlines,
          count(headline) as headline, count(language) as language, count(source) as source, count(url) as url,

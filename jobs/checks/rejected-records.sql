@@ -1,5 +1,5 @@
--- check: Hardly a record is rejected
--- why: Records that cannot be read are missing in every number; gmsi replay reads them again once their cause is fixed.
+-- check: Few records are rejected
+-- why: Every number lacks the records that could not be read. gmsi replay reads them again once the cause is fixed.
 -- feeds: all
 -- severity: warn
 -- setting: share = 0.01, share of the records of a series that may be rejected

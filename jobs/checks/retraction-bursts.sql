@@ -1,8 +1,8 @@
--- check: The service did not take back most of a day at one moment
--- why: The service withdraws single headlines; most of a day at once is more likely an answer that was cut short.
+-- check: The service did not withdraw most of a day at once
+-- why: The service withdraws single headlines. If most of a day is gone at once, its answer was probably incomplete.
 -- needs: job_retracted_headlines
--- setting: share = 0.5, share of a day's headlines that may be retracted at one moment
--- setting: least = 10, up to so many retracted headlines of a day are no finding
+-- setting: share = 0.5, share of a day's headlines that may be retracted at once
+-- setting: least = 10, this many retracted headlines of a day, or fewer, are not a finding
 
 with every as (
   select country, topic, (published_at at time zone 'UTC')::date as day, retracted_at, window_id from job_headlines

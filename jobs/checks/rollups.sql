@@ -1,6 +1,6 @@
--- check: Rollups equal what the headlines add up to
--- why: Triggers keep sentiment_hourly and sentiment_daily; if they are wrong, gmsi rollup --rebuild fixes them.
--- setting: tolerance = 1e-9, by how much of itself (or of 1) a sum may be off
+-- check: Rollups equal the sums of the headlines
+-- why: Triggers update sentiment_hourly and sentiment_daily. If they are wrong, gmsi rollup --rebuild corrects them.
+-- setting: tolerance = 1e-9, relative difference that a sum may have; absolute, if the sum is below 1
 
 with scored as not materialized (
   select h.country, h.topic, h.published_at, m.sentiment_type, gmsi.summable(m.score) as score,

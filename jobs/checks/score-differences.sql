@@ -1,5 +1,5 @@
 -- check: Scores are positive minus negative
--- why: They are computed so if the service sends none; scores of its own may mean something else.
+-- why: That is how scores are computed if the service sends none. Scores that it sends may be defined differently.
 -- severity: warn
 -- needs: job_headlines
 -- setting: tolerance = 0.02, how far a score may be from the difference

@@ -1,5 +1,5 @@
 -- check: Probabilities lie within 0 and 1, scores within -1 and 1
--- why: Anything else is no probability: percents, a broken number, or another field under the same name.
+-- why: Other values are not probabilities: percentages, a broken number, or another field under the same name.
 -- needs: job_headlines
 
 select h.country, h.topic, h.published_at, h.headline_id, v.column, v.value
@@ -15,7 +15,7 @@ cross join lateral (values
   ('semantic_negative', h.semantic_negative, 0),
   ('semantic_score', h.semantic_score, -1)
 ) as v ("column", value, least)
--- The first condition finds the headlines, the second says which of their values it was. NaN is greater than any number.
+-- The first condition finds the headlines, the second the values that are out of range. NaN is greater than any number.
 where (least(h.topic_probability, h.directional_positive, h.directional_neutral, h.directional_negative,
              h.semantic_positive, h.semantic_neutral, h.semantic_negative) < 0
     or greatest(h.topic_probability, h.directional_positive, h.directional_neutral, h.directional_negative,

@@ -1,5 +1,5 @@
 -- check: The probabilities of each model add up to 1
--- why: Positive, neutral and negative are the whole of what a model can say; another sum means a fault of the model or of the reader.
+-- why: Positive, neutral and negative are all that a model can say. With another sum, the model or the reader is wrong.
 -- needs: job_headlines
 -- setting: tolerance = 0.02, how far a sum may be from 1: rounding to two decimals makes up to 0.015
 

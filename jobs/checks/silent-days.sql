@@ -1,9 +1,9 @@
--- check: No covered day is silent in a series that has news every week
--- why: A day that counts as loaded, without one headline in a busy series, is more likely lost than quiet.
+-- check: No covered day is empty in a series that has news every week
+-- why: If a busy series has no headline on a day that counts as loaded, the day was probably lost.
 -- needs: job_headlines
--- setting: weeks = 8, covered days of the same weekday before a day that it is compared with
--- setting: least_weeks = 6, days with fewer of these are not judged
--- setting: usual = 20, median headlines of these that make a series busy
+-- setting: weeks = 8, number of earlier covered days, of the same weekday, that a day is compared with
+-- setting: least_weeks = 6, days with fewer of them are not checked
+-- setting: usual = 20, a series is busy if the median of their headlines is at least this
 
 with counted as (
   select country, topic, (published_at at time zone 'UTC')::date as day, count(*) as headlines

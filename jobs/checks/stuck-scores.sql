@@ -1,8 +1,8 @@
 -- check: The scores of a day are not all the same
--- why: A model that says the same of every headline has stopped working, or was replaced by a default.
+-- why: If every headline gets the same scores, the model has stopped working, or the scores are a default.
 -- severity: warn
 -- needs: job_headlines
--- setting: least = 20, days of a series with fewer headlines are not judged
+-- setting: least = 20, days of a series with fewer headlines are not checked
 
 select h.country, h.topic, (h.published_at at time zone 'UTC')::date as day, m.model, count(*) as headlines,
        min(m.positive) as positive, min(m.negative) as negative

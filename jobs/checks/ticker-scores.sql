@@ -1,5 +1,5 @@
 -- check: Probabilities and sentiment of tickers are in range and add up
--- why: Bearish, neutral and bullish are the whole of what the model can say; anything else is no probability.
+-- why: Bearish, neutral and bullish are all that the model can say. Other values are not probabilities.
 -- feeds: ticker-headlines
 -- needs: job_ticker_headlines
 -- setting: tolerance = 0.02, how far a sum may be from 1: rounding to two decimals makes up to 0.015

@@ -1,14 +1,14 @@
 -- check: Each series has about as many headlines a day as it usually has
--- why: Many times as many, or a small part of them, is a shock in the news, or a day that is loaded twice or in part.
+-- why: If a day has many more or far fewer, either the news was unusual, or the day was loaded twice or in part.
 -- severity: warn
 -- needs: job_headlines
--- setting: days = 366, days back from the job's last one that are judged
--- setting: weeks = 8, covered days of the same weekday before a day that it is compared with
--- setting: least_weeks = 6, days with fewer of these are not judged
--- setting: times = 10, a finding is more than this many times the median, or less than the median divided by it
--- setting: deviations = 8, a finding is also at least this many deviations away from the median
+-- setting: days = 366, number of days, up to the job's last one, that are checked
+-- setting: weeks = 8, number of earlier covered days, of the same weekday, that a day is compared with
+-- setting: least_weeks = 6, days with fewer of them are not checked
+-- setting: times = 10, a finding has more than this many times the median, or less than the median divided by it
+-- setting: deviations = 8, a finding is also at least this many deviations from the median
 
--- Days of the same weekday, since at weekends there is less news. Days without any headline are for silent-days.
+-- Days of the same weekday, because there is less news at weekends. Days without any headline are left to silent-days.
 with counted as (
   select country, topic, (published_at at time zone 'UTC')::date as day, count(*) as headlines
   from job_headlines
@@ -30,7 +30,7 @@ cross join job_period
 cross join setting
 cross join lateral (
   select percentile_cont(0.5) within group (order by n) as median from unnest(r.before) as n) as usual
--- The deviation is at least what chance makes it, and at least a tenth: a few weeks alone often look steadier.
+-- The deviation is at least what chance alone causes, and at least a tenth: a few weeks often look steadier than they are.
 cross join lateral (
   select greatest(1.4826 * percentile_cont(0.5) within group (order by abs(n - usual.median)),
                   sqrt(usual.median + 1), usual.median / 10) as deviation

@@ -10,6 +10,7 @@ import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { settledBefore } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, nextStep, table } from '../terminal/table.ts';
+import { keepCheckResults } from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 
@@ -27,7 +28,7 @@ const shown = { person: 5, json: 100 };
 /** A longer text in a finding is cut in the output for people. */
 const longestCell = 60;
 
-/** `gmsi check <job>…`: looks for errors in what is loaded; sends no request and writes nothing. */
+/** `gmsi check <job>…`: looks for errors in what is loaded, and keeps the results; sends no request. */
 export async function checkCommand(
   session: Session,
   names: readonly string[],
@@ -57,10 +58,22 @@ export async function checkCommand(
   const { rows = shown[session.json ? 'json' : 'person'], timeout } = options;
   const results = await runChecks(warehouse.db, asked, checks, { rows, timeout, stop: session.stop });
   const reports = asked.map(({ job, scope }, at) => ({ job, scope: scope.window, results: results[at]! }));
-  if (session.json) printJson({ jobs: reports.map(reportAsJson) });
-  else print(`${reports.map(describe).join('\n\n')}\n${nextOf(reports)}`);
+  const kept = reports.flatMap(({ job, results }) => results.map((one) => asKept(job, one)));
+  const isKept = await keepCheckResults(warehouse.db, kept, options.only === undefined);
+  if (session.json) printJson({ jobs: reports.map(reportAsJson), kept: isKept });
+  else print(`${[...reports.map(describe), ...(isKept ? [] : [notKept])].join('\n\n')}\n${nextOf(reports)}`);
   const isFailed = results.flat().some(({ result }) => result === 'failed');
   return isFailed ? exitCodes.incomplete : exitCodes.done;
+}
+
+const notKept = 'The results are not kept, because this database user may only read.';
+
+function asKept({ name: job }: Job, { check, result, findings, reason }: CheckResult) {
+  const { name, title, severity, settings } = check;
+  return {
+    ...{ job, check_name: name, title, severity },
+    ...{ result, findings, reason, settings: settingsOf(settings) },
+  };
 }
 
 interface Report {

@@ -111,15 +111,7 @@ async function scopeFor(
     });
   }
   const [job] = await readJobs(session, [jobName]);
-  const { table, name } = feedNamed(job!.feed);
-  if (times.asOf !== undefined && table !== gmsiHeadlines.table) {
-    throw new ConfigError(
-      `${job!.name} loads ${name}: only ${gmsiHeadlines.name} can be exported as of a moment.`,
-      {
-        hint: 'Leave --as-of out. The versions that were replaced are in gmsi.revisions.',
-      },
-    );
-  }
+  const { table } = feedNamed(job!.feed);
   const scope = knownScope(session, job!, lookups, 'exported');
   const { from = scope.from, to = scope.to, asOf } = times;
   return { scope: { table, from, to, asOf, only: jobInTable(table, scope) }, name: job!.name };

@@ -3,7 +3,7 @@ import type { Job } from '../config/job.ts';
 import { exitCodes } from '../exit.ts';
 import { type ListedJob, listJob, readAllJobs } from '../observe/list-jobs.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { count, nextStep, table } from '../terminal/table.ts';
+import { count, nextStep, share, table } from '../terminal/table.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 
 /** `gmsi jobs`: lists the job files, how far each is loaded, and when it runs next; sends no request. */
@@ -36,8 +36,9 @@ async function listAll(session: Session, jobs: readonly Job[]): Promise<ListedJo
 
 function describe(jobs: readonly ListedJob[], now: Date): string {
   if (jobs.length === 0) return '';
-  const rows = jobs.map(({ job, feed, from, to, series, nextRun, ...coverage }) => [
-    ...[job, feed, from, to, series ?? '', share(coverage)],
+  const rows = jobs.map(({ job, feed, from, to, series, nextRun, covered, wanted }) => [
+    ...[job, feed, from, to, series ?? ''],
+    covered === null || wanted === null ? '' : share(covered, wanted),
     nextRun ? `${nextRun.command} ${moment(nextRun.at, now)}` : '',
   ]);
   const unknown = jobs.filter(({ series }) => series === null).length;
@@ -45,12 +46,6 @@ function describe(jobs: readonly ListedJob[], now: Date): string {
     ? `\n${count(unknown, 'job')} without numbers: gmsi lookups fetches the lists that name their series.\n`
     : '';
   return `${table(['job', 'feed', 'from', 'to', 'series', 'covered', 'next run (UTC)'], rows)}\n${note}`;
-}
-
-function share({ covered, wanted }: Pick<ListedJob, 'covered' | 'wanted'>): string {
-  if (covered === null || wanted === null) return '';
-  // 100% only if it is complete.
-  return covered === wanted ? '100%' : `${(Math.floor((covered / wanted) * 1000) / 10).toFixed(1)}%`;
 }
 
 /** The time alone if it is today. */

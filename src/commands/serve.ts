@@ -6,10 +6,7 @@ import { exitCodes } from '../exit.ts';
 import { inPackage } from '../package.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { facts } from '../terminal/table.ts';
-import { coverageEndpoints } from '../web/coverage.ts';
-import { jobsEndpoint } from '../web/jobs.ts';
-import { contentsEndpoints, runsEndpoints } from '../web/runs.ts';
-import { sentimentEndpoints } from '../web/sentiment.ts';
+import { allEndpoints } from '../web/endpoints.ts';
 import { serveWeb } from '../web/server.ts';
 
 export interface ServeFlags {
@@ -38,10 +35,7 @@ export async function serveUntilStopped(
   const { serveToken: token, leaseSeconds, apiKey } = session.config;
   await using web = await serveWeb(db, {
     ...{ host, port, names, token, page: inPackage('dist/page') },
-    endpoints: [
-      ...[...contentsEndpoints, ...coverageEndpoints, ...sentimentEndpoints, ...runsEndpoints(leaseSeconds)],
-      jobsEndpoint(db, { cwd: process.cwd(), apiKey, clock: session.clock }),
-    ],
+    endpoints: allEndpoints(db, { cwd: process.cwd(), leaseSeconds, apiKey, clock: session.clock }),
   });
   if (session.json) printJson({ url: web.url, pid: process.pid }, 0);
   else {

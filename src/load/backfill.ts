@@ -32,7 +32,9 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
     return { ...nothing, ...(windows.refused > 0 ? { outcome: 'incomplete' } : {}), windows, scope };
   }
 
-  const opened = await openLoad(context, { command: 'backfill', ...run, scope, unsettledFrom: null });
+  const opened = await openLoad(context, {
+    ...{ command: 'backfill', ...run, scope, unsettledFrom: null, windowsPlanned: all },
+  });
   // At most `all`, because a window that restarts may count twice.
   const done = () => Math.min(all, totals.windows_drained + totals.windows_failed);
   context.onStart?.(() => ({ totals, done: done(), all }));

@@ -159,11 +159,13 @@ export async function openLoad(
     readonly clocks: Clocks;
     readonly totals: LoadTotals;
     readonly unsettledFrom: Load['unsettledFrom'];
+    /** Windows to do; `null` if several loads share them. */
+    readonly windowsPlanned: number | null;
   },
 ): Promise<OpenLoad> {
   const { job, warehouse, client } = context;
-  const { command, feed, totals, ...rest } = about;
-  const row = { command, job: job.name, feed: feed.name, run_by: context.runBy };
+  const { command, feed, totals, windowsPlanned: windows_planned, ...rest } = about;
+  const row = { command, job: job.name, feed: feed.name, run_by: context.runBy, windows_planned };
   const loadId = await withWarehouseRetries(() => startLoad(warehouse, row));
   const log = context.log.child({ load: loadId, job: job.name });
   const lease = keepLease(warehouse, loadId, context.leaseSeconds, totals, log);

@@ -69,6 +69,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
     ...run,
     scope,
     unsettledFrom: plan.unsettledFrom,
+    windowsPlanned: open.free + open.held,
   });
   const all = open.free + open.held + live.length;
   let answered = 0;

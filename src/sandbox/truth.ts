@@ -27,6 +27,8 @@ export interface TruthRecord {
   readonly id: string | null;
   /** ISO 8601 in UTC, `2026-05-21T13:00:00.000Z`. */
   readonly publishedAt: string;
+  /** The same before it was rounded down, which no record tells. */
+  readonly happenedAt: string;
   readonly matchType: MatchType;
   readonly headline: string | null;
   readonly language: string | null;
@@ -54,6 +56,7 @@ export function truthOf(settings: SandboxSettings, question: TruthQuestion): Tru
     .map((headline) => ({
       id: ids ? headline.id : null,
       publishedAt: new Date(headline.publishedAt).toISOString(),
+      happenedAt: new Date(headline.happenedAt).toISOString(),
       matchType: headline.domestic ? 'DOMESTIC' : 'INTERNATIONAL',
       headline: texts ? headline.text : null,
       language: texts ? headline.language : null,

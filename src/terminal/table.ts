@@ -46,6 +46,11 @@ export function count(many: number, one: string, more = `${one}s`): string {
   return `${number(many)} ${many === 1 ? one : more}`;
 }
 
+/** A share in percent; 100% only if nothing is missing. */
+export function share(part: number, whole: number): string {
+  return part === whole ? '100%' : `${(Math.floor((part / whole) * 1000) / 10).toFixed(1)}%`;
+}
+
 /** `47 s`, `3 min 20 s`, `2 h 5 min`, `3 days 4 h`. */
 export function duration(seconds: number): string {
   const whole = Math.round(seconds);

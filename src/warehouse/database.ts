@@ -110,6 +110,7 @@ export interface Database {
     finished_at: Timestamp | null;
     outcome: LoadOutcome | null;
     requests: Generated<number>;
+    windows_planned: number | null;
     windows_drained: Generated<number>;
     windows_failed: Generated<number>;
     error: string | null;
@@ -158,6 +159,17 @@ export interface Database {
     kept_in: 'column' | 'extra';
     first_load_id: number;
     last_load_id: number;
+  };
+  check_results: {
+    job: string;
+    check_name: string;
+    title: string;
+    severity: 'fail' | 'warn';
+    result: 'passed' | 'failed' | 'warned' | 'skipped';
+    findings: number;
+    reason: string | null;
+    settings: Json;
+    checked_at: GeneratedTimestamp;
   };
   learned_facts: {
     feed: string;

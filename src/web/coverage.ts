@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { coverageOfSeries, coveredDays, windowsOfSeries } from '../warehouse/questions/coverage.ts';
+import {
+  coverageOfSeries,
+  coveredDays,
+  failedWindows,
+  windowsOfSeries,
+} from '../warehouse/questions/coverage.ts';
 import { endpoint, moment, period, several, time } from './endpoint.ts';
 
 const feed = z.string().max(100).describe('A feed, such as gmsi-headlines.');
@@ -43,6 +48,19 @@ export const coverageEndpoints = [
         asked,
         asked.as_of,
       ),
+  }),
+  endpoint('windows/failed', 'The last windows that failed or were refused (50 at most)', {
+    takes: z.object({}),
+    row: z.object({
+      ...{ window_id: z.int(), feed: z.string(), ...seriesColumns, match_type: z.string() },
+      ...{
+        first_day: z.string(),
+        last_day: z.string(),
+        state: z.string(),
+        last_error: z.string().nullable(),
+      },
+    }),
+    ask: () => failedWindows,
   }),
   endpoint('windows', 'The windows of a series that have days of a period, the latest first (500 at most)', {
     takes: z.object({ feed, match_type: matchType, ...series, ...period }),

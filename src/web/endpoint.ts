@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Question } from '../warehouse/questions/reading.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { type Question, sqlText, whileReading } from '../warehouse/questions/reading.ts';
 
 /** An address of the API: what it takes, what a row of its answer is, and the question that it asks. */
 export interface Endpoint {
@@ -37,6 +38,29 @@ export function endpoint<Takes extends z.ZodObject, Row extends z.ZodObject>(
   const { takes, ask, ...others } = of;
   // A parameter that does not exist is misspelt.
   return { path, about, rights: 'reader', isLive: false, ...others, takes: takes.strict(), answer: { ask } };
+}
+
+/** An answer as it is sent: cells by column. */
+export interface Answer {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+  /** The query, for psql; `null` if it is more than one. */
+  readonly sql: string | null;
+}
+
+/** Asks an endpoint's question. @param taken the parameters, as `takes` reads them */
+export async function answerOf(
+  warehouse: Warehouse,
+  { row, rights, answer: how }: Endpoint,
+  taken: object,
+): Promise<Answer> {
+  const columns = Object.keys(row.shape);
+  const cellsOf = (rows: readonly object[]) =>
+    rows.map((one) => columns.map((column) => one[column as keyof typeof one]));
+  if ('read' in how) return { columns, rows: cellsOf(await how.read()), sql: null };
+  const question = how.ask(taken as never);
+  const { rows } = await whileReading(warehouse, rights, (reading) => question.query.execute(reading));
+  return { columns, rows: cellsOf(rows as object[]), sql: sqlText(warehouse, question) };
 }
 
 /** The least and the largest day that a question may be about. */

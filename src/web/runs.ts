@@ -6,7 +6,13 @@ import {
   loadedFeeds,
   servedBy,
 } from '../warehouse/questions/contents.ts';
-import { lastLoads, openAlerts, requestsByDay, workersAlive } from '../warehouse/questions/runs.ts';
+import {
+  lastChecks,
+  lastLoads,
+  openAlerts,
+  requestsByDay,
+  workersAlive,
+} from '../warehouse/questions/runs.ts';
 import { endpoint, time } from './endpoint.ts';
 
 const nothing = z.object({});
@@ -57,6 +63,7 @@ export function runsEndpoints(leaseSeconds: number) {
           started_at: time,
           ended_at: time,
           requests: count,
+          windows_planned: count.nullable(),
           windows_drained: count,
           windows_failed: count,
         },
@@ -81,6 +88,14 @@ export function runsEndpoints(leaseSeconds: number) {
       rights: 'own',
       row: z.object({ kind: z.string(), job: z.string(), message: z.string(), raised_at: time }),
       ask: () => openAlerts,
+    }),
+    endpoint('checks', 'The last result of each check; what found something comes first', {
+      takes: nothing,
+      row: z.object({
+        ...{ job: z.string(), check_name: z.string(), title: z.string(), result: z.string() },
+        ...{ findings: count, reason: z.string().nullable(), checked_at: time },
+      }),
+      ask: () => lastChecks,
     }),
     endpoint('workers', 'The processes of gmsi work that are alive', {
       takes: nothing,

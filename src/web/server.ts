@@ -18,8 +18,8 @@ import { ConfigError, GmsiError } from '../errors.ts';
 import { version } from '../package.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
-import { longest, sqlText, stateOf, whileReading } from '../warehouse/questions/reading.ts';
-import type { Endpoint } from './endpoint.ts';
+import { longest, sqlText, stateOf } from '../warehouse/questions/reading.ts';
+import { answerOf, type Endpoint } from './endpoint.ts';
 import { type Guard, guard } from './guard.ts';
 import { liveStates } from './live.ts';
 
@@ -102,20 +102,12 @@ type Form = 'json' | 'csv' | 'sql';
 
 function addEndpoint(
   app: FastifyInstance,
-  { path, about, takes, row, rights, isLive, answer: how }: Endpoint,
+  one: Endpoint,
   warehouse: Warehouse,
   /** How many questions are being answered. */
   asked: { now: number },
 ): void {
-  const columns = Object.keys(row.shape);
-  const send = (reply: FastifyReply, form: Form, rows: readonly object[], sql: string | null) => {
-    const cells = rows.map((one) => columns.map((column) => one[column as keyof typeof one]));
-    if (form === 'json') return reply.send({ columns, rows: cells, sql });
-    return reply
-      .type('text/csv; charset=utf-8')
-      .header('content-disposition', `attachment; filename="${path.replace('/', '-')}.csv"`)
-      .send(stringify([columns, ...cells], { cast: { date: (moment) => moment.toISOString() } }));
-  };
+  const { path, about, takes, row, isLive, answer: how } = one;
   const answer = (form: Form) => async (request: FastifyRequest, reply: FastifyReply) => {
     if (asked.now >= bounds.asking)
       return reply.code(503).header('retry-after', '1').send({ error: 'Too many questions at once.' });
@@ -127,18 +119,23 @@ function addEndpoint(
         reply.header('etag', etag);
         if (request.headers['if-none-match'] === etag) return reply.code(304).send();
       }
-      if ('read' in how) return send(reply, form, await how.read(), null);
-      const question = how.ask(request.query as never);
-      const sql = sqlText(warehouse, question);
-      if (form === 'sql') return reply.type('text/plain; charset=utf-8').send(sql);
-      const { rows } = await whileReading(warehouse, rights, (reading) => question.query.execute(reading));
-      return send(reply, form, rows as object[], sql);
+      const taken = request.query as object;
+      if (form === 'sql' && 'ask' in how)
+        return reply.type('text/plain; charset=utf-8').send(sqlText(warehouse, how.ask(taken as never)));
+      const found = await answerOf(warehouse, one, taken);
+      if (form === 'json') return reply.send(found);
+      return reply
+        .type('text/csv; charset=utf-8')
+        .header('content-disposition', `attachment; filename="${path.replace('/', '-')}.csv"`)
+        .send(
+          stringify([found.columns, ...found.rows], { cast: { date: (moment) => moment.toISOString() } }),
+        );
     } finally {
       asked.now -= 1;
     }
   };
   const response = z.object({
-    columns: z.tuple(columns.map((column) => z.literal(column)) as [z.ZodLiteral]),
+    columns: z.tuple(Object.keys(row.shape).map((column) => z.literal(column)) as [z.ZodLiteral]),
     rows: z.array(z.tuple(Object.values(row.shape) as [z.ZodType])),
     sql: z.string().nullable().describe('The query, for psql; null if it is more than one.'),
   });

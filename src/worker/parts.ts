@@ -157,6 +157,7 @@ async function openPart(context: WorkerContext, runId: number): Promise<OpenPart
       ...{ command, feed, scope, reader: feed.reader(job.fields), origin: originOf(warehouse) },
       totals: countingTotals(service.client),
       unsettledFrom,
+      windowsPlanned: null,
     });
     const { load } = opened;
     events.emit({ type: 'load opened', job: run.job, command, loadId: load.loadId });

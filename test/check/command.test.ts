@@ -175,3 +175,57 @@ test('what is broken behind the program ends with 1', async () => {
     stdout: expect.stringMatching(/score-ranges failed: 1 finding\.[\s\S]*topic_probability +7\n/),
   });
 });
+
+test('the last result of each check is kept; a run of all checks removes those that are gone', async () => {
+  const kept = async () =>
+    (
+      await sql<{ job: string; check_name: string; result: string; findings: number; settings: object }>`
+        select job, check_name, result, findings, settings from gmsi.check_results order by job, check_name
+      `.execute(warehouse.db)
+    ).rows;
+  await folder.write('keep/no-sundays.sql', ownCheck);
+  await run('check', 'month', '--checks', 'keep');
+  await run('check', 'norway');
+  const all = await kept();
+  const ofMonth = all.filter(({ job }) => job === 'month');
+  expect(ofMonth.length).toBe(all.length / 2 + 0.5);
+  expect(ofMonth.find(({ check_name }) => check_name === 'no-sundays')).toMatchObject({
+    ...{ result: 'failed', settings: { sunday: 0 } },
+  });
+
+  // One check alone leaves the others as they are.
+  await run('check', 'month', '--checks', 'keep', '--only', 'no-sundays', '--set', 'sunday=7');
+  expect(await kept()).toHaveLength(all.length);
+  expect((await kept()).find(({ check_name }) => check_name === 'no-sundays')).toMatchObject({
+    ...{ result: 'passed', findings: 0, settings: { sunday: 7 } },
+  });
+
+  await run('check', 'month');
+  const left = await kept();
+  expect(left).toHaveLength(all.length - 1);
+  expect(left.map(({ check_name }) => check_name)).not.toContain('no-sundays');
+});
+
+test('a job that is named twice is checked, and kept once', async () => {
+  const { code } = await run('check', 'month', 'month', '--only', 'gaps');
+  expect(code).toBe(0);
+});
+
+test('whoever may only read checks all the same, and is told that the results are not kept', async () => {
+  // Roles are the server's, which other tests use, too.
+  const name = `only_reads_${randomUUID()}`;
+  await sql`create role ${sql.id(name)} login password 'x' in role gmsi_reader`.execute(warehouse.db);
+  await using _dropped = {
+    [Symbol.asyncDispose]: () => sql`drop role ${sql.id(name)}`.execute(warehouse.db).then(() => {}),
+  };
+  const address = new URL(warehouse.url);
+  [address.username, address.password] = [name, 'x'];
+  const env = { ...accessTo(warehouse, sandbox), DATABASE_URL: address.href };
+  const before = await sql`select max(checked_at) from gmsi.check_results`.execute(warehouse.db);
+  const { code, stdout } = await gmsiHere(['check', 'month', '--only', 'gaps'], { cwd: folder.path, env });
+  expect(code).toBe(0);
+  expect(stdout).toContain('The results are not kept, because this database user may only read.');
+  expect((await sql`select max(checked_at) from gmsi.check_results`.execute(warehouse.db)).rows).toEqual(
+    before.rows,
+  );
+});

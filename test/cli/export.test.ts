@@ -192,11 +192,6 @@ const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> =
     what: /cannot be used with a job/,
     hint: /The job/,
   },
-  'a moment for a feed that cannot have one': {
-    args: ['oil', '--as-of', '2025-06-30T12:00:00Z'],
-    what: /oil loads ticker-headlines: only gmsi-headlines can be exported as of a moment/,
-    hint: /Leave --as-of out/,
-  },
   'a folder that cannot be': {
     args: ['--out', 'jobs/us.yaml/export'],
     what: /jobs\/us\.yaml\/export cannot be written: ENOTDIR/,

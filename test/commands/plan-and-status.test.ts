@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { backfillCommand } from '../../src/commands/load.ts';
 import { lookupsCommand } from '../../src/commands/lookups.ts';
 import { planCommand } from '../../src/commands/plan.ts';
-import { statusCommand } from '../../src/commands/status.ts';
+import { statusCommand } from '../../src/commands/status/status.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { runCommand } from './run-command.ts';

@@ -61,6 +61,7 @@ export const sources: Readonly<Record<string, Source>> = {
   topics: {},
   lookups: {},
   coverage: {},
+  sentiment_by_day: { notNull: ['country', 'topic', 'match_type', 'day', 'is_covered'] },
   coverage_by_day: { notNull: [...series, 'day', 'is_covered'] },
   coverage_gaps: { notNull: [...series, 'from_day', 'to_day', 'days', 'state'] },
   load_history: {

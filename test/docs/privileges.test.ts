@@ -70,6 +70,8 @@ test('the privileges that are documented for a reader let it read and not write'
     'headlines_point_in_time',
     'sentiment_daily',
     'coverage_by_day',
+    'sentiment_by_day',
+    'check_results',
     'coverage_gaps',
     'load_history',
   ])

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { describeChange, describeProbe } from '../../src/commands/doctor-report.ts';
+import { describeChange, describeProbe } from '../../src/commands/doctor/doctor-report.ts';
 import type { FactName, FactValue } from '../../src/probe/fact.ts';
 import type { ProbeReport } from '../../src/probe/probe-service.ts';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';

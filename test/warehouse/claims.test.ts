@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { planWindows } from '../../src/plan/plan-windows.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { startLoad } from '../../src/warehouse/tables/checkpoint.ts';
+import { isCommitted, startLoad } from '../../src/warehouse/tables/checkpoint.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { claimOne, type Leaving, leaveWindow } from '../../src/warehouse/tables/windows.ts';
 import { aJob } from '../support/run-backfill.ts';
@@ -69,5 +69,18 @@ describe('a load that has lost its window to another one', () => {
       await db.updateTable('windows').set({ state }).execute();
       for (const loadId of [first, second]) expect(await claim(loadId), state).toBeUndefined();
     }
+  });
+
+  it('does not take a page of the other load for its own, whose commit had no reply', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const { windowId, first, second } = await taken(db);
+    await sql`update gmsi.windows set pages = 1, next_token = 'two'`.execute(db);
+    const committedBy = (loadId: number) =>
+      db
+        .transaction()
+        .execute((trx) => isCommitted(trx, { windowId, loadId, pages: 0, nextToken: null }, 'two'));
+    expect(await committedBy(first)).toBe(false);
+    expect(await committedBy(second)).toBe(true);
   });
 });

@@ -89,3 +89,39 @@ async function gaps(db: Warehouse) {
     select from_day, to_day, days, state, last_error from gmsi.coverage_gaps order by from_day`.execute(db);
   return rows.map(Object.values);
 }
+
+it('has a row for every day in sentiment_by_day: 0 if there was no news, null if it is not loaded', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.05 });
+  await runBackfill({
+    ...{ job, db, sandbox, clock },
+    aroundPage: (ask, { query }) => {
+      if (query.start_date === '2026-10-01') throw new Error('the middle cannot be had');
+      return ask();
+    },
+  });
+  const { rows } = await sql<{ kind: string; days: number; wrong: number }>`
+    select case when headline_count is null then 'not loaded' when headline_count = 0 then 'no news' else 'news' end as kind,
+           count(*) as days,
+           count(*) filter (where headline_count is distinct from case when is_covered or truth.headlines > 0 then coalesce(truth.headlines, 0) end
+             or truth.directional is distinct from directional_mean or truth.semantic is distinct from semantic_mean
+             or country_name is null) as wrong
+    from gmsi.sentiment_by_day
+    left join (
+      select (published_at at time zone 'UTC')::date as day, count(*) as headlines,
+             sum(directional_score order by published_at, headline_id) / count(directional_score) as directional,
+             sum(semantic_score order by published_at, headline_id) / nullif(count(semantic_score), 0) as semantic
+      from gmsi.headlines group by 1
+    ) as truth using (day)
+    where country = 'US' and topic = 'Inflation-Food' and match_type = 'COMBINED'
+    group by 1 order by 1`.execute(db);
+  expect(rows.map(({ kind, wrong }) => [kind, wrong])).toEqual([
+    ['news', 0],
+    ['no news', 0],
+    ['not loaded', 0],
+  ]);
+  // From the first day that was asked for to the last, none left out.
+  expect(rows.reduce((sum, { days }) => sum + days, 0)).toBe(81);
+  expect(rows.find(({ kind }) => kind === 'not loaded')!.days).toBeGreaterThanOrEqual(30);
+});

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aStep, empty, hours, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
@@ -147,3 +149,66 @@ it('fails for a model that there is not, and has no headlines of a country that 
     },
   ]);
 });
+
+it('uses no headline before it was published, although the service rounds times down to the hour', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  await using sandbox = await startSandbox({ limits: null, volume: 2 });
+  const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-14' };
+  await runBackfill({ job: aJobFor(scope), db, sandbox });
+  const truth = new Map(
+    sandbox
+      .truth({ country: 'US', topic: 'Inflation-Food', from: scope.from, to: scope.to })
+      .map(({ id, happenedAt }) => [id, Date.parse(happenedAt)]),
+  );
+  const { rows } = await sql<{ headline_id: string; published_at: Date; assumed_from: Date }>`
+    select headline_id, published_at, assumed_from from gmsi.headlines_point_in_time where country = 'US'`.execute(
+    db,
+  );
+  expect(rows).toHaveLength(truth.size);
+  const tooEarly = (by: 'published_at' | 'assumed_from') =>
+    rows.filter((row) => row[by].getTime() < truth.get(row.headline_id)!).length;
+  expect(tooEarly('published_at'), 'what the stamps alone would let a back-test see').toBeGreaterThan(20);
+  expect(tooEarly('assumed_from')).toBe(0);
+
+  // At half past each hour: as many as had been published by then, less those that may not have been.
+  const { rows: signals } = await sql<{ moment: Date; headline_count: number }>`
+    select moment, s.headline_count
+    from generate_series(timestamptz '2024-01-02 00:30+00', '2024-01-14 23:30+00', interval '1 hour') as moment
+    cross join lateral gmsi.signal_at(moment, 'US', 'Inflation-Food', assume_backfilled => true) as s`.execute(
+    db,
+  );
+  for (const { moment, headline_count } of signals) {
+    const published = rows.filter(
+      ({ headline_id, published_at }) =>
+        published_at.getTime() > moment.getTime() - 86_400_000 && truth.get(headline_id)! <= moment.getTime(),
+    );
+    expect(headline_count, moment.toISOString()).toBeLessThanOrEqual(published.length);
+  }
+});
+
+it.each([
+  ['second', '0 min', '0 min'],
+  ['minute', '1 min', '1 min'],
+  ['hour', '60 min', '60 min'],
+  ['minute, some on the hour', '60 min', '1 min'],
+  ['second, some on the hour', '60 min', '0 min'],
+  ['day', '1440 min', '1440 min'],
+])(
+  'counts a time that is rounded by the %s from when it was published for certain',
+  async (rounding, onTheHour, other) => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await upsert(db, [
+      aRow({ headline_id: idOf(1), published_at: '2026-10-31T22:00:00Z' }),
+      aRow({ headline_id: idOf(2), published_at: '2026-10-31T22:07:00Z' }),
+    ]);
+    await sql`
+    insert into gmsi.learned_facts (feed, fact, value, evidence)
+    values ('gmsi-headlines', 'time_rounding', ${JSON.stringify(rounding)}::jsonb, 'test')`.execute(db);
+    const { rows } = await sql<{ is_right: boolean }>`
+    select assumed_from - published_at = case when headline_id = ${idOf(1)}::uuid then ${onTheHour}::interval else ${other}::interval end as is_right
+    from gmsi.headlines_point_in_time`.execute(db);
+    expect(rows).toEqual([{ is_right: true }, { is_right: true }]);
+  },
+);

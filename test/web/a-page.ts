@@ -3,10 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Secret } from '../../src/secret.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { coverageEndpoints } from '../../src/web/coverage.ts';
-import { jobsEndpoint } from '../../src/web/jobs.ts';
-import { contentsEndpoints, runsEndpoints } from '../../src/web/runs.ts';
-import { sentimentEndpoints } from '../../src/web/sentiment.ts';
+import { allEndpoints } from '../../src/web/endpoints.ts';
 import { serveWeb, type WebOptions } from '../../src/web/server.ts';
 
 export const clock = () => new Date('2026-11-20T12:00:00Z');
@@ -15,10 +12,8 @@ export const clock = () => new Date('2026-11-20T12:00:00Z');
 export async function aPage(warehouse: Warehouse, options: Partial<WebOptions> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'gmsi-page-'));
   await writeFile(join(folder, 'index.html'), '<!doctype html><title>the page</title>');
-  const endpoints = [
-    ...[...contentsEndpoints, ...coverageEndpoints, ...sentimentEndpoints, ...runsEndpoints(30)],
-    jobsEndpoint(warehouse, { cwd: folder, apiKey: new Secret('sandbox-key'), clock }),
-  ];
+  const apiKey = new Secret('sandbox-key');
+  const endpoints = allEndpoints(warehouse, { cwd: folder, leaseSeconds: 30, apiKey, clock });
   const web = await serveWeb(warehouse, {
     ...{ host: '127.0.0.1', port: 0, names: [], token: undefined, page: folder, endpoints },
     ...options,

@@ -6,7 +6,7 @@ import type { Changing } from './as-served.ts';
 import type { GenerateSettings } from './headlines-of-day.ts';
 import { identityOf, idOf } from './id.ts';
 import { moodOf } from './mood.ts';
-import { secondOfDay } from './time-of-day.ts';
+import { timeOfDay } from './time-of-day.ts';
 import { headlinesOn } from './volume.ts';
 
 const EVENTS_PER_DAY = 1.2;
@@ -44,7 +44,7 @@ export function eventsOfDay(settings: GenerateSettings, ticker: Ticker, day: Day
     const isBullish = mood + random.normal() > 0;
     const [pattern, outlook] = random.pick(isBullish ? GOOD : BAD);
     const name = `${ticker.name}: ${pattern.replace('{s}', topic.phrase)}`;
-    const publishedAt = day * MS_PER_DAY + secondOfDay(settings.records.hourShare, random) * 1000;
+    const publishedAt = day * MS_PER_DAY + timeOfDay(settings.records.hourShare, random).stamped * 1000;
     events.set(`${publishedAt} ${name}`, {
       id: idOf(series, day, index),
       publishedAt,

@@ -17,6 +17,8 @@ export interface Pair extends Identity {
 export interface Headline extends Changing {
   /** A UUID, different for every headline of a seed. */
   readonly id: string;
+  /** The true time, which no record tells: `publishedAt` may be the beginning of its hour. */
+  readonly happenedAt: number;
   readonly domestic: boolean;
   readonly text: string;
   readonly language: Language;

@@ -8,7 +8,7 @@ import { identityOf, idOf } from './id.ts';
 import { moodOf } from './mood.ts';
 import { type Probabilities, probabilities, round4 } from './scores.ts';
 import { chooseLanguage, chooseSource, countryName, writeHeadline } from './texts.ts';
-import { secondOfDay } from './time-of-day.ts';
+import { timeOfDay } from './time-of-day.ts';
 import { headlinesOn, pairVolume } from './volume.ts';
 
 const DOMESTIC_SHARE = 0.55;
@@ -80,14 +80,19 @@ function oneHeadline(
   const fate = mix(pair.secondHash ^ day, index);
   const own = { id, url, topicProbability, directional, semantic, relevanceRank, fate };
   if (previous !== undefined && random.share() < SYNDICATED_SHARE) {
-    const { publishedAt, domestic, text, language } = previous;
-    return { publishedAt, domestic, text, language, source: chooseSource(language, random), ...own };
+    const { publishedAt, happenedAt, domestic, text, language } = previous;
+    const source = chooseSource(language, random);
+    return { publishedAt, happenedAt, domestic, text, language, source, ...own };
   }
-  const publishedAt = day * MS_PER_DAY + secondOfDay(records.hourShare, random) * 1000;
+  const time = timeOfDay(records.hourShare, random);
+  const [publishedAt, happenedAt] = [time.stamped, time.happened].map(
+    (second) => day * MS_PER_DAY + second * 1000,
+  ) as [number, number];
   const domestic = random.share() < DOMESTIC_SHARE;
   const language = chooseLanguage(pair.country, domestic, random);
   const text = writeHeadline(language, countryName(language, pair.country), pair.topic, leaning, random);
-  return { publishedAt, domestic, text, language, source: chooseSource(language, random), ...own };
+  const source = chooseSource(language, random);
+  return { publishedAt, happenedAt, domestic, text, language, source, ...own };
 }
 
 function maybeMissing(

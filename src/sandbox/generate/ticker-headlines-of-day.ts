@@ -11,7 +11,7 @@ import { moodOf } from './mood.ts';
 import { reviseText } from './revise-headline.ts';
 import { type Probabilities, probabilities, round4 } from './scores.ts';
 import { chooseSource, writeHeadline } from './texts.ts';
-import { secondOfDay } from './time-of-day.ts';
+import { timeOfDay } from './time-of-day.ts';
 import { headlinesOn } from './volume.ts';
 
 const HEADLINES_PER_DAY = 24;
@@ -82,7 +82,7 @@ function oneHeadline(
   const missing = random.share();
   return {
     id,
-    publishedAt: day * MS_PER_DAY + secondOfDay(records.hourShare, random) * 1000,
+    publishedAt: day * MS_PER_DAY + timeOfDay(records.hourShare, random).stamped * 1000,
     topic,
     explicit: random.share() < EXPLICIT_SHARE,
     text: writeHeadline(language, ticker.name, topic, leaning, random),

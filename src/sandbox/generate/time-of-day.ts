@@ -1,7 +1,10 @@
 import type { Random } from '../random.ts';
 
-/** Most news is made around noon; the share `hourShare` of it is given a time on the hour. */
-export function secondOfDay(hourShare: number, random: Random): number {
-  const second = Math.floor(43_200 * (random.share() + random.share()));
-  return random.share() < hourShare ? second - (second % 3600) : second;
+/**
+ * When something happens, in seconds of its day, and how it is stamped: the share `hourShare` with the beginning of its hour.
+ * Most news is made around noon.
+ */
+export function timeOfDay(hourShare: number, random: Random): { happened: number; stamped: number } {
+  const happened = Math.floor(43_200 * (random.share() + random.share()));
+  return { happened, stamped: random.share() < hourShare ? happened - (happened % 3600) : happened };
 }

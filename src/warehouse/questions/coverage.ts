@@ -110,6 +110,25 @@ export function windowsOfSeries(
   };
 }
 
+/** A window that failed or was refused. */
+export interface FailedWindow extends Series {
+  readonly window_id: number;
+  readonly first_day: Day;
+  readonly last_day: Day;
+  readonly state: string;
+  readonly last_error: string | null;
+}
+
+/** Those of all series, the latest first; not those that were skipped because others were refused. */
+export const failedWindows: Question<FailedWindow> = {
+  about: 'Windows that failed or were refused, the latest first',
+  query: sql<FailedWindow>`
+      select window_id, feed, country, topic, ticker, match_type, variant, first_day, last_day, state, last_error
+      from gmsi.windows
+      where state = 'failed' or (state = 'refused' and refused_with is not null)
+      order by state, finished_at desc, window_id limit 50`,
+};
+
 /** A range of days of a series that is covered. */
 export interface CoveredDays {
   readonly country: string;

@@ -13,6 +13,8 @@ export interface LoadShown {
   readonly started_at: Date;
   readonly ended_at: Date;
   readonly requests: number;
+  /** `null` if several loads share them. */
+  readonly windows_planned: number | null;
   readonly windows_drained: number;
   readonly windows_failed: number;
   readonly records: number;
@@ -34,8 +36,8 @@ export function lastLoads(leaseSeconds: number, atMost: number): Question<LoadSh
              coalesce(outcome, case when heartbeat_at > now() - make_interval(secs => ${leaseSeconds})
                                     then 'running' else 'killed' end) as state,
              started_at, coalesce(finished_at, heartbeat_at) as ended_at,
-             requests, windows_drained, windows_failed, records, rows_inserted, rows_changed, rows_retracted,
-             records_rejected, error, run_by
+             requests, windows_planned, windows_drained, windows_failed, records, rows_inserted, rows_changed,
+             rows_retracted, records_rejected, error, run_by
       from gmsi.loads
       order by outcome is null and heartbeat_at > now() - make_interval(secs => ${leaseSeconds}) desc, load_id desc
       limit ${atMost}::int`,
@@ -92,3 +94,24 @@ export function workersAlive(leaseSeconds: number): Question<WorkerShown> {
       order by started_at limit 100`,
   };
 }
+
+/** The last result of a check in a job. */
+export interface CheckShown {
+  readonly job: string;
+  readonly check_name: string;
+  readonly title: string;
+  readonly result: string;
+  readonly findings: number;
+  /** Why it was skipped or did not finish. */
+  readonly reason: string | null;
+  readonly checked_at: Date;
+}
+
+/** The last result of each check in each job; what found something comes first. */
+export const lastChecks: Question<CheckShown> = {
+  about: 'The last result of each check',
+  query: sql<CheckShown>`
+      select job, check_name, title, result, findings, reason, checked_at
+      from gmsi.check_results
+      order by array_position(array['failed', 'warned', 'passed', 'skipped'], result), job, check_name limit 2000`,
+};

@@ -120,7 +120,7 @@ export interface LoadTotals {
 
 export async function startLoad(
   db: Kysely<Database>,
-  load: { command: string; job: string; feed: string; run_by: string },
+  load: { command: string; job: string; feed: string; run_by: string; windows_planned?: number | null },
 ): Promise<number> {
   const { load_id } = await db
     .insertInto('loads')

@@ -12,7 +12,7 @@ export interface ExportScope {
   readonly to: Day | undefined;
   /** The values that a row may have in some of the columns that tell series apart. */
   readonly only: Readonly<Record<string, readonly string[]>>;
-  /** An instant: exports `gmsi.headlines` as it was then. Other tables have no history. */
+  /** An instant: exports the table as it was then. */
   readonly asOf: string | undefined;
 }
 
@@ -71,8 +71,8 @@ export async function secondsUntilSettled(warehouse: Warehouse, moment: string):
 }
 
 /**
- * Every column of the table in its order, including those that a user has added; as of a past moment, the columns that exist
- * then.
+ * Every column of the table in its order, including those that a user has added; of `gmsi.headlines` as of a past moment,
+ * without these.
  */
 export async function exportColumns(
   snapshot: Snapshot,
@@ -85,7 +85,9 @@ export async function exportColumns(
     select name, format_type(type, null) as type
     from pg_proc cross join unnest(proargnames, proallargtypes, proargmodes) with ordinality as a (name, type, mode, n)
     where pg_proc.oid = 'gmsi.headlines_as_of(timestamptz)'::regprocedure and mode = 't' order by n`;
-  const { rows } = await (asOf === undefined ? ofTable : ofFunction).execute(snapshot);
+  const { rows } = await (asOf !== undefined && table.name === 'headlines' ? ofFunction : ofTable).execute(
+    snapshot,
+  );
   return rows;
 }
 
@@ -182,7 +184,7 @@ function lineOf(columns: readonly ExportColumn[]): RawBuilder<string> {
 function source({ table, asOf }: ExportScope): RawBuilder<unknown> {
   return asOf === undefined
     ? sql.table(`gmsi.${table.name}`)
-    : sql`gmsi.headlines_as_of(${asOf}::timestamptz)`;
+    : sql`${sql.table(`gmsi.${table.name}_as_of`)}(${asOf}::timestamptz)`;
 }
 
 function timeOf({ table }: ExportScope): RawBuilder<unknown> {

@@ -48,6 +48,33 @@ export async function coverageOf(
   return rows[0]!;
 }
 
+/** Covered days that so many series of a group have in common. */
+export interface CoveredStretch {
+  readonly name: string;
+  readonly from: Day;
+  readonly to: Day;
+  readonly series: number;
+}
+
+/** A column that tells series apart. */
+export type SeriesColumn = 'country' | 'ticker' | 'topic' | 'variant';
+
+/** The covered days of a job, by the values of a column; without a job, of all feeds, by feed and match type. */
+export async function coveredStretches(
+  db: Kysely<Database>,
+  of?: { readonly scope: WindowScope; readonly by: SeriesColumn },
+): Promise<CoveredStretch[]> {
+  const name = of ? sql.ref(`c.${of.by}`) : sql`concat_ws(' ', c.feed, nullif(c.match_type, 'COMBINED'))`;
+  const days = of ? sql`c.days * datemultirange(${period(of.scope)})` : sql`c.days`;
+  const { rows } = await sql<CoveredStretch>`
+    select ${name} as name, lower(range)::text as from, (upper(range) - 1)::text as to, count(*) as series
+    from gmsi.coverage c cross join lateral unnest(${days}) as range
+    where ${of ? isOfJob('c', of.scope) : sql`true`}
+    group by 1, 2, 3 order by 1, 2
+  `.execute(db);
+  return rows;
+}
+
 /** A range of days that many series of a job miss. */
 export interface SharedGap {
   readonly from: Day;

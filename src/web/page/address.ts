@@ -1,10 +1,16 @@
 import { computed, signal } from '@preact/signals';
 
 /** The state of the page is its address: what is shown follows from the query, and nothing else decides it. */
-const search = signal(location.search);
-addEventListener('popstate', () => {
-  search.value = location.search;
-});
+const search = signal('');
+
+/** Shows what the address says, also after back and forward. */
+export function followAddress(): void {
+  const read = () => {
+    search.value = location.search;
+  };
+  read();
+  addEventListener('popstate', read);
+}
 
 /** The parameters of the address. */
 export const address = computed(() => new URLSearchParams(search.value));

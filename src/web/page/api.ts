@@ -1,5 +1,6 @@
 import { effect, signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Answer as Sent } from '../endpoint.ts';
 
 /** A row as JSON carries it: moments are texts. */
 export type Wire<Row> = {
@@ -56,10 +57,13 @@ export async function ask<Row>(url: string, stop?: AbortSignal): Promise<Answer<
     if (response.status === 401) wantsToken.value = true;
     throw new Refusal(response.status, body.error, body.hint);
   }
-  const { columns, rows, sql } = body as { columns: string[]; rows: unknown[][]; sql: string | null };
-  const asObject = (cells: unknown[]) =>
+  return { ...asAnswer<Row>(body), url };
+}
+
+export function asAnswer<Row>({ columns, rows, sql }: Sent): Omit<Answer<Row>, 'url'> {
+  const asObject = (cells: readonly unknown[]) =>
     Object.fromEntries(columns.map((column, index) => [column, cells[index]]));
-  return { rows: rows.map(asObject) as Wire<Row>[], sql, url };
+  return { rows: rows.map(asObject) as Wire<Row>[], sql };
 }
 
 /** Shows the token. @returns why it is not taken, if it is not */
@@ -76,16 +80,22 @@ export const warehouseState = signal('');
 /** Whether changes are seen as they happen. */
 export const isLive = signal(false);
 
-effect(() => {
-  if (wantsToken.value) return;
-  const source = new EventSource('api/live');
-  source.addEventListener('state', ({ data }) => {
-    warehouseState.value = data;
-    isLive.value = true;
+/** Listens for changes from now on. */
+export function followChanges(): void {
+  effect(() => {
+    if (wantsToken.value) return;
+    const source = new EventSource('api/live');
+    source.addEventListener('state', ({ data }) => {
+      warehouseState.value = data;
+      isLive.value = true;
+    });
+    for (const trouble of ['lost', 'error']) source.addEventListener(trouble, () => (isLive.value = false));
+    return () => source.close();
   });
-  for (const trouble of ['lost', 'error']) source.addEventListener(trouble, () => (isLive.value = false));
-  return () => source.close();
-});
+}
+
+/** Answers that are there before they are asked for, by their address: those of a report, which asks nobody. */
+export const given = new Map<string, Answer<unknown>>();
 
 export interface Asked<Row> {
   /** The last answer; the one before while the next is awaited. */
@@ -106,9 +116,12 @@ export function useAnswer<Row>(
   secondsBetween = 5,
   secondsAtMost?: number,
 ): Asked<Row> {
-  const [asked, setAsked] = useState<Asked<Row>>({ answer: undefined, error: undefined, isAsking: true });
-  const [again, setAgain] = useState(0);
   const url = parameters && addressOf(path, parameters);
+  const [asked, setAsked] = useState<Asked<Row>>(() => {
+    const answer = url === undefined ? undefined : (given.get(url) as Answer<Row> | undefined);
+    return { answer, error: undefined, isAsking: answer === undefined };
+  });
+  const [again, setAgain] = useState(0);
   const question = useRef({ stop: new AbortController(), at: 0 });
   const state = warehouseState.value;
   const isOpen = !wantsToken.value;

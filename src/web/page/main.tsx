@@ -1,5 +1,9 @@
 import { render } from 'preact';
+import { followAddress } from './address.ts';
+import { followChanges } from './api.ts';
 import { App } from './app.tsx';
 import './style.css';
 
+followAddress();
+followChanges();
 render(<App />, document.getElementById('page')!);

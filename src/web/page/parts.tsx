@@ -1,8 +1,11 @@
-import type { ComponentChildren, RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type ComponentChildren, createContext, type RefObject } from 'preact';
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { addressWith, go } from './address.ts';
 import { type Asked, addressOf, type Parameters as Query } from './api.ts';
 import { plusDays, today } from './time.ts';
+
+/** Whether this is a report, in which nothing can be pressed. */
+export const IsReport = createContext(false);
 
 /** What is wrong, and what to do. */
 export function Problem({
@@ -95,12 +98,14 @@ export function useFocusBack(element: RefObject<HTMLElement | null>, selector: s
 
 /** A button that copies a text, and says so for a moment. */
 export function Copy({ text, label }: { text: string; label?: string }) {
+  const isReport = useContext(IsReport);
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return;
     const timer = setTimeout(() => setCopied(false), 2000);
     return () => clearTimeout(timer);
   }, [isCopied]);
+  if (isReport) return null;
   return (
     <button
       type="button"
@@ -122,11 +127,13 @@ export function Source({
   parameters: Query;
   sql: string | null | undefined;
 }) {
+  const isReport = useContext(IsReport);
   const [isOpen, setOpen] = useState(false);
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     if (isOpen) dialog.current?.showModal();
   }, [isOpen]);
+  if (isReport) return null;
   return (
     <span class="source">
       <button type="button" disabled={!sql} onClick={() => setOpen(true)}>

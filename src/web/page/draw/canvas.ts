@@ -1,9 +1,9 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 
-/** The width of an element in CSS pixels, whole; 0 before it is known. */
-export function useWidth(element: RefObject<HTMLElement | null>): number {
-  const [width, setWidth] = useState(0);
+/** The width of an element in CSS pixels, whole; `before` until it is known. */
+export function useWidth(element: RefObject<HTMLElement | null>, before = 0): number {
+  const [width, setWidth] = useState(before);
   useLayoutEffect(() => {
     const measure = () => setWidth(Math.floor(element.current?.clientWidth ?? 0));
     measure();

@@ -5,13 +5,13 @@ import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.
 import { address, go } from '../../address.ts';
 import { type Answer, useAnswer } from '../../api.ts';
 import { cellsOf, daysOf, failures, type Place, type Shown, shareAsked, shownOf } from '../../draw/cells.ts';
-import { states, stateTitles } from '../../draw/states.ts';
-import { number, share } from '../../numbers.ts';
+import { number } from '../../numbers.ts';
 import { Answered, Period, Problem, Source, Switch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { daysBetween } from '../../time.ts';
 import '../shared.css';
 import './coverage.css';
+import { Legend } from './legend.tsx';
 import { Matrix } from './matrix.tsx';
 import { Series, type SeriesShown } from './series.tsx';
 
@@ -240,24 +240,4 @@ function placeOf({ cells, rows, columns }: Shown, series: SeriesShown): Place | 
     of.some((index) => isSame(cells.columns[index]!, series.code, series)),
   );
   return row >= 0 && column >= 0 ? { row, column } : undefined;
-}
-
-/** The states with their days and percent: the bar of one cell that all of them make up. */
-function Legend({ days }: { days: ReturnType<typeof daysOf> }) {
-  return (
-    <ul class="states" aria-label="Days by state">
-      {([...states, 'never'] as const).map((state) => (
-        <li key={state} title={stateTitles[state][1]} class={days[state] === 0 ? 'none' : undefined}>
-          <i class={`swatch ${state}`} />
-          {stateTitles[state][0]} <b>{number(days[state])}</b>
-          {state === 'covered' && ' days'}{' '}
-          {days[state] > 0 && (
-            <span class="quiet">
-              {days[state] / days.all < 0.001 ? '<0.1%' : share(days[state], days.all)}
-            </span>
-          )}
-        </li>
-      ))}
-    </ul>
-  );
 }

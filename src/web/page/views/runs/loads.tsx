@@ -1,9 +1,9 @@
-import { useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import type { LoadShown } from '../../../../warehouse/questions/runs.ts';
 import { go } from '../../address.ts';
 import type { Wire } from '../../api.ts';
 import { number } from '../../numbers.ts';
-import { Scroll } from '../../parts.tsx';
+import { IsReport, Scroll } from '../../parts.tsx';
 import { moment, span } from '../../time.ts';
 import { Copied, quoted } from '../commands.tsx';
 
@@ -22,6 +22,7 @@ const outcomes: Readonly<Record<string, readonly [state: string, meaning: string
 
 /** The loads that ran, the latest first. */
 export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number }) {
+  const isReport = useContext(IsReport);
   const ended = loads.filter(({ state }) => state !== 'running');
   if (ended.length === 0) return <p class="quiet">No load has ended yet.</p>;
   return (
@@ -52,7 +53,7 @@ export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number 
           </tbody>
         </table>
       </Scroll>
-      {loads.length >= limit && limit < 500 && (
+      {loads.length >= limit && limit < 500 && !isReport && (
         <button type="button" onClick={() => go({ loads: '500' })}>
           Show more
         </button>
@@ -62,9 +63,10 @@ export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number 
 }
 
 function One({ load }: { load: Load }) {
-  const [isOpen, setOpen] = useState(false);
+  const isReport = useContext(IsReport);
   const [state, meaning] = outcomes[load.state] ?? ['never', ''];
   const isDone = load.state === 'done' && load.error === null;
+  const [isOpen, setOpen] = useState(isReport && !isDone);
   const seconds = (Date.parse(load.ended_at) - Date.parse(load.started_at)) / 1000;
   const outcome = (
     <>
@@ -76,7 +78,7 @@ function One({ load }: { load: Load }) {
     <>
       <tr>
         <td class="nowrap" title={meaning}>
-          {isDone ? (
+          {isDone || isReport ? (
             outcome
           ) : (
             <button type="button" class="unfold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>

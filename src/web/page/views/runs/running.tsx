@@ -118,7 +118,7 @@ function One({
         </div>
       ) : null}
       <dl class="figures">
-        <Figure title="windows done" value={load.windows_drained} />
+        <Figure title="windows done" value={load.windows_drained} of={load.windows_planned} />
         {load.windows_failed > 0 && <Figure title="windows failed" value={load.windows_failed} isBad />}
         <Figure title="records" value={load.records} rate={perMinute('records')} />
         <Figure title="requests" value={load.requests} rate={perMinute('requests')} />
@@ -135,18 +135,24 @@ function One({
 function Figure({
   title,
   value,
+  of = null,
   rate,
   isBad,
 }: {
   title: string;
   value: number;
+  /** What there is in all, if it is known. */
+  of?: number | null;
   rate?: { readonly now: number | undefined; readonly all: number | undefined };
   isBad?: boolean;
 }) {
   return (
     <div class={isBad ? 'bad' : undefined}>
       <dt>{title}</dt>
-      <dd>{number(value)}</dd>
+      <dd>
+        {number(value)}
+        {of !== null && <span class="quiet"> of {number(Math.max(of, value))}</span>}
+      </dd>
       {rate?.all !== undefined && (
         <>
           <dd class="rate">{number(Math.round(rate.now ?? rate.all))} a minute now</dd>

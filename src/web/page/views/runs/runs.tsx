@@ -7,6 +7,7 @@ import { Answered, Problem, Scroll, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, span } from '../../time.ts';
 import { Budget } from './budget.tsx';
+import { Checks } from './checks.tsx';
 import { Loads } from './loads.tsx';
 import { Bar, Running } from './running.tsx';
 import '../shared.css';
@@ -36,6 +37,7 @@ export function Runs() {
               </section>
               <Budget jobs={known} />
             </div>
+            <Checks jobs={known} />
             {rows.length > 0 && (
               <>
                 <div class="row heading">

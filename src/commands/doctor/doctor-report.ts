@@ -1,13 +1,13 @@
-import { GmsiError } from '../errors.ts';
-import { worthAWarning } from '../load/clocks.ts';
-import { describeValue, type FactName, type FactValue } from '../probe/fact.ts';
-import type { Lesson, ProbeReport } from '../probe/probe-service.ts';
-import { KeyRefused } from '../service/errors.ts';
-import { count, table } from '../terminal/table.ts';
-import { oneLine } from '../terminal/text.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
-import { clockDifference, missingPrivileges, readStanding } from '../warehouse/health.ts';
-import { migrationStatus } from '../warehouse/migrate.ts';
+import { GmsiError } from '../../errors.ts';
+import { worthAWarning } from '../../load/clocks.ts';
+import { describeValue, type FactName, type FactValue } from '../../probe/fact.ts';
+import type { Lesson, ProbeReport } from '../../probe/probe-service.ts';
+import { KeyRefused } from '../../service/errors.ts';
+import { count, table } from '../../terminal/table.ts';
+import { oneLine } from '../../terminal/text.ts';
+import type { Warehouse } from '../../warehouse/connect.ts';
+import { clockDifference, missingPrivileges, readStanding } from '../../warehouse/health.ts';
+import { migrationStatus } from '../../warehouse/migrate.ts';
 
 /** One line of the report. */
 export interface Finding {

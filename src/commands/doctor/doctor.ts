@@ -8,24 +8,24 @@ import {
   readJobs,
   type Session,
   serviceAccess,
-} from '../compose.ts';
-import type { Job } from '../config/job.ts';
-import { likelyQuota } from '../config/job-schema.ts';
-import { defaultServiceSettings } from '../config/service-schema.ts';
-import { ConfigError } from '../errors.ts';
-import { exitCodes } from '../exit.ts';
-import { aheadBy, worthAWarning } from '../load/clocks.ts';
-import { originOf } from '../load/resolve-load.ts';
-import { capRequests } from '../probe/ask.ts';
-import { mostRequests } from '../probe/probe.ts';
-import { type ProbeReport, probeService } from '../probe/probe-service.ts';
-import type { Budget } from '../rate/budget.ts';
-import type { Client } from '../service/client.ts';
-import { systemClock } from '../service/clock.ts';
-import { BudgetSpent } from '../service/errors.ts';
-import { print, printJson } from '../terminal/print.ts';
-import { nextStep } from '../terminal/table.ts';
-import { checkServer, openPool } from '../warehouse/connect.ts';
+} from '../../compose.ts';
+import type { Job } from '../../config/job.ts';
+import { likelyQuota } from '../../config/job-schema.ts';
+import { defaultServiceSettings } from '../../config/service-schema.ts';
+import { ConfigError } from '../../errors.ts';
+import { exitCodes } from '../../exit.ts';
+import { aheadBy, worthAWarning } from '../../load/clocks.ts';
+import { originOf } from '../../load/resolve-load.ts';
+import { capRequests } from '../../probe/ask.ts';
+import { mostRequests } from '../../probe/probe.ts';
+import { type ProbeReport, probeService } from '../../probe/probe-service.ts';
+import type { Budget } from '../../rate/budget.ts';
+import type { Client } from '../../service/client.ts';
+import { systemClock } from '../../service/clock.ts';
+import { BudgetSpent } from '../../service/errors.ts';
+import { print, printJson } from '../../terminal/print.ts';
+import { nextStep } from '../../terminal/table.ts';
+import { checkServer, openPool } from '../../warehouse/connect.ts';
 import {
   canBook,
   describeChange,

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openWarehouse, readJobs, type Session } from '../compose.ts';
-import type { Job } from '../config/job.ts';
-import { exitCodes } from '../exit.ts';
-import { keyFingerprint, monthOf, requestLimit } from '../rate/budget.ts';
-import { isOutputClosed, output, printJson } from '../terminal/print.ts';
-import { redrawing } from '../terminal/status-line.ts';
+import { openWarehouse, readJobs, type Session } from '../../compose.ts';
+import type { Job } from '../../config/job.ts';
+import { exitCodes } from '../../exit.ts';
+import { keyFingerprint, monthOf, requestLimit } from '../../rate/budget.ts';
+import { isOutputClosed, output, printJson } from '../../terminal/print.ts';
+import { redrawing } from '../../terminal/status-line.ts';
 import {
   count,
   fittingParts,
@@ -13,13 +13,13 @@ import {
   minute,
   number,
   shortenedName,
-} from '../terminal/table.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
-import { livingWorkers } from '../warehouse/tables/jobs.ts';
-import { queueSummary, unlessQueueIsMissing } from '../warehouse/tables/queue.ts';
-import { usedRequests } from '../warehouse/tables/requests.ts';
-import { lastRuns, type QueuedJob, workSoFar } from '../warehouse/tables/status.ts';
-import { countByState, type WindowsByState } from '../warehouse/tables/windows.ts';
+} from '../../terminal/table.ts';
+import type { Warehouse } from '../../warehouse/connect.ts';
+import { livingWorkers } from '../../warehouse/tables/jobs.ts';
+import { queueSummary, unlessQueueIsMissing } from '../../warehouse/tables/queue.ts';
+import { usedRequests } from '../../warehouse/tables/requests.ts';
+import { lastRuns, type QueuedJob, workSoFar } from '../../warehouse/tables/status.ts';
+import { countByState, type WindowsByState } from '../../warehouse/tables/windows.ts';
 
 /** Milliseconds between two looks. */
 const interval = 2_000;

@@ -1,19 +1,20 @@
-import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
-import { typedJob } from '../config/find-job-file.ts';
-import type { Job } from '../config/job.ts';
-import { feedNamed } from '../feeds/catalog.ts';
-import { missingLists, scopeOf, withLearnedReading } from '../load/resolve-load.ts';
-import { plannedDays, wantedDays } from '../plan/days.ts';
-import { print, printJson } from '../terminal/print.ts';
-import { type Cell, count, facts, minute, nextStep, number, table } from '../terminal/table.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
-import { reportCadence } from '../warehouse/tables/cadence.ts';
-import { readLookups } from '../warehouse/tables/lookups.ts';
-import { askedAgain, countRefused } from '../warehouse/tables/refusals.ts';
-import { seriesIn } from '../warehouse/tables/series.ts';
+import { openWarehouse, readJobs, type Session, today } from '../../compose.ts';
+import { typedJob } from '../../config/find-job-file.ts';
+import type { Job } from '../../config/job.ts';
+import { feedNamed } from '../../feeds/catalog.ts';
+import { missingLists, scopeOf, withLearnedReading } from '../../load/resolve-load.ts';
+import { plannedDays, wantedDays } from '../../plan/days.ts';
+import { print, printJson } from '../../terminal/print.ts';
+import { type Cell, count, facts, minute, nextStep, number, share, table } from '../../terminal/table.ts';
+import type { Warehouse } from '../../warehouse/connect.ts';
+import { reportCadence } from '../../warehouse/tables/cadence.ts';
+import { readLookups } from '../../warehouse/tables/lookups.ts';
+import { askedAgain, countRefused } from '../../warehouse/tables/refusals.ts';
+import { seriesIn } from '../../warehouse/tables/series.ts';
 import {
   coverageByFeed,
   coverageOf,
+  coveredStretches,
   type FeedCoverage,
   gapsOf,
   lastLoads,
@@ -22,10 +23,11 @@ import {
   type WindowCount,
   type WindowTrouble,
   windowCounts,
-} from '../warehouse/tables/status.ts';
-import { countByState } from '../warehouse/tables/windows.ts';
-import { describeHistoryLimit } from './load-summary.ts';
-import { describeCadence } from './plan.ts';
+} from '../../warehouse/tables/status.ts';
+import { countByState } from '../../warehouse/tables/windows.ts';
+import { describeHistoryLimit } from '../load-summary.ts';
+import { describeCadence } from '../plan.ts';
+import { budgetsOf, describeBudget, drawnFeeds, drawnJob, ownJobs, stripsOfJob } from './strips.ts';
 import { watchStatus } from './watch-status.ts';
 
 const shown = { gaps: 8, troubles: 8, loads: 5, months: 3 };
@@ -46,25 +48,29 @@ export async function statusCommand(
   const scopes = reports.flatMap(({ scope }) => scope ?? []);
   const status = {
     warehouse: warehouse.description,
-    jobs: reports.map(({ scope: _, ...report }) => report),
+    jobs: reports.map(({ scope: _, strips: __, ...report }) => report),
     ...(isOfAll && { coverage: await coverageByFeed(db), windows: await windowCounts(db) }),
     troubles: await troubles(db, isOfAll ? undefined : scopes, shown.troubles),
     loads: await lastLoads(db, isOfAll ? undefined : jobs.map(({ name }) => name), shown.loads),
     usage: await usageByMonth(db, shown.months),
+    budgets: await budgetsOf(session, db, isOfAll ? await ownJobs(session) : jobs),
   };
   if (session.json) {
     printJson(status);
     return 0;
   }
-  const { coverage, windows, loads, usage } = status;
+  const { coverage, windows, loads, usage, budgets } = status;
+  const stretches = coverage ? await coveredStretches(db) : [];
   const sections = [
     `Warehouse: ${status.warehouse}`,
     ...reports.map(describeJob),
     coverage && section('Coverage', 'nothing is covered yet', coverage, coverageColumns),
+    coverage && coverage.length > 0 && drawnFeeds(coverage, stretches),
     windows && section('Windows', 'none planned yet', windows, windowColumns),
     status.troubles.length > 0 && section('Failed or refused', '', status.troubles, troubleColumns),
     section('Last loads', 'none yet', loads, loadColumns),
     section('Requests booked', 'none yet', usage, usageColumns),
+    ...budgets.map(describeBudget),
   ];
   print(`${sections.filter((text) => text).join('\n\n')}\n${nextOf(jobs, reports)}`);
   return 0;
@@ -82,7 +88,7 @@ type JobStatus = Awaited<ReturnType<typeof statusOf>>;
 async function statusOf(session: Session, db: Warehouse, job: Job) {
   const lookups = await readLookups(db);
   if (missingLists(feedNamed(job.feed), lookups).length > 0)
-    return { job: job.name, series: null, scope: undefined };
+    return { job: job.name, series: null, strips: undefined, scope: undefined };
   const { job: inForce } = await withLearnedReading(db, job);
   const { days = wantedDays(job, today(session))!, historyLimit } = plannedDays(inForce, today(session));
   const scope = scopeOf(job, days, lookups);
@@ -96,6 +102,7 @@ async function statusOf(session: Session, db: Warehouse, job: Job) {
     refused: await countRefused(db, scope),
     cadence: await reportCadence(db, scope),
     gaps: await gapsOf(db, scope, shown.gaps),
+    strips: session.json ? undefined : await stripsOfJob(db, scope),
     scope,
   };
 }
@@ -142,7 +149,6 @@ function describeJob(status: JobStatus): string {
   if (status.series === null)
     return `Job ${status.job}: nothing is known of what it selects from yet; gmsi lookups or the first run fetches them.`;
   const { covered, wanted, windows } = status;
-  const share = covered === wanted ? 'all' : `${((100 * covered) / wanted).toFixed(1)}%`;
   const states = Object.entries(windows)
     .filter(([, many]) => many > 0)
     .map(([state, many]) => `${number(many)} ${state}`);
@@ -152,12 +158,16 @@ function describeJob(status: JobStatus): string {
       ['series', status.series],
       ['period', `${status.period.from} to ${status.period.to}`],
       ['history limit', describeHistoryLimit(status.historyLimit ?? undefined)],
-      ['covered', `${number(covered)} of ${number(wanted)} days (${share})`],
+      [
+        'covered',
+        `${number(covered)} of ${number(wanted)} days (${covered === wanted ? 'all' : share(covered, wanted)})`,
+      ],
       ['windows', states.join(', ') || 'none'],
       ['refused', describeRefused(status)],
       ['cadence', describeCadence(status.cadence)],
     ]),
   ];
+  if (status.strips) lines.push('', drawnJob(status.strips, status.period));
   if (status.gaps.length > 0) {
     lines.push(
       '',

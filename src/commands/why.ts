@@ -1,0 +1,95 @@
+import { openWarehouse, type Session } from '../compose.ts';
+import { ConfigError } from '../errors.ts';
+import { exitCodes } from '../exit.ts';
+import { catalog, feedNamed } from '../feeds/catalog.ts';
+import type { FeedTable } from '../feeds/feed.ts';
+import { print, printJson } from '../terminal/print.ts';
+import { facts, nextStep, table } from '../terminal/table.ts';
+import { idColumn, type Provenance, provenanceOf } from '../warehouse/tables/provenance.ts';
+
+/** `gmsi why <id>`: what brought a row, which versions it had, and whether it still stands; sends no request. */
+export async function whyCommand(session: Session, id: string): Promise<number> {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id))
+    throw new ConfigError(`"${id}" is no id.`, {
+      hint: 'gmsi why takes the headline_id of a row, such as 5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22.',
+    });
+  await using warehouse = await openWarehouse(session);
+  const tables = new Map([...catalog.values()].map((feed) => [feed.table.name, feed.table]));
+  const found: Found[] = [];
+  for (const one of tables.values()) {
+    const rows = new Map<string, Provenance[]>();
+    for (const version of await provenanceOf(warehouse.db, one, id)) {
+      const key = JSON.stringify(keyOf(one, version.version));
+      rows.set(key, [...(rows.get(key) ?? []), version]);
+    }
+    for (const versions of rows.values()) found.push({ table: one, versions });
+  }
+  if (session.json) printJson({ id, rows: found.map(asJson) });
+  else if (found.length === 0) print(`No row has the id ${id}, and none ever had.\n${nextStep('status')}`);
+  else print(`${found.map(describe).join('\n\n')}\n${nextStep(`psql -c "${sqlOf(found[0]!, id)}"`)}`);
+  return exitCodes.done;
+}
+
+/** A row, in all its versions. */
+interface Found {
+  readonly table: FeedTable;
+  readonly versions: readonly Provenance[];
+}
+
+/** What identifies a row besides its id. */
+function keyOf(table: FeedTable, version: Provenance['version']) {
+  const columns = [...Object.keys(table.series), ...table.key].filter((column) => column !== idColumn(table));
+  return columns.map((column) => version[column] ?? null);
+}
+
+function asJson({ table, versions }: Found) {
+  const { retracted_at } = versions.at(-1)!.version;
+  return { table: `gmsi.${table.name}`, stands: retracted_at === null, versions };
+}
+
+function sqlOf({ table }: Found, id: string): string {
+  return `select * from gmsi.${table.name} where ${idColumn(table)} = '${id}'`;
+}
+
+function describe({ table: of, versions }: Found): string {
+  const last = versions.at(-1)!;
+  const { version } = last;
+  const about = facts([
+    ['row of', `gmsi.${of.name}`],
+    ['key', keyOf(of, version).filter(Boolean).join(' · ')],
+    ['headline', version.headline],
+    ['source', version.source],
+    ['standing', standingOf(last)],
+  ]);
+  const scores = Object.keys(of.columns).filter((column) => /_score$|^impact$|^headline_count$/.test(column));
+  const rows = versions.map((one, at) => [
+    moment(one.known_from),
+    whatHappened(versions, at),
+    ...scores.map((column) => one.version[column] ?? null),
+    broughtBy(one),
+  ]);
+  return `${about}\n\n${table(['known from (UTC)', 'what happened', ...scores, 'brought by'], rows)}`;
+}
+
+function standingOf({ version, known_from }: Provenance): string {
+  if (version.retracted_at === null) return `it stands, in this version since ${moment(known_from)} UTC`;
+  return `retracted ${moment(known_from)} UTC: the service no longer returned it`;
+}
+
+function whatHappened(versions: readonly Provenance[], at: number): string {
+  if (at > 0) return versions[at - 1]!.replaced_because ?? '';
+  return versions[0]!.version.is_backfilled ? 'first loaded, after the fact' : 'first seen';
+}
+
+/** The load and the request; a row of the live feed, or one that was read again, has no window. */
+function broughtBy({ load_id, command, job, ...of }: Provenance): string {
+  const load = `load ${load_id} (${[command, job].filter(Boolean).join(' ') || 'no longer listed'})`;
+  if (of.window_id === null) return `${load}, no window`;
+  const path = of.series ? feedNamed(of.series.feed).path(of.series) : '';
+  const request = `${path} from ${of.request_start ?? of.first_day} to ${of.request_end ?? of.last_day}`;
+  return `${load}, window ${of.window_id}: ${request}`;
+}
+
+function moment(at: Date): string {
+  return at.toISOString().slice(0, 19).replace('T', ' ');
+}

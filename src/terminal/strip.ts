@@ -1,0 +1,63 @@
+/** Days (UTC) from one to another, both included, that so many series have in common. */
+export interface Stretch {
+  readonly from: string;
+  readonly to: string;
+  readonly series: number;
+}
+
+/**
+ * A period as a strip of blocks: the darker, the more of its part of the period is covered. A full block is a part of which
+ * nothing is missing, a dot one of which nothing is there.
+ * @param stretches the covered days, within the period
+ * @param series how many there are in all
+ * @param columns how many it may take; a day takes at most one
+ */
+export function coverageStrip(
+  stretches: readonly Stretch[],
+  { from, to }: Pick<Stretch, 'from' | 'to'>,
+  series: number,
+  columns: number,
+): string {
+  const first = dayNumber(from);
+  const days = dayNumber(to) + 1 - first;
+  const cells = Math.max(1, Math.min(columns, days));
+  const perCell = days / cells;
+  const covered = new Array<number>(cells).fill(0);
+  for (const stretch of stretches) {
+    const [begin, end] = [dayNumber(stretch.from) - first, dayNumber(stretch.to) + 1 - first];
+    for (let cell = Math.floor(begin / perCell); cell < cells && cell * perCell < end; cell++) {
+      const within = Math.min(end, (cell + 1) * perCell) - Math.max(begin, cell * perCell);
+      covered[cell]! += Math.max(0, within) * stretch.series;
+    }
+  }
+  return covered.map((sum) => shade(sum / (perCell * series))).join('');
+}
+
+/** Sums of parts of days are not exact. */
+const nearly = 1e-9;
+
+function shade(share: number): string {
+  if (share > 1 - nearly) return '█';
+  if (share < nearly) return '·';
+  return '░▒▓'[Math.min(2, Math.floor(share * 3))]!;
+}
+
+function dayNumber(day: string): number {
+  return Date.parse(day) / 86_400_000;
+}
+
+/**
+ * A budget as a bar: what is used, what is left, and at its end what is kept for syncs. Something that is used, or left,
+ * takes at least one column.
+ */
+export function budgetBar(
+  { used, limit, reserve }: { readonly used: number; readonly limit: number; readonly reserve: number },
+  columns: number,
+): string {
+  const width = Math.max(3, columns);
+  const inColumns = (requests: number) =>
+    Math.round((width * Math.min(requests, limit)) / Math.max(1, limit));
+  const full = used >= limit ? width : Math.min(width - 1, Math.max(used > 0 ? 1 : 0, inColumns(used)));
+  const kept = Math.min(width - full, Math.max(reserve > 0 ? 1 : 0, inColumns(reserve)));
+  return '█'.repeat(full) + '░'.repeat(width - full - kept) + '▒'.repeat(kept);
+}

@@ -1,0 +1,26 @@
+import type { Secret } from '../secret.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { coverageEndpoints } from './coverage.ts';
+import type { Endpoint } from './endpoint.ts';
+import { jobsEndpoint } from './jobs.ts';
+import { contentsEndpoints, runsEndpoints } from './runs.ts';
+import { sentimentEndpoints } from './sentiment.ts';
+
+/**
+ * All that can be asked of a warehouse.
+ * @param cwd the folder whose `jobs/` are shown
+ */
+export function allEndpoints(
+  warehouse: Warehouse,
+  of: {
+    readonly cwd: string;
+    readonly leaseSeconds: number;
+    readonly apiKey: Secret | undefined;
+    readonly clock: () => Date;
+  },
+): readonly Endpoint[] {
+  return [
+    ...[...contentsEndpoints, ...coverageEndpoints, ...sentimentEndpoints],
+    ...[...runsEndpoints(of.leaseSeconds), jobsEndpoint(warehouse, of)],
+  ];
+}

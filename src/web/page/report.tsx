@@ -1,0 +1,145 @@
+import { renderToString } from 'preact-render-to-string';
+import type { listedSeries, loadedFeeds, servedBy } from '../../warehouse/questions/contents.ts';
+import type { coverageOfSeries, failedWindows } from '../../warehouse/questions/coverage.ts';
+import type { ReportPage } from '../report.ts';
+import { type Answer, addressOf, asAnswer, given, type Parameters } from './api.ts';
+import { cellsOf, daysOf, inWords, shownOf } from './draw/cells.ts';
+import { number } from './numbers.ts';
+import { IsReport } from './parts.tsx';
+import type { Row } from './rows.ts';
+import { daysBetween, moment, today } from './time.ts';
+import { CoverageDrawing } from './views/coverage/drawing.tsx';
+import { Legend } from './views/coverage/legend.tsx';
+import { Runs } from './views/runs/runs.tsx';
+import './style.css';
+
+/** Writes the report: coverage of each feed, what failed, and what the view of runs shows. */
+export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
+  async function answer<Asked>(path: string, parameters: Parameters = {}): Promise<Answer<Row<Asked>>> {
+    const url = addressOf(path, parameters);
+    const found = { ...asAnswer<Row<Asked>>(await ask(path, parameters)), url };
+    given.set(url, found);
+    return found;
+  }
+  const feeds = await answer<typeof loadedFeeds>('feeds');
+  const listed = await answer<typeof listedSeries>('series');
+  const origin = await answer<typeof servedBy>('origin');
+  const failed = await answer<typeof failedWindows>('windows/failed');
+  const coverage = [];
+  for (const { feed, match_type, oldest, newest } of feeds.rows) {
+    const asked = { feed, match_type, from: oldest, to: newest };
+    const { rows } = await answer<typeof coverageOfSeries>('coverage', asked);
+    coverage.push({ ...asked, cells: cellsOf(feed, daysBetween(oldest, newest), rows, listed.rows) });
+  }
+  // What the view of runs asks for.
+  await answer('loads', { limit: 50 });
+  await answer('requests', { month: today().slice(0, 7) });
+  for (const path of ['jobs', 'alerts', 'workers', 'checks']) await answer(path);
+
+  const body = renderToString(
+    <IsReport.Provider value={true}>
+      <header class="top">
+        <strong class="mark">gmsi</strong>
+        <span>{about.warehouse}</span>
+        {origin.rows[0]?.served_by === 'sandbox' && <span class="badge">made-up data</span>}
+        <span class="grow" />
+        <span class="quiet">as of {moment(about.at.getTime())} UTC</span>
+      </header>
+      <main class="report">
+        <h1>Coverage</h1>
+        {coverage.length === 0 && <p class="quiet">Nothing has been loaded yet.</p>}
+        {coverage.map((one) => (
+          <OfFeed key={`${one.feed}/${one.match_type}`} {...one} />
+        ))}
+        <Failed windows={failed.rows} />
+        <Runs />
+      </main>
+    </IsReport.Provider>,
+  );
+  given.clear();
+  const title = `gmsi, ${about.at.toISOString().slice(0, 10)}`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>${title}</title>
+<style>
+${about.styles}
+</style>
+</head>
+<body>
+${body}
+</body>
+</html>
+`;
+};
+
+function OfFeed({
+  feed,
+  match_type,
+  from,
+  to,
+  cells,
+}: {
+  feed: string;
+  match_type: string;
+  from: string;
+  to: string;
+  cells: ReturnType<typeof cellsOf>;
+}) {
+  const shown = shownOf(cells, true, new Set());
+  const every = (length: number) => Array.from({ length }, (_, index) => index);
+  const days = daysOf(shown, every(shown.rows.length), every(shown.columns.length));
+  return (
+    <section>
+      <h2>{[feed, match_type].filter(Boolean).join(' · ')}</h2>
+      <p>
+        {from} to {to}: {inWords(days)}
+      </p>
+      <Legend days={days} />
+      <CoverageDrawing shown={shown} />
+    </section>
+  );
+}
+
+function Failed({ windows }: { windows: Answer<Row<typeof failedWindows>>['rows'] }) {
+  if (windows.length === 0) return null;
+  return (
+    <section>
+      <h2>Failed and refused windows</h2>
+      {windows.length >= 50 && <p class="quiet">The last {number(windows.length)}.</p>}
+      <table>
+        <thead>
+          <tr>
+            <th>series</th>
+            <th>days</th>
+            <th>state</th>
+            <th>why</th>
+          </tr>
+        </thead>
+        <tbody>
+          {windows.map((one) => (
+            <tr key={one.window_id}>
+              <td>
+                {[one.feed, one.country, one.topic, one.ticker, one.match_type, one.variant]
+                  .filter(Boolean)
+                  .join(' · ')}
+              </td>
+              <td class="nowrap">
+                {one.first_day} to {one.last_day}
+              </td>
+              <td class="nowrap">
+                <i class={`swatch ${one.state}`} />
+                {one.state}
+              </td>
+              <td class="reason">{one.last_error}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

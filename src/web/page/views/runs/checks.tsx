@@ -1,0 +1,89 @@
+import type { lastChecks } from '../../../../warehouse/questions/runs.ts';
+import type { JobShown } from '../../../jobs.ts';
+import { useAnswer, type Wire } from '../../api.ts';
+import { number } from '../../numbers.ts';
+import { Scroll, Source } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { moment } from '../../time.ts';
+import { Copied, quoted } from '../commands.tsx';
+
+type Check = Wire<Row<typeof lastChecks>>;
+
+/** How results are shown: a colour, as loads have them. */
+const colours: Readonly<Record<string, string>> = {
+  ...{ failed: 'failed', warned: 'refused', passed: 'covered', skipped: 'never' },
+};
+
+/** What `gmsi check` found when it was last run. */
+export function Checks({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
+  const { answer } = useAnswer<Row<typeof lastChecks>>('checks', {});
+  // An older server does not know of them.
+  if (!answer) return null;
+  const { rows, sql } = answer;
+  const job = jobs.find(({ problem }) => problem === null)?.job;
+  const noted = rows.filter(({ result }) => result === 'failed' || result === 'warned');
+  return (
+    <section aria-labelledby="checks">
+      <div class="row heading">
+        <h2 id="checks">Checks</h2>
+        <span class="quiet">{rows.length > 0 && summaryOf(rows)}</span>
+        <span class="grow" />
+        <Source path="checks" parameters={{}} sql={sql} />
+      </div>
+      {rows.length === 0 ? (
+        <>
+          <p class="quiet">No check has been run. They look for errors in what is loaded, at no request:</p>
+          <Copied text={`npx gmsi check ${job === undefined ? '<job>' : quoted(job)}`} />
+        </>
+      ) : (
+        noted.length > 0 && <Findings checks={noted} />
+      )}
+    </section>
+  );
+}
+
+/** How many checks ended how, and since when these results are from. */
+function summaryOf(checks: readonly Check[]): string {
+  const results = Object.keys(colours).flatMap((result) => {
+    const many = checks.filter((one) => one.result === result).length;
+    return many > 0 ? `${number(many)} ${result}` : [];
+  });
+  const oldest = checks.map(({ checked_at }) => checked_at).toSorted()[0]!;
+  return `${results.join(', ')}; checked since ${moment(oldest)}`;
+}
+
+function Findings({ checks }: { checks: readonly Check[] }) {
+  return (
+    <Scroll label="Checks that found something">
+      <table>
+        <thead>
+          <tr>
+            <th>result</th>
+            <th>job</th>
+            <th class="number">findings</th>
+            <th>what must hold</th>
+            <th>checked</th>
+            <th>to see them</th>
+          </tr>
+        </thead>
+        <tbody>
+          {checks.map(({ job, check_name, title, result, findings, reason, checked_at }) => (
+            <tr key={`${job} ${check_name}`}>
+              <td class="nowrap">
+                <i class={`swatch ${colours[result]}`} />
+                {result}
+              </td>
+              <td>{job}</td>
+              <td class="number">{findings > 0 ? number(findings) : <span class="quiet">–</span>}</td>
+              <td>{reason ?? title}</td>
+              <td class="nowrap">{moment(checked_at)}</td>
+              <td>
+                <Copied text={`npx gmsi check ${quoted(job)} --only ${quoted(check_name)}`} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}

@@ -1,0 +1,49 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { type Answer, answerOf, type Endpoint } from './endpoint.ts';
+
+/** What the page's part of a report exports. It is built from the page, which needs another compiler's settings than this. */
+export interface ReportPage {
+  renderReport(
+    /** Asks an endpoint; moments in its answer are texts. */
+    ask: (path: string, parameters: object) => Promise<Answer>,
+    about: { readonly warehouse: string; readonly at: Date; readonly styles: string },
+  ): Promise<string>;
+}
+
+/** The state of a warehouse as one file of HTML, which needs nothing else: no script, no server. */
+export async function writeReport(
+  warehouse: Warehouse,
+  {
+    endpoints,
+    dist,
+    ...about
+  }: {
+    readonly endpoints: readonly Endpoint[];
+    /** The folder that the page is built into. */
+    readonly dist: string;
+    /** As a person knows it. */
+    readonly warehouse: string;
+    readonly at: Date;
+  },
+): Promise<string> {
+  const page: ReportPage = await import(pathToFileURL(join(dist, 'report.js')).href);
+  const byPath = new Map(endpoints.map((one) => [one.path, one]));
+  return page.renderReport(
+    async (path, parameters) => {
+      const one = byPath.get(path)!;
+      const answer = await answerOf(warehouse, one, one.takes.parse(parameters));
+      return JSON.parse(JSON.stringify(answer));
+    },
+    { ...about, styles: await stylesOf(join(dist, 'page', 'assets')) },
+  );
+}
+
+/** The styles of the page. */
+async function stylesOf(folder: string): Promise<string> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.css')).toSorted();
+  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
+  return texts.join('\n');
+}

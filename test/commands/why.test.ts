@@ -1,0 +1,67 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { whyCommand } from '../../src/commands/why.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { runCommand } from './run-command.ts';
+
+const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-31' };
+
+let warehouse: TestWarehouse;
+let sandbox: Sandbox;
+let id: string;
+const why = (asked: string, json = false) =>
+  runCommand({ warehouse, sandbox, json }, (session) => whyCommand(session, asked));
+
+beforeAll(async () => {
+  warehouse = await aWarehouse();
+  sandbox = await startSandbox({ limits: null, volume: 1 });
+  await runBackfill({ job: aJobFor(scope), db: warehouse.db, sandbox });
+  const { rows } = await sql<{ headline_id: string }>`
+    select headline_id from gmsi.headlines where country = 'US' order by published_at limit 1`.execute(
+    warehouse.db,
+  );
+  id = rows[0]!.headline_id;
+});
+afterAll(async () => {
+  await sandbox.stop();
+  await warehouse[Symbol.asyncDispose]();
+});
+
+test('a row as it was loaded: its load, its window, its request', async () => {
+  const { output } = await why(id);
+  expect(output).toMatch(/row of +gmsi\.headlines\nkey +US · Inflation-Food · COMBINED · 2024-01-/);
+  expect(output).toMatch(/standing +it stands, in this version since \d{4}-\d\d-\d\d/);
+  expect(output).toMatch(
+    /first loaded, after the fact .*load 1 \(backfill test\), window \d+: \/headlines\/feed\/historical\/gmsi\/US from 2024-01-01 to 2024-0[12]-\d\d/,
+  );
+});
+
+test('a row that was rescored and then retracted has all its versions, and why each was replaced', async () => {
+  const change = async (set: string) => {
+    await sql
+      .raw(
+        `update gmsi.headlines set ${set}, changed_at = changed_at + interval '1 second' where headline_id = '${id}'`,
+      )
+      .execute(warehouse.db);
+  };
+  await change('directional_score = 0.123');
+  await change('retracted_at = now()');
+  const { output } = await why(id);
+  expect(output).toMatch(
+    /first loaded, after the fact[\s\S]*\n\S+ \S+ +rescored +0\.123[\s\S]*\n\S+ \S+ +retracted +0\.123/,
+  );
+  expect(output).toMatch(/standing +retracted \d{4}-.* UTC: the service no longer returned it/);
+  const [row] = JSON.parse((await why(id, true)).output).rows;
+  expect(row).toMatchObject({ table: 'gmsi.headlines', stands: false });
+  expect(row.versions.map((one: { replaced_because: string }) => one.replaced_because)).toEqual([
+    ...['rescored', 'retracted'],
+    null,
+  ]);
+});
+
+test('an id that no row has, and a text that is no id', async () => {
+  expect((await why('00000000-0000-0000-0000-000000000000')).output).toMatch(/No row has the id 0000/);
+  await expect(why('5f0c')).rejects.toThrow('"5f0c" is no id.');
+});
