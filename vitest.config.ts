@@ -16,8 +16,6 @@ export default defineConfig({
     // For what hangs. No test is to come near them, even if a machine starves it for seconds.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // A shared CI machine can starve a process for longer than any test should wait. Retries show in the report.
-    retry: process.env.CI ? 1 : 0,
     expect: { poll: { timeout: 20_000 } },
     projects: [
       { extends: true, test: { name: 'test', include: ['test/**/*.test.ts'], exclude: soak, globalSetup } },

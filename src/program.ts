@@ -175,11 +175,7 @@ program
 program
   .command('report')
   .description('write the present state as one file of HTML, to send or to keep; spends no request')
-  .addOption(
-    new Option('--html [file]', 'where to; - for standard output')
-      .preset('gmsi-report.html')
-      .default('gmsi-report.html'),
-  )
+  .option('--html [file]', 'where to; - for standard output (gmsi-report.html)')
   .addHelpText('after', examples('gmsi report', 'gmsi report --html monday.html'))
   .action(runs(async () => (await import('./commands/report.ts')).reportCommand));
 program
@@ -192,14 +188,7 @@ program
   .option('--checks <folder>', "checks of your own, besides the program's and those in jobs/checks")
   .option('--rows <number>', 'findings to show of a check (5; with --json 100)', wholeNumber())
   .option('--timeout <seconds>', 'stop a check that takes longer; 0 for no limit', wholeNumber(), 600)
-  .addHelpText(
-    'after',
-    examples(
-      'gmsi check g7-inflation',
-      'gmsi check g7-inflation --only lost-rows --rows 20',
-      'gmsi check --list',
-    ),
-  )
+  .addHelpText('after', examples('gmsi check g7-inflation --only lost-rows --rows 20', 'gmsi check --list'))
   .action(runs(async () => (await import('./commands/check.ts')).checkCommand));
 program
   .command('why')

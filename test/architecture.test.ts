@@ -28,7 +28,8 @@ it('everything is printed by one file, and what draws on a terminal takes contro
     'commands/init.ts',
     'commands/psql.ts',
     'commands/run-command.ts',
-    'commands/watch-status.ts',
+    'commands/status/strips.ts',
+    'commands/status/watch-status.ts',
     'terminal/log.ts',
     'terminal/status-line.ts',
   ]);

@@ -8,8 +8,12 @@ import { nextStep, number } from '../terminal/table.ts';
 import { allEndpoints } from '../web/endpoints.ts';
 import { writeReport } from '../web/report.ts';
 
-/** `gmsi report`: the present state as one file to send; sends no request. @param html the file; `-` for standard output */
-export async function reportCommand(session: Session, { html }: { readonly html: string }): Promise<number> {
+/** `gmsi report`: the present state as one file to send; sends no request. @param options the file; `-` for standard output */
+export async function reportCommand(
+  session: Session,
+  options: { readonly html?: string | true },
+): Promise<number> {
+  const html = typeof options.html === 'string' ? options.html : 'gmsi-report.html';
   await using warehouse = await openWarehouse(session);
   const { leaseSeconds, apiKey } = session.config;
   const report = await writeReport(warehouse.db, {

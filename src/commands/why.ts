@@ -1,11 +1,11 @@
 import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import { catalog, feedNamed } from '../feeds/catalog.ts';
+import { catalog } from '../feeds/catalog.ts';
 import type { FeedTable } from '../feeds/feed.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { facts, nextStep, table } from '../terminal/table.ts';
-import { idColumn, type Provenance, provenanceOf } from '../warehouse/tables/provenance.ts';
+import { idColumn, type Provenance, provenanceOf } from '../warehouse/questions/provenance.ts';
 
 /** `gmsi why <id>`: what brought a row, which versions it had, and whether it still stands; sends no request. */
 export async function whyCommand(session: Session, id: string): Promise<number> {
@@ -66,9 +66,18 @@ function describe({ table: of, versions }: Found): string {
     moment(one.known_from),
     whatHappened(versions, at),
     ...scores.map((column) => one.version[column] ?? null),
-    broughtBy(one),
+    String(one.load_id),
+    [one.command, one.job].filter(Boolean).join(' '),
+    // What the live feed brought, and what a replay read, has none.
+    one.window_id === null ? null : String(one.window_id),
   ]);
-  return `${about}\n\n${table(['known from (UTC)', 'what happened', ...scores, 'brought by'], rows)}`;
+  const versionsTable = table(['known from (UTC)', 'what happened', ...scores, 'load', 'by', 'window'], rows);
+  const requests = facts(
+    [...new Map(versions.map((one) => [one.window_id, one])).values()].flatMap((one) =>
+      one.window_id === null ? [] : [[`window ${one.window_id}`, requestOf(one)] as const],
+    ),
+  );
+  return [about, versionsTable, requests].filter(Boolean).join('\n\n');
 }
 
 function standingOf({ version, known_from }: Provenance): string {
@@ -81,13 +90,11 @@ function whatHappened(versions: readonly Provenance[], at: number): string {
   return versions[0]!.version.is_backfilled ? 'first loaded, after the fact' : 'first seen';
 }
 
-/** The load and the request; a row of the live feed, or one that was read again, has no window. */
-function broughtBy({ load_id, command, job, ...of }: Provenance): string {
-  const load = `load ${load_id} (${[command, job].filter(Boolean).join(' ') || 'no longer listed'})`;
-  if (of.window_id === null) return `${load}, no window`;
-  const path = of.series ? feedNamed(of.series.feed).path(of.series) : '';
-  const request = `${path} from ${of.request_start ?? of.first_day} to ${of.request_end ?? of.last_day}`;
-  return `${load}, window ${of.window_id}: ${request}`;
+/** What was asked for when the window was last drained. */
+function requestOf({ series, request_start, request_end, page_size, ...of }: Provenance): string {
+  const path = series && catalog.get(series.feed)?.path(series);
+  const days = `${request_start ?? of.first_day} to ${request_end ?? of.last_day}`;
+  return [path, days, page_size && `${page_size} a page`].filter(Boolean).join(', ');
 }
 
 function moment(at: Date): string {

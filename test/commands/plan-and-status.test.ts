@@ -108,7 +108,7 @@ test('status shows no column that nothing is in', async () => {
 
 test('status of a job is about that job: its loads, its failed windows, and no sums over others', async () => {
   const events = JSON.parse(await status(true, ['events']));
-  expect(Object.keys(events)).toEqual(['warehouse', 'jobs', 'troubles', 'loads', 'usage']);
+  expect(Object.keys(events)).toEqual(['warehouse', 'jobs', 'troubles', 'loads', 'usage', 'budgets']);
   const feedsOf = ({ troubles }: { troubles: { feed: string }[] }) =>
     new Set(troubles.map(({ feed }) => feed));
   expect(feedsOf(events)).toEqual(new Set(['ticker-events']));

@@ -88,12 +88,12 @@ async function refusalOf(who: pg.Client, statement: string): Promise<string | un
 }
 
 const readable =
-  'countries coverage coverage_by_day coverage_gaps event_query_metrics gmsi_index headline_revisions headlines headlines_point_in_time kysely_migration load_history loads lookups origin rejected_records revisions sentiment_daily sentiment_hourly ticker_event_headlines ticker_event_metrics ticker_events ticker_headlines ticker_index topics windows';
+  'check_results countries coverage coverage_by_day coverage_gaps event_query_metrics gmsi_index headline_revisions headlines headlines_point_in_time kysely_migration load_history loads lookups origin rejected_records revisions sentiment_by_day sentiment_daily sentiment_hourly ticker_event_headlines ticker_event_metrics ticker_events ticker_headlines ticker_index topics windows';
 /** Who may do what in the schema, besides functions. Change it only with the paragraph on privileges in docs/operating.md. */
 const expectedGrants = [
-  'gmsi_loader: delete+insert+select+update on table drain_sightings live_sightings rejected_records sentiment_daily sentiment_hourly windows workers',
+  'gmsi_loader: delete+insert+select+update on table check_results drain_sightings live_sightings rejected_records sentiment_daily sentiment_hourly windows workers',
   'gmsi_loader: insert+select+update on table alerts api_usage cadence change_ages countries coverage event_query_metrics gmsi_index headline_revisions headlines jobs learned_facts loads lookups origin request_rate revisions runs schedules ticker_event_headlines ticker_event_metrics ticker_events ticker_headlines ticker_index topics wire_fields',
-  'gmsi_loader: select on table coverage_by_day coverage_gaps headlines_point_in_time kysely_migration load_history',
+  'gmsi_loader: select on table coverage_by_day coverage_gaps headlines_point_in_time kysely_migration load_history sentiment_by_day',
   'gmsi_loader: usage on schema gmsi',
   `gmsi_reader: select on table ${readable}`,
   'gmsi_reader: usage on schema gmsi',
@@ -117,12 +117,18 @@ describe('the catalog', () => {
     ).toEqual(['ensure_month_partition(text,date) search_path=pg_catalog, pg_temp false true false']);
   });
 
-  test('everybody may run four functions, loaders some more, and nobody a trigger’s', async () => {
+  test('everybody may run what asks with their own rights, loaders some more, and nobody a trigger’s', async () => {
     expect(await rowsOf(`select name from (${functions}) f where for_all or for_reader order by 1`)).toEqual([
       'as_of_delay()',
+      'event_query_metrics_as_of(timestamp with time zone)',
+      'gmsi_index_as_of(timestamp with time zone)',
       'headlines_as_of(timestamp with time zone)',
+      'published_by(timestamp with time zone,text)',
       'signal_at(timestamp with time zone,text,text,interval,text,text,boolean)',
       'summable(double precision)',
+      ...['event_headlines', 'event_metrics', 'events', 'headlines', 'index'].map(
+        (feed) => `ticker_${feed}_as_of(timestamp with time zone)`,
+      ),
     ]);
     expect(
       await rowsOf(`select name from (${functions}) f where for_loader and not for_all order by 1`),
@@ -309,11 +315,11 @@ describe.each(['reader', 'loader'] as const)('a %s cannot', (who) => {
   });
 });
 
-test('a reader may run none of the functions but four that are for everybody, and write to no table', async () => {
+test('a reader may run none of the functions but those that are for everybody, and write to no table', async () => {
   const calls = await rowsOf(`
     select format('select gmsi.%I(%s)', proname, array_to_string(array(
              select 'null::' || format_type(t, null) from unnest(proargtypes) with ordinality as a (t, n) order by n), ', '))
-    from pg_proc where pronamespace = 'gmsi'::regnamespace and proname not in ('as_of_delay', 'headlines_as_of', 'signal_at', 'summable')`);
+    from pg_proc where pronamespace = 'gmsi'::regnamespace and proname !~ '_as_of$' and proname not in ('as_of_delay', 'signal_at', 'summable', 'published_by')`);
   expect(calls.length).toBeGreaterThanOrEqual(8);
   for (const call of calls)
     expect(await refusalOf(reader, call), call).toMatch(/permission denied for function/);

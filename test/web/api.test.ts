@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { keepCheckResults } from '../../src/warehouse/tables/run-check.ts';
 import { endpoint } from '../../src/web/endpoint.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
@@ -28,6 +29,17 @@ beforeAll(async () => {
     faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
   });
   await runBackfill({ job, db: warehouse.db, sandbox });
+  const check = {
+    job: 'test',
+    check_name: 'gaps',
+    title: 'Every settled day is loaded',
+    severity: 'warn',
+  } as const;
+  await keepCheckResults(
+    warehouse.db,
+    [{ ...check, result: 'warned', findings: 3, reason: null, settings: {} }],
+    true,
+  );
   page = await aPage(warehouse.db);
   await mkdir(join(page.folder, 'jobs'));
   await writeFile(
@@ -64,11 +76,12 @@ async function rowsOf(path: string): Promise<Record<string, unknown>[]> {
 
 /** A question for each endpoint that this warehouse has an answer to. */
 const questions: Readonly<Record<string, string>> = {
-  ...{ feeds: '', series: '', origin: '', jobs: '', loads: 'limit=5', alerts: '', workers: '' },
+  ...{ feeds: '', series: '', origin: '', jobs: '', loads: 'limit=5', alerts: '', workers: '', checks: '' },
   ...{ requests: 'month=2026-11', 'loads/first': '', 'series/fullest': 'feed=gmsi-headlines&limit=2' },
   coverage: `feed=gmsi-headlines&match_type=COMBINED&${days}`,
   'coverage/days': `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
   windows: `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
+  'windows/failed': '',
   sentiment: `${series}&${days}&by=hour`,
   'sentiment/countries': `country=US&country=NO&topic=Inflation-Food&${days}`,
   'sentiment/topics': `country=US&topic=Inflation-Food&topic=Governance/Corruption&${days}&by=week`,

@@ -5,7 +5,7 @@ import type { ReportPage } from '../report.ts';
 import { type Answer, addressOf, asAnswer, given, type Parameters } from './api.ts';
 import { cellsOf, daysOf, inWords, shownOf } from './draw/cells.ts';
 import { number } from './numbers.ts';
-import { IsReport } from './parts.tsx';
+import { IsReport, Scroll } from './parts.tsx';
 import type { Row } from './rows.ts';
 import { daysBetween, moment, today } from './time.ts';
 import { CoverageDrawing } from './views/coverage/drawing.tsx';
@@ -111,35 +111,37 @@ function Failed({ windows }: { windows: Answer<Row<typeof failedWindows>>['rows'
     <section>
       <h2>Failed and refused windows</h2>
       {windows.length >= 50 && <p class="quiet">The last {number(windows.length)}.</p>}
-      <table>
-        <thead>
-          <tr>
-            <th>series</th>
-            <th>days</th>
-            <th>state</th>
-            <th>why</th>
-          </tr>
-        </thead>
-        <tbody>
-          {windows.map((one) => (
-            <tr key={one.window_id}>
-              <td>
-                {[one.feed, one.country, one.topic, one.ticker, one.match_type, one.variant]
-                  .filter(Boolean)
-                  .join(' · ')}
-              </td>
-              <td class="nowrap">
-                {one.first_day} to {one.last_day}
-              </td>
-              <td class="nowrap">
-                <i class={`swatch ${one.state}`} />
-                {one.state}
-              </td>
-              <td class="reason">{one.last_error}</td>
+      <Scroll label="Failed and refused windows">
+        <table>
+          <thead>
+            <tr>
+              <th>series</th>
+              <th>days</th>
+              <th>state</th>
+              <th>why</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {windows.map((one) => (
+              <tr key={one.window_id}>
+                <td>
+                  {[one.feed, one.country, one.topic, one.ticker, one.match_type, one.variant]
+                    .filter(Boolean)
+                    .join(' · ')}
+                </td>
+                <td class="nowrap">
+                  {one.first_day} to {one.last_day}
+                </td>
+                <td class="nowrap">
+                  <i class={`swatch ${one.state}`} />
+                  {one.state}
+                </td>
+                <td class="reason">{one.last_error}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
     </section>
   );
 }

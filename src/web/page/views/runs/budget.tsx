@@ -186,6 +186,7 @@ function Chart({
         <svg
           width={width}
           height={base + 18}
+          viewBox={`0 0 ${width} ${base + 18}`}
           role="img"
           aria-label={label}
           onPointerMove={(event) => setHovered(Math.floor((event.offsetX - plot.left) / pitch))}
