@@ -1,5 +1,6 @@
+import { type DuckDB, identifier } from '../duckdb.ts';
 import { exactSum, type Totals, totalsFrom } from '../warehouse/tables/export-rows.ts';
-import { type DuckDB, type ExportFormat, identifier, readFiles } from './duckdb.ts';
+import { type ExportFormat, readFiles } from './duckdb.ts';
 import { billionths, type ExportPlan } from './export-table.ts';
 import { ExportDiffers } from './target-folder.ts';
 

@@ -1,5 +1,6 @@
 import { writeFile as writeText } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type DuckDB, openDuckDB } from '../duckdb.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
 import {
@@ -14,7 +15,7 @@ import {
 } from '../warehouse/tables/export-rows.ts';
 import type { Snapshot } from '../warehouse/tables/run-check.ts';
 import { checkFiles } from './check-files.ts';
-import { type DuckDB, type ExportFormat, openDuckDB, withoutFormulas } from './duckdb.ts';
+import { type ExportFormat, withoutFormulas } from './duckdb.ts';
 import { describeExport, type Manifest, manifestName } from './manifest.ts';
 import { oneAhead } from './one-ahead.ts';
 import { stageRows } from './stage-rows.ts';

@@ -1,7 +1,8 @@
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { type DuckDB, literal } from '../duckdb.ts';
 import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
-import { type DuckDB, type ExportFormat, literal, readCsv, writeOptions } from './duckdb.ts';
+import { type ExportFormat, readCsv, writeOptions } from './duckdb.ts';
 import type { Staged } from './stage-rows.ts';
 import { writable } from './target-folder.ts';
 
