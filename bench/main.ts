@@ -2,6 +2,7 @@ import { cpus, totalmem } from 'node:os';
 import { table } from '../src/terminal/table.ts';
 import { benchAtTheLimit } from './at-the-limit.ts';
 import { benchEndToEnd } from './end-to-end.ts';
+import { benchImport } from './import.ts';
 import { benchLoader } from './loader.ts';
 import { benchMemory } from './memory.ts';
 import { benchQuestions } from './questions.ts';
@@ -14,6 +15,7 @@ import type { Verdict } from './statistics.ts';
 const parts = {
   loader: benchLoader,
   'end-to-end': benchEndToEnd,
+  import: benchImport,
   'at-the-limit': benchAtTheLimit,
   'small-windows': benchSmallWindows,
   'shared-rate': benchSharedRate,

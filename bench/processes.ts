@@ -58,6 +58,20 @@ export async function backfill(job: object, addresses: Addresses, expectedCode =
   return { ...ended, records, pages, windows };
 }
 
+/** `gmsi import` of files. */
+export async function importFiles(
+  args: readonly string[],
+  warehouse: string,
+): Promise<Ended & { records: number }> {
+  const ended = await run([cli, '--json', '--quiet', 'import', ...args], {
+    DATABASE_URL: warehouse,
+    LOG_LEVEL: 'error',
+  });
+  if (ended.code !== 0) throw new Error(`gmsi import ended with ${ended.code}: ${ended.stdout}`);
+  const loads: { totals: { records: number } }[] = JSON.parse(ended.stdout).loads;
+  return { ...ended, records: loads.reduce((sum, { totals }) => sum + totals.records, 0) };
+}
+
 /** `gmsi plan` of a job. */
 export function plan(job: object, addresses: Addresses): Promise<Ended> {
   return gmsi('plan', job, addresses, 0);

@@ -24,9 +24,9 @@ create table gmsi.loads (
 );
 comment on table gmsi.loads is 'One row per load: the work of one process on one job. Totals are written every few seconds, so the totals of a killed load lack its last seconds. The totals of a window are always exact.';
 comment on column gmsi.loads.load_id is 'Number of the load; headlines and windows refer to it.';
-comment on column gmsi.loads.command is 'backfill, sync or replay.';
-comment on column gmsi.loads.job is 'Name of the job file, without its ending; empty for a replay of a whole feed.';
-comment on column gmsi.loads.feed is 'Feed that the job loads.';
+comment on column gmsi.loads.command is 'backfill, sync, replay or import.';
+comment on column gmsi.loads.job is 'Name of the job file, without its ending; empty for an import, and for a replay of a whole feed.';
+comment on column gmsi.loads.feed is 'Feed that is loaded.';
 comment on column gmsi.loads.started_at is 'Start of the load.';
 comment on column gmsi.loads.heartbeat_at is 'Last sign of life. If a load is silent for longer than the lease, other loads may take its windows.';
 comment on column gmsi.loads.finished_at is 'End of the load; null while it runs, and if it was killed.';
@@ -171,11 +171,58 @@ comment on column gmsi.rejected_records.variant is 'Further parameters that defi
 comment on column gmsi.rejected_records.record_hash is 'Hash of the record, so that draining a window again does not store it twice.';
 comment on column gmsi.rejected_records.reason is 'Why it could not be read, as of the last attempt.';
 comment on column gmsi.rejected_records.record is 'The record as the service sent it; if it is larger than service.max_record_bytes, its beginning, size and digest. Characters that PostgreSQL cannot store are replaced by U+FFFD.';
-comment on column gmsi.rejected_records.window_id is 'Window that brought it; null if it came from a live feed.';
+comment on column gmsi.rejected_records.window_id is 'Window that brought it; null if it came from a live feed or an imported file.';
 comment on column gmsi.rejected_records.load_id is 'Load that brought it first.';
 comment on column gmsi.rejected_records.rejected_at is 'When it was first rejected.';
 -- Records are replayed in the order in which they were rejected.
 create index rejected_records_by_age on gmsi.rejected_records (feed, rejected_at, record_hash);
+
+create table gmsi.imported_files (
+  file_id bigint generated always as identity primary key,
+  feed text not null,
+  country text not null,
+  topic text not null,
+  ticker text not null,
+  match_type text not null,
+  variant text not null,
+  content text not null,
+  name text not null,
+  archive text not null,
+  made_at timestamptz not null,
+  load_id bigint not null,
+  records bigint not null default 0,
+  rows_inserted bigint not null default 0,
+  rows_changed bigint not null default 0,
+  records_rejected bigint not null default 0,
+  covers daterange,
+  error text,
+  started_at timestamptz not null default now(),
+  finished_at timestamptz,
+  unique (feed, country, topic, ticker, match_type, variant, content)
+);
+comment on table gmsi.imported_files is 'One row per file that gmsi import has read, or is reading: how far it has come, and what it brought. A file is known by its content and its series, so that it is loaded once, whatever its name.';
+comment on column gmsi.imported_files.file_id is 'Number of the file.';
+comment on column gmsi.imported_files.feed is 'Feed of its records.';
+comment on column gmsi.imported_files.country is 'Country of the series; empty if the feed is not by country, or if the records say it.';
+comment on column gmsi.imported_files.topic is 'Topic of the series; empty if the feed is not by topic, or if the records say it.';
+comment on column gmsi.imported_files.ticker is 'Ticker of the series; empty if the feed is not by ticker, or if the records say it.';
+comment on column gmsi.imported_files.match_type is 'Match type of the series; empty if the feed has none, or if the records say it.';
+comment on column gmsi.imported_files.variant is 'Further parameters that define the series, as name=value&name=value; empty if there are none, or if the records say them.';
+comment on column gmsi.imported_files.content is 'What identifies its content: a SHA-256 digest; of a file within a ZIP file its path there, its size and its CRC-32.';
+comment on column gmsi.imported_files.name is 'Where it was found last: its path, or that of the ZIP file and its path within.';
+comment on column gmsi.imported_files.archive is 'Name of the ZIP file without its UUID, by which later versions of an archive are found; empty if it has no UUID.';
+comment on column gmsi.imported_files.made_at is 'When the file was made, as the ZIP file or the file system says. What loads of the service have written since is newer.';
+comment on column gmsi.imported_files.load_id is 'Load that read it last.';
+comment on column gmsi.imported_files.records is 'The checkpoint: records read so far, written in the transaction of their rows.';
+comment on column gmsi.imported_files.rows_inserted is 'Rows that were new.';
+comment on column gmsi.imported_files.rows_changed is 'Rows that replaced an older version.';
+comment on column gmsi.imported_files.records_rejected is 'Records put into rejected_records.';
+comment on column gmsi.imported_files.covers is 'Days that count as covered because of this file, alone or with others of its series; null if none do.';
+comment on column gmsi.imported_files.error is 'Why it was not read to its end, if it was not.';
+comment on column gmsi.imported_files.started_at is 'When it was first read.';
+comment on column gmsi.imported_files.finished_at is 'When its last record was loaded; null until then.';
+-- Few archives have versions, and each import looks for newer ones.
+create index imported_files_archive on gmsi.imported_files (archive) where archive <> '';
 
 -- Retraction: when a window is drained again, rows that the service no longer returns are found by comparison.
 

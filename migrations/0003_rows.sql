@@ -103,9 +103,9 @@ comment on column gmsi.headlines.extra is 'Every field of the record that has no
 comment on column gmsi.headlines.first_seen_at is 'When this warehouse first stored the headline.';
 comment on column gmsi.headlines.changed_at is 'When this warehouse first stored this version.';
 comment on column gmsi.headlines.retracted_at is 'When a load found that the service no longer returns it; null while the service returns it.';
-comment on column gmsi.headlines.is_backfilled is 'True if it was first loaded after the fact, by a backfill: first_seen_at then says nothing about when the service published it.';
+comment on column gmsi.headlines.is_backfilled is 'True if it was first loaded after the fact, by a backfill or an import: first_seen_at then says nothing about when the service published it.';
 comment on column gmsi.headlines.load_id is 'Load that wrote this version.';
-comment on column gmsi.headlines.window_id is 'Window that brought this version; null if it came from the live feed or from rejected_records.';
+comment on column gmsi.headlines.window_id is 'Window that brought this version; null if it came from the live feed, rejected_records or an imported file.';
 
 create table gmsi.headline_revisions (
   headline_id uuid not null,
@@ -163,7 +163,7 @@ comment on column gmsi.headline_revisions.known_to is 'When the next version rep
 comment on column gmsi.headline_revisions.retracted_at is 'In this version; set if the headline was retracted.';
 comment on column gmsi.headline_revisions.is_backfilled is 'As in gmsi.headlines.';
 comment on column gmsi.headline_revisions.load_id is 'Load that wrote this version.';
-comment on column gmsi.headline_revisions.window_id is 'Window that brought this version; null if it came from the live feed or from rejected_records.';
+comment on column gmsi.headline_revisions.window_id is 'Window that brought this version; null if it came from the live feed, rejected_records or an imported file.';
 comment on column gmsi.headline_revisions.reason is 'Why it was replaced: rescored, text changed, retracted, returned (after a retraction), read again (a replay filled columns from extra; the service changed nothing), or other (url or extra).';
 
 -- No nested loops: the plan is made for the first call, which may have no rows, and a nested loop would be slow for the thousands of
@@ -291,7 +291,7 @@ comment on column gmsi.ticker_headlines.sentiment_score is 'Sentiment (-1 to 1):
 comment on column gmsi.ticker_headlines.bearish_probability is 'Probability (0 to 1) of bearish.';
 comment on column gmsi.ticker_headlines.neutral_probability is 'Probability (0 to 1) of neutral.';
 comment on column gmsi.ticker_headlines.bullish_probability is 'Probability (0 to 1) of bullish.';
-comment on column gmsi.ticker_headlines.window_id is 'Window that brought this version; null if it came from the live feed or from rejected_records.';
+comment on column gmsi.ticker_headlines.window_id is 'Window that brought this version; null if it came from the live feed, rejected_records or an imported file.';
 create trigger keep_revisions after update on gmsi.ticker_headlines
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_row_revisions('headline_id', 'ticker', 'match_type', 'variant', 'published_at');
@@ -329,7 +329,7 @@ comment on column gmsi.ticker_events.direction is 'Bullish or Bearish.';
 comment on column gmsi.ticker_events.impact is 'Impact as sent: a number, or a word such as High.';
 comment on column gmsi.ticker_events.topic is 'Topic.';
 comment on column gmsi.ticker_events.impact_number is 'impact as a number, if it is one.';
-comment on column gmsi.ticker_events.window_id is 'Window that brought this version; null if it came from rejected_records.';
+comment on column gmsi.ticker_events.window_id is 'Window that brought this version; null if it came from rejected_records or an imported file.';
 create trigger keep_revisions after update on gmsi.ticker_events
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_row_revisions('event_id', 'ticker', 'variant', 'event_at');
@@ -373,7 +373,7 @@ comment on column gmsi.ticker_event_headlines.event_at is 'Date of the event.';
 comment on column gmsi.ticker_event_headlines.event_type is 'Type of the event.';
 comment on column gmsi.ticker_event_headlines.topic is 'Topic.';
 comment on column gmsi.ticker_event_headlines.sentiment_score is 'Sentiment, if the service sends it.';
-comment on column gmsi.ticker_event_headlines.window_id is 'Window that brought this version; null if it came from rejected_records.';
+comment on column gmsi.ticker_event_headlines.window_id is 'Window that brought this version; null if it came from rejected_records or an imported file.';
 create trigger keep_revisions after update on gmsi.ticker_event_headlines
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_row_revisions('headline_id', 'ticker', 'variant', 'published_at');
@@ -409,7 +409,7 @@ comment on column gmsi.ticker_index.headline_count is 'Number of headlines in th
 comment on column gmsi.ticker_index.sentiment_sum is 'Sum of their scores; divided by headline_count it is the mean.';
 comment on column gmsi.ticker_index.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
 comment on column gmsi.ticker_index.sentiment_std is 'Standard deviation of their scores.';
-comment on column gmsi.ticker_index.window_id is 'Window that brought this version; null if it came from the live feed or from rejected_records.';
+comment on column gmsi.ticker_index.window_id is 'Window that brought this version; null if it came from the live feed, rejected_records or an imported file.';
 create trigger keep_revisions after update on gmsi.ticker_index
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_row_revisions('entry_id', 'ticker', 'index_type', 'variant', 'published_at');
@@ -447,7 +447,7 @@ comment on column gmsi.gmsi_index.headline_count is 'Number of headlines in the 
 comment on column gmsi.gmsi_index.sentiment_sum is 'Sum of their scores; divided by headline_count it is the mean.';
 comment on column gmsi.gmsi_index.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
 comment on column gmsi.gmsi_index.sentiment_std is 'Standard deviation of their scores.';
-comment on column gmsi.gmsi_index.window_id is 'Window that brought this version; null if it came from the live feed or from rejected_records.';
+comment on column gmsi.gmsi_index.window_id is 'Window that brought this version; null if it came from the live feed, rejected_records or an imported file.';
 create trigger keep_revisions after update on gmsi.gmsi_index
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_row_revisions('entry_id', 'country', 'topic', 'index_type', 'sentiment_type', 'published_at');
@@ -483,7 +483,7 @@ comment on column gmsi.ticker_event_metrics.event_count is 'Number of events.';
 comment on column gmsi.ticker_event_metrics.sentiment_sum is 'Sum of their scores.';
 comment on column gmsi.ticker_event_metrics.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
 comment on column gmsi.ticker_event_metrics.sentiment_std is 'Standard deviation of their scores.';
-comment on column gmsi.ticker_event_metrics.window_id is 'Window that brought this version; null if it came from rejected_records.';
+comment on column gmsi.ticker_event_metrics.window_id is 'Window that brought this version; null if it came from rejected_records or an imported file.';
 create trigger keep_revisions after update on gmsi.ticker_event_metrics
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_row_revisions('entry_id', 'ticker', 'variant', 'published_at');
@@ -519,7 +519,7 @@ comment on column gmsi.event_query_metrics.event_count is 'Number of events.';
 comment on column gmsi.event_query_metrics.sentiment_sum is 'Sum of their scores.';
 comment on column gmsi.event_query_metrics.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
 comment on column gmsi.event_query_metrics.sentiment_std is 'Standard deviation of their scores.';
-comment on column gmsi.event_query_metrics.window_id is 'Window that brought this version; null if it came from rejected_records.';
+comment on column gmsi.event_query_metrics.window_id is 'Window that brought this version; null if it came from rejected_records or an imported file.';
 create trigger keep_revisions after update on gmsi.event_query_metrics
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_row_revisions('entry_id', 'variant', 'published_at');
@@ -537,7 +537,7 @@ begin
     execute format($c$comment on column gmsi.%I.first_seen_at is 'When this warehouse first held the row.'$c$, feed);
     execute format($c$comment on column gmsi.%I.changed_at is 'When this warehouse first stored this version.'$c$, feed);
     execute format($c$comment on column gmsi.%I.retracted_at is 'When a load found that the service no longer returns it; null while the service returns it.'$c$, feed);
-    execute format($c$comment on column gmsi.%I.is_backfilled is 'True if it was first loaded after the fact, by a backfill.'$c$, feed);
+    execute format($c$comment on column gmsi.%I.is_backfilled is 'True if it was first loaded after the fact, by a backfill or an import.'$c$, feed);
     execute format($c$comment on column gmsi.%I.load_id is 'Load that wrote this version.'$c$, feed);
   end loop;
 end $$;
@@ -667,9 +667,9 @@ comment on column gmsi.headlines_point_in_time.semantic_negative is 'In this ver
 comment on column gmsi.headlines_point_in_time.semantic_score is 'In this version.';
 comment on column gmsi.headlines_point_in_time.known_from is 'When this warehouse first stored this version.';
 comment on column gmsi.headlines_point_in_time.usable_to is 'When the next version replaced it, or when it was marked retracted; null if it is the current version.';
-comment on column gmsi.headlines_point_in_time.is_backfilled is 'True if the headline was first loaded after the fact, by a backfill: it is not known when it appeared, or with which scores.';
+comment on column gmsi.headlines_point_in_time.is_backfilled is 'True if the headline was first loaded after the fact, by a backfill or an import: it is not known when it appeared, or with which scores.';
 comment on column gmsi.headlines_point_in_time.is_first is 'True for the first version of the headline that this warehouse held, and for a version that differs from it only because a replay filled columns.';
 comment on column gmsi.headlines_point_in_time.load_id is 'Load that wrote this version.';
-comment on column gmsi.headlines_point_in_time.window_id is 'Window that brought it; null if it came from the live feed or from rejected_records.';
+comment on column gmsi.headlines_point_in_time.window_id is 'Window that brought it; null if it came from the live feed, rejected_records or an imported file.';
 comment on column gmsi.headlines_point_in_time.usable_from is 'From when on a back-test may use it without look-ahead: it was published, and this warehouse held it.';
 comment on column gmsi.headlines_point_in_time.assumed_from is 'The same, on the assumption that a backfilled headline had its scores when it was published. If the service revised them before the backfill, that is look-ahead. A headline with a time on the full hour counts from the end of that hour, because the service may round times down (gmsi.published_by).';

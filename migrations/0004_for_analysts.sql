@@ -379,9 +379,9 @@ create view gmsi.load_history as
   from gmsi.loads;
 comment on view gmsi.load_history is 'How each load went. The load_id of a headline refers to it.';
 comment on column gmsi.load_history.load_id is 'Number of the load.';
-comment on column gmsi.load_history.command is 'backfill, sync or replay.';
-comment on column gmsi.load_history.job is 'Name of the job file, without its ending; empty for a replay of a whole feed.';
-comment on column gmsi.load_history.feed is 'Feed that the job loads.';
+comment on column gmsi.load_history.command is 'backfill, sync, replay or import.';
+comment on column gmsi.load_history.job is 'Name of the job file, without its ending; empty for an import, and for a replay of a whole feed.';
+comment on column gmsi.load_history.feed is 'Feed that is loaded.';
 comment on column gmsi.load_history.state is 'As outcome in gmsi.loads. A load without an outcome is running, or killed if it has been silent for five minutes.';
 comment on column gmsi.load_history.started_at is 'Start of the load.';
 comment on column gmsi.load_history.finished_at is 'End of the load; null while it runs, and if it was killed.';

@@ -1,7 +1,6 @@
-import { readdirSync } from 'node:fs';
-import tab from '@bomb.sh/tab/commander';
 import { Command, Option } from 'commander';
 import type { GlobalOptions, Command as GmsiCommand } from './commands/run-command.ts';
+import { addCompletion } from './completion.ts';
 import { inPackage, version } from './package.ts';
 import { day, gathered, wholeNumber } from './terminal/arguments.ts';
 import { print, printError } from './terminal/print.ts';
@@ -101,7 +100,15 @@ program
   )
   .option('--history-limit <days>', 'refuse windows that begin earlier', wholeNumber())
   .option('--options <json>', 'any other option of the sandbox library, as JSON')
-  .addHelpText('after', examples('gmsi sandbox', 'gmsi sandbox --port 0 --unlimited --seed mine'))
+  .option('--archive <folder>', 'write bulk archives as the vendor hands them out, and end')
+  .addHelpText(
+    'after',
+    examples(
+      'gmsi sandbox',
+      'gmsi sandbox --port 0 --unlimited --seed mine',
+      'gmsi sandbox --archive archives    for gmsi import',
+    ),
+  )
   .action(runs(async () => (await import('./commands/sandbox.ts')).sandboxCommand, { readable: true }));
 
 program.commandsGroup('Load:');
@@ -138,6 +145,26 @@ program
     examples('gmsi sync g7-inflation', '15 * * * *  gmsi sync g7-inflation --quiet    as a line of crontab'),
   )
   .action(runs(async () => (await import('./commands/load.ts')).syncCommand));
+program
+  .command('import')
+  .description('load bulk archives and files of records (CSV, NDJSON, Parquet, ZIP); spends no request')
+  .argument('<file...>', 'files, folders and ZIP files')
+  .option('--feed <feed>', 'the feed of the records, unless the names say it')
+  .option('--country <code>', 'their country, unless folders (country=US) or the records say it')
+  .option('--topic <name>', 'their topic, unless folders (topic_name=…) or the records say it')
+  .option('--ticker <code>', 'their ticker, unless names (…_BZ_COM.zip) or the records say it')
+  .option('--match-type <type>', 'their match type, unless folders (match_type=…, index_type=…) say it')
+  .option('--from <day>', 'first day (UTC) that the files hold completely: it counts as covered', day)
+  .option('--to <day>', 'last day (UTC) that they hold completely', day)
+  .addHelpText(
+    'after',
+    examples(
+      'gmsi import archives',
+      'gmsi import asset_headlines_BZ_COM.zip --match-type COMBINED',
+      'gmsi import us.ndjson --feed gmsi-headlines --country US --match-type COMBINED --from 2020-01-01 --to 2023-12-31',
+    ),
+  )
+  .action(runs(async () => (await import('./commands/import/import.ts')).importCommand));
 program
   .command('work')
   .description('run scheduled and queued work until stopped; on any number of machines')
@@ -265,30 +292,10 @@ program.commandsGroup('Other:');
 program.addHelpCommand(
   program.createCommand('help').argument('[command]').description('print the help of a command'),
 );
-const completions = tab(program);
-program.commands
-  .find((command) => command.name() === 'complete')!
-  .description('print what a shell needs to complete gmsi: bash, zsh, fish or powershell')
-  .addHelpText(
-    'after',
-    examples(
-      'source <(gmsi complete bash)    in ~/.bashrc',
-      'gmsi complete fish > ~/.config/fish/completions/gmsi.fish',
-    ),
-  );
-for (const command of completions.commands.values()) {
-  if (!command.arguments.has('job')) continue;
-  const names = (complete: (name: string, description: string) => void) => {
-    for (const name of jobNames()) complete(name, '');
-  };
-  command.argument('job', names, true);
-}
-
-/** Names of the job files in `jobs/`, without their endings. */
-function jobNames(): string[] {
-  try {
-    return readdirSync('jobs').flatMap((file) => /^(.*)\.ya?ml$/.exec(file)?.[1] ?? []);
-  } catch {
-    return [];
-  }
-}
+addCompletion(
+  program,
+  examples(
+    'source <(gmsi complete bash)    in ~/.bashrc',
+    'gmsi complete fish > ~/.config/fish/completions/gmsi.fish',
+  ),
+);

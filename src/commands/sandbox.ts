@@ -3,10 +3,10 @@ import { openWarehouse, readJobs, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodeOfOutcome, exitCodes } from '../exit.ts';
 import { inPackage } from '../package.ts';
-import { type SandboxOptions, startSandbox } from '../sandbox/index.ts';
+import { type SandboxOptions, startSandbox, writeArchives } from '../sandbox/index.ts';
 import { Secret } from '../secret.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { facts, table } from '../terminal/table.ts';
+import { facts, nextStep, table } from '../terminal/table.ts';
 import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
 import { type MonthlyScore, monthlyScores } from '../warehouse/tables/rollups.ts';
 import { backfillRunner, runJob } from './load.ts';
@@ -22,11 +22,13 @@ export interface SandboxFlags {
   readonly endDate: 'inclusive' | 'exclusive';
   readonly historyLimit?: number;
   readonly options?: string;
+  readonly archive?: string;
 }
 
-/** `gmsi sandbox`: serves until it is stopped. */
+/** `gmsi sandbox`: serves until it is stopped; with `--archive`, writes bulk archives instead. */
 export async function sandboxCommand(session: Session, flags: SandboxFlags): Promise<number> {
-  await using sandbox = await start(flags);
+  if (flags.archive !== undefined) return archiveCommand(session, flags, flags.archive);
+  await using sandbox = await emulated(() => startSandbox(optionsOf(flags)));
   if (session.json) {
     printJson({ url: sandbox.url, keys: flags.key, pid: process.pid }, 0);
   } else {
@@ -44,22 +46,36 @@ export async function sandboxCommand(session: Session, flags: SandboxFlags): Pro
   return 0;
 }
 
-async function start(flags: SandboxFlags) {
+async function archiveCommand({ json }: Session, flags: SandboxFlags, folder: string): Promise<number> {
+  const archives = await emulated(() => writeArchives(folder, optionsOf(flags)));
+  if (json) printJson({ archives });
+  else {
+    const rows = archives.map(({ path, files, records }) => [path, files, records]);
+    print(`${table(['archive', 'files', 'records'], rows)}\n${nextStep(`import ${folder}`)}`);
+  }
+  return exitCodes.done;
+}
+
+function optionsOf(flags: SandboxFlags): SandboxOptions {
   const { host, port, seed, key: keys, endDate, unlimited, historyLimit } = flags;
-  const options: SandboxOptions = {
+  return {
     ...{ host, port, seed, keys, endDate },
     ...(unlimited && { limits: null }),
     ...(historyLimit !== undefined && { historyLimitDays: historyLimit }),
     ...parseOptions(flags.options),
   };
+}
+
+async function emulated<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await startSandbox(options);
+    return await work();
   } catch (cause) {
     const error = cause as Error & { code?: string };
     const hint =
       error.code === 'EADDRINUSE'
         ? 'Choose another --port; 0 takes a free one.'
         : 'gmsi sandbox --help names the options.';
+    if (error instanceof ConfigError) throw error;
     throw new ConfigError(`The sandbox does not start: ${error.message}`, { cause, hint });
   }
 }

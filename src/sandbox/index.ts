@@ -1,8 +1,17 @@
 export type { DriftKind, Fault, FaultKind, ScriptedFault, SeenRequest } from './faults/fault.ts';
 export type { FeedName } from './feeds/feed.ts';
 export type { SandboxStats } from './gate/counts.ts';
-export type { Changes, FaultOptions, Limits, LiveLook, RecordLook, SandboxOptions } from './options.ts';
+export type {
+  ArchiveWorld,
+  Changes,
+  FaultOptions,
+  Limits,
+  LiveLook,
+  RecordLook,
+  SandboxOptions,
+} from './options.ts';
 export { type Sandbox, startSandbox } from './start-sandbox.ts';
 export type { TruthQuestion, TruthRecord } from './truth.ts';
 export type { TruthItem } from './truth-of-feed.ts';
 export type { WireRecord } from './wire-record.ts';
+export { type WrittenArchive, writeArchives } from './write-archives.ts';

@@ -62,6 +62,17 @@ export interface FaultOptions {
   readonly script: readonly ScriptedFault[];
 }
 
+/** What the bulk archives hold that a sandbox writes. */
+export interface ArchiveWorld {
+  readonly tickers: readonly string[];
+  readonly countries: readonly string[];
+  readonly topics: readonly string[];
+  /** First day, `YYYY-MM-DD`; the first of January of last year if left out. */
+  readonly from?: string;
+  /** Last day; yesterday if left out. */
+  readonly to?: string;
+}
+
 /** Every setting of a sandbox, defaults filled in. All but `clock` and the matchers of scripts can be written as JSON. */
 export interface SandboxSettings {
   /** The address to listen on. On any but 127.0.0.1, whoever reaches this machine reaches the sandbox. */
@@ -113,11 +124,12 @@ export interface SandboxSettings {
   readonly faults: FaultOptions;
   /** Bytes of recent pages that are cached. */
   readonly cacheBytes: number;
+  readonly archive: ArchiveWorld;
 }
 
 /** What `startSandbox` takes; whatever is left out has a default. Each field is described at `SandboxSettings`. */
 export type SandboxOptions = Partial<
-  Omit<SandboxSettings, 'limits' | 'records' | 'live' | 'changes' | 'faults'>
+  Omit<SandboxSettings, 'limits' | 'records' | 'live' | 'changes' | 'faults' | 'archive'>
 > & {
   /** Defaults to 25 a second, bursts of 50, 250,000 a month; `null` for no limits at all. */
   readonly limits?: Partial<Limits> | null;
@@ -125,6 +137,7 @@ export type SandboxOptions = Partial<
   readonly live?: Partial<LiveLook>;
   readonly changes?: Partial<Changes>;
   readonly faults?: Partial<FaultOptions>;
+  readonly archive?: Partial<ArchiveWorld>;
 };
 
 const LIMITS: Limits = { perSecond: 25, burst: 50, perMonth: 250_000 };
@@ -165,6 +178,11 @@ const DEFAULTS: SandboxSettings = {
   changes: { late: 0, revised: 0, withdrawn: 0 },
   faults: { random: {}, seed: 'faults', script: [] },
   cacheBytes: 64 * 2 ** 20,
+  archive: {
+    tickers: ['BTC_CRY', 'BZ_COM'],
+    countries: ['US', 'GB'],
+    topics: ['Inflation-Food', 'Market Stress'],
+  },
 };
 
 /** Fills in the defaults. Throws a RangeError that names the option if one is out of bounds. */
@@ -177,6 +195,7 @@ export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
     live: { ...DEFAULTS.live, ...options.live },
     changes: { ...DEFAULTS.changes, ...options.changes },
     faults: { ...DEFAULTS.faults, ...options.faults },
+    archive: { ...DEFAULTS.archive, ...options.archive },
   };
   checkShares('changes', settings.changes);
   checkShares('faults.random', settings.faults.random);

@@ -63,6 +63,7 @@ test('it has every table that a reader may read, but for what tells of the pipel
     'origin',
     'windows',
     'loads',
+    'imported_files',
     'rejected_records',
     'check_results',
     'kysely_migration',

@@ -1,6 +1,7 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
+import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day, LoadOutcome } from '../database.ts';
-import { seriesColumns } from './series.ts';
+import { isOfSeries, seriesColumns, seriesValues } from './series.ts';
 import { releaseWindows } from './windows.ts';
 
 /** The position of a claimed window; a page is committed only if it follows exactly this position. */
@@ -153,4 +154,139 @@ export async function finishLoad(
     .set({ ...totals, outcome, error, heartbeat_at: sql<Date>`now()`, finished_at: sql<Date>`now()` })
     .where('load_id', '=', loadId)
     .execute();
+}
+
+/** A file to import, as it is remembered. */
+export interface FileToImport {
+  /** The parts that the records say are empty. */
+  readonly series: Series;
+  /** What identifies its content. */
+  readonly content: string;
+  readonly name: string;
+  /** Name of its ZIP file without the UUID; empty if it has none. */
+  readonly archive: string;
+  readonly madeAt: Date;
+}
+
+/** The position of a claimed file: a batch is committed only if it follows exactly this position. */
+export interface FilePosition {
+  readonly fileId: number;
+  readonly loadId: number;
+  /** Records that are loaded. */
+  readonly records: number;
+}
+
+/**
+ * Claims a file for a load, at its checkpoint. Another load that is reading it loses it, and drops the batch in hand.
+ * @returns whether it is loaded already, too
+ */
+export async function claimFile(
+  db: Kysely<Database>,
+  { series, content, name, archive, madeAt }: FileToImport,
+  loadId: number,
+): Promise<FilePosition & { readonly isFinished: boolean }> {
+  const { rows } = await sql<{ fileId: number; records: number; isFinished: boolean }>`
+    insert into gmsi.imported_files as kept (${seriesColumns}, content, name, archive, made_at, load_id)
+    values (${seriesValues(series)}, ${content}, ${name}, ${archive}, ${madeAt}::timestamptz, ${loadId}::bigint)
+    on conflict (${seriesColumns}, content) do update
+      set name = excluded.name, error = null,
+          load_id = case when kept.finished_at is null then excluded.load_id else kept.load_id end
+    returning file_id as "fileId", records, finished_at is not null as "isFinished"
+  `.execute(db);
+  return { ...rows[0]!, loadId };
+}
+
+/** Moves a file's checkpoint past a batch. @returns false if it is no longer this load's, or not at this position */
+export async function advanceFile(
+  db: Kysely<Database>,
+  { fileId, loadId, records }: FilePosition,
+  batch: { readonly records: number; inserted: number; changed: number; rejected: number },
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update gmsi.imported_files
+    set records = records + ${batch.records}::bigint, rows_inserted = rows_inserted + ${batch.inserted}::bigint,
+        rows_changed = rows_changed + ${batch.changed}::bigint, records_rejected = records_rejected + ${batch.rejected}::bigint
+    where file_id = ${fileId} and load_id = ${loadId}::bigint and records = ${records}::bigint and finished_at is null
+  `.execute(db);
+  return numAffectedRows === 1n;
+}
+
+/** True if this load has a file at exactly this position: for a connection that broke between a commit and its reply. */
+export async function isFileAt(
+  db: Kysely<Database>,
+  { fileId, loadId, records }: FilePosition,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from gmsi.imported_files
+    where file_id = ${fileId} and load_id = ${loadId}::bigint and records = ${records}::bigint
+  `.execute(db);
+  return rows.length === 1;
+}
+
+/** Counts a file as loaded: it has no record after this position. */
+export async function finishFile(
+  db: Kysely<Database>,
+  { fileId, loadId, records }: FilePosition,
+): Promise<void> {
+  await sql`
+    update gmsi.imported_files set finished_at = clock_timestamp()
+    where file_id = ${fileId} and load_id = ${loadId}::bigint and records = ${records}::bigint and finished_at is null
+  `.execute(db);
+}
+
+/** Stores why a file was not read to its end. */
+export async function leaveFile(
+  db: Kysely<Database>,
+  { fileId, loadId }: FilePosition,
+  error: string,
+): Promise<void> {
+  await sql`
+    update gmsi.imported_files set error = ${error}
+    where file_id = ${fileId} and load_id = ${loadId}::bigint and finished_at is null
+  `.execute(db);
+}
+
+/**
+ * Counts days of a series as covered, because files that are loaded hold them. Windows that were planned for these days and
+ * have not begun are removed, since nothing is left to ask for.
+ */
+export async function coverByFiles(
+  db: Kysely<Database>,
+  series: Series,
+  days: { readonly from: Day; readonly to: Day },
+  fileIds: readonly number[],
+): Promise<void> {
+  const range = sql`daterange(${days.from}::date, ${days.to}::date, '[]')`;
+  await sql`
+    with told as (
+      update gmsi.imported_files set covers = ${range} where file_id = any(${[...fileIds]}::bigint[])
+    )
+    insert into gmsi.coverage as kept (${seriesColumns}, days)
+    values (${seriesValues(series)}, datemultirange(${range}))
+    on conflict (${seriesColumns}) do update set days = kept.days + excluded.days, updated_at = now()
+  `.execute(db);
+  await sql`
+    delete from gmsi.windows w
+    where ${isOfSeries('w', series)} and w.state in ('pending', 'failed', 'refused') and w.next_token is null
+      and w.days <@ (select c.days from gmsi.coverage c where ${isOfSeries('c', series)})
+  `.execute(db);
+}
+
+/** The loads of a feed that were imports. */
+export async function importsOf(db: Kysely<Database>, feed: string): Promise<number[]> {
+  const rows = await db
+    .selectFrom('loads')
+    .select('load_id')
+    .where('command', '=', 'import')
+    .where('feed', '=', feed)
+    .execute();
+  return rows.map(({ load_id }) => load_id);
+}
+
+/** When the newest version of an archive was made that has been read; `null` if none has. */
+export async function newestVersion(db: Kysely<Database>, archive: string): Promise<Date | null> {
+  const { rows } = await sql<{ madeAt: Date | null }>`
+    select max(made_at) as "madeAt" from gmsi.imported_files where archive = ${archive} and archive <> ''
+  `.execute(db);
+  return rows[0]!.madeAt;
 }

@@ -6,8 +6,9 @@ import { type WriteTransaction, writeTransaction } from '../write-transaction.ts
 import { isRowOfJob, isRowOfSeries, seriesInTable, type WindowScope } from './series.ts';
 
 /*
- * The one writer of the feeds' tables: a page, a live answer or a replay upserts, a drain that has ended retracts, a replay
- * refills. An upsert and a retraction stay within one series. The tables' triggers keep what is replaced, and the sums.
+ * The one writer of the feeds' tables: a page, a live answer, a replay or an import upserts, a drain that has ended
+ * retracts, a replay refills. An upsert and a retraction stay within one series. The tables' triggers keep what is replaced,
+ * and the sums.
  */
 
 /** When a version begins: later than the one before it, even if this transaction began before that one was committed. */
@@ -24,9 +25,14 @@ export interface Upserted {
 export interface Provenance {
   readonly series: Series;
   readonly loadId: number;
-  /** The window that brought them; `null` for rows of the live feed or a replay. */
+  /** The window that brought them; `null` for rows of the live feed, a replay or an import. */
   readonly windowId: number | null;
   readonly isBackfilled: boolean;
+  /**
+   * For a file, which can be older than what is held: when it was made. Rows that were written since are left alone, unless
+   * by one of these loads, which imported files as well.
+   */
+  readonly of?: { readonly madeAt: Date; readonly imports: readonly number[] };
 }
 
 /**
@@ -43,7 +49,7 @@ export async function upsertRows(
   trx: WriteTransaction,
   table: FeedTable,
   rows: readonly Row[],
-  { series, loadId, windowId, isBackfilled }: Provenance,
+  { series, loadId, windowId, isBackfilled, of }: Provenance,
   areLikelyNew = false,
 ): Promise<Upserted> {
   const unique = sortedAndUnique(rows, table.key);
@@ -56,12 +62,15 @@ export async function upsertRows(
     ...Object.values(seriesInTable(table, series)),
     ...columns,
   ];
-  const { insert, upsert } = statementsFor(table);
+  const { insert, upsert, upsertUnlessNewer } = statementsFor(table);
   if (areLikelyNew) {
     const { numAffectedRows } = await trx.executeQuery(CompiledQuery.raw(insert, parameters));
     if (numAffectedRows! > 0n) return { inserted: Number(numAffectedRows), changed: 0 };
   }
-  const result = await trx.executeQuery<Upserted>(CompiledQuery.raw(upsert, parameters));
+  const statement = of
+    ? CompiledQuery.raw(upsertUnlessNewer, [...parameters, of.madeAt, [...of.imports]])
+    : CompiledQuery.raw(upsert, parameters);
+  const result = await trx.executeQuery<Upserted>(statement);
   return result.rows[0]!;
 }
 
@@ -69,6 +78,7 @@ interface Statements {
   /** Inserts the rows if none of them is here. */
   readonly insert: string;
   readonly upsert: string;
+  readonly upsertUnlessNewer: string;
 }
 
 const statements = new WeakMap<FeedTable, Statements>();
@@ -105,7 +115,7 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
     select ${given.join(', ')}, ${list(names)} from (${sent}) as sent
     -- Few rows are near, if any: those of the page before at the same hour.
     where not exists (select from near where near."${id}" = any(${ids}))`;
-  const upsert = `
+  const upsert = (condition: string) => `
     with written as (${into}
       select ${given.join(', ')}, ${list(names)} from (${sent}) as sent
       on conflict (${list([...ofSeries, ...key])}) do update set
@@ -114,11 +124,13 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
         window_id = excluded.window_id,
         retracted_at = null,
         changed_at = ${changedNow}
-      where kept.retracted_at is not null or (${list(values, 'kept.')}) is distinct from (${list(values, 'excluded.')})
+      where (kept.retracted_at is not null or (${list(values, 'kept.')}) is distinct from (${list(values, 'excluded.')})) ${condition}
       returning kept.first_seen_at = kept.changed_at as is_new
     )
     select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as changed from written`;
-  return { insert, upsert };
+  const next = given.length + arrays.length + 1;
+  const unlessNewer = `and (kept.changed_at <= $${next}::timestamptz or kept.load_id = any($${next + 1}::bigint[]))`;
+  return { insert, upsert: upsert(''), upsertUnlessNewer: upsert(unlessNewer) };
 }
 
 /**

@@ -1,0 +1,76 @@
+import type { ImportResult } from '../../load/import/import-files.ts';
+import { count, duration, facts, nextStep, number } from '../../terminal/table.ts';
+import { oneLine } from '../../terminal/text.ts';
+
+/** How many names are printed; `--json` has them all. */
+const shown = 20;
+
+/** The result of an import for a person. */
+export function describeImport(result: ImportResult): string {
+  const { loads, loaded, loadedBefore, refused, superseded, ignored, covered, withoutDays, seconds } = result;
+  const sum = (name: 'records' | 'rows_inserted' | 'rows_changed' | 'records_rejected') =>
+    loads.reduce((total, { totals }) => total + totals[name], 0);
+  const [records, fresh, changed, rejected] = [
+    ...[sum('records'), sum('rows_inserted'), sum('rows_changed'), sum('records_rejected')],
+  ] as [number, number, number, number];
+  const lines = facts([
+    ['feed', loads.map(({ feed }) => feed).join(', ')],
+    ['files', list([loaded, 'loaded'], [loadedBefore, 'loaded before'], [refused.length, 'refused'])],
+    [
+      'older',
+      superseded.length > 0
+        ? `${count(superseded.length, 'archive')} left out: a newer version is there`
+        : null,
+    ],
+    ['ignored', ignored.length > 0 ? `${count(ignored.length, 'file')} of another kind` : null],
+    ['requests', 0],
+    ['records', records],
+    [
+      'rows',
+      list(
+        [fresh, 'new'],
+        [changed, 'changed'],
+        [records - fresh - changed - rejected, 'in already, or newer there'],
+      ),
+    ],
+    ['rejected', rejected > 0 ? `${count(rejected, 'record')}; gmsi.rejected_records says why` : null],
+    [
+      'covered',
+      covered.series > 0 ? `${count(covered.days, 'day')} of ${number(covered.series)} series` : 'nothing',
+    ],
+    [
+      'not covered',
+      withoutDays > 0 ? `${count(withoutDays, 'file')} whose days are not stated, or were not over` : null,
+    ],
+    ['time', `${duration(seconds)}, ${number(Math.round(records / seconds))} records/s`],
+  ]);
+  const more =
+    refused.length > shown ? [`and ${number(refused.length - shown)} more (--json lists all)`] : [];
+  const refusals = refused
+    .slice(0, shown)
+    .map(({ name, line, why }) =>
+      oneLine(`refused: ${name}${line === null ? '' : `, line ${number(line)}`}: ${why}`),
+    );
+  const days =
+    covered.series === 0 && withoutDays > 0 && result.outcome === 'done'
+      ? [
+          'A backfill asks for these days again. If the files hold all records of some days, say --from and --to and run it again: nothing is loaded twice.',
+        ]
+      : [];
+  return `${[headline(result), lines, [...refusals, ...more].join('\n'), ...days].filter(Boolean).join('\n\n')}\n${nextStep('jobs')}`;
+}
+
+function headline({ outcome, refused }: ImportResult): string {
+  if (outcome === 'interrupted') return 'import: interrupted; run it again and it continues from there';
+  if (outcome === 'incomplete')
+    return `import: ${count(refused.length, 'file')} refused; what else there is is loaded`;
+  return 'import: done, every file is loaded';
+}
+
+/** Counts of zero are left out, except the first. */
+function list(...parts: readonly (readonly [many: number, what: string])[]): string {
+  return parts
+    .filter(([many], index) => many > 0 || index === 0)
+    .map(([many, what]) => `${number(many)} ${what}`)
+    .join(', ');
+}

@@ -1,0 +1,60 @@
+import { openWarehouse, runBy, type Session } from '../../compose.ts';
+import { exitCodeOfOutcome } from '../../exit.ts';
+import { statedDays } from '../../load/import/file-days.ts';
+import { importFiles } from '../../load/import/import-files.ts';
+import type { ImportProgress } from '../../load/import/load-files.ts';
+import { print, printJson } from '../../terminal/print.ts';
+import { showSteps } from '../../terminal/progress.ts';
+import { count, duration, fittingParts, number } from '../../terminal/table.ts';
+import { describeImport } from './import-summary.ts';
+
+export interface ImportOptions {
+  readonly feed?: string;
+  readonly country?: string;
+  readonly topic?: string;
+  readonly ticker?: string;
+  readonly matchType?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** `gmsi import <file|folder|zip>…`: loads bulk archives and files of records; sends no request. */
+export async function importCommand(
+  session: Session,
+  paths: string[],
+  { feed, country, topic, ticker, matchType, from, to }: ImportOptions,
+): Promise<number> {
+  const days = statedDays(from, to);
+  await using warehouse = await openWarehouse(session);
+  const { log, clock, stop, config, progress: view } = session;
+  using steps = showSteps(log, view);
+  const startedAt = performance.now();
+  const width = typeof view === 'object' ? view.width : Number.POSITIVE_INFINITY;
+  const result = await importFiles({
+    ...{ warehouse: warehouse.db, paths, days, stated: { feed, country, topic, ticker, matchType } },
+    ...{ log, clock, stop, runBy, leaseSeconds: config.leaseSeconds },
+    onProgress: (progress) => steps.show(step(progress, (performance.now() - startedAt) / 1000, width)),
+  });
+  steps[Symbol.dispose]();
+  if (session.json) printJson(result);
+  else print(describeImport(result));
+  return exitCodeOfOutcome(result.outcome);
+}
+
+/** `import  34%  12/40 files  1,234,567 records  3 min 20 s left` */
+function step({ done, all, bytes, records }: ImportProgress, seconds: number, width: number): string {
+  // What is read has still to be written.
+  const share = done === all ? 1 : Math.min(0.99, bytes.done / bytes.all);
+  const read = bytes.done - bytes.loadedBefore;
+  const left = read > 0 ? (seconds / read) * (bytes.all - bytes.done) : 0;
+  return fittingParts(
+    [
+      [5, 'import'],
+      [4, `${Math.floor(100 * share)}%`],
+      [2, `${number(done)}/${count(all, 'file')}`],
+      [1, `${number(records)} records`],
+      [3, share > 0.02 && share < 1 ? `${duration(left)} left` : ''],
+    ],
+    width,
+  );
+}

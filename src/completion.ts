@@ -1,0 +1,28 @@
+import { readdirSync } from 'node:fs';
+import tab from '@bomb.sh/tab/commander';
+import type { Command } from 'commander';
+
+/** Adds `gmsi complete`, by which shells complete commands, options and the names of jobs. */
+export function addCompletion(program: Command, help: string): void {
+  const completions = tab(program);
+  program.commands
+    .find((command) => command.name() === 'complete')!
+    .description('print what a shell needs to complete gmsi: bash, zsh, fish or powershell')
+    .addHelpText('after', help);
+  for (const command of completions.commands.values()) {
+    if (!command.arguments.has('job')) continue;
+    const names = (complete: (name: string, description: string) => void) => {
+      for (const name of jobNames()) complete(name, '');
+    };
+    command.argument('job', names, true);
+  }
+}
+
+/** Names of the job files in `jobs/`, without their endings. */
+function jobNames(): string[] {
+  try {
+    return readdirSync('jobs').flatMap((file) => /^(.*)\.ya?ml$/.exec(file)?.[1] ?? []);
+  } catch {
+    return [];
+  }
+}

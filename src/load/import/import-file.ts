@@ -1,0 +1,157 @@
+import type { RecordReader, Series } from '../../feeds/feed.ts';
+import type { Log } from '../../log.ts';
+import type { Warehouse } from '../../warehouse/connect.ts';
+import { withWarehouseRetries, withWriteRetries } from '../../warehouse/retries.ts';
+import {
+  advanceFile,
+  claimFile,
+  type FilePosition,
+  finishFile,
+  isFileAt,
+  type LoadTotals,
+  leaveFile,
+  type PageCounts,
+} from '../../warehouse/tables/checkpoint.ts';
+import { keepRejected } from '../../warehouse/tables/rejected-records.ts';
+import { ensurePartitions, type KnownPartitions, upsertRows } from '../../warehouse/tables/rows.ts';
+import { keyOfSeries } from '../../warehouse/tables/series.ts';
+import { writeTransaction } from '../../warehouse/write-transaction.ts';
+import { ClaimLost } from '../commit-page.ts';
+import { type ReadPage, readPage } from '../read-page.ts';
+import { type DataFile, describeRefusal, FileRefused } from './data-file.ts';
+import { type ListedValues, type Placement, seriesReader } from './place-file.ts';
+import { type Batch, readBatches } from './read-records.ts';
+
+/** The load of a feed's files: what all of them share. */
+export interface FileLoad {
+  readonly warehouse: Warehouse;
+  readonly loadId: number;
+  readonly reader: RecordReader;
+  readonly listed: ListedValues;
+  /** The loads that imported files, this one included. */
+  readonly imports: readonly number[];
+  readonly partitions: KnownPartitions;
+  readonly totals: LoadTotals;
+  readonly log: Log;
+  /** Fires when no further batch may be begun; those in hand are still committed. */
+  readonly stop: AbortSignal;
+}
+
+export interface ImportedFile {
+  readonly fileId: number;
+  /** `stopped`: it stays at its checkpoint. */
+  readonly outcome: 'loaded' | 'loaded before' | 'stopped';
+}
+
+/**
+ * Loads a file from its checkpoint to its end, batch by batch: a batch is one transaction with its checkpoint, so a kill at
+ * any instant costs at most the batch in hand. The next batch is read while the last one is committed.
+ * @throws FileRefused with the line; ClaimLost if another import reads it; errors of the warehouse. What is committed stays
+ */
+export async function importFile(
+  load: FileLoad,
+  file: DataFile,
+  placement: Placement,
+  content: string,
+  onBytes: (bytes: number) => void,
+  onCommit: () => void,
+): Promise<ImportedFile> {
+  const { warehouse, loadId, stop } = load;
+  const { series, feed, columns } = placement;
+  const about = {
+    series,
+    content,
+    name: file.name,
+    archive: file.archive?.subject ?? '',
+    madeAt: file.madeAt,
+  };
+  const claimed = await withWarehouseRetries(() => claimFile(warehouse, about, loadId));
+  const { fileId } = claimed;
+  if (claimed.isFinished) return { fileId, outcome: 'loaded before' };
+
+  let at: FilePosition = claimed;
+  const seriesOf = seriesReader(placement, load.listed);
+  const batches = readBatches(file, { feed, columns, skip: at.records, onBytes });
+  try {
+    let next = batches.next();
+    for (;;) {
+      const { value: batch, done } = await next;
+      if (done) break;
+      if (stop.aborted) return { fileId, outcome: 'stopped' };
+      next = batches.next();
+      // Awaited in the next round. If this batch's commit fails first, what the next one says does not matter.
+      next.catch(() => {});
+      const groups = groupsOf(batch, seriesOf, load.reader);
+      await commitBatch(load, placement, file, groups, at);
+      at = { ...at, records: at.records + batch.records.length };
+      onCommit();
+    }
+    await withWarehouseRetries(() => finishFile(warehouse, at));
+    return { fileId, outcome: 'loaded' };
+  } catch (error) {
+    // So that the warehouse says it, too. If it cannot be stored, the error itself still says it.
+    if (error instanceof FileRefused) await leaveFile(warehouse, at, describeRefusal(error)).catch(() => {});
+    throw error;
+  } finally {
+    await batches.return(undefined).catch(() => {});
+  }
+}
+
+interface Group extends ReadPage {
+  readonly series: Series;
+  readonly records: number;
+}
+
+/** The rows of a batch by series, which are written one after the other, in the same order everywhere. */
+function groupsOf(batch: Batch, seriesOf: ReturnType<typeof seriesReader>, reader: RecordReader): Group[] {
+  const bySeries = new Map<string, { series: Series; records: unknown[] }>();
+  let last: { series: Series; records: unknown[] } | undefined;
+  for (const [index, record] of batch.records.entries()) {
+    const series = seriesOf(record, batch.lines[index]!);
+    if (last?.series !== series) {
+      const key = keyOfSeries(series);
+      last = bySeries.get(key) ?? { series, records: [] };
+      bySeries.set(key, last);
+    }
+    last.records.push(record);
+  }
+  return [...bySeries]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, { series, records }]) => ({ series, records: records.length, ...readPage(records, reader) }));
+}
+
+async function commitBatch(
+  { warehouse, loadId, imports, partitions, totals, log }: FileLoad,
+  { feed }: Placement,
+  { madeAt, name }: DataFile,
+  groups: readonly Group[],
+  at: FilePosition,
+): Promise<void> {
+  const commit = async (attempt: number): Promise<PageCounts> => {
+    for (const { rows } of groups) await ensurePartitions(warehouse, feed.table, rows, partitions);
+    return writeTransaction(warehouse, async (trx) => {
+      const counts = { records: 0, inserted: 0, changed: 0, retracted: 0, rejected: 0 };
+      for (const { series, records, rows, rejected } of groups) {
+        const provenance = { series, loadId, windowId: null, isBackfilled: true, of: { madeAt, imports } };
+        const upserted = await upsertRows(trx, feed.table, rows, provenance, attempt === 1);
+        await keepRejected(trx, rejected, { series, windowId: null, loadId });
+        counts.records += records;
+        counts.inserted += upserted.inserted;
+        counts.changed += upserted.changed;
+        counts.rejected += rejected.length;
+      }
+      if (await advanceFile(trx, at, counts)) return counts;
+      // If the reply to an earlier commit was lost, the batch is committed already.
+      const isCommitted =
+        attempt > 1 && (await isFileAt(trx, { ...at, records: at.records + counts.records }));
+      if (!isCommitted) throw new ClaimLost(`Another import reads ${name} now.`);
+      return counts;
+    });
+  };
+  const counts = await withWriteRetries(commit, log);
+  totals.pages++;
+  totals.records += counts.records;
+  totals.rows_inserted += counts.inserted;
+  totals.rows_changed += counts.changed;
+  totals.records_rejected += counts.rejected;
+}

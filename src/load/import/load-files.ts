@@ -1,0 +1,262 @@
+import type { Feed, Series } from '../../feeds/feed.ts';
+import type { Log } from '../../log.ts';
+import type { Warehouse } from '../../warehouse/connect.ts';
+import type { LoadOutcome } from '../../warehouse/database.ts';
+import { withWarehouseRetries } from '../../warehouse/retries.ts';
+import {
+  coverByFiles,
+  finishLoad,
+  importsOf,
+  type LoadTotals,
+  startLoad,
+} from '../../warehouse/tables/checkpoint.ts';
+import { keyOfSeries } from '../../warehouse/tables/series.ts';
+import { endedBy } from '../drain-all.ts';
+import { keepLease, type Lease } from '../lease.ts';
+import { type DataFile, FileRefused } from './data-file.ts';
+import type { Days } from './file-days.ts';
+import { type FileLoad, importFile } from './import-file.ts';
+import type { ListedValues, Placement } from './place-file.ts';
+
+/** How many files are read at a time: while one is read, the rows of others are written. */
+const atOnce = 4;
+
+/** A file with the place of its records. */
+export interface PlacedFile {
+  readonly file: DataFile;
+  readonly placement: Placement;
+  /** Days of its series that count as covered once all files of the same series and days are loaded. */
+  readonly covers: Days | undefined;
+}
+
+export interface LoadFilesContext {
+  readonly warehouse: Warehouse;
+  readonly listed: ListedValues;
+  readonly log: Log;
+  readonly leaseSeconds: number;
+  readonly runBy: string;
+  readonly stop: AbortSignal;
+  /** Called for each file that is refused. */
+  readonly refuse: (name: string, error: FileRefused) => void;
+  /** Called as bytes are read, and after each batch and file. */
+  readonly onProgress: (progress: ImportProgress) => void;
+}
+
+export interface ImportProgress {
+  readonly done: number;
+  readonly all: number;
+  /** `loadedBefore` is the part of `done` that did not have to be read. */
+  readonly bytes: { readonly done: number; readonly all: number; readonly loadedBefore: number };
+  readonly records: number;
+}
+
+export interface LoadedFiles {
+  readonly loads: readonly { readonly feed: string; readonly loadId: number; readonly totals: LoadTotals }[];
+  readonly loaded: number;
+  readonly loadedBefore: number;
+  /** How many series have days that count as covered by these files, and how many days. */
+  readonly covered: { readonly series: number; readonly days: number };
+  /** True if files are left because the import was stopped. */
+  readonly isStopped: boolean;
+}
+
+/**
+ * Loads files, some at a time. One that cannot be read is refused, and the others go on.
+ * @throws an error that ends the whole import: the warehouse does not answer, is full, or refuses the user
+ */
+export async function loadFiles(
+  context: LoadFilesContext,
+  placed: readonly PlacedFile[],
+): Promise<LoadedFiles> {
+  const { stop, refuse, onProgress } = context;
+  const loads = new Map<string, OpenLoad>();
+  const groups = groupsOf(placed);
+  const covered = { series: new Set<string>(), days: 0 };
+  const counts = { loaded: 0, loadedBefore: 0, done: 0 };
+  const bytes = { done: 0, all: placed.reduce((sum, { file }) => sum + file.bytes, 0), loadedBefore: 0 };
+  const inHand = new Map<string, Promise<number | undefined>>();
+  const waiting = placed.values();
+  let isStopped = false;
+  let fatal: unknown;
+
+  const tell = () => {
+    const records = [...loads.values()].reduce((sum, { totals }) => sum + totals.records, 0);
+    onProgress({ done: counts.done, all: placed.length, bytes, records });
+  };
+
+  async function work(): Promise<void> {
+    for (const one of waiting) {
+      if (stop.aborted || fatal !== undefined) {
+        isStopped = true;
+        return;
+      }
+      try {
+        const fileId = await once(one);
+        if (fileId === undefined) isStopped = true;
+        else await countIn(groups.get(one), fileId);
+      } catch (error) {
+        if (endedBy(error)) {
+          fatal ??= error;
+          return;
+        }
+        loads.get(one.placement.feed.name)!.hasRefused = true;
+        const refusal = error instanceof FileRefused ? error : refusalFor(error);
+        refuse(one.file.name, refusal);
+      }
+      counts.done++;
+      tell();
+    }
+  }
+
+  /** The same file under two names, or in two archives, is loaded once. @returns its number; `undefined` if stopped */
+  async function once(one: PlacedFile): Promise<number | undefined> {
+    const content = await one.file.content();
+    const key = `${keyOfSeries(one.placement.series)} ${content}`;
+    const known = inHand.get(key);
+    if (known) {
+      const fileId = await known;
+      counts.loadedBefore++;
+      return fileId;
+    }
+    const loading = loadOne(one, content);
+    inHand.set(key, loading);
+    return loading;
+  }
+
+  async function loadOne({ file, placement }: PlacedFile, content: string): Promise<number | undefined> {
+    let read = 0;
+    const onBytes = (count: number) => {
+      read += count;
+      bytes.done += count;
+      tell();
+    };
+    try {
+      const load = loads.get(placement.feed.name)!;
+      const { outcome, fileId } = await importFile(load, file, placement, content, onBytes, tell);
+      if (outcome === 'stopped') return undefined;
+      if (outcome === 'loaded') counts.loaded++;
+      else {
+        counts.loadedBefore++;
+        bytes.loadedBefore += file.bytes;
+      }
+      return fileId;
+    } finally {
+      bytes.done += file.bytes - Math.min(read, file.bytes);
+    }
+  }
+
+  /** With the last file of a group, its days count as covered. A kill before that costs nothing: a rerun comes here, too. */
+  async function countIn(group: Group | undefined, fileId: number): Promise<void> {
+    if (!group) return;
+    group.fileIds.push(fileId);
+    group.missing--;
+    if (group.missing > 0 || !group.isWhole) return;
+    const { series, days, fileIds } = group;
+    await withWarehouseRetries(() =>
+      context.warehouse.transaction().execute((trx) => coverByFiles(trx, series, days, fileIds)),
+    );
+    covered.series.add(keyOfSeries(series));
+    covered.days += Math.round((Date.parse(days.to) - Date.parse(days.from)) / 86_400_000) + 1;
+  }
+
+  try {
+    for (const { feed } of placed.map(({ placement }) => placement))
+      if (!loads.has(feed.name)) loads.set(feed.name, await openLoad(context, feed));
+    await Promise.all(Array.from({ length: atOnce }, work));
+  } catch (error) {
+    fatal ??= error;
+  }
+  const end = endedBy(fatal);
+  for (const load of loads.values()) await close(context, load, end?.outcome ?? outcomeOf(load), end?.error);
+  if (fatal !== undefined) throw fatal;
+  const { loaded, loadedBefore } = counts;
+  return {
+    loads: [...loads].map(([feed, { loadId, totals }]) => ({ feed, loadId, totals })),
+    ...{ loaded, loadedBefore, covered: { series: covered.series.size, days: covered.days }, isStopped },
+  };
+
+  function outcomeOf({ hasRefused }: OpenLoad): LoadOutcome {
+    if (isStopped) return 'interrupted';
+    return hasRefused ? 'incomplete' : 'done';
+  }
+}
+
+/** Not expected of a file; the others still go on. */
+function refusalFor(cause: unknown): FileRefused {
+  return new FileRefused(`could not be loaded: ${(cause as Error).message}`, { cause });
+}
+
+interface OpenLoad extends FileLoad {
+  readonly lease: Lease;
+  hasRefused: boolean;
+}
+
+async function openLoad(
+  { warehouse, listed, log, leaseSeconds, runBy, stop }: LoadFilesContext,
+  feed: Feed,
+): Promise<OpenLoad> {
+  const about = { command: 'import', job: '', feed: feed.name, run_by: runBy };
+  const loadId = await withWarehouseRetries(() => startLoad(warehouse, about));
+  const imports = await withWarehouseRetries(() => importsOf(warehouse, feed.name));
+  const totals: LoadTotals = {
+    ...{ requests: 0, windows_drained: 0, windows_failed: 0, pages: 0, records: 0 },
+    ...{ rows_inserted: 0, rows_changed: 0, rows_retracted: 0, records_rejected: 0 },
+  };
+  return {
+    ...{ warehouse, loadId, imports, listed, totals, stop, log: log.child({ load: loadId }) },
+    ...{ reader: feed.reader(), partitions: new Set<string>(), hasRefused: false },
+    lease: keepLease(warehouse, loadId, leaseSeconds, totals, log),
+  };
+}
+
+async function close(
+  { warehouse, log }: LoadFilesContext,
+  { loadId, lease, totals }: OpenLoad,
+  outcome: LoadOutcome,
+  error: unknown,
+): Promise<void> {
+  lease.stop();
+  const message = error instanceof Error ? error.message : null;
+  await finishLoad(warehouse, loadId, outcome, totals, message).catch((err) =>
+    log.warn({ err }, 'the end of the load could not be stored'),
+  );
+}
+
+/** The files that together hold some days of a series. */
+interface Group {
+  readonly series: Series;
+  readonly days: Days;
+  /** False if the user says that its files are parts of another match type, and one of the parts is not there. */
+  readonly isWhole: boolean;
+  readonly fileIds: number[];
+  /** Files that are not loaded. */
+  missing: number;
+}
+
+function groupsOf(placed: readonly PlacedFile[]): Map<PlacedFile, Group> {
+  const files = new Map<string, PlacedFile[]>();
+  for (const one of placed) {
+    if (!one.covers) continue;
+    const key = JSON.stringify([keyOfSeries(one.placement.series), one.covers]);
+    const others = files.get(key);
+    if (others) others.push(one);
+    else files.set(key, [one]);
+  }
+  const groups = new Map<PlacedFile, Group>();
+  for (const of of files.values()) {
+    const [{ placement, covers }] = of as [PlacedFile];
+    const parts = of.map((one) => one.placement.partOf);
+    const isWhole =
+      parts.every((part) => part === undefined) ||
+      placement.feed.matchTypes.slice(1).every((part) => parts.includes(part));
+    const group: Group = {
+      series: placement.series,
+      days: covers!,
+      isWhole,
+      fileIds: [],
+      missing: of.length,
+    };
+    for (const one of of) groups.set(one, group);
+  }
+  return groups;
+}

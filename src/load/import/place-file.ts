@@ -1,0 +1,256 @@
+import { feedNamed } from '../../feeds/catalog.ts';
+import type { Dimension, Feed, Series } from '../../feeds/feed.ts';
+import { nearest } from '../../nearest.ts';
+import { type DataFile, FileRefused } from './data-file.ts';
+import { type Days, daysNamed, periodFolders } from './file-days.ts';
+
+/** What the user says of all files. */
+export interface Stated {
+  readonly feed: string | undefined;
+  readonly country: string | undefined;
+  readonly topic: string | undefined;
+  readonly ticker: string | undefined;
+  readonly matchType: string | undefined;
+}
+
+/** The values that a lookup lists; none if it was never fetched. */
+export type ListedValues = Readonly<Record<Dimension, readonly string[]>>;
+
+/** Where the records of a file belong, as far as its name and the user say so. */
+export interface Placement {
+  readonly feed: Feed;
+  /** The parts that the records say are empty. */
+  readonly series: Series;
+  /** The parts of the series that the records say. */
+  readonly fromRecords: readonly SeriesPart[];
+  /** What the names of folders say of every record. A record's own field of that name counts more. */
+  readonly columns: Readonly<Record<string, string>>;
+  /** The match type of its folder, if the user has said that it is a part of another one. */
+  readonly partOf: string | undefined;
+  /** The days that its name says it covers. */
+  readonly days: Days | undefined;
+}
+
+type SeriesPart = Dimension | 'match_type' | 'variant';
+
+/** Names of folders, and of fields of records, that say a part of the series. */
+const names: Readonly<Record<Dimension | 'match_type', readonly string[]>> = {
+  country: ['country', 'country_code'],
+  topic: ['topic_name', 'topic'],
+  ticker: ['ticker', 'ticker_id'],
+  match_type: ['match_type', 'index_type'],
+};
+
+const option = { country: '--country', topic: '--topic', ticker: '--ticker' } as const;
+
+/**
+ * Finds where a file belongs. `name=value` in the name of a folder says a part of the series, or else a column; an archive of
+ * an asset ends with its ticker. Nothing is taken from the records that they do not say themselves.
+ * @throws FileRefused saying what is not stated, or what contradicts itself
+ */
+export function placeFile(
+  { parts, archive }: Pick<DataFile, 'parts' | 'archive'>,
+  stated: Stated,
+  listed: ListedValues,
+): Placement {
+  const folders = foldersOf(parts.slice(0, -1));
+  const ticker =
+    folderOf(folders, 'ticker') ?? /(?:^|_)([A-Z0-9]+_[A-Z]{2,3})\.zip$/.exec(archive?.name ?? '')?.[1];
+  const feed = feedOf(folders, archive?.name ?? '', stated, ticker);
+  if (feed.method === 'POST')
+    throw new FileRefused(`${feed.name} is a query of your own, and no file has one`);
+
+  const named = { country: folderOf(folders, 'country'), topic: folderOf(folders, 'topic'), ticker };
+  const series = { feed: feed.name, country: '', topic: '', ticker: '', match_type: '', variant: '' };
+  const fromRecords: SeriesPart[] = [];
+  for (const dimension of feed.dimensions) {
+    const value = stated[dimension] ?? named[dimension];
+    if (
+      stated[dimension] !== undefined &&
+      named[dimension] !== undefined &&
+      stated[dimension] !== named[dimension]
+    )
+      throw contradiction(option[dimension], stated[dimension], named[dimension]);
+    if (value === undefined) fromRecords.push(dimension);
+    else series[dimension] = listedValue(dimension, value, listed);
+  }
+  const matchType = matchTypeOf(feed, stated.matchType, folderOf(folders, 'match_type'));
+  if (matchType.value === undefined) fromRecords.push('match_type');
+  else series.match_type = matchType.value;
+  const variant = Object.keys(feed.variants).map((name) => [name, folders.get(name)] as const);
+  if (variant.some(([, value]) => value === undefined)) fromRecords.push('variant');
+  else series.variant = variantOf(feed, (name) => folders.get(name));
+  return {
+    ...{ feed, series, fromRecords, partOf: matchType.partOf, days: daysNamed(parts.at(-1)!, folders) },
+    columns: columnsOf(feed, folders, series),
+  };
+}
+
+/** Which feed: the one that the user says, else the one that has the parts that the folders name. */
+function feedOf(
+  folders: ReadonlyMap<string, string>,
+  archive: string,
+  { feed, ...stated }: Stated,
+  ticker: string | undefined,
+): Feed {
+  if (feed !== undefined) return feedNamed(feed);
+  const isRegional = archive.startsWith('macro_geopolitical_sentiment_');
+  const kind = folders.has('index_type') ? 'index' : folders.has('match_type') ? 'headlines' : undefined;
+  if (kind && !isRegional) {
+    if (folderOf(folders, 'country') ?? stated.country) return feedNamed(`gmsi-${kind}`);
+    if (ticker ?? stated.ticker) return feedNamed(`ticker-${kind}`);
+  }
+  if (isRegional || (kind === 'index' && folderOf(folders, 'topic')))
+    throw new FileRefused(
+      'looks like the regional macro index, which cannot be loaded yet; if it is another feed, say which with --feed',
+    );
+  throw new FileRefused('does not say by its name which feed it is of: --feed says it');
+}
+
+/** @returns no value if the records say it */
+function matchTypeOf(feed: Feed, stated: string | undefined, named: string | undefined) {
+  const none = { value: undefined, partOf: undefined };
+  if (feed.matchTypes.length === 0) return { ...none, value: '' };
+  for (const value of [stated, named]) {
+    if (value !== undefined && !feed.matchTypes.includes(value))
+      throw new FileRefused(`"${value}" is no match type of ${feed.name}: ${feed.matchTypes.join(', ')}`);
+  }
+  const isIndex = feed.parameters.matchType === 'index_type';
+  if (stated !== undefined && named !== undefined && stated !== named) {
+    // Headlines of the parts are those of the whole. The sums of an index are not.
+    if (isIndex || stated !== feed.matchTypes[0]) throw contradiction('--match-type', stated, named);
+    return { value: stated, partOf: named };
+  }
+  const value = stated ?? named;
+  // The match type of a headline says which part it is of, and not with which match type it was asked for.
+  if (value === undefined && !isIndex)
+    throw new FileRefused(`does not say its match type: --match-type ${feed.matchTypes[0]} says it`);
+  return { ...none, value };
+}
+
+function contradiction(flag: string, stated: string, named: string): FileRefused {
+  return new FileRefused(`${flag} is ${stated}, but its name says ${named}`);
+}
+
+function listedValue(dimension: Dimension, value: string, listed: ListedValues): string {
+  const values = listed[dimension];
+  if (values.length === 0 && (dimension !== 'country' || /^[A-Z]{2}$/.test(value)) && value !== '')
+    return value;
+  if (values.includes(value)) return value;
+  const meant = nearest(value, values);
+  throw new FileRefused(
+    `the service lists no ${dimension} "${value}"${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
+  );
+}
+
+function variantOf(feed: Feed, find: (name: string) => string | undefined): string {
+  const values = Object.keys(feed.variants)
+    .sort()
+    .map((name): [string, string] => [name, find(name)!]);
+  for (const [name, value] of values) {
+    if (!feed.variants[name]!.includes(value))
+      throw new FileRefused(`"${value}" is no ${name} of ${feed.name}: ${feed.variants[name]!.join(', ')}`);
+  }
+  return new URLSearchParams(values).toString();
+}
+
+/**
+ * What every record is to have besides its own fields: folders that say nothing of the series, and what the records of a page
+ * say of it (docs/service.md), so that both become the same rows.
+ */
+function columnsOf(
+  feed: Feed,
+  folders: ReadonlyMap<string, string>,
+  { topic, ticker }: Series,
+): Record<string, string> {
+  const isOfSeries = new Set([
+    ...feed.dimensions.flatMap((dimension) => names[dimension]),
+    ...(feed.matchTypes.length > 0 ? names.match_type : []),
+    ...Object.keys(feed.variants),
+    ...periodFolders,
+  ]);
+  const matchType = feed.parameters.matchType;
+  const isRead = Object.values(feed.fields).some((fields) => fields.includes(matchType ?? ''));
+  const part = folderOf(folders, 'match_type');
+  return {
+    ...Object.fromEntries([...folders].filter(([name]) => !isOfSeries.has(name))),
+    ...(topic && { topic_name: topic }),
+    ...(ticker && { ticker }),
+    ...(isRead && part !== undefined && { [matchType!]: part }),
+  };
+}
+
+/** Reads the series of a record, as far as the record has to say it. */
+export function seriesReader(
+  { feed, series, fromRecords }: Placement,
+  listed: ListedValues,
+): (record: unknown, line: number) => Series {
+  if (fromRecords.length === 0) return () => series;
+  const known = new Map<string, Series>();
+  return (record, line) => {
+    const fields = typeof record === 'object' && record !== null ? (record as Record<string, unknown>) : {};
+    const find = (part: string, of: readonly string[]): string => {
+      const value = of.map((name) => fields[name]).find((it) => typeof it === 'string' && it !== '');
+      if (typeof value === 'string') return value;
+      const flag = part in option ? `${option[part as Dimension]}, ` : '';
+      throw new FileRefused(`does not say its ${part}: ${flag}a folder ${of[0]}=…, or a column says it`, {
+        line,
+      });
+    };
+    const said = fromRecords.map((part) => {
+      if (part === 'variant')
+        return variantFields(feed)
+          .map((name) => find(name, [name]))
+          .join('&');
+      // Of an index only: the match type of a headline is another thing.
+      return find(part, part === 'match_type' ? ['index_type'] : names[part]);
+    });
+    const key = said.join('\n');
+    let whole = known.get(key);
+    if (whole === undefined) {
+      whole = {
+        ...series,
+        ...Object.fromEntries(fromRecords.map((part, at) => [part, checked(part, said[at]!)])),
+      };
+      // A file that makes up series must not fill the memory.
+      if (known.size < 100_000) known.set(key, whole);
+    }
+    return whole;
+
+    function checked(part: SeriesPart, value: string): string {
+      try {
+        if (part === 'variant') return variantOf(feed, (name) => fields[name] as string);
+        if (part === 'match_type') return matchTypeOf(feed, undefined, value).value!;
+        return listedValue(part, value, listed);
+      } catch (error) {
+        throw error instanceof FileRefused ? new FileRefused(error.message, { line }) : error;
+      }
+    }
+  };
+}
+
+function variantFields(feed: Feed): string[] {
+  return Object.keys(feed.variants);
+}
+
+/** `name=value` in the names of folders, as Hive and Spark write them, with their escapes. */
+function foldersOf(parts: readonly string[]): Map<string, string> {
+  return new Map(
+    parts.flatMap((part): [string, string][] => {
+      const [, name, value] = /^([^=]+)=(.*)$/s.exec(part) ?? [];
+      return name === undefined || value === undefined ? [] : [[name.toLowerCase(), unescaped(value)]];
+    }),
+  );
+}
+
+function unescaped(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}
+
+function folderOf(folders: ReadonlyMap<string, string>, part: Dimension | 'match_type'): string | undefined {
+  return names[part].map((name) => folders.get(name)).find((value) => value !== undefined);
+}

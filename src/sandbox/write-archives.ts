@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { gzipSync } from 'node:zlib';
+import { stringify } from 'csv-stringify/sync';
+import { ZipFile } from 'yazl';
+import { dayOf, formatDay } from './days.ts';
+import type { FeedName } from './feeds/feed.ts';
+import { type SandboxOptions, type SandboxSettings, settingsFrom } from './options.ts';
+import type { Query } from './service.ts';
+import { truthOfFeed } from './truth-of-feed.ts';
+import type { WireRecord } from './wire-record.ts';
+
+export interface WrittenArchive {
+  readonly path: string;
+  readonly files: number;
+  readonly records: number;
+}
+
+/** A file of an archive: its folders, and what the service would be asked for its records. */
+interface Part {
+  readonly folders: Readonly<Record<string, string>>;
+  readonly feed: FeedName;
+  readonly query: Query;
+  /** Columns that the folders say, or that are not written. */
+  readonly without: readonly string[];
+}
+
+/** Says in the ZIP file that its data are made up. */
+const comment = 'gmsi-sandbox: made-up data';
+
+/**
+ * Writes bulk archives as the vendor hands them out (docs/service.md, "Bulk archives": all likely), with all that the service
+ * would serve now: for each ticker its headlines and its index, and one archive each for GMSI headlines and the GMSI index,
+ * whose layout is a guess. A file holds a year and is called like it.
+ */
+export async function writeArchives(folder: string, options: SandboxOptions = {}): Promise<WrittenArchive[]> {
+  const settings = settingsFrom(options);
+  const { tickers, countries, topics } = settings.archive;
+  await mkdir(folder, { recursive: true });
+  const pairs = countries.flatMap((country) => topics.map((topic) => ({ country, topic })));
+  const written: WrittenArchive[] = [];
+  for (const ticker of tickers) {
+    written.push(await write(settings, folder, 'asset_headlines', `_${ticker}`, headlinesOf(ticker)));
+    written.push(await write(settings, folder, 'asset_index', `_${ticker}`, indexOf(settings, ticker)));
+  }
+  if (pairs.length > 0) {
+    written.push(await write(settings, folder, 'gmsi_headlines', '', pairs.map(headlinesOfPair)));
+    written.push(await write(settings, folder, 'gmsi_index', '', pairs.flatMap(indexOfPair)));
+  }
+  return written;
+}
+
+function headlinesOf(ticker: string): Part[] {
+  return ['EXPLICIT', 'IMPLICIT'].map((match_type) => ({
+    folders: { match_type },
+    feed: 'ticker-headlines',
+    query: { ticker, match_type },
+    without: ['match_type'],
+  }));
+}
+
+function indexOf(settings: SandboxSettings, ticker: string): Part[] {
+  return ['COMBINED', 'EXPLICIT', 'IMPLICIT'].flatMap((index_type) => {
+    const query = { ticker, index_type };
+    const records = truthOfFeed(settings, 'ticker-index', { ...query, ...daysOf(settings) });
+    const topics = [...new Set(records.map(({ wire }) => String(wire.topic_name)))].sort();
+    return topics.map((topic) => ({
+      folders: { index_type, topic },
+      feed: 'ticker-index' as const,
+      query,
+      without: ['ticker', 'topic_name', 'index_type'],
+    }));
+  });
+}
+
+function headlinesOfPair({ country, topic }: { country: string; topic: string }): Part {
+  return {
+    folders: { country, topic_name: topic, match_type: 'COMBINED' },
+    feed: 'gmsi-headlines',
+    query: { country, topic, match_type: 'COMBINED' },
+    without: ['topic_name'],
+  };
+}
+
+function indexOfPair({ country, topic }: { country: string; topic: string }): Part[] {
+  return ['directional', 'semantic_sentiment'].map((sentiment_type) => ({
+    folders: { country, topic_name: topic, index_type: 'COMBINED', sentiment_type },
+    feed: 'gmsi-index',
+    query: { country, topic, index_type: 'COMBINED', sentiment_type },
+    without: ['topic_name'],
+  }));
+}
+
+async function write(
+  settings: SandboxSettings,
+  folder: string,
+  name: string,
+  ending: string,
+  parts: readonly Part[],
+): Promise<WrittenArchive> {
+  const now = settings.clock();
+  const path = join(folder, `${name}_${versionOf(settings, `${name}${ending}`)}${ending}.zip`);
+  const zip = new ZipFile();
+  const counts = { files: 0, records: 0 };
+  const served = servedOnce(settings);
+  const done = pipeline(zip.outputStream, createWriteStream(path));
+  for (const part of parts) {
+    for (const [year, days] of yearsOf(daysOf(settings))) {
+      const { topic } = part.folders;
+      const records = served(part, days).filter(
+        (record) => topic === undefined || record.topic_name === topic,
+      );
+      const folders = Object.entries(part.folders).map(([key, value]) => `${key}=${escaped(value)}`);
+      const csv = gzipSync(csvOf(records, part.without));
+      zip.addBuffer(csv, [...folders, `${year}.csv.gz`].join('/'), { mtime: now, compress: false });
+      counts.files++;
+      counts.records += records.length;
+    }
+  }
+  zip.end({ comment, forceZip64Format: false });
+  await done;
+  return { path, ...counts };
+}
+
+type Days = { readonly from: string; readonly to: string };
+
+/** What the service serves; the files of an index's topics are cut from the same answer. */
+function servedOnce(settings: SandboxSettings) {
+  const answers = new Map<string, readonly WireRecord[]>();
+  return ({ feed, query }: Pick<Part, 'feed' | 'query'>, days: Days): readonly WireRecord[] => {
+    const question = { ...query, ...days };
+    const key = JSON.stringify([feed, question]);
+    const answer = answers.get(key) ?? truthOfFeed(settings, feed, question).map(({ wire }) => wire);
+    if (feed === 'ticker-index') answers.set(key, answer);
+    return answer;
+  };
+}
+
+/** A version of an archive has a UUID of its own; here it follows from the seed and the day. */
+function versionOf({ seed, clock }: SandboxSettings, name: string): string {
+  const day = formatDay(dayOf(clock().getTime()));
+  const hex = createHash('sha256').update(`${seed} ${name} ${day}`).digest('hex');
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `4${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');
+}
+
+/** As Spark escapes a value in the name of a folder. */
+function escaped(value: string): string {
+  return value.replace(
+    /["#%'*/:=?\\{}[\]^]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
+}
+
+/** Every field that any record has; lists and objects as JSON. */
+function csvOf(records: readonly WireRecord[], without: readonly string[]): string {
+  const names = new Set(records.flatMap((record) => Object.keys(record)));
+  const columns = [...names].filter((name) => !without.includes(name));
+  return stringify(records as WireRecord[], {
+    header: true,
+    columns: columns.length > 0 ? columns : ['publication_time'],
+  });
+}
+
+function daysOf({ archive, clock }: SandboxSettings): Days {
+  const today = dayOf(clock().getTime());
+  return {
+    from: archive.from ?? `${Number(formatDay(today).slice(0, 4)) - 1}-01-01`,
+    to: archive.to ?? formatDay(today - 1),
+  };
+}
+
+/** The days of each year. */
+function yearsOf({ from, to }: Days): [year: string, days: Days][] {
+  const first = Number(from.slice(0, 4));
+  const last = Number(to.slice(0, 4));
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => {
+    const year = String(first + index);
+    const [begins, ends] = [`${year}-01-01`, `${year}-12-31`];
+    return [year, { from: from > begins ? from : begins, to: to < ends ? to : ends }];
+  });
+}

@@ -1,0 +1,147 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { manyRecords } from '../load/import/importing.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { accessTo, aFolder, type Folder, startGmsi } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
+
+let folder: Folder;
+let warehouse: TestWarehouse;
+let sandbox: Sandbox;
+beforeAll(async () => {
+  folder = await aFolder();
+  sandbox = await startSandbox({ limits: null, volume: 0.1, tickerHistoryLimitDays: null });
+});
+afterAll(async () => {
+  await sandbox.stop();
+  await folder[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  warehouse = await aWarehouse();
+  return () => warehouse[Symbol.asyncDispose]();
+});
+
+const stated = ['--feed', 'gmsi-headlines', '--country', 'US', '--topic', 'Wars', '--match-type', 'COMBINED'];
+
+async function recordsLoaded(): Promise<number> {
+  const { rows } = await sql<{ records: number }>`
+    select coalesce(sum(records), 0)::int as records from gmsi.imported_files`.execute(warehouse.db);
+  return rows[0]!.records;
+}
+
+it('is interrupted, killed and run again: every record is there once', async () => {
+  const all = 30_000;
+  const path = await folder.write('many.ndjson', manyRecords(all));
+  const run = { cwd: folder.path, env: { DATABASE_URL: warehouse.url } };
+  let before = 0;
+  for (const signal of ['SIGINT', 'SIGKILL'] as const) {
+    const running = startGmsi(['import', path, ...stated], run);
+    const seen = before;
+    await vi.waitFor(async () => expect(await recordsLoaded()).toBeGreaterThan(seen), {
+      timeout: 90_000,
+      interval: 5,
+    });
+    running.kill(signal);
+    const { code, stdout } = await running.ended;
+    if (signal === 'SIGINT') {
+      expect(code).toBe(130);
+      expect(stdout).toMatch(/^import: interrupted; run it again and it continues from there\n/);
+    }
+    before = await recordsLoaded();
+    expect(before, signal).toBeLessThan(all);
+  }
+
+  const rerun = await gmsiHere(['import', path, ...stated], run);
+  expect(rerun).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^import: done, every file is loaded\n/),
+  });
+  expect(rerun.stdout).toMatch(new RegExp(`^records +${(all - before).toLocaleString('en-US')}$`, 'm'));
+  const { rows } = await sql`
+    select count(*)::int as rows, count(distinct headline_id)::int as ids,
+           (select count(*)::int from gmsi.headline_revisions) as revisions from gmsi.headlines`.execute(
+    warehouse.db,
+  );
+  expect(rows).toEqual([{ rows: all, ids: all, revisions: 0 }]);
+  const { rows: loads } = await sql`select command, outcome from gmsi.loads order by load_id`.execute(
+    warehouse.db,
+  );
+  expect(loads).toEqual([
+    { command: 'import', outcome: 'interrupted' },
+    { command: 'import', outcome: null },
+    { command: 'import', outcome: 'done' },
+  ]);
+});
+
+it('loads what gmsi sandbox --archive writes, without a key, and says what a backfill does not have to ask for', async () => {
+  const archive = {
+    from: '2025-12-01',
+    to: '2026-01-10',
+    tickers: ['BTC_CRY'],
+    countries: ['US'],
+    topics: ['Wars'],
+  };
+  const world = ['--options', JSON.stringify({ volume: 0.1, archive })];
+  const here = { cwd: folder.path, env: { DATABASE_URL: warehouse.url } };
+  const written = await gmsiHere(['sandbox', '--seed', 'sandbox', '--archive', 'archives', ...world], here);
+  expect(written).toMatchObject({ code: 0, stdout: expect.stringMatching(/Next: gmsi import archives\n$/) });
+  expect(written.stdout).toMatch(/asset_headlines_[-0-9a-f]{36}_BTC_CRY\.zip +4 +\d+/);
+
+  const imported = await gmsiHere(['import', 'archives'], here);
+  expect(imported.stderr).toBe('');
+  expect(imported.code).toBe(0);
+  expect(imported.stdout).toMatch(/^requests +0$/m);
+  // 2025 of two match types, three index types, one pair and two models; 2026 is not over.
+  expect(imported.stdout).toMatch(/^covered +2,920 days of 8 series$/m);
+  expect(imported.stdout).toMatch(/^not covered +\d+ files whose days/m);
+  const again = await gmsiHere(['import', 'archives', '--json'], here);
+  expect(JSON.parse(again.stdout)).toMatchObject({ outcome: 'done', loaded: 0, refused: [] });
+
+  const job = { countries: ['US'], topics: ['Wars'], start_date: archive.from, end_date: '2025-12-31' };
+  const path = await folder.write('jobs/wars.yaml', {
+    ...job,
+    service: { rate: 'unlimited', end_date: 'inclusive' },
+  });
+  const { pages } = sandbox.stats();
+  const env = accessTo(warehouse, sandbox);
+  expect(await gmsiHere(['backfill', path], { ...here, env })).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('everything is covered'),
+  });
+  expect(sandbox.stats().pages).toBe(pages);
+  const checked = await gmsiHere(['check', path, '--only', 'coverage-windows'], { ...here, env });
+  expect(checked.code).toBe(0);
+});
+
+it('names a broken file and its line, in one line whatever it is called, and ends with 1', async () => {
+  const hostile = '\u001b[31mred\nWARN forged';
+  const path = await folder.write(`${hostile}.ndjson`, `${manyRecords(1)}{"id":`);
+  const { code, stdout } = await gmsiHere(['import', path, ...stated, '--quiet'], {
+    cwd: folder.path,
+    env: { DATABASE_URL: warehouse.url },
+  });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(
+    /^refused: .*red WARN forged\.ndjson, line 2: is not JSON; each line is to hold one record$/m,
+  );
+  expect(stdout).not.toContain('\u001b');
+});
+
+it.each([
+  [['import'], /missing required argument 'file'/],
+  [['import', 'gone.csv'], /gone\.csv cannot be read/],
+  [['import', '.', '--from', '2024-01-01'], /--to is missing/],
+  [
+    ['import', '.', '--from', '2024-02-01', '--to', '2024-01-01'],
+    /--from 2024-02-01 is after --to 2024-01-01/,
+  ],
+  [['import', 'few.csv', '--feed', 'gmsi-headline'], /there is no feed "gmsi-headline"/],
+  [['import', 'few.csv'], /few\.csv does not say by its name which feed it is of: --feed says it/],
+])('%j is refused with 2', async (args, what) => {
+  await folder.write('few.csv', 'a,b\n1,2\n');
+  const { code, stderr } = await gmsiHere(args, { cwd: folder.path, env: { DATABASE_URL: warehouse.url } });
+  expect(stderr).toMatch(what);
+  expect(stderr).toMatch(/^ {2}→ /m);
+  expect(code).toBe(2);
+});

@@ -1,0 +1,223 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Sandbox,
+  type SandboxOptions,
+  startSandbox,
+  writeArchives,
+} from '../../../src/sandbox/index.ts';
+import { aJob, runBackfill } from '../../support/run-backfill.ts';
+import { aWarehouse } from '../../support/test-warehouse.ts';
+import { aFolder, clock, rowsIn, runImport } from './importing.ts';
+
+/** The vendor's bulk archives, as the sandbox writes them, against the same data over the API. */
+
+const days = { from: '2025-12-16', to: '2026-01-15' };
+const world: SandboxOptions = {
+  ...{ limits: null, clock, volume: 0.5, tickerHistoryLimitDays: null },
+  archive: { ...days, tickers: ['BTC_CRY'], countries: ['US'], topics: ['Governance/Corruption'] },
+};
+
+const feeds = [
+  {
+    feed: 'ticker-headlines',
+    table: 'ticker_headlines',
+    archive: 'asset_headlines_',
+    types: ['EXPLICIT', 'IMPLICIT'],
+  },
+  {
+    feed: 'ticker-index',
+    table: 'ticker_index',
+    archive: 'asset_index_',
+    types: ['COMBINED', 'EXPLICIT', 'IMPLICIT'],
+  },
+  { feed: 'gmsi-headlines', table: 'headlines', archive: 'gmsi_headlines_', types: ['COMBINED'] },
+  { feed: 'gmsi-index', table: 'gmsi_index', archive: 'gmsi_index_', types: ['COMBINED'] },
+];
+
+function jobFor(feed: string, match_type: string, overrides: object = {}) {
+  const selection = feed.startsWith('ticker')
+    ? { tickers: ['BTC_CRY'], countries: undefined, topics: undefined }
+    : { countries: ['US'], topics: ['Governance/Corruption'] };
+  const period = { start_date: days.from, end_date: days.to };
+  return aJob({
+    feed,
+    match_type,
+    ...selection,
+    ...period,
+    service: { end_date: 'inclusive' },
+    ...overrides,
+  });
+}
+
+let sandbox: Sandbox;
+let folder: Awaited<ReturnType<typeof aFolder>>;
+let archives: string[];
+beforeAll(async () => {
+  sandbox = await startSandbox(world);
+  folder = await aFolder();
+  archives = (await writeArchives(folder.path, world)).map(({ path }) => path);
+});
+afterAll(async () => {
+  await folder[Symbol.asyncDispose]();
+  await sandbox.stop();
+});
+
+const archiveOf = (name: string) => archives.filter((path) => path.includes(`/${name}`));
+
+describe.each(feeds)('an archive of $feed', ({ feed, table, archive, types }) => {
+  it('becomes the rows of a backfill; a backfill then asks only for the year that was not over, and changes nothing', async () => {
+    await using imported = await aWarehouse();
+    await using drained = await aWarehouse();
+    for (const type of types) await runBackfill({ job: jobFor(feed, type), db: drained.db, sandbox, clock });
+    const result = await runImport(imported.db, archiveOf(archive));
+    expect(result).toMatchObject({ outcome: 'done', refused: [], covered: { days: expect.any(Number) } });
+    const rows = await rowsIn(imported.db, table);
+    expect(rows.length).toBeGreaterThan(5);
+    expect(rows).toEqual(await rowsIn(drained.db, table));
+
+    const before = sandbox.stats().pages;
+    let series = 0;
+    for (const type of types) {
+      const job = jobFor(feed, type, { step: 'P90D' });
+      const { outcome, totals, windows } = await runBackfill({ job, db: imported.db, sandbox, clock });
+      expect({ outcome, ...totals }).toMatchObject({
+        ...{ outcome: 'done', rows_inserted: 0, rows_changed: 0, rows_retracted: 0 },
+      });
+      series += windows.drained;
+    }
+    const { rows: drainedDays } = await sql<{ days: string }>`
+      select distinct days::text from gmsi.windows`.execute(imported.db);
+    expect(drainedDays).toEqual([{ days: '[2026-01-01,2026-01-16)' }]);
+    // One page each: the first of January to the last day.
+    expect(sandbox.stats().pages - before).toBe(series);
+    expect(await rowsIn(imported.db, table)).toEqual(rows);
+  });
+});
+
+it('with its days stated, an archive leaves nothing to ask for, not even what was planned before', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  const job = jobFor('gmsi-headlines', 'COMBINED', { step: 'P5D' });
+  // Somebody began over the API, and stopped.
+  const stop = new AbortController();
+  const aroundPage = async <T>(ask: () => Promise<T>): Promise<T> => {
+    stop.abort();
+    return ask();
+  };
+  expect(await runBackfill({ job, db, sandbox, clock, stop: stop.signal, aroundPage })).toMatchObject({
+    outcome: 'interrupted',
+  });
+  const result = await runImport(db, archiveOf('gmsi_headlines_'), { days });
+  expect(result).toMatchObject({ outcome: 'done', covered: { series: 1 }, withoutDays: 0 });
+  const { pages } = sandbox.stats();
+  const rerun = await runBackfill({ job, db, sandbox, clock });
+  expect(rerun).toMatchObject({ outcome: 'done', totals: { windows_drained: 0 } });
+  expect(sandbox.stats().pages).toBe(pages);
+});
+
+it('is loaded once: again, under another name and beside itself, nothing is read', async () => {
+  await using warehouse = await aWarehouse();
+  const [archive] = archiveOf('asset_headlines_');
+  const first = await runImport(warehouse.db, [archive!]);
+  expect(first.loaded).toBe(4);
+  const again = await runImport(warehouse.db, [archive!, folder.path]);
+  expect(again).toMatchObject({ outcome: 'done', loadedBefore: 4 });
+  const rows = await rowsIn(warehouse.db, 'ticker_headlines');
+  const { rows: revisions } = await sql`select from gmsi.revisions`.execute(warehouse.db);
+  expect(revisions).toEqual([]);
+  expect(rows).toHaveLength(first.loads.reduce((sum, { totals }) => sum + totals.rows_inserted, 0));
+});
+
+it('headlines of the parts of a match type can be loaded as the whole, which is covered only with all of them', async () => {
+  await using warehouse = await aWarehouse();
+  await using drained = await aWarehouse();
+  const { db } = warehouse;
+  const [path] = archiveOf('asset_headlines_');
+  const stated = { matchType: 'COMBINED' };
+  expect(await runImport(db, [path!], { stated, days })).toMatchObject({ covered: { series: 1 } });
+  const job = jobFor('ticker-headlines', 'COMBINED');
+  await runBackfill({ job, db: drained.db, sandbox, clock });
+  expect(await rowsIn(db, 'ticker_headlines')).toEqual(await rowsIn(drained.db, 'ticker_headlines'));
+  expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ totals: { pages: 0 } });
+});
+
+describe('of two versions of an archive', () => {
+  it('the newest counts, together and one after the other', async () => {
+    await using versions = await aFolder();
+    const at = (time: string) => ({ ...world, clock: () => new Date(time), changes: { revised: 0.9 } });
+    const write = (time: string) => writeArchives(versions.path, at(time));
+    const [older, newer] = [await write('2026-01-16T12:00:00Z'), await write('2026-10-01T12:00:00Z')];
+    const pathOf = (all: typeof older) => all.find(({ path }) => path.includes('gmsi_headlines_'))!.path;
+    await using warehouse = await aWarehouse();
+    await using alone = await aWarehouse();
+    await runImport(alone.db, [pathOf(newer)]);
+    const both = await runImport(warehouse.db, [pathOf(newer), pathOf(older)]);
+    expect(both).toMatchObject({ outcome: 'done', superseded: [pathOf(older)] });
+    const late = await runImport(warehouse.db, [pathOf(older)]);
+    expect(late).toMatchObject({ outcome: 'done', loaded: 0, superseded: [pathOf(older)] });
+    expect(await rowsIn(warehouse.db, 'headlines')).toEqual(await rowsIn(alone.db, 'headlines'));
+
+    // The other way round, what has changed since is a revision of an import.
+    await using grown = await aWarehouse();
+    await runImport(grown.db, [pathOf(older)]);
+    const { loads } = await runImport(grown.db, [pathOf(newer)]);
+    expect(loads[0]!.totals).toMatchObject({ rows_inserted: 0, rows_changed: expect.any(Number) });
+    expect(await rowsIn(grown.db, 'headlines')).toEqual(await rowsIn(alone.db, 'headlines'));
+    const { rows } = await sql<{ command: string; revisions: number }>`
+      select l.command, count(*)::int as revisions from gmsi.headline_revisions join gmsi.loads l using (load_id)
+      group by 1`.execute(grown.db);
+    expect(rows).toEqual([{ command: 'import', revisions: loads[0]!.totals.rows_changed }]);
+    expect(rows[0]!.revisions).toBeGreaterThan(5);
+  });
+});
+
+describe('a difference between an archive and the service', () => {
+  const revising = (time: string): SandboxOptions => ({
+    ...{ ...world, clock: () => new Date(time), changes: { revised: 0.9 } },
+  });
+  const job = jobFor('gmsi-headlines', 'COMBINED');
+  const fullRefresh = { plan: { fullRefresh: true, retryRefused: false } };
+
+  it('is a revision of the import, if the service says it later', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using old = await aFolder();
+    await writeArchives(old.path, revising('2026-01-16T12:00:00Z'));
+    await using today = await startSandbox(revising('2026-11-20T12:00:00Z'));
+    await runImport(db, [old.path]);
+    const { totals } = await runBackfill({ job, db, sandbox: today, clock, ...fullRefresh });
+    expect(totals).toMatchObject({ rows_inserted: 0, rows_retracted: 0 });
+    expect(totals.rows_changed).toBeGreaterThan(5);
+    const { rows } = await sql`
+      select distinct was.command as was, became.command as became, h.is_backfilled
+      from gmsi.headline_revisions r join gmsi.headlines h using (country, topic, match_type, published_at, headline_id)
+      join gmsi.loads was on was.load_id = r.load_id join gmsi.loads became on became.load_id = h.load_id`.execute(
+      db,
+    );
+    expect(rows).toEqual([{ was: 'import', became: 'backfill', is_backfilled: true }]);
+  });
+
+  it('changes nothing, if the archive was made before the service said it', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using old = await aFolder();
+    await writeArchives(old.path, revising('2026-01-16T12:00:00Z'));
+    await using today = await startSandbox(revising('2026-11-20T12:00:00Z'));
+    await runBackfill({ job, db, sandbox: today, clock });
+    const rows = await rowsIn(db, 'headlines');
+    const { loads } = await runImport(db, [old.path]);
+    const [headlines] = loads.filter(({ feed }) => feed === 'gmsi-headlines');
+    expect(headlines!.totals).toMatchObject({ records: rows.length, rows_inserted: 0, rows_changed: 0 });
+    expect(await rowsIn(db, 'headlines')).toEqual(rows);
+  });
+});
+
+it('made-up archives and real ones are not mixed in a warehouse', async () => {
+  await using warehouse = await aWarehouse();
+  await sql`insert into gmsi.origin (served_by) values ('service')`.execute(warehouse.db);
+  await expect(runImport(warehouse.db, archives)).rejects.toThrow(
+    'This warehouse holds headlines of the service',
+  );
+  expect(await rowsIn(warehouse.db, 'headlines')).toEqual([]);
+});

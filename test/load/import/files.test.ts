@@ -1,0 +1,334 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { ZipFile } from 'yazl';
+import { openDuckDB } from '../../../src/duckdb.ts';
+import { Secret } from '../../../src/secret.ts';
+import { connect } from '../../../src/warehouse/connect.ts';
+import { aCuttingProxy } from '../../support/cutting-proxy.ts';
+import { aWarehouse } from '../../support/test-warehouse.ts';
+import { aFolder, manyRecords, rowsIn, runImport, statedOfMany } from './importing.ts';
+
+const stated = statedOfMany;
+const header = 'id,publication_time,headline,directional_positive,directional_negative';
+const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+const good = `${header}\n${id(1)},2024-01-01T10:00:00,One,0.5,0.25\n${id(2)},2024-01-01T11:00:00,Two,0.5,0.25\n`;
+
+async function aZip(entries: Readonly<Record<string, Buffer | Readable>>): Promise<Buffer> {
+  const zip = new ZipFile();
+  for (const [name, content] of Object.entries(entries)) {
+    if (Buffer.isBuffer(content)) zip.addBuffer(content, name);
+    else zip.addReadStream(content, name);
+  }
+  zip.end();
+  return buffer(zip.outputStream as Readable);
+}
+
+describe('a file of records', () => {
+  it('is read whatever program wrote it: byte-order mark, line ends, order, names without a column, digits', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    const columns =
+      'directional_negative,serial,headline,tags,publication_time,,id,directional_positive,empty';
+    const rows = [
+      `0.25,9007199254740993,"Two ""lines"",\r\nand a comma","[""a"",1]",2024-01-01T10:00:00,0,${id(1)},0.50,`,
+      // Two files that were put together.
+      columns,
+      `"0.25",17,=1+1,{x,2024-01-01 12:00:00+01:00,1,${id(2)},1e-1,`,
+      '',
+    ];
+    const path = await folder.write('any.csv', `\ufeff${columns}\r\n${rows.join('\r\n')}\r\n`);
+    expect(await runImport(warehouse.db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
+    expect(await rowsIn(warehouse.db, 'headlines')).toMatchObject([
+      {
+        ...{
+          headline_id: id(1),
+          headline: 'Two "lines",\r\nand a comma',
+          published_at: '2024-01-01T10:00:00+00:00',
+        },
+        ...{
+          directional_positive: 0.5,
+          directional_negative: 0.25,
+          directional_score: 0.25,
+          is_backfilled: true,
+        },
+        extra: { serial: '9007199254740993', tags: ['a', 1], empty: null, topic_name: 'Inflation-Food' },
+      },
+      {
+        ...{ headline_id: id(2), headline: '=1+1', published_at: '2024-01-01T11:00:00+00:00' },
+        ...{ directional_positive: 0.1, extra: { serial: 17, tags: '{x', empty: null } },
+      },
+    ]);
+  });
+
+  it('is the same rows as CSV, NDJSON and Parquet, packed or not, in a ZIP file or not', async () => {
+    await using folder = await aFolder();
+    const ndjson = manyRecords(50);
+    const records = ndjson
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const names = Object.keys(records[0]);
+    const csv = [names.join(), ...records.map((record) => names.map((name) => record[name]).join())].join(
+      '\n',
+    );
+    const plain = await folder.write('source.ndjson', ndjson);
+    const parquet = join(folder.path, 'records.parquet');
+    using duckdb = await openDuckDB('', new AbortController().signal);
+    const asCsv = await folder.write('records.csv', csv);
+    await duckdb.run(`copy (select * from read_csv('${asCsv}')) to '${parquet}' (format parquet)`);
+    const forms = [
+      plain,
+      parquet,
+      asCsv,
+      await folder.write('records.csv.gz', csv),
+      await folder.write('records.jsonl.gz', ndjson),
+      await folder.write('records.zip', await aZip({ 'a/records.csv.gz': gzipSync(csv) })),
+      await folder.write(
+        'plain.zip',
+        await aZip({ 'records.ndjson': Buffer.from(ndjson), 'README.md': Buffer.from('x') }),
+      ),
+    ];
+    const read: object[][] = [];
+    for (const form of forms) {
+      await using warehouse = await aWarehouse();
+      expect(await runImport(warehouse.db, [form], { stated }), form).toMatchObject({
+        outcome: 'done',
+        loaded: 1,
+      });
+      read.push(await rowsIn(warehouse.db, 'headlines'));
+    }
+    expect(read[0]).toHaveLength(50);
+    for (const rows of read) expect(rows).toEqual(read[0]);
+  });
+
+  it('may name the series in its records: they go where they belong, and no day counts as covered', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    const record = (n: number, country: string) =>
+      JSON.stringify({
+        id: id(n),
+        country,
+        topic_name: 'Wars',
+        publication_time: '2024-05-01',
+        directional_score: 0.1,
+      });
+    const path = await folder.write(
+      '2024.ndjson',
+      [record(1, 'US'), record(2, 'GB'), record(3, 'US')].join('\n'),
+    );
+    const result = await runImport(warehouse.db, [path], {
+      stated: { feed: 'gmsi-headlines', matchType: 'COMBINED' },
+    });
+    expect(result).toMatchObject({ outcome: 'done', covered: { series: 0 }, withoutDays: 1 });
+    const { rows } =
+      await sql`select country, count(*)::int from gmsi.headlines group by 1 order by 1`.execute(
+        warehouse.db,
+      );
+    expect(rows).toEqual([
+      { country: 'GB', count: 1 },
+      { country: 'US', count: 2 },
+    ]);
+  });
+
+  it('that has records which cannot be read is loaded; they are kept with the reason', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    const path = await folder.write('some.csv', `${good}${id(3)},never,Three,0.5,0.25\n`);
+    const { loads, outcome } = await runImport(warehouse.db, [path], { stated });
+    expect([outcome, loads[0]!.totals]).toMatchObject([
+      'done',
+      { records: 3, rows_inserted: 2, records_rejected: 1 },
+    ]);
+    const { rows } = await sql`select country, reason, window_id from gmsi.rejected_records`.execute(
+      warehouse.db,
+    );
+    expect(rows).toEqual([{ country: 'US', reason: 'no readable publication time', window_id: null }]);
+  });
+});
+
+describe('a broken file', () => {
+  it('is refused with its line, and the others go on', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    const packed = gzipSync(manyRecords(3000));
+    const files: Record<string, [content: string | Buffer, why: RegExp, line: number | null]> = {
+      'cut.ndjson': [manyRecords(3).slice(0, -9), /is not JSON; each line/, 3],
+      'cells.csv': [`${good}1,2,3\n`, /has another number of cells \(3\) than its header \(5\)/, 4],
+      'quote.csv': [`${good}"1,2\n`, /a quote is never closed/, 4],
+      'latin.csv': [Buffer.from(`${good}\xe9,2\n`, 'latin1'), /is not UTF-8/, 4],
+      'twice.csv': ['a,b,a\n1,2,3\n', /has the column "a" twice/, 1],
+      'long.ndjson': [
+        `${manyRecords(2)}{"a":"${'x'.repeat(1_100_000)}"}`,
+        /is longer than 1048576 characters/,
+        3,
+      ],
+      'empty.csv': ['', /is empty/, null],
+      'export.csv': [
+        'headline_id,first_seen_at,is_backfilled,load_id\n',
+        /is an export of a warehouse/,
+        null,
+      ],
+      'torn.zip': [Buffer.from('PK\x03\x04, and then nothing more'), /is not a readable ZIP file/, null],
+      'away.zip': [await aZip({ 'records.parquet': Buffer.from('PAR1') }), /within a ZIP file/, null],
+      'no.parquet': [Buffer.from('PAR1 or so'), /cannot be read/, 1],
+    };
+    for (const [name, [content]] of Object.entries(files)) await folder.write(name, content);
+    await writeFile(join(folder.path, 'torn.ndjson.gz'), packed.subarray(0, packed.length / 2));
+    await folder.write('good.csv', good);
+    await folder.write('README.txt', 'no records');
+
+    const result = await runImport(warehouse.db, [folder.path], { stated });
+    expect(result).toMatchObject({
+      outcome: 'incomplete',
+      loaded: 1,
+      ignored: [join(folder.path, 'README.txt')],
+    });
+    const found = new Map(
+      result.refused.map(({ name, line, why }) => [
+        name.slice(folder.path.length + 1).split('.zip')[0],
+        { line, why },
+      ]),
+    );
+    for (const [name, [, why, line]] of Object.entries(files)) {
+      const refusal = found.get(name.replace('.zip', ''));
+      expect(refusal?.why, name).toMatch(why);
+      expect(refusal?.line, name).toBe(line);
+    }
+    expect(found.get('torn.ndjson.gz')?.why).toMatch(/cannot be read: unexpected end of file/);
+    expect(found.size).toBe(12);
+    const { rows } = await sql<{ name: string; error: string }>`
+      select name, error from gmsi.imported_files where name like '%cells.csv'`.execute(warehouse.db);
+    expect(rows[0]!.error).toBe('line 4: has another number of cells (3) than its header (5)');
+    const { rows: loads } = await sql`select command, outcome from gmsi.loads`.execute(warehouse.db);
+    expect(loads).toEqual([{ command: 'import', outcome: 'incomplete' }]);
+  });
+
+  it('does not count as covered, nor do the files beside it that hold the same days', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    const days = { from: '2024-01-01', to: '2024-01-31' };
+    await folder.write('part-0.csv', good);
+    const broken = await folder.write('part-1.csv', `${good}x\n`);
+    expect(await runImport(warehouse.db, [folder.path], { stated, days })).toMatchObject({
+      covered: { series: 0 },
+    });
+    // The corrected file is another content; the rest is not read again.
+    await writeFile(broken, `${header}\n${id(9)},2024-01-02,Nine,0.5,0.25\n`);
+    const rerun = await runImport(warehouse.db, [folder.path], { stated, days });
+    expect(rerun).toMatchObject({
+      outcome: 'done',
+      loaded: 1,
+      loadedBefore: 1,
+      covered: { series: 1, days: 31 },
+    });
+    const { rows } = await sql`select days::text from gmsi.coverage`.execute(warehouse.db);
+    expect(rows).toEqual([{ days: '{[2024-01-01,2024-02-01)}' }]);
+  });
+
+  it('is a ZIP bomb as well: no record is longer than a record may be', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    const zeros = Readable.from(
+      (function* () {
+        for (let n = 0; n < 16; n++) yield Buffer.alloc(1024 * 1024, 'x');
+      })(),
+    );
+    const bomb = await aZip({ 'bomb.csv': zeros, 'good.csv': Buffer.from(good) });
+    const path = await folder.write('bomb.zip', bomb);
+    expect(bomb.length).toBeLessThan(200_000);
+    const result = await runImport(warehouse.db, [path], { stated });
+    expect(result.refused).toMatchObject([{ line: 1, why: 'a record is longer than 1048576 characters' }]);
+    expect(result.loaded).toBe(1);
+  });
+
+  it('in a ZIP file is noticed by its checksum, and a name that leads out of it by the whole ZIP file', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    const stored = new ZipFile();
+    stored.addBuffer(Buffer.from(good), 'stored.csv', { compress: false });
+    stored.end();
+    const bytes = await buffer(stored.outputStream as Readable);
+    bytes.write('Uno', bytes.indexOf(',One,') + 1);
+    const changed = await folder.write('changed.zip', bytes);
+    const away = await aZip({ 'aa/evil.csv': Buffer.from(good) });
+    for (let at = away.indexOf('aa/'); at >= 0; at = away.indexOf('aa/')) away.write('../', at);
+    const evil = await folder.write('evil.zip', away);
+    const first = await folder.write('good.csv', good);
+    const { refused } = await runImport(warehouse.db, [changed, evil, first], { stated });
+    expect(refused.map(({ why }) => why)).toEqual([
+      expect.stringMatching(/is not a readable ZIP file: invalid relative path/),
+      expect.stringMatching(/its checksum \(CRC-32\) is wrong/),
+    ]);
+    expect((await readdir(folder.path)).sort()).toEqual(['changed.zip', 'evil.zip', 'good.csv']);
+  });
+});
+
+describe('an import that ends early', () => {
+  it('goes on after its last batch: nothing is lost or doubled', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    const path = await folder.write('many.ndjson.gz', manyRecords(5000));
+    const stop = new AbortController();
+    const onProgress = ({ records }: { records: number }) => {
+      if (records > 0) stop.abort();
+    };
+    const first = await runImport(warehouse.db, [path], { stated, stop: stop.signal, onProgress });
+    expect(first.outcome).toBe('interrupted');
+    const before = first.loads[0]!.totals.records;
+    expect(before).toBeGreaterThan(0);
+    expect(before).toBeLessThan(5000);
+    const rerun = await runImport(warehouse.db, [path], { stated });
+    expect(rerun).toMatchObject({ outcome: 'done', loaded: 1 });
+    expect(rerun.loads[0]!.totals).toMatchObject({ records: 5000 - before, rows_inserted: 5000 - before });
+    expect(await rowsIn(warehouse.db, 'headlines')).toHaveLength(5000);
+  });
+
+  it.each([1, 2, 3])('loses and doubles nothing if the reply to commit %i is lost', async (nth) => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    const path = await folder.write('many.ndjson', manyRecords(2500));
+    await using proxy = await aCuttingProxy(warehouse.url);
+    const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 3);
+    try {
+      proxy.loseReplyTo(/refuse_late_commit/, nth);
+      expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
+    } finally {
+      await db.destroy();
+    }
+    expect(proxy.lost).toBe(1);
+    expect(await rowsIn(warehouse.db, 'headlines')).toHaveLength(2500);
+    const { rows } = await sql`select records, rows_inserted from gmsi.imported_files`.execute(warehouse.db);
+    expect(rows).toEqual([{ records: 2500, rows_inserted: 2500 }]);
+    const { rows: revisions } = await sql`select from gmsi.headline_revisions`.execute(warehouse.db);
+    expect(revisions).toEqual([]);
+  });
+
+  it('may run twice at once: one of them loads a file', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    const path = await folder.write('many.ndjson', manyRecords(4000));
+    const both = await Promise.all([1, 2].map(() => runImport(warehouse.db, [path], { stated })));
+    expect(both.map(({ outcome }) => outcome)).toContain('done');
+    expect(await rowsIn(warehouse.db, 'headlines')).toHaveLength(4000);
+    const { rows } = await sql`select records, rows_inserted from gmsi.imported_files`.execute(warehouse.db);
+    expect(rows).toEqual([{ records: 4000, rows_inserted: 4000 }]);
+  });
+});
+
+it('refuses what is no file of records, before anything is loaded', async () => {
+  await using warehouse = await aWarehouse();
+  await using folder = await aFolder();
+  const text = await folder.write('notes.txt', 'x');
+  const placeless = await folder.write('records.csv', good);
+  await expect(runImport(warehouse.db, [text])).rejects.toThrow(/notes.txt is not a file of records/);
+  await expect(runImport(warehouse.db, [join(folder.path, 'gone.csv')])).rejects.toThrow(/cannot be read/);
+  await expect(runImport(warehouse.db, [placeless])).rejects.toThrow(
+    /does not say by its name which feed it is of/,
+  );
+  expect(await readFile(placeless, 'utf8')).toBe(good);
+});

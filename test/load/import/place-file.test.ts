@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest';
+import { daysCovered, daysNamed } from '../../../src/load/import/file-days.ts';
+import {
+  type ListedValues,
+  placeFile,
+  type Stated,
+  seriesReader,
+} from '../../../src/load/import/place-file.ts';
+
+const unlisted: ListedValues = { country: [], topic: [], ticker: [] };
+const nothing: Stated = {
+  ...{ feed: undefined, country: undefined, topic: undefined, ticker: undefined, matchType: undefined },
+};
+
+/** @param path folders and file, after the ZIP file if its name ends with `.zip` */
+function place(path: string, stated: Partial<Stated> = {}, listed = unlisted) {
+  const parts = path.split('/');
+  const name = parts.find((part) => part.endsWith('.zip'));
+  const archive =
+    name === undefined
+      ? undefined
+      : { path: name, name, subject: '', madeAt: new Date(), servedBy: 'service' as const };
+  return placeFile({ parts, archive }, { ...nothing, ...stated }, listed);
+}
+
+const uuid = '0a1b2c3d-0000-4000-8000-00000000000f';
+
+describe('a name says the feed, the series and the columns', () => {
+  test.each([
+    [
+      `asset_headlines_${uuid}_BZ_COM.zip/match_type=EXPLICIT/any/2023.csv.gz`,
+      { feed: 'ticker-headlines', ticker: 'BZ_COM', match_type: 'EXPLICIT', variant: '' },
+      { ticker: 'BZ_COM', match_type: 'EXPLICIT' },
+    ],
+    [
+      'BTC_CRY.zip/index_type=IMPLICIT/topic=Security%2FHacks/part-0.csv.gz',
+      { feed: 'ticker-index', ticker: 'BTC_CRY', match_type: 'IMPLICIT' },
+      { ticker: 'BTC_CRY', topic: 'Security/Hacks' },
+    ],
+    [
+      'country=US/topic_name=Labour Market-Employment/match_type=COMBINED/2023.csv.gz',
+      { feed: 'gmsi-headlines', country: 'US', topic: 'Labour Market-Employment', match_type: 'COMBINED' },
+      { topic_name: 'Labour Market-Employment' },
+    ],
+    [
+      'x/country=US/topic_name=Wars/index_type=COMBINED/sentiment_type=directional/region=EU/a.parquet',
+      { feed: 'gmsi-index', country: 'US', topic: 'Wars', variant: 'sentiment_type=directional' },
+      { topic_name: 'Wars', region: 'EU' },
+    ],
+  ])('%s', (path, series, columns) => {
+    expect(place(path)).toMatchObject({ series, columns, fromRecords: [], partOf: undefined });
+    expect(place(path).columns).toEqual(columns);
+  });
+
+  test('the user says what it does not', () => {
+    const stated = { feed: 'gmsi-headlines', country: 'US', topic: 'Wars', matchType: 'COMBINED' };
+    expect(place('records.ndjson', stated)).toMatchObject({
+      series: { country: 'US', topic: 'Wars', match_type: 'COMBINED' },
+      columns: { topic_name: 'Wars' },
+    });
+  });
+
+  test('the records say the rest, and a headline its match type never', () => {
+    const { fromRecords } = place('records.csv', { feed: 'gmsi-index' });
+    expect(fromRecords).toEqual(['country', 'topic', 'match_type', 'variant']);
+    expect(() => place('records.csv', { feed: 'ticker-headlines' })).toThrow(/--match-type COMBINED says it/);
+  });
+});
+
+describe('refuses', () => {
+  test.each([
+    [
+      `macro_geopolitical_sentiment_${uuid}_United States.zip/topic_name=Wars/index_type=DOMESTIC/p.csv.gz`,
+      {},
+      /regional macro index, which cannot be loaded yet/,
+    ],
+    ['topic_name=Wars/index_type=DOMESTIC/p.csv.gz', {}, /regional macro index/],
+    ['records.csv', {}, /--feed says it/],
+    [
+      'country=US/topic_name=Wars/match_type=COMBINED/a.csv',
+      { country: 'GB' },
+      /--country is GB, but its name says US/,
+    ],
+    [
+      'BZ_COM.zip/index_type=EXPLICIT/topic=a/a.csv',
+      { matchType: 'COMBINED' },
+      /--match-type is COMBINED, but its name says EXPLICIT/,
+    ],
+    [
+      'BZ_COM.zip/match_type=BOTH/a.csv',
+      {},
+      /"BOTH" is no match type of ticker-headlines: COMBINED, EXPLICIT, IMPLICIT/,
+    ],
+    [
+      'country=United States/topic_name=Wars/match_type=COMBINED/a.csv',
+      {},
+      /lists no country "United States"/,
+    ],
+    ['a.csv', { feed: 'event-metrics-query' }, /is a query of your own/],
+  ])('%s', (path, stated, message) => {
+    expect(() => place(path, stated)).toThrow(message);
+  });
+
+  test('what the service does not list, once its lists are known', () => {
+    const listed = { ...unlisted, country: ['US'], topic: ['Wars', 'Elections'] };
+    const path = 'country=US/topic_name=War/match_type=COMBINED/a.csv';
+    expect(() => place(path, {}, listed)).toThrow('the service lists no topic "War"; the nearest is "Wars"');
+  });
+
+  test('a record that does not say its series, with its line', () => {
+    const read = seriesReader(place('a.csv', { feed: 'gmsi-headlines', matchType: 'COMBINED' }), unlisted);
+    expect(read({ country: 'US', topic_name: 'Wars' }, 2)).toMatchObject({ country: 'US', topic: 'Wars' });
+    expect(() => read({ country: 'US' }, 3)).toThrow(
+      expect.objectContaining({ line: 3, message: expect.stringContaining('--topic') }),
+    );
+    expect(() => read({ country: 'Nowhere', topic: 'Wars' }, 4)).toThrow(
+      expect.objectContaining({ line: 4 }),
+    );
+  });
+});
+
+test('headlines of the parts of a match type can be loaded as the whole, and keep their own', () => {
+  const path = 'x_BZ_COM.zip/match_type=IMPLICIT/2023.csv.gz';
+  expect(place(path, { matchType: 'COMBINED' })).toMatchObject({
+    series: { match_type: 'COMBINED' },
+    partOf: 'IMPLICIT',
+    columns: { match_type: 'IMPLICIT' },
+  });
+});
+
+test.each([
+  ['2023.csv.gz', {}, ['2023-01-01', '2023-12-31']],
+  ['2024-02.parquet', {}, ['2024-02-01', '2024-02-29']],
+  ['2024-02-29.ndjson', {}, ['2024-02-29', '2024-02-29']],
+  ['2023-01-01_2023-06-30.csv', {}, ['2023-01-01', '2023-06-30']],
+  ['part-0.csv', { year: '2023' }, ['2023-01-01', '2023-12-31']],
+  ['part-0.csv', { year: '2023', month: '5' }, ['2023-05-01', '2023-05-31']],
+  ['part-0.csv', { date: '2023-05-14' }, ['2023-05-14', '2023-05-14']],
+  ['headlines_2023.csv', {}, undefined],
+  ['2023-13.csv', {}, undefined],
+  ['9999.csv', {}, undefined],
+  ['2023-06-30_2023-01-01.csv', {}, undefined],
+])('the days that %s in %j says', (file, folders, days) => {
+  const found = daysNamed(file, new Map(Object.entries(folders)));
+  expect(found && [found.from, found.to]).toEqual(days);
+});
+
+test.each([
+  ['nothing is stated', undefined, undefined, undefined],
+  ['a year that was over', ['2025-01-01', '2025-12-31'], undefined, ['2025-01-01', '2025-12-31']],
+  ['a year that was not over', ['2026-01-01', '2026-12-31'], undefined, undefined],
+  ['a year that had not settled', ['2025-01-01', '2026-11-17'], undefined, undefined],
+  [
+    'the days that the user states, as far as they were settled',
+    undefined,
+    ['2026-01-01', '2026-11-19'],
+    ['2026-01-01', '2026-11-16'],
+  ],
+  [
+    'those of the name among them',
+    ['2026-01-01', '2026-12-31'],
+    ['2025-06-01', '2026-06-30'],
+    ['2026-01-01', '2026-06-30'],
+  ],
+  ['none if the name is of others', ['2024-01-01', '2024-12-31'], ['2025-01-01', '2025-12-31'], undefined],
+  ['none if they are all too new', undefined, ['2026-11-18', '2026-11-19'], undefined],
+])('covered are, of a file made on 2026-11-20: %s', (_what, named, stated, covered) => {
+  const days = (pair: string[] | undefined) => pair && { from: pair[0]!, to: pair[1]! };
+  expect(daysCovered(days(named), days(stated), '2026-11-17')).toEqual(days(covered));
+});
