@@ -103,11 +103,7 @@ program
   .option('--archive <folder>', 'write bulk archives as the vendor hands them out, and end')
   .addHelpText(
     'after',
-    examples(
-      'gmsi sandbox',
-      'gmsi sandbox --port 0 --unlimited --seed mine',
-      'gmsi sandbox --archive archives    for gmsi import',
-    ),
+    examples('gmsi sandbox --port 0 --unlimited --seed mine', 'gmsi sandbox --archive files'),
   )
   .action(runs(async () => (await import('./commands/sandbox.ts')).sandboxCommand, { readable: true }));
 
