@@ -40,7 +40,7 @@ export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
     <IsReport.Provider value={true}>
       <header class="top">
         <strong class="mark">gmsi</strong>
-        <span>{about.warehouse}</span>
+        <span class="from">{about.warehouse}</span>
         {origin.rows[0]?.served_by === 'sandbox' && <span class="badge">made-up data</span>}
         <span class="grow" />
         <span class="quiet">as of {moment(about.at.getTime())} UTC</span>
