@@ -32,7 +32,7 @@ export const contentsEndpoints = [
     row: z.object({ kind: z.enum(['country', 'topic']), code: z.string(), name: z.string().nullable() }),
     ask: () => listedSeries,
   }),
-  endpoint('series/fullest', 'The series of a feed with the most records', {
+  endpoint('series/fullest', 'The series of a feed with the most records in its last year', {
     takes: z.object({
       feed: z.string().max(100).describe('A feed, such as gmsi-headlines.'),
       limit: z.coerce.number().pipe(z.int().min(1).max(100)).default(10),

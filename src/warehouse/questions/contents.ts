@@ -12,19 +12,22 @@ export interface LoadedFeed {
   readonly newest: Day;
 }
 
-/** The feeds that anything was asked for. */
+/** The feeds that anything was asked for. Most windows are drained and settled: then coverage has their days. */
 export const loadedFeeds: Question<LoadedFeed> = {
   about: 'What is loaded, by feed',
   query: sql<LoadedFeed>`
-      select feed, match_type, count(distinct (country, topic, ticker, variant))::int as series,
-             min(first) as oldest, max(last) as newest
+      select feed, match_type, count(*)::int as series, min(first) as oldest, max(last) as newest
       from (
-        select feed, match_type, country, topic, ticker, variant, lower(days) as first, upper(days) - 1 as last
-        from gmsi.coverage where not isempty(days)
-        union all
-        select feed, match_type, country, topic, ticker, variant, min(first_day), max(last_day)
-        from gmsi.windows group by 1, 2, 3, 4, 5, 6
-      ) as asked
+        select feed, match_type, min(first) as first, max(last) as last
+        from (
+          select feed, match_type, country, topic, ticker, variant, lower(days) as first, upper(days) - 1 as last
+          from gmsi.coverage where not isempty(days)
+          union all
+          select feed, match_type, country, topic, ticker, variant, first_day, last_day
+          from gmsi.windows where state <> 'drained' or last_day >= settled_before
+        ) as asked
+        group by feed, match_type, country, topic, ticker, variant
+      ) as series
       group by 1, 2 order by 1, 2`,
 };
 
@@ -36,14 +39,15 @@ export interface FullSeries {
   readonly records: number;
 }
 
-/** The series of a feed with the most records: what there is most to see of. */
+/** The series of a feed with the most records lately: what there is most to see of. */
 export function fullestSeries(feed: string, atMost: number): Question<FullSeries> {
   return {
-    about: `The series of ${feed} with the most records`,
+    about: `The series of ${feed} with the most records in its last year`,
     query: sql<FullSeries>`
       select country, topic, match_type, sum(records)::bigint as records
       from gmsi.windows
       where feed = ${feed}
+        and last_day > coalesce((select max(upper(days)) - 366 from gmsi.coverage where feed = ${feed}), '-infinity')
       group by 1, 2, 3
       having sum(records) > 0
       order by 4 desc, 1, 2, 3

@@ -34,7 +34,12 @@ function Loaded() {
     first && { feed, match_type: first.match_type, from: first.oldest, to: first.newest },
     30,
   );
-  const fullest = useAnswer<Row<typeof fullestSeries>>('series/fullest', { feed, limit: 1 }, 300);
+  const isChosen = address.value.has('country') && address.value.has('topic');
+  const fullest = useAnswer<Row<typeof fullestSeries>>(
+    'series/fullest',
+    isChosen ? undefined : { feed, limit: 1 },
+    300,
+  );
   if (feeds.error && !loaded) return <Problem error={feeds.error} />;
   const oldest = loaded?.map((row) => row.oldest).toSorted()[0];
   const newest = loaded
@@ -53,7 +58,6 @@ function Loaded() {
     oldest,
     newest: newest === undefined || newest > today() ? today() : newest,
   });
-  const isChosen = address.value.has('country') && address.value.has('topic');
   if (loaded?.length === 0 && !isChosen) return <NothingLoaded />;
   if (!loaded || asked.countries.length === 0 || asked.topics.length === 0)
     return fullest.error ? <Problem error={fullest.error} /> : <p class="quiet waiting">Asking …</p>;
