@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { table } from '../src/terminal/table.ts';
 import { describeFilled, fill, timed } from './fill.ts';
+import { askPage } from './page.ts';
 import type { BenchServer } from './server.ts';
 import { median, thousands, type Verdict } from './statistics.ts';
 
@@ -16,11 +17,11 @@ interface Question {
   readonly text: string;
 }
 
-/** The questions of docs/analysis.md, on ten million headlines. */
+/** The questions of docs/analysis.md and those of the page, on ten million headlines. */
 export async function benchQuestions(server: BenchServer): Promise<Verdict[]> {
   const url = await server.aWarehouse();
   describeFilled(await fill(url, headlines));
-  return askQuestions(url);
+  return [...(await askQuestions(url)), ...(await askPage(url))];
 }
 
 /** Asks each question once to warm up, and then three times. */
