@@ -1,5 +1,12 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { calendarLayout, type DayStates, dayAt, drawCalendar, placeOfDay, steps } from '../../draw/calendar.ts';
+import {
+  calendarLayout,
+  type DayStates,
+  dayAt,
+  drawCalendar,
+  placeOfDay,
+  steps,
+} from '../../draw/calendar.ts';
 import { useWidth } from '../../draw/canvas.ts';
 import { isDark } from '../../draw/colours.ts';
 import { states, stateTitles } from '../../draw/states.ts';
@@ -60,9 +67,7 @@ export function Calendar({ days, label }: { days: DayStates; label: string }) {
       </div>
       <p class="said" aria-live="polite">
         {told ? said(days, told) : <Shades news={days.news} />}{' '}
-        {sentiment && days.news && told === chosen && (
-          <Link to={sentiment}>its news</Link>
-        )}
+        {sentiment && days.news && told === chosen && <Link to={sentiment}>its news</Link>}
       </p>
     </div>
   );

@@ -33,7 +33,10 @@ export function CoverageDrawing({ shown }: { shown: Shown }) {
       if (left + wide - x > 0.05) fill('never', x, y, left + wide - x);
       // However short it is in proportion, a failure can be seen.
       if (counts[at + states.indexOf('failed')]! > 0)
-        paths.set('mark', `${paths.get('mark') ?? ''}M${left} ${y}h${wide}v${size.down - size.gap}h${-wide}z`);
+        paths.set(
+          'mark',
+          `${paths.get('mark') ?? ''}M${left} ${y}h${wide}v${size.down - size.gap}h${-wide}z`,
+        );
     }
   const [width, height] = [size.label + across * columns.length, top + size.down * rows.length];
   const every = (length: number) => Array.from({ length }, (_, index) => index);

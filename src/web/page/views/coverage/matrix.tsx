@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useWidth } from '../../draw/canvas.ts';
-import { isDark } from '../../draw/colours.ts';
 import { daysOf, inWords, type Place, type Shown } from '../../draw/cells.ts';
+import { isDark } from '../../draw/colours.ts';
 import { cellAt, drawMatrix, type Layout, layoutOf } from '../../draw/matrix.ts';
 import { number } from '../../numbers.ts';
 

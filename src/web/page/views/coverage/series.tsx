@@ -79,9 +79,7 @@ export function Series({
       </div>
       <div class="row">
         <span class="quiet">{[code, match_type].filter(Boolean).join(' · ')}</span>
-        {isHeadlines && (
-          <Link to={sentiment}>its sentiment</Link>
-        )}
+        {isHeadlines && <Link to={sentiment}>its sentiment</Link>}
         <span class="grow" />
         <Source path="windows" parameters={asked} sql={windows.answer?.sql} />
       </div>

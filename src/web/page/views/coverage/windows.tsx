@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
-import { Copied, quoted } from '../commands.tsx';
 import type { WindowShown } from '../../../../warehouse/questions/coverage.ts';
 import type { Wire } from '../../api.ts';
 import { stateOfWindow, stateTitles } from '../../draw/states.ts';
-import { Scroll } from '../../parts.tsx';
 import { number } from '../../numbers.ts';
+import { Scroll } from '../../parts.tsx';
 import { moment } from '../../time.ts';
+import { Copied, quoted } from '../commands.tsx';
 
 type Windows = readonly Wire<WindowShown>[];
 
