@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -23,17 +23,14 @@ export async function benchImport(server: BenchServer): Promise<Verdict[]> {
     service: { rate: 'unlimited', end_date: 'inclusive' },
   };
   const folder = await mkdtemp(join(tmpdir(), 'gmsi-bench-import-'));
-  for (const country of countries) await writeYear(service.url, country, join(folder, `${country}.csv.gz`));
+  for (const country of countries) await writeYear(service.url, country, folder);
   const drained: number[] = [];
   const read: number[] = [];
   const cpu: number[] = [];
   try {
     for (let round = 0; round <= rounds; round++) {
       const loaded = await backfill(job, { service: service.url, warehouse: await server.aWarehouse() });
-      const imported = await importFiles(
-        [folder, '--feed', 'gmsi-headlines', '--topic', topic, '--match-type', 'COMBINED'],
-        await server.aWarehouse(),
-      );
+      const imported = await importFiles([folder], await server.aWarehouse());
       if (imported.records !== loaded.records)
         throw new Error(`${imported.records} records instead of ${loaded.records}`);
       // The first round warms up the service.
@@ -54,7 +51,7 @@ export async function benchImport(server: BenchServer): Promise<Verdict[]> {
 }
 
 /** The records of a year as the service sends them, in the order of their times. */
-async function writeYear(url: string, country: string, path: string): Promise<void> {
+async function writeYear(url: string, country: string, folder: string): Promise<void> {
   const records: Record<string, unknown>[] = [];
   for (const [start_date, end_date] of [
     ['2025-01-06', '2025-04-05'],
@@ -71,11 +68,13 @@ async function writeYear(url: string, country: string, path: string): Promise<vo
         headers: { 'x-api-key': 'bench-key' },
       });
       const page = (await response.json()) as { data: Record<string, unknown>[]; next_token: string | null };
-      records.push(...page.data.map((record) => ({ country, ...record })));
+      records.push(...page.data);
       token = page.next_token;
     }
   }
   records.sort((a, b) => (String(a.publication_time) < String(b.publication_time) ? -1 : 1));
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
-  await writeFile(path, gzipSync(stringify(records, { header: true, columns })));
+  const within = join(folder, `country=${country}`, `topic_name=${topic}`, 'match_type=COMBINED');
+  await mkdir(within, { recursive: true });
+  await writeFile(join(within, '2025.csv.gz'), gzipSync(stringify(records, { header: true, columns })));
 }

@@ -29,11 +29,17 @@ export async function importCommand(
   const { log, clock, stop, config, progress: view } = session;
   using steps = showSteps(log, view);
   const startedAt = performance.now();
+  let shownAt = 0;
   const width = typeof view === 'object' ? view.width : Number.POSITIVE_INFINITY;
   const result = await importFiles({
     ...{ warehouse: warehouse.db, paths, days, stated: { feed, country, topic, ticker, matchType } },
     ...{ log, clock, stop, runBy, leaseSeconds: config.leaseSeconds },
-    onProgress: (progress) => steps.show(step(progress, (performance.now() - startedAt) / 1000, width)),
+    onProgress: (progress) => {
+      const now = performance.now();
+      if (view === 'none' || now - shownAt < 200) return;
+      shownAt = now;
+      steps.show(step(progress, (now - startedAt) / 1000, width));
+    },
   });
   steps[Symbol.dispose]();
   if (session.json) printJson(result);

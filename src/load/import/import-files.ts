@@ -84,6 +84,9 @@ export async function importFiles(context: ImportContext): Promise<ImportResult>
   const origins = new Set(placed.map(({ file }) => file.archive?.servedBy ?? 'service'));
   for (const servedBy of origins) await originOf(warehouse).check(servedBy);
 
+  // Years of one series lie side by side, and their writers would wait for each other's sums.
+  const lastName = ({ file }: PlacedFile) => file.parts.at(-1)!;
+  placed.sort((a, b) => (lastName(a) < lastName(b) ? -1 : lastName(a) > lastName(b) ? 1 : 0));
   const done = await loadFiles({ ...context, listed, refuse }, placed);
   return {
     outcome: done.isStopped ? 'interrupted' : refused.length > 0 ? 'incomplete' : 'done',

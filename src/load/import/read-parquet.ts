@@ -7,7 +7,7 @@ import { type PlacedRecord, refuseExport } from './read-records.ts';
 const whole: readonly DuckDBTypeId[] = [DuckDBTypeId.BIGINT, DuckDBTypeId.UBIGINT, DuckDBTypeId.HUGEINT];
 
 /** The records of a Parquet file, in its order. @throws FileRefused */
-export async function* parquetRecords(path: string): AsyncGenerator<PlacedRecord> {
+export async function* parquetRecords(path: string): AsyncGenerator<readonly PlacedRecord[]> {
   let row = 0;
   using duckdb = await openDuckDB('', new AbortController().signal);
   try {
@@ -21,15 +21,15 @@ export async function* parquetRecords(path: string): AsyncGenerator<PlacedRecord
     const types = result.columnTypes();
     const numbers = names.filter((_, at) => whole.includes(types[at]!.typeId));
     for await (const rows of result.yieldRowObjectJson()) {
-      for (const record of rows as Record<string, unknown>[]) {
+      yield (rows as Record<string, unknown>[]).map((record) => {
         row++;
         for (const name of numbers) {
           const number = Number(record[name]);
           if (record[name] !== null && Number.isSafeInteger(number)) record[name] = number;
         }
         // Rows have no size of their own here; this many bytes make a batch of 1,000.
-        yield { record, line: row, size: 4000 };
-      }
+        return { record, line: row, size: 4000 };
+      });
     }
   } catch (cause) {
     if (cause instanceof FileRefused) throw cause;

@@ -42,23 +42,29 @@ export async function* readBatches(file: DataFile, reading: Reading): AsyncGener
   let skip = reading.skip;
   let batch = { records: [] as unknown[], lines: [] as number[], size: 0 };
   const columns = Object.entries(reading.columns);
-  for await (const { record, line, size } of recordsOf(file, reading)) {
-    if (skip-- > 0) continue;
-    if (typeof record === 'object' && record !== null) {
-      const fields = record as Record<string, unknown>;
-      for (const [name, value] of columns) fields[name] ??= value;
+  for await (const piece of recordsOf(file, reading)) {
+    for (const { record, line, size } of piece) {
+      if (skip-- > 0) continue;
+      if (typeof record === 'object' && record !== null) {
+        const fields = record as Record<string, unknown>;
+        for (const [name, value] of columns) fields[name] ??= value;
+      }
+      batch.records.push(record);
+      batch.lines.push(line);
+      batch.size += size;
+      if (batch.records.length < most.records && batch.size < most.size) continue;
+      yield batch;
+      batch = { records: [], lines: [], size: 0 };
     }
-    batch.records.push(record);
-    batch.lines.push(line);
-    batch.size += size;
-    if (batch.records.length < most.records && batch.size < most.size) continue;
-    yield batch;
-    batch = { records: [], lines: [], size: 0 };
   }
   if (batch.records.length > 0) yield batch;
 }
 
-async function* recordsOf(file: DataFile, { feed, onBytes }: Reading): AsyncGenerator<PlacedRecord> {
+/** Piece by piece: to await each record by itself would cost more than to read it. */
+async function* recordsOf(
+  file: DataFile,
+  { feed, onBytes }: Reading,
+): AsyncGenerator<Iterable<PlacedRecord>> {
   if (file.bytes === 0) throw new FileRefused('is empty');
   if (file.format !== 'parquet') {
     yield* file.format === 'csv' ? csvRecords(file, feed, onBytes) : jsonRecords(file, onBytes);
@@ -75,10 +81,10 @@ async function* csvRecords(
   file: DataFile,
   feed: Feed,
   onBytes: (bytes: number) => void,
-): AsyncGenerator<PlacedRecord> {
+): AsyncGenerator<Iterable<PlacedRecord>> {
   const splitter = csvSplitter(longest);
   let header: { readonly line: string; readonly columns: readonly Column[] } | undefined;
-  for await (const [text, isEnd] of textOf(file, onBytes, () => splitter.line)) {
+  function* read(text: string, isEnd: boolean): Generator<PlacedRecord> {
     for (const { cells, line } of splitter.push(text, isEnd)) {
       if (header === undefined) {
         header = { line: cells.join('\n'), columns: columnsOf(cells, feed) };
@@ -95,21 +101,22 @@ async function* csvRecords(
       const record: Record<string, unknown> = {};
       let size = 0;
       for (let at = 0; at < columns.length; at++) {
-        const { name, read } = columns[at]!;
+        const { name, isText } = columns[at]!;
         const cell = cells[at]!;
         size += cell.length;
-        if (name !== '') record[name] = cell === '' ? null : read(cell);
+        if (name !== '') record[name] = cell === '' ? null : isText ? cell : readCell(cell);
       }
       yield { record, line, size };
     }
   }
+  for await (const [text, isEnd] of textOf(file, onBytes, () => splitter.line)) yield read(text, isEnd);
   if (header === undefined) throw new FileRefused('is empty, without even a header');
 }
 
 interface Column {
   readonly name: string;
-  /** What JSON would have instead of the cell, so that the same record of a page is the same row. */
-  readonly read: (cell: string) => unknown;
+  /** True if a page has a text there, whatever it looks like. */
+  readonly isText: boolean;
 }
 
 function columnsOf(header: readonly string[], feed: Feed): Column[] {
@@ -123,7 +130,7 @@ function columnsOf(header: readonly string[], feed: Feed): Column[] {
       feed.table.columns[column] === 'double precision' ? [] : names,
     ),
   );
-  return header.map((name) => ({ name, read: texts.has(name) ? (cell) => cell : readCell }));
+  return header.map((name) => ({ name, isText: texts.has(name) }));
 }
 
 /** Its times say when this program's warehouse held a row, which cannot be given to another. */
@@ -132,7 +139,10 @@ export function refuseExport(columns: readonly string[]): void {
   throw new FileRefused('is an export of a warehouse (gmsi export), and holds no records of the service');
 }
 
-/** A number, a list or an object, if the cell is one and can be written no other way; else its text. */
+/**
+ * What JSON would have instead of the cell, so that the same record of a page is the same row: a number, a list or an object,
+ * if the cell is one and can be written no other way; else its text.
+ */
 function readCell(cell: string): unknown {
   const first = cell.charCodeAt(0);
   if ((first >= 0x30 && first <= 0x39) || first === 0x2d) {
@@ -148,11 +158,14 @@ function readCell(cell: string): unknown {
   }
 }
 
-async function* jsonRecords(file: DataFile, onBytes: (bytes: number) => void): AsyncGenerator<PlacedRecord> {
+async function* jsonRecords(
+  file: DataFile,
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<Iterable<PlacedRecord>> {
   let rest = '';
   let line = 1;
   let isEmpty = true;
-  for await (const [text, isEnd] of textOf(file, onBytes, () => line)) {
+  function* read(text: string, isEnd: boolean): Generator<PlacedRecord> {
     const lines = (rest + text).split('\n');
     rest = isEnd ? '' : lines.pop()!;
     for (const json of lines) {
@@ -165,6 +178,7 @@ async function* jsonRecords(file: DataFile, onBytes: (bytes: number) => void): A
     }
     if (rest.length > longest) throw tooLong(line);
   }
+  for await (const [text, isEnd] of textOf(file, onBytes, () => line)) yield read(text, isEnd);
   // More likely cut off than without news, so its days must not count as covered.
   if (isEmpty) throw new FileRefused('is empty');
 }

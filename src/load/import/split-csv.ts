@@ -18,6 +18,7 @@ const [quote, lineFeed, carriageReturn] = [0x22, 0x0a, 0x0d];
 export function csvSplitter(longest: number) {
   let text = '';
   let delimiter = -1;
+  let next = placesIn(text, ',');
   /** The line on which the text begins. */
   let line = 1;
 
@@ -28,6 +29,7 @@ export function csvSplitter(longest: number) {
       if (!isEnd && !text.includes('\n') && text.length <= longest) return;
       delimiter = delimiterOf(text.split('\n', 1)[0]!);
     }
+    next = placesIn(text, String.fromCharCode(delimiter));
     let at = 0;
     while (at < text.length) {
       const record = readRecord(at, isEnd);
@@ -90,12 +92,10 @@ export function csvSplitter(longest: number) {
   }
 
   function endOfPlain(from: number): number {
-    for (let at = from; at < text.length; at++) {
-      const code = text.charCodeAt(at);
-      if (code === delimiter || code === lineFeed) return at;
-      if (code === quote) throw new FileRefused('a quote stands within a cell that is not quoted', { line });
-    }
-    return text.length;
+    const end = Math.min(next.delimiter(from), next.lineFeed(from));
+    if (next.quote(from) < end)
+      throw new FileRefused('a quote stands within a cell that is not quoted', { line });
+    return end;
   }
 
   return {
@@ -110,4 +110,19 @@ export function csvSplitter(longest: number) {
 function delimiterOf(header: string): number {
   const others = [';', '\t'].filter((one) => header.includes(one));
   return (header.includes(',') ? ',' : (others[0] ?? ',')).charCodeAt(0);
+}
+
+/** Where the next sign of a kind stands, or else the text ends. Each is looked for once, because a search is a fast scan. */
+function placesIn(text: string, delimiter: string) {
+  const finder = (sign: string) => {
+    let found = -1;
+    return (from: number): number => {
+      if (found < from) {
+        found = text.indexOf(sign, from);
+        if (found < 0) found = text.length;
+      }
+      return found;
+    };
+  };
+  return { delimiter: finder(delimiter), lineFeed: finder('\n'), quote: finder('"') };
 }
