@@ -53,10 +53,9 @@ const secret = kubernetes('secret');
 const workers = kubernetes('workers');
 const cronJob = kubernetes('sync');
 const pods: readonly Pod[] = [workers.spec.template, cronJob.spec.jobTemplate.spec.template];
-const compose: Readonly<Record<string, { command?: string[]; environment?: Record<string, string> }>> = parse(
-  read('docker-compose.yml'),
-  { merge: true },
-).services;
+const compose: Readonly<
+  Record<string, { image: string; command?: string[]; environment?: Record<string, string> }>
+> = parse(read('docker-compose.yml'), { merge: true }).services;
 const dockerfile = read('Dockerfile');
 const page = read('docs/deploying.md');
 
@@ -70,7 +69,9 @@ const common = units.find(({ name }) => name.endsWith('common.conf'))!.text;
 function commandLines(): string[][] {
   const inContainers = [
     ...pods.map(({ spec }) => spec.containers[0].args),
-    ...Object.values(compose).flatMap(({ command }) => (command ? [command] : [])),
+    ...Object.values(compose).flatMap(({ command, image }) =>
+      command && image.includes('gmsi-etl') ? [command] : [],
+    ),
     JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)![1]!) as string[],
   ];
   const inShells = [...units.map(({ text }) => text), page]
