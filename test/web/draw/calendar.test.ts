@@ -66,7 +66,8 @@ describe.each(machineZones)('a calendar, on a machine in %s', (zone) => {
   });
 });
 
-describe('the places of days', () => {
+describe.each(machineZones)('the places of days, on a machine in %s', (zone) => {
+  onMachineIn(zone);
   const layout = calendarLayout(ofPeriod('2024-12-31', '2025-01-01'), 800);
 
   it('are Monday on top and the latest year first, also of two days about a new year', () => {
