@@ -10,6 +10,9 @@ export type Reading = Transaction<Database>;
 /** What no question may take longer than, in seconds: people wait for its answer. */
 export const longest = 5;
 
+/** What a question may hold in memory before it sorts on disk: PostgreSQL's usual 4 MB are too little for years of many series. */
+const workMemory = '32MB';
+
 /**
  * Reads in one transaction that sees one moment and cannot write, with the rights of `gmsi_reader` if that role exists and
  * the user may take it. Times are in UTC.
@@ -24,6 +27,8 @@ export async function whileReading<Result>(
   return transaction.execute(async (reading) => {
     await sql`
       select set_config('statement_timeout', ${`${longest}s`}, true),
+             case when pg_size_bytes(current_setting('work_mem')) < pg_size_bytes(${workMemory})
+                  then set_config('work_mem', ${workMemory}, true) end,
              case when ${rights === 'reader'}::boolean and ${mayBecomeReader} then set_config('role', 'gmsi_reader', true) end
     `.execute(reading);
     return read(reading);
