@@ -129,7 +129,7 @@ it('is loaded once: again, under another name and beside itself, nothing is read
   expect(rows).toHaveLength(first.loads.reduce((sum, { totals }) => sum + totals.rows_inserted, 0));
 });
 
-it('headlines of the parts of a match type can be loaded as the whole, which is covered only with all of them', async () => {
+it('headlines of the parts of a match type can be loaded as the whole', async () => {
   await using warehouse = await aWarehouse();
   await using drained = await aWarehouse();
   const { db } = warehouse;

@@ -230,6 +230,34 @@ describe('a broken file', () => {
     expect(rows).toEqual([{ days: '{[2024-01-01,2024-02-01)}' }]);
   });
 
+  it('nor do days of which a part is missing: a match type is covered with the files of all its parts', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    const setting = {
+      stated: { ticker: 'BZ_COM', matchType: 'COMBINED' },
+      days: { from: '2024-01-01', to: '2024-01-31' },
+    };
+    const record = { publication_time: '2024-01-01T10:00:00', sentiment_score: 0.5 };
+    const write = (part: string, n: number) =>
+      folder.write(`match_type=${part}/records.ndjson`, JSON.stringify({ id: id(n), ...record }));
+    await write('EXPLICIT', 1);
+    expect(await runImport(warehouse.db, [folder.path], setting)).toMatchObject({
+      loaded: 1,
+      covered: { days: 0 },
+    });
+    await write('IMPLICIT', 2);
+    expect(await runImport(warehouse.db, [folder.path], setting)).toMatchObject({
+      loaded: 1,
+      covered: { days: 31 },
+    });
+    const { rows } = await sql`
+      select match_type, record_match_type from gmsi.ticker_headlines order by 2`.execute(warehouse.db);
+    expect(rows).toEqual([
+      { match_type: 'COMBINED', record_match_type: 'EXPLICIT' },
+      { match_type: 'COMBINED', record_match_type: 'IMPLICIT' },
+    ]);
+  });
+
   it('is a ZIP bomb as well: no record is longer than a record may be', async () => {
     await using warehouse = await aWarehouse();
     await using folder = await aFolder();
