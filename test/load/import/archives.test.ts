@@ -8,6 +8,7 @@ import {
 } from '../../../src/sandbox/index.ts';
 import { aJob, runBackfill } from '../../support/run-backfill.ts';
 import { aWarehouse } from '../../support/test-warehouse.ts';
+import { windowsOf } from '../../support/warehouse-state.ts';
 import { aFolder, clock, rowsIn, runImport } from './importing.ts';
 
 /** The vendor's bulk archives, as the sandbox writes them, against the same data over the API. */
@@ -98,7 +99,8 @@ describe.each(feeds)('an archive of $feed', ({ feed, table, archive, types }) =>
 it('with its days stated, an archive leaves nothing to ask for, not even what was planned before', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
-  const job = jobFor('gmsi-headlines', 'COMBINED', { step: 'P5D' });
+  const service = { end_date: 'inclusive', concurrency: 1 };
+  const job = jobFor('gmsi-headlines', 'COMBINED', { step: 'P5D', service });
   // Somebody began over the API, and stopped.
   const stop = new AbortController();
   const aroundPage = async <T>(ask: () => Promise<T>): Promise<T> => {
@@ -108,6 +110,8 @@ it('with its days stated, an archive leaves nothing to ask for, not even what wa
   expect(await runBackfill({ job, db, sandbox, clock, stop: stop.signal, aroundPage })).toMatchObject({
     outcome: 'interrupted',
   });
+  const left = await windowsOf(db);
+  expect(left.filter(({ state }) => state === 'pending').length).toBeGreaterThan(3);
   const result = await runImport(db, archiveOf('gmsi_headlines_'), { days });
   expect(result).toMatchObject({ outcome: 'done', covered: { series: 1 }, withoutDays: 0 });
   const { pages } = sandbox.stats();
