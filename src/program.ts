@@ -157,7 +157,7 @@ program
     examples(
       'gmsi import archives',
       'gmsi import asset_headlines_BZ_COM.zip --match-type COMBINED',
-      'gmsi import us.ndjson --feed gmsi-headlines --country US --match-type COMBINED --from 2020-01-01 --to 2023-12-31',
+      'gmsi import us.csv --feed gmsi-headlines --country US --topic Wars --match-type COMBINED',
     ),
   )
   .action(runs(async () => (await import('./commands/import/import.ts')).importCommand));
