@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { dayRange, daysIn } from '../plan/days.ts';
 import { headlinesOf, versionsOf } from '../warehouse/questions/headlines.ts';
 import {
   type SentimentAsked,
@@ -26,7 +27,7 @@ function toAsk({ country, topic, match_type, from, to, as_of, by = 'day' }: Take
 }
 
 const overTime = asked.extend({ by }).refine(({ country, topic, match_type, from, to, by }) => {
-  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
+  const days = daysIn(dayRange(from, to));
   return pointsIn(country.length * topic.length * match_type.length, days, by) <= mostPoints;
 }, `An answer has at most ${mostPoints} points: ask for fewer series, for days instead of hours, or for a shorter period.`);
 

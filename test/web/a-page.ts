@@ -1,10 +1,15 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inPackage } from '../../src/package.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { allEndpoints } from '../../src/web/endpoints.ts';
 import { serveWeb, type WebOptions } from '../../src/web/server.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { aBrowser } from './a-browser.ts';
 
 export const clock = () => new Date('2026-11-20T12:00:00Z');
 
@@ -23,6 +28,41 @@ export async function aPage(warehouse: Warehouse, options: Partial<WebOptions> =
     async [Symbol.asyncDispose]() {
       await web[Symbol.asyncDispose]();
       await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** A page as it is built over a warehouse of its own, for tests in a browser. */
+export async function aBuiltPage() {
+  const warehouse = await aWarehouse();
+  const served = await aPage(warehouse.db, { page: inPackage('dist/page') });
+  const browser = await aBrowser();
+  return {
+    ...{ warehouse, served, browser },
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+      await served[Symbol.asyncDispose]();
+      await warehouse[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The same with two months of a few series, one window of which failed. */
+export async function aLoadedPage() {
+  const page = await aBuiltPage();
+  const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
+    path.endsWith('/NO') && Object.values(query).includes('Inflation-Food');
+  const sandbox = await startSandbox({
+    ...{ limits: null, volume: 1 },
+    faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
+  });
+  const job = aJob({ start_date: '2026-09-01', end_date: '2026-10-31', step: 'P20D' });
+  await runBackfill({ job, db: page.warehouse.db, sandbox });
+  return {
+    ...{ ...page, sandbox },
+    async [Symbol.asyncDispose]() {
+      await page[Symbol.asyncDispose]();
+      await sandbox.stop();
     },
   };
 }

@@ -1,48 +1,30 @@
 import { sql } from 'kysely';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inPackage } from '../../src/package.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { aBrowser, aTab, axeFindings, browserPath, expectToFit } from './a-browser.ts';
-import { aPage } from './a-page.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { aTab, axeFindings, browserPath, expectToFit } from './a-browser.ts';
+import { aLoadedPage, aPage } from './a-page.ts';
 
 const period = { start_date: '2026-09-01', end_date: '2026-10-31' };
 const hostile = '<img src=x onerror="document.title=`hacked`"> & "quoted"';
 const built = { page: inPackage('dist/page') };
 
-let warehouse: TestWarehouse;
-let sandbox: Sandbox;
-let served: Awaited<ReturnType<typeof aPage>>;
-let browser: Browser;
+let loaded: Awaited<ReturnType<typeof aLoadedPage>>;
 
 beforeAll(async () => {
   if (!browserPath) return;
-  warehouse = await aWarehouse();
-  const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
-    path.endsWith('/NO') && Object.values(query).includes('Inflation-Food');
-  sandbox = await startSandbox({
-    ...{ limits: null, volume: 1 },
-    faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
-  });
-  await runBackfill({ job: aJob({ ...period, step: 'P20D' }), db: warehouse.db, sandbox });
+  loaded = await aLoadedPage();
+  const { warehouse } = loaded;
   await sql`update gmsi.windows set last_error = ${hostile} where state = 'failed'`.execute(warehouse.db);
   // The text that the service sends, and a version that came before.
   await sql`
     update gmsi.headlines set headline = ${hostile}, url = 'javascript:alert(1)', changed_at = now() + interval '1 second'
     where (country, topic) = ('US', 'Inflation-Food') and published_at >= '2026-10-31'`.execute(warehouse.db);
-  served = await aPage(warehouse.db, built);
-  browser = await aBrowser();
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await served?.[Symbol.asyncDispose]();
-  await sandbox?.stop();
-  await warehouse?.[Symbol.asyncDispose]();
-});
+afterAll(() => loaded?.[Symbol.asyncDispose]());
 
 const looks = [
   { name: '1600 px, light', viewport: { width: 1600, height: 1000 }, colorScheme: 'light' },
@@ -65,8 +47,8 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
   it.each(looks.flatMap((look) => views.map((one) => ({ ...look, ...one }))))(
     'at $name: $view',
     async ({ view, shows, viewport, colorScheme }) => {
-      await using tab = await aTab(browser, { viewport, colorScheme });
-      await tab.page.goto(`${served.url}/?${view}`);
+      await using tab = await aTab(loaded.browser, { viewport, colorScheme });
+      await tab.page.goto(`${loaded.served.url}/?${view}`);
       await tab.page.getByText(shows).first().waitFor();
       await tab.page.waitForLoadState('networkidle').catch(() => {});
       await expectToFit(tab.page);
@@ -79,7 +61,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
   it.each(['coverage', 'runs', 'sentiment'])('says what to do if nothing is loaded: %s', async (view) => {
     await using empty = await aWarehouse();
     await using page = await aPage(empty.db, built);
-    await using tab = await aTab(browser);
+    await using tab = await aTab(loaded.browser);
     await tab.page.goto(`${page.url}/?view=${view}`);
     await tab.page
       .getByText(/npx gmsi/)
@@ -90,8 +72,8 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
   });
 
   it('says that the server does not answer, and keeps what it has shown', async () => {
-    const page = await aPage(warehouse.db, built);
-    await using tab = await aTab(browser);
+    const page = await aPage(loaded.warehouse.db, built);
+    await using tab = await aTab(loaded.browser);
     await tab.page.goto(`${page.url}/?view=coverage&${days}`);
     await tab.page
       .getByText(/covered/)
@@ -107,9 +89,9 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
   });
 
   it('goes by its address: keys, back and forward, and a link that is sent to somebody', async () => {
-    await using tab = await aTab(browser);
+    await using tab = await aTab(loaded.browser);
     const { page } = tab;
-    await page.goto(`${served.url}/?view=coverage&${days}`);
+    await page.goto(`${loaded.served.url}/?view=coverage&${days}`);
     await page.getByRole('heading', { name: 'Coverage' }).waitFor();
     await page.keyboard.press('2');
     await page.getByRole('heading', { name: 'Runs' }).waitFor();
@@ -118,17 +100,17 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await page.getByRole('heading', { name: 'Coverage' }).waitFor();
     await page.goForward();
     await page.getByRole('heading', { name: 'Runs' }).waitFor();
-    await using other = await aTab(browser);
+    await using other = await aTab(loaded.browser);
     await other.page.goto(page.url());
     await other.page.getByRole('heading', { name: 'Runs' }).waitFor();
   });
 
   it('shows text of the service as text, and follows no address but of the web', async () => {
-    await using tab = await aTab(browser);
+    await using tab = await aTab(loaded.browser);
     const { page } = tab;
-    await page.goto(`${served.url}/?view=coverage&${days}&country=NO&topic=Inflation-Food`);
+    await page.goto(`${loaded.served.url}/?view=coverage&${days}&country=NO&topic=Inflation-Food`);
     await page.getByText(hostile).first().waitFor();
-    await page.goto(`${served.url}/?view=sentiment&${series}&${days}&at=2026-10-31`);
+    await page.goto(`${loaded.served.url}/?view=sentiment&${series}&${days}&at=2026-10-31`);
     await page.getByText(hostile).first().waitFor();
     expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
     expect(await page.locator('img').count()).toBe(0);
@@ -142,24 +124,24 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await runBackfill({
       job: aJob({ ...period, countries: ['US'], topics: ['Inflation-Food'] }),
       db: changing.db,
-      sandbox,
+      sandbox: loaded.sandbox,
     });
-    await using tab = await aTab(browser);
+    await using tab = await aTab(loaded.browser);
     await tab.page.goto(`${page.url}/?view=runs`);
     const loads = tab.page.getByRole('row').filter({ hasText: 'backfill' });
     await expect.poll(() => loads.count()).toBe(1);
     await runBackfill({
       job: aJob({ ...period, countries: ['NO'], topics: ['Governance/Corruption'] }),
       db: changing.db,
-      sandbox,
+      sandbox: loaded.sandbox,
     });
     await expect.poll(() => loads.count()).toBe(2);
   });
 
   it('asks for the token, and opens with it', async () => {
     const token = 'a-token-of-thirty-two-characters-or-more';
-    await using page = await aPage(warehouse.db, { ...built, token: new Secret(token) });
-    await using tab = await aTab(browser);
+    await using page = await aPage(loaded.warehouse.db, { ...built, token: new Secret(token) });
+    await using tab = await aTab(loaded.browser);
     await tab.page.goto(`${page.url}/?view=runs`);
     const field = tab.page.getByLabel('Token');
     await field.fill('wrong');

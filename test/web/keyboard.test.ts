@@ -1,50 +1,29 @@
 import { sql } from 'kysely';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inPackage } from '../../src/package.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { aBrowser, aTab, browserPath } from './a-browser.ts';
-import { aPage } from './a-page.ts';
+import { aTab, browserPath } from './a-browser.ts';
+import { aLoadedPage } from './a-page.ts';
 
 const days = 'from=2026-09-01&to=2026-10-31';
 const series = `country=US&topic=Inflation-Food&${days}`;
 
-let warehouse: TestWarehouse;
-let sandbox: Sandbox;
-let served: Awaited<ReturnType<typeof aPage>>;
-let browser: Browser;
+let loaded: Awaited<ReturnType<typeof aLoadedPage>>;
 
 beforeAll(async () => {
   if (!browserPath) return;
-  warehouse = await aWarehouse();
-  const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
-    path.endsWith('/NO') && Object.values(query).includes('Inflation-Food');
-  sandbox = await startSandbox({
-    ...{ limits: null, volume: 1 },
-    faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
-  });
-  const job = aJob({ start_date: '2026-09-01', end_date: '2026-10-31', step: 'P20D' });
-  await runBackfill({ job, db: warehouse.db, sandbox });
+  loaded = await aLoadedPage();
+  const { warehouse } = loaded;
   await sql`insert into gmsi.countries (country, name) values ('NO', 'Norway'), ('US', 'United States')
             on conflict (country) do update set name = excluded.name`.execute(warehouse.db);
   await sql`insert into gmsi.topics (topic, category) values ('Inflation-Food', 'Prices'), ('Governance/Corruption', 'Politics')
             on conflict (topic) do update set category = excluded.category`.execute(warehouse.db);
-  served = await aPage(warehouse.db, { page: inPackage('dist/page') });
-  browser = await aBrowser();
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await served?.[Symbol.asyncDispose]();
-  await sandbox?.stop();
-  await warehouse?.[Symbol.asyncDispose]();
-});
+afterAll(() => loaded?.[Symbol.asyncDispose]());
 
 async function open(query: string, shows: string | RegExp) {
-  const tab = await aTab(browser, { viewport: { width: 1600, height: 900 } });
-  await tab.page.goto(`${served.url}/?${query}`);
+  const tab = await aTab(loaded.browser, { viewport: { width: 1600, height: 900 } });
+  await tab.page.goto(`${loaded.served.url}/?${query}`);
   await tab.page.getByText(shows).first().waitFor();
   await tab.page.waitForLoadState('networkidle').catch(() => {});
   return { tab, page: tab.page };

@@ -1,27 +1,15 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inPackage } from '../../src/package.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { aBrowser, aTab, browserPath } from './a-browser.ts';
-import { aPage } from './a-page.ts';
+import { aTab, browserPath } from './a-browser.ts';
+import { aBuiltPage } from './a-page.ts';
 import { answer, answerWith, answerWithAllPairs, countries, topics } from './all-pairs.ts';
 
-let warehouse: TestWarehouse;
-let served: Awaited<ReturnType<typeof aPage>>;
-let browser: Browser;
+let built: Awaited<ReturnType<typeof aBuiltPage>>;
 
 beforeAll(async () => {
-  if (!browserPath) return;
-  warehouse = await aWarehouse();
-  served = await aPage(warehouse.db, { page: inPackage('dist/page') });
-  browser = await aBrowser();
+  if (browserPath) built = await aBuiltPage();
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await served?.[Symbol.asyncDispose]();
-  await warehouse?.[Symbol.asyncDispose]();
-});
+afterAll(() => built?.[Symbol.asyncDispose]());
 
 const aDay = 86_400_000;
 const dayOf = (index: number) => new Date(Date.UTC(2025, 0, 1) + index * aDay).toISOString().slice(0, 10);
@@ -79,7 +67,7 @@ const views = [
 // What opening a view costs takes longer on a slower machine. These do not, and it follows from them.
 describe.skipIf(!browserPath)('what a browser has to do to show', { timeout: 120_000 }, () => {
   it.each(views)('$name: few elements, requests and bytes', async ({ view, shows, elements }) => {
-    await using tab = await aTab(browser);
+    await using tab = await aTab(built.browser);
     const { page } = tab;
     await answerWithAllPairs(page);
     await answerWith(page, answers);
@@ -87,7 +75,7 @@ describe.skipIf(!browserPath)('what a browser has to do to show', { timeout: 120
     page.on('request', () => {
       asked += 1;
     });
-    await page.goto(`${served.url}/?${view}`);
+    await page.goto(`${built.served.url}/?${view}`);
     await page.getByText(shows).first().waitFor();
     await page.waitForLoadState('networkidle').catch(() => {});
     const made = (await page.evaluate("document.querySelectorAll('*').length")) as number;

@@ -1,33 +1,21 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inPackage } from '../../src/package.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { aBrowser, aTab, axeFindings, browserPath } from './a-browser.ts';
-import { aPage } from './a-page.ts';
+import { aTab, axeFindings, browserPath } from './a-browser.ts';
+import { aBuiltPage } from './a-page.ts';
 import { answerWithAllPairs } from './all-pairs.ts';
 
-let warehouse: TestWarehouse;
-let served: Awaited<ReturnType<typeof aPage>>;
-let browser: Browser;
+let built: Awaited<ReturnType<typeof aBuiltPage>>;
 
 beforeAll(async () => {
-  if (!browserPath) return;
-  warehouse = await aWarehouse();
-  served = await aPage(warehouse.db, { page: inPackage('dist/page') });
-  browser = await aBrowser();
+  if (browserPath) built = await aBuiltPage();
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await served?.[Symbol.asyncDispose]();
-  await warehouse?.[Symbol.asyncDispose]();
-});
+afterAll(() => built?.[Symbol.asyncDispose]());
 
 describe.skipIf(!browserPath)('the matrix of all pairs', { timeout: 120_000 }, () => {
   async function open(query = '') {
-    const tab = await aTab(browser);
+    const tab = await aTab(built.browser);
     await answerWithAllPairs(tab.page);
-    await tab.page.goto(`${served.url}/?view=coverage${query}`);
+    await tab.page.goto(`${built.served.url}/?view=coverage${query}`);
     const grid = tab.page.getByRole('grid');
     await grid.waitFor();
     return { tab, page: tab.page, grid, told: tab.page.locator('.matrix [aria-live]') };

@@ -1,6 +1,7 @@
 import { type Session, today } from '../../compose.ts';
 import type { Job } from '../../config/job.ts';
 import { readAllJobs } from '../../observe/list-jobs.ts';
+import { dayRange, daysIn } from '../../plan/days.ts';
 import { keyFingerprint, monthOf } from '../../rate/budget.ts';
 import { output } from '../../terminal/print.ts';
 import { budgetBar, coverageStrip } from '../../terminal/strip.ts';
@@ -57,17 +58,17 @@ export async function stripsOfJob(db: Warehouse, scope: WindowScope) {
 
 type Period = Pick<WindowScope, 'from' | 'to'>;
 
-function daysIn({ from, to }: Period): number {
-  return (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
+function daysOf({ from, to }: Period): number {
+  return daysIn(dayRange(from, to));
 }
 
 /** Days of all its series together. */
 function coveredIn({ stretches }: Strip): number {
-  return stretches.reduce((sum, stretch) => sum + daysIn(stretch) * stretch.series, 0);
+  return stretches.reduce((sum, stretch) => sum + daysOf(stretch) * stretch.series, 0);
 }
 
 function wantedIn({ series }: Strip, period: Period): number {
-  return series * daysIn(period);
+  return series * daysOf(period);
 }
 
 /** The strips of a job. */
@@ -85,7 +86,7 @@ function drawn(strips: readonly Strip[], period: Period): string {
     const cells = coverageStrip(strip.stretches, period, strip.series, room);
     return `${padEnd(names[at]!, label)}  ${cells}  ${padStart(share(coveredIn(strip), wantedIn(strip, period)), 6)}`;
   });
-  const width = Math.min(room, daysIn(period));
+  const width = Math.min(room, daysOf(period));
   const ends = width < 21 ? period.from : `${period.from}${padStart(period.to, width - period.from.length)}`;
   return [`${padEnd('', label)}  ${ends}`, ...lines].join('\n');
 }

@@ -1,5 +1,6 @@
 import type { Feed, Series } from '../../feeds/feed.ts';
 import type { Log } from '../../log.ts';
+import { dayRange, daysIn } from '../../plan/days.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import type { LoadOutcome } from '../../warehouse/database.ts';
 import { withWarehouseRetries } from '../../warehouse/retries.ts';
@@ -156,7 +157,7 @@ export async function loadFiles(
       context.warehouse.transaction().execute((trx) => coverByFiles(trx, series, days, fileIds)),
     );
     covered.series.add(keyOfSeries(series));
-    covered.days += Math.round((Date.parse(days.to) - Date.parse(days.from)) / 86_400_000) + 1;
+    covered.days += daysIn(dayRange(days.from, days.to));
   }
 
   try {

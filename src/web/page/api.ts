@@ -1,5 +1,6 @@
 import { effect, signal } from '@preact/signals';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { createContext } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { Answer as Sent } from '../endpoint.ts';
 
 /** A row as JSON carries it: moments are texts. */
@@ -94,8 +95,15 @@ export function followChanges(): void {
   });
 }
 
-/** Answers that are there before they are asked for, by their address: those of a report, which asks nobody. */
-export const given = new Map<string, Answer<unknown>>();
+/**
+ * The answers of a report, by their address: it asks nobody, and nothing in it can be pressed. `undefined` in the page of a
+ * server.
+ */
+export const Report = createContext<ReadonlyMap<string, Answer<unknown>> | undefined>(undefined);
+
+export function useIsReport(): boolean {
+  return useContext(Report) !== undefined;
+}
 
 export interface Asked<Row> {
   /** The last answer; the one before while the next is awaited. */
@@ -117,8 +125,9 @@ export function useAnswer<Row>(
   secondsAtMost?: number,
 ): Asked<Row> {
   const url = parameters && addressOf(path, parameters);
+  const report = useContext(Report);
   const [asked, setAsked] = useState<Asked<Row>>(() => {
-    const answer = url === undefined ? undefined : (given.get(url) as Answer<Row> | undefined);
+    const answer = url === undefined ? undefined : (report?.get(url) as Answer<Row> | undefined);
     return { answer, error: undefined, isAsking: answer === undefined };
   });
   const [again, setAgain] = useState(0);

@@ -1,11 +1,8 @@
-import { type ComponentChildren, createContext, type RefObject } from 'preact';
-import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren, RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { addressWith, go } from './address.ts';
-import { type Asked, addressOf, type Parameters as Query } from './api.ts';
+import { type Asked, addressOf, type Parameters as Query, useIsReport } from './api.ts';
 import { plusDays, today } from './time.ts';
-
-/** Whether this is a report, in which nothing can be pressed. */
-export const IsReport = createContext(false);
 
 /** What is wrong, and what to do. */
 export function Problem({
@@ -98,7 +95,7 @@ export function useFocusBack(element: RefObject<HTMLElement | null>, selector: s
 
 /** A button that copies a text, and says so for a moment. */
 export function Copy({ text, label }: { text: string; label?: string }) {
-  const isReport = useContext(IsReport);
+  const isReport = useIsReport();
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return;
@@ -127,7 +124,7 @@ export function Source({
   parameters: Query;
   sql: string | null | undefined;
 }) {
-  const isReport = useContext(IsReport);
+  const isReport = useIsReport();
   const [isOpen, setOpen] = useState(false);
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {

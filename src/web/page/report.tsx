@@ -2,10 +2,10 @@ import { renderToString } from 'preact-render-to-string';
 import type { listedSeries, loadedFeeds, servedBy } from '../../warehouse/questions/contents.ts';
 import type { coverageOfSeries, failedWindows } from '../../warehouse/questions/coverage.ts';
 import type { ReportPage } from '../report.ts';
-import { type Answer, addressOf, asAnswer, given, type Parameters } from './api.ts';
+import { type Answer, addressOf, asAnswer, type Parameters, Report } from './api.ts';
 import { cellsOf, daysOf, inWords, shownOf } from './draw/cells.ts';
 import { number } from './numbers.ts';
-import { IsReport, Scroll } from './parts.tsx';
+import { Scroll } from './parts.tsx';
 import type { Row } from './rows.ts';
 import { daysBetween, moment, today } from './time.ts';
 import { CoverageDrawing } from './views/coverage/drawing.tsx';
@@ -15,10 +15,11 @@ import './style.css';
 
 /** Writes the report: coverage of each feed, what failed, and what the view of runs shows. */
 export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
+  const answers = new Map<string, Answer<unknown>>();
   async function answer<Asked>(path: string, parameters: Parameters = {}): Promise<Answer<Row<Asked>>> {
     const url = addressOf(path, parameters);
     const found = { ...asAnswer<Row<Asked>>(await ask(path, parameters)), url };
-    given.set(url, found);
+    answers.set(url, found);
     return found;
   }
   const feeds = await answer<typeof loadedFeeds>('feeds');
@@ -37,7 +38,7 @@ export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
   for (const path of ['jobs', 'alerts', 'workers', 'checks']) await answer(path);
 
   const body = renderToString(
-    <IsReport.Provider value={true}>
+    <Report.Provider value={answers}>
       <header class="top">
         <strong class="mark">gmsi</strong>
         <span class="from">{about.warehouse}</span>
@@ -54,9 +55,8 @@ export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
         <Failed windows={failed.rows} />
         <Runs />
       </main>
-    </IsReport.Provider>,
+    </Report.Provider>,
   );
-  given.clear();
   const title = `gmsi, ${about.at.toISOString().slice(0, 10)}`;
   return `<!doctype html>
 <html lang="en">

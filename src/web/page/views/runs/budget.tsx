@@ -1,11 +1,11 @@
-import { useContext, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { requestsByDay } from '../../../../warehouse/questions/runs.ts';
 import type { JobShown } from '../../../jobs.ts';
 import { address, go } from '../../address.ts';
-import { useAnswer, type Wire } from '../../api.ts';
+import { useAnswer, useIsReport, type Wire } from '../../api.ts';
 import { useWidth } from '../../draw/canvas.ts';
 import { number, share } from '../../numbers.ts';
-import { Answered, IsReport, Source } from '../../parts.tsx';
+import { Answered, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, today } from '../../time.ts';
 
@@ -39,7 +39,7 @@ function plusMonths(month: string, months: number): string {
 
 /** The requests of a month by day, and what they come to, against the budget. */
 export function Budget({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
-  const isReport = useContext(IsReport);
+  const isReport = useIsReport();
   const now = today();
   const current = now.slice(0, 7);
   const asked = address.value.get('month');
@@ -155,7 +155,7 @@ function Chart({
 }) {
   const box = useRef<HTMLDivElement>(null);
   // In a report nothing measures.
-  const width = useWidth(box, useContext(IsReport) ? 640 : 0);
+  const width = useWidth(box, useIsReport() ? 640 : 0);
   const [hovered, setHovered] = useState<number>();
   const pitch = (width - plot.left - plot.right) / byDay.length;
   const total = byDay.reduce((sum, one) => sum + one, 0);

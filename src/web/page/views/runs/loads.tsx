@@ -1,9 +1,9 @@
-import { useContext, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { LoadShown } from '../../../../warehouse/questions/runs.ts';
 import { go } from '../../address.ts';
-import type { Wire } from '../../api.ts';
+import { useIsReport, type Wire } from '../../api.ts';
 import { number } from '../../numbers.ts';
-import { IsReport, Scroll } from '../../parts.tsx';
+import { Scroll } from '../../parts.tsx';
 import { moment, span } from '../../time.ts';
 import { Copied, quoted } from '../commands.tsx';
 
@@ -22,7 +22,7 @@ const outcomes: Readonly<Record<string, readonly [state: string, meaning: string
 
 /** The loads that ran, the latest first. */
 export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number }) {
-  const isReport = useContext(IsReport);
+  const isReport = useIsReport();
   const ended = loads.filter(({ state }) => state !== 'running');
   if (ended.length === 0) return <p class="quiet">No load has ended yet.</p>;
   return (
@@ -63,7 +63,7 @@ export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number 
 }
 
 function One({ load }: { load: Load }) {
-  const isReport = useContext(IsReport);
+  const isReport = useIsReport();
   const [state, meaning] = outcomes[load.state] ?? ['never', ''];
   const isDone = load.state === 'done' && load.error === null;
   const [isOpen, setOpen] = useState(isReport && !isDone);
