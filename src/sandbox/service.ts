@@ -21,7 +21,8 @@ export interface Service {
 /** Parameters of the query or of a JSON body, decoded; the members of lists are joined, see `listOf`. */
 export type Query = Readonly<Record<string, string>>;
 
-const LISTS: ReadonlySet<string> = new Set(['tickers', 'event_types', 'sources', 'languages']);
+/** Parameters that are lists: given several times, or separated by commas. */
+const LISTS = /^(tickers|event_types|sources|languages|.*_preset)$/;
 
 /**
  * What a request asks: its query, and the fields of its JSON body, if any. Of a parameter that is given twice in a query,
@@ -33,7 +34,7 @@ export function queryOf(request: FastifyRequest): Query {
     if (value !== null) query[name] = Array.isArray(value) ? value.join() : String(value);
   }
   for (const [name, value] of Object.entries(request.query as Record<string, string | string[]>)) {
-    query[name] = typeof value === 'string' ? value : LISTS.has(name) ? value.join() : value.at(-1)!;
+    query[name] = typeof value === 'string' ? value : LISTS.test(name) ? value.join() : value.at(-1)!;
   }
   return query;
 }

@@ -209,3 +209,28 @@ describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, colum
     expect(rows).toHaveLength(1);
   });
 });
+
+it('a job asks for presets, one value or a list, and each combination is a series of its own', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock });
+  const of = { from: '2026-11-10', to: '2026-11-12' };
+  const job = aJob({
+    ...{ feed: 'ticker-headlines', countries: undefined, topics: undefined, tickers: ['BZ_COM'] },
+    ...{ start_date: of.from, end_date: of.to },
+    parameters: { language_preset: ['en', 'de,fr'], topic_preset: 'Supply,Price Action' },
+  });
+  expect(await runBackfill({ job, db: warehouse.db, sandbox, clock })).toMatchObject({ outcome: 'done' });
+  const { rows } = await sql<{ variant: string; ids: string[] }>`
+    select variant, array_agg(headline_id::text order by headline_id) as ids from gmsi.ticker_headlines
+    where (published_at at time zone 'UTC')::date between ${of.from}::date and ${of.to}::date
+    group by 1 order by 1`.execute(warehouse.db);
+  expect(rows).toEqual(
+    ['language_preset=de%2Cfr', 'language_preset=en'].map((language) => {
+      const variant = `${language}&topic_preset=Supply%2CPrice+Action`;
+      const asked = { ticker: 'BZ_COM', ...Object.fromEntries(new URLSearchParams(variant)), ...of };
+      const ids = sandbox.truthOf('ticker-headlines', asked).map(({ wire }) => String(wire.id));
+      expect(ids.length).toBeGreaterThan(1);
+      return { variant, ids: ids.sort() };
+    }),
+  );
+});

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { aSandbox, get } from './client.ts';
+import { aSandbox, drainBy, get, recordsOf } from './client.ts';
 
 const MONTH = { from: '2026-10-20', to: '2026-11-19' };
 const BRENT = { ticker: 'BZ_COM' };
@@ -110,13 +110,78 @@ test.each([
 });
 
 test.each([
+  ['topic_preset', ['Supply'], ({ topic_name }) => topic_name === 'Supply'],
+  ['topic_preset', ['Supply', 'price action'], (it) => /^(Supply|Price Action)$/.test(String(it.topic_name))],
+  ['topic_preset', ['Earnings'], () => false],
+  ['language_preset', ['EN'], ({ language }) => language === 'en'],
+  ['language_preset', ['de', 'ja'], ({ language }) => language === 'de' || language === 'ja'],
+  ['language_preset', ['de', 'ALL'], () => true],
+  ['source_preset', ['Ledger & Tide'], ({ source }) => source === 'Ledger & Tide'],
+  ['source_country_preset', ['united kingdom'], ({ countries }) => !!countries?.includes('United Kingdom')],
+  [
+    'source_country_preset',
+    ['SA', 'Brazil'],
+    ({ countries }) => !!countries?.some((it) => ['Saudi Arabia', 'Brazil'].includes(it)),
+  ],
+] as [string, string[], (record: Record<string, unknown> & { countries?: string[] | null }) => boolean][])(
+  '%s takes %j, by commas and repeated, and leaves out the rest',
+  async (preset, values, isWanted) => {
+    const sandbox = await aSandbox();
+    const days = { start_date: '2026-11-13', end_date: '2026-11-19' };
+    const ask = (asked: Record<string, string | string[]>) =>
+      drainBy((next_token) => get(sandbox, PATH, { ...days, limit: 1000, ...asked, next_token }));
+    const all = recordsOf(await ask({}));
+    const some = recordsOf(await ask({ [preset]: values.join(',') }));
+    expect(some).toEqual(all.filter(isWanted));
+    expect(some.length === 0).toBe(values[0] === 'Earnings');
+    expect(recordsOf(await ask({ [preset]: values }))).toEqual(some);
+    const week = { ...BRENT, from: days.start_date, to: days.end_date };
+    const truth = sandbox.truthOf('ticker-headlines', { ...week, [preset]: values.join(',') });
+    expect(truth.map(({ wire }) => wire)).toEqual(some.toReversed());
+  },
+);
+
+test('presets narrow each other, the live feed and the index', async () => {
+  const sandbox = await aSandbox({ volume: 5 });
+  const asked = { topic_preset: 'Supply,Demand', language_preset: ['en', 'de'] };
+  const live = (await get(sandbox, PATH.replace('historical', 'live'), { ...asked, limit: 1000 })).json;
+  const whole = (await get(sandbox, PATH.replace('historical', 'live'), { limit: 1000 })).json;
+  const isWanted = (it: Record<string, string>) =>
+    ['Supply', 'Demand'].includes(it.topic_name!) && ['en', 'de'].includes(it.language!);
+  expect(live).toEqual(whole.filter(isWanted));
+  expect(live.length).toBeGreaterThan(0);
+  const day = { ...BRENT, from: '2026-11-19', to: '2026-11-19' };
+  const index = sandbox.truthOf('ticker-index', day);
+  const some = sandbox.truthOf('ticker-index', { ...day, topic_preset: 'Supply,Demand' });
+  expect(some).toEqual(index.filter(({ wire }) => ['Supply', 'Demand'].includes(String(wire.topic_name))));
+  expect(some.length).toBeGreaterThan(0);
+});
+
+test('a cursor is bound to its presets, in whatever order they are given', async () => {
+  const sandbox = await aSandbox();
+  const ask = (language_preset: string, next_token?: string) =>
+    get(sandbox, PATH, { language_preset, limit: 5, next_token });
+  const { next_token } = (await ask('en,de')).json;
+  expect((await ask('de,en', next_token)).status).toBe(200);
+  expect((await ask('en', next_token)).status).toBe(400);
+});
+
+test.each([
   [422, { match_type: 'DOMESTIC' }],
   [422, { language_preset: 'WESTERN' }],
+  [422, { language_preset: 'en,WESTERN' }],
+  [422, { language_preset: ['en', 'WESTERN'] }],
+  [422, { topic_preset: '' }],
+  [422, { topic_preset: 'Market Stress' }],
+  [422, { source_preset: 'Ledger' }],
+  [422, { source_country_preset: 'ZZ' }],
   [422, { abs_sentiment_threshold: 1.5 }],
   [422, { topic_probability_threshold: 'high' }],
   [200, { topic_preset: 'ALL', language_preset: 'ALL', source_preset: 'ALL', source_country_preset: 'ALL' }],
 ])('%d answers a ticker with %j', async (status, query) => {
-  expect((await get(await aSandbox(), PATH, query)).status).toBe(status);
+  const answer = await get(await aSandbox(), PATH, query);
+  expect(answer.status).toBe(status);
+  expect('detail' in answer.json).toBe(status === 422);
 });
 
 test('headlines of tickers reach 90 days back unless they may reach further', async () => {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { sendBody } from '../answer.ts';
-import { PRESS } from '../generate/texts.ts';
+import { SOURCES } from '../generate/texts.ts';
 import { invalidParameter } from '../refusal.ts';
 import { type Query, queryOf, type Service } from '../service.ts';
 import { COUNTRIES } from '../world/countries.ts';
@@ -36,8 +36,6 @@ export function serveLookups(app: FastifyInstance, service: Service): void {
   serve('/v1/sources', () => SOURCES);
   serve('/v1/taxonomy/languages', () => LANGUAGES.map((code) => ({ code, name: LANGUAGE_NAMES[code] })));
 }
-
-const SOURCES = LANGUAGES.flatMap((language) => PRESS[language].sources.map((name) => ({ name, language })));
 
 function search(entries: readonly Entry[], { keywords }: Query): Entry[] {
   if (keywords === undefined) throw invalidParameter('keywords', 'Field required', undefined);

@@ -1,17 +1,21 @@
 import type { Day } from '../days.ts';
 import { asServed } from '../generate/as-served.ts';
+import { SOURCES } from '../generate/texts.ts';
 import {
   reviseTickerHeadline,
   scoreOf,
   type TickerHeadline,
   tickerHeadlinesOfDay,
 } from '../generate/ticker-headlines-of-day.ts';
-import { readChoice, readShare } from '../paging/parameters.ts';
+import { readChoice, readPreset, readShare } from '../paging/parameters.ts';
 import { Refusal } from '../refusal.ts';
+import type { Query } from '../service.ts';
 import type { View } from '../view.ts';
 import type { WireRecord } from '../wire-record.ts';
 import { writeNumber, writeTime } from '../wire-values.ts';
-import { TICKER_BY_CODE, type Ticker } from '../world/tickers.ts';
+import { COUNTRIES } from '../world/countries.ts';
+import { LANGUAGES } from '../world/languages.ts';
+import { TICKER_BY_CODE, TICKER_TOPICS, type Ticker } from '../world/tickers.ts';
 import type { Feed, LiveFeed, PagedFeed } from './feed.ts';
 
 /** Likely (docs/service.md, "Asset feeds"). */
@@ -19,18 +23,33 @@ export const TICKER_MATCH_TYPES = ['COMBINED', 'EXPLICIT', 'IMPLICIT'] as const;
 
 export type TickerMatchType = (typeof TICKER_MATCH_TYPES)[number];
 
-const PRESETS = ['topic_preset', 'language_preset', 'source_preset', 'source_country_preset'] as const;
+/** What presets choose from, by what a request may call it. */
+const TOPIC_PRESETS = presetsOf(
+  Object.values(TICKER_TOPICS).flatMap((topics) => topics.map(({ name }) => name)),
+);
+const LANGUAGE_PRESETS = presetsOf(LANGUAGES);
+const SOURCE_PRESETS = presetsOf(SOURCES.map(({ name }) => name));
+const COUNTRY_PRESETS = new Map(
+  COUNTRIES.flatMap(({ code, name }) => [code, name].map((it) => [it.toLowerCase(), name])),
+);
 
 const series: Feed['series'] = ({ ticker: code = '' }, query, view) => {
   const ticker = findTicker(code);
   const matchType = readChoice(query, 'match_type', TICKER_MATCH_TYPES);
-  for (const preset of PRESETS) readChoice(query, preset, ['ALL']);
+  const topics = readTopicPreset(query);
+  const languages = readPreset(query, 'language_preset', LANGUAGE_PRESETS);
+  const sources = readPreset(query, 'source_preset', SOURCE_PRESETS);
+  const countries = readPreset(query, 'source_country_preset', COUNTRY_PRESETS);
   const leastProbability = readShare(query, 'topic_probability_threshold');
   const leastSentiment = readShare(query, 'abs_sentiment_threshold');
   return {
-    asked: [code, matchType, leastProbability, leastSentiment],
+    asked: [code, matchType, topics, languages, sources, countries, leastProbability, leastSentiment],
     itemsOfDay: (day) =>
       tickerHeadlinesServed(view, ticker, matchType, day)
+        .filter(({ topic }) => topics?.includes(topic.name) ?? true)
+        .filter(({ language }) => languages?.includes(language) ?? true)
+        .filter(({ source }) => sources?.includes(source) ?? true)
+        .filter((headline) => countries === null || headline.countries?.some((it) => countries.includes(it)))
         .filter(({ topicProbability }) => topicProbability >= leastProbability)
         .filter(({ scores }) => Math.abs(scoreOf(scores)) >= leastSentiment)
         .map((headline) => ({
@@ -71,6 +90,15 @@ export function tickerHeadlinesServed(
     .filter(({ explicit }) => matchType === 'COMBINED' || explicit === (matchType === 'EXPLICIT'))
     .map((headline) => asServed(headline, view.settings.changes, view.now, reviseTickerHeadline))
     .filter((headline) => headline !== null);
+}
+
+/** The names of the topics asked for, `null` for all of them. */
+export function readTopicPreset(query: Query): string[] | null {
+  return readPreset(query, 'topic_preset', TOPIC_PRESETS);
+}
+
+function presetsOf(names: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(names.map((name) => [name.toLowerCase(), name]));
 }
 
 /** Throws a Refusal for a ticker that the service does not list. */

@@ -6,7 +6,12 @@ import { writeNumber, writeTime } from '../wire-values.ts';
 import { TICKER_TOPICS } from '../world/tickers.ts';
 import type { Feed, LiveFeed, PagedFeed } from './feed.ts';
 import { emptyHour, type HourlyComponents, hourlyComponents } from './hourly-components.ts';
-import { findTicker, TICKER_MATCH_TYPES, tickerHeadlinesServed } from './ticker-headlines.ts';
+import {
+  findTicker,
+  readTopicPreset,
+  TICKER_MATCH_TYPES,
+  tickerHeadlinesServed,
+} from './ticker-headlines.ts';
 
 const HOUR = 3_600_000;
 
@@ -18,15 +23,16 @@ const HOUR = 3_600_000;
 const series: Feed['series'] = ({ ticker: code = '' }, query, view) => {
   const ticker = findTicker(code);
   const indexType = readChoice(query, 'index_type', TICKER_MATCH_TYPES);
-  readChoice(query, 'topic_preset', ['ALL']);
+  const topics = readTopicPreset(query);
   const isSparse = readFlag(query, 'sparse', true);
   const shift = readFlag(query, 'align_to_period_end', false) ? HOUR : 0;
   const look = view.settings.records;
   return {
-    asked: [code, indexType, isSparse, shift],
+    asked: [code, indexType, topics, isSparse, shift],
     itemsOfDay: (day) => {
       const headlines = tickerHeadlinesServed(view, ticker, indexType, day);
       const items = TICKER_TOPICS[ticker.assetClass].flatMap((topic, place) => {
+        if (topics?.includes(topic.name) === false) return [];
         const ofTopic = headlines.filter((headline) => headline.topic === topic);
         const scored = ofTopic.map(({ publishedAt, scores }) => ({ publishedAt, score: scoreOf(scores) }));
         const hours = isSparse

@@ -7,6 +7,10 @@ import type { Subject } from '../world/topics.ts';
 
 export const PRESS: Readonly<Record<Language, Press>> = { ...LATIN_PRESS, ...OTHER_PRESS };
 
+export const SOURCES = LANGUAGES.flatMap((language) =>
+  PRESS[language].sources.map((name) => ({ name, language })),
+);
+
 const LOCAL_SHARE = 0.8;
 const ENGLISH_ABROAD_SHARE = 0.4;
 

@@ -1,7 +1,7 @@
 import { type Day, formatDay, MS_PER_DAY } from '../days.ts';
 import { comparePositions } from '../position.ts';
 import { mix, Random } from '../random.ts';
-import { COUNTRIES } from '../world/countries.ts';
+import { COUNTRIES, COUNTRY_BY_CODE } from '../world/countries.ts';
 import { LANGUAGES, type Language } from '../world/languages.ts';
 import { TICKER_TOPICS, type Ticker, type TickerTopic } from '../world/tickers.ts';
 import type { Changing } from './as-served.ts';
@@ -31,6 +31,7 @@ export interface TickerHeadline extends Changing {
   readonly language: Language;
   readonly source: string;
   readonly url: string;
+  /** The names of the countries of its source. */
   readonly countries: readonly string[] | null;
   readonly topicProbability: number;
   readonly scores: Probabilities;
@@ -100,7 +101,7 @@ function oneHeadline(
 
 function chooseCountries(ticker: Ticker, random: Random): string[] | null {
   if (random.share() < NO_COUNTRIES_SHARE) return null;
-  const home = random.pick(ticker.countries);
+  const home = COUNTRY_BY_CODE.get(random.pick(ticker.countries))!.name;
   if (random.share() >= SECOND_COUNTRY_SHARE) return [home];
-  return [...new Set([home, random.pick(COUNTRIES).code])];
+  return [...new Set([home, random.pick(COUNTRIES).name])];
 }

@@ -8,6 +8,7 @@ const DEFAULT_LIMIT = 100;
 const MOST_RECORDS = 1000;
 const MOST_DAYS = 90;
 const DEFAULT_DAYS_BACK = 7;
+const ALL = 'ALL';
 
 /** `limit`, 1 to 1000 (docs/service.md, "Paging") unless the sandbox refuses limits above a lower cap; 100 by default. */
 export function readLimit(query: Query, { pageCap, pageCapMode }: SandboxSettings): number {
@@ -48,6 +49,21 @@ export function readChoice<T extends string>(query: Query, name: string, choices
   const chosen = given === undefined ? choices[0] : choices.find((it) => it === given);
   if (chosen !== undefined) return chosen;
   throw invalidParameter(name, `Input should be one of ${choices.join(', ')}`, given);
+}
+
+/**
+ * The members of a list parameter in any case, as they are known; `null` for `ALL`, the default. That lists are taken, and
+ * which names, is made up (docs/service.md, "Asset feeds").
+ */
+export function readPreset<T>(query: Query, name: string, known: ReadonlyMap<string, T>): T[] | null {
+  const members = (query[name] ?? ALL).split(',').map((member) => member.trim());
+  const chosen = members.map((member) => {
+    if (member.toUpperCase() === ALL) return null;
+    const it = known.get(member.toLowerCase());
+    if (it === undefined) throw invalidParameter(name, `Unknown value '${member}'`, member);
+    return it;
+  });
+  return chosen.includes(null) ? null : [...new Set(chosen as T[])].sort();
 }
 
 export function readFlag(query: Query, name: string, byDefault: boolean): boolean {
