@@ -227,6 +227,12 @@ program
   .addHelpText('after', examples('gmsi psql', 'gmsi psql -c "select * from gmsi.coverage limit 5"'))
   .action(runs(async () => (await import('./commands/psql.ts')).psqlCommand));
 program
+  .command('reader')
+  .description('make a login that may only read, or give it a new password, and print its address')
+  .argument('<name>', 'its name: small letters, digits and _')
+  .addHelpText('after', examples('gmsi reader analyst'))
+  .action(runs(async () => (await import('./commands/reader.ts')).readerCommand));
+program
   .command('export')
   .description('write what is loaded into Parquet or CSV files, one a month; spends no request')
   .argument('[job]', `${jobs[1]}; all headlines if left out`)

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely';
 import pg from 'pg';
-import type { WarehouseAddress } from '../config/environment.ts';
+import type { TlsSettings, WarehouseAddress } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import { version } from '../package.ts';
 import type { Database } from './database.ts';
@@ -57,10 +57,22 @@ export function openPool(
   return pool;
 }
 
+/** Where the server is, as pg reads the address or the environment, for the address of another user. */
+export function placeOf(address: WarehouseAddress) {
+  const { host, port, database } = new pg.Client(wayTo(address));
+  const { sslmode, sslrootcert } = tlsOf(address);
+  return { host, port, database: database ?? '', sslmode, sslrootcert };
+}
+
+function tlsOf(address: WarehouseAddress): TlsSettings {
+  if (address.kind === 'pg-environment') return address.tls ?? {};
+  return { ...address.tls, ...withoutTls(address.url.reveal()).tls };
+}
+
 function wayTo(address: WarehouseAddress): pg.PoolConfig {
-  if (address.kind === 'pg-environment') return { ssl: tlsOptions(address.tls ?? {}) };
-  const url = withoutTls(address.url.reveal());
-  return { connectionString: url.address, ssl: tlsOptions({ ...address.tls, ...url.tls }) };
+  const ssl = tlsOptions(tlsOf(address));
+  if (address.kind === 'pg-environment') return { ssl };
+  return { connectionString: withoutTls(address.url.reveal()).address, ssl };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import {
   chownSync,
   existsSync,
@@ -115,7 +116,11 @@ async function startUnlessRunning(
 ): ReturnType<typeof startServer> {
   if (await control(binaries, ['status'], on)) return undefined;
   const settings = [
-    ...['listen_addresses=127.0.0.1', 'unix_socket_directories=', `port=${await freePort()}`],
+    ...[
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+      `port=${await freePort(lastPort(on.data))}`,
+    ],
     // One person's warehouse: no replicas, fewer and longer checkpoints for bulk loads; durability stays on.
     ...['max_connections=60', 'shared_buffers=256MB'],
     ...['wal_level=minimal', 'max_wal_senders=0', 'max_wal_size=4GB'],
@@ -135,9 +140,25 @@ function runningPort(data: string): number | undefined {
   }
 }
 
-async function freePort(): Promise<number> {
+/** The port at the last start, which programs that read the warehouse have in their settings. */
+function lastPort(data: string): number {
+  try {
+    return Number(/port=(\d+)/.exec(readFileSync(join(data, 'postmaster.opts'), 'utf8'))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+/** A port that nobody uses; the preferred one, if it is free. */
+async function freePort(preferred: number): Promise<number> {
   const probe = createServer();
-  await new Promise<void>((listening) => probe.listen(0, '127.0.0.1', listening));
+  try {
+    probe.listen(preferred, '127.0.0.1');
+    await once(probe, 'listening');
+  } catch (error) {
+    if (preferred === 0) throw error;
+    return freePort(0);
+  }
   const { port } = probe.address() as { port: number };
   await new Promise((closed) => probe.close(closed));
   return port;

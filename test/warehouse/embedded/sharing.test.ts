@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
+import pg from 'pg';
 import { expect, it } from 'vitest';
 import { Secret } from '../../../src/secret.ts';
 import { checkServer, connect } from '../../../src/warehouse/connect.ts';
@@ -50,4 +53,33 @@ it('is one for each GMSI_HOME, side by side', async () => {
   await using two = await useEmbeddedServer(homes[1]!);
   expect(two).toMatchObject({ location: { cluster: join(homes[1]!, 'postgres') } });
   expect(new URL(two.url.reveal()).port).not.toBe(new URL(one.url.reveal()).port);
+});
+
+it('keeps its port from start to start, for programs that have it in their settings, unless it is taken', async () => {
+  await anEmbeddedHome(home);
+  const portOf = async () => {
+    await using server = await useEmbeddedServer(home);
+    return Number(new URL(server.url.reveal()).port);
+  };
+  const first = await portOf();
+  expect(await portOf()).toBe(first);
+  const other = createServer().listen(first, '127.0.0.1');
+  await once(other, 'listening');
+  try {
+    expect(await portOf()).not.toBe(first);
+  } finally {
+    other.close();
+  }
+});
+
+it('lets a login of gmsi reader in while it runs', async () => {
+  await anEmbeddedHome(home);
+  await using _running = await useEmbeddedServer(home);
+  const { code, stdout } = await gmsi(['reader', 'analyst'], setting);
+  expect(code).toBe(0);
+  expect(stdout).toContain('answers on this machine only, and only while a command uses it');
+  const client = new pg.Client({ connectionString: /^address +(\S+)$/m.exec(stdout)![1]! });
+  await client.connect();
+  expect((await client.query('select count(*)::int as n from gmsi.headlines')).rows).toEqual([{ n: 0 }]);
+  await client.end();
 });

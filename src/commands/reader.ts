@@ -1,0 +1,64 @@
+import { openWarehouse, type Session } from '../compose.ts';
+import { ConfigError } from '../errors.ts';
+import { exitCodes } from '../exit.ts';
+import { inPackage } from '../package.ts';
+import { print, printJson } from '../terminal/print.ts';
+import { facts } from '../terminal/table.ts';
+import { placeOf } from '../warehouse/connect.ts';
+import { makeReader } from '../warehouse/make-reader.ts';
+
+/** `gmsi reader <name>`: a login that may only read; its password is shown this once and stored nowhere. */
+export async function readerCommand(session: Session, name: string): Promise<number> {
+  if (!/^(?!pg_|gmsi|(?:public|none)$)[a-z_][a-z0-9_]{0,62}$/.test(name))
+    throw new ConfigError(`"${name}" cannot be the name of a login.`, {
+      hint: 'It takes up to 63 small letters, digits and _, and does not begin with a digit, pg_ or gmsi: gmsi reader analyst',
+    });
+  await using warehouse = await openWarehouse(session);
+  const { password, isNew } = await makeReader(warehouse.db, name);
+  const { host, port, database, sslmode, sslrootcert } = placeOf(warehouse.address);
+  const parts = { host, port, database, user: name, password: password.reveal() };
+  const address = addressOf(parts, { sslmode, sslrootcert });
+  if (session.json) {
+    printJson({ created: isNew, ...parts, sslmode: sslmode ?? null, address });
+    return exitCodes.done;
+  }
+  const done = isNew ? 'made; it may read the schema gmsi and nothing else' : 'has a new password';
+  print(
+    `${facts([
+      ['login', `${name}: ${done}`],
+      ['host', host],
+      ['port', String(port)],
+      ['database', database],
+      ['password', `${parts.password} (shown only now)`],
+      ['encryption', sslmode && `sslmode=${sslmode}`],
+      ['address', address],
+    ])}\n`,
+  );
+  if (session.config.warehouse.kind === 'embedded')
+    print(
+      '\nThe embedded server answers on this machine only, and only while a command uses it: gmsi serve, gmsi work,\nor gmsi psql --address, which keeps it running until Ctrl-C. It keeps its port unless another program has taken it.\n',
+    );
+  print(`\nHow to connect: ${inPackage('docs/connecting.md')}\n`);
+  return exitCodes.done;
+}
+
+/** An address for libpq, and all that read such addresses; a host that is a folder is the server's socket. */
+function addressOf(
+  {
+    host,
+    port,
+    database,
+    user,
+    password,
+  }: Record<'host' | 'database' | 'user' | 'password', string> & { port: number },
+  tls: Readonly<Record<string, string | undefined>>,
+): string {
+  const isSocket = host.startsWith('/');
+  const url = new URL(
+    `postgresql://${user}:${password}@${isSocket ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}/`,
+  );
+  url.pathname = `/${encodeURIComponent(database)}`;
+  const settings = { ...(isSocket && { host }), ...tls };
+  for (const [setting, value] of Object.entries(settings)) if (value) url.searchParams.set(setting, value);
+  return url.href;
+}

@@ -1,0 +1,287 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readerCommand } from '../../src/commands/reader.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aRow, upsert } from '../warehouse/a-row.ts';
+import { type Printed, runCommand } from './run-command.ts';
+
+let warehouse: TestWarehouse;
+let sandbox: Sandbox;
+const roles: string[] = [];
+/** The login that most tests look at, and a session of it. */
+let made: Printed & { readonly login: Login };
+let reader: pg.Client;
+
+interface Login {
+  readonly created: boolean;
+  readonly user: string;
+  readonly password: string;
+  readonly address: string;
+}
+
+beforeAll(async () => {
+  warehouse = await aWarehouse();
+  sandbox = await startSandbox();
+  await upsert(warehouse.db, [aRow({ directional_score: 0.5 })]);
+  made = await makeReader(aName());
+  reader = await asReader(made.login.address);
+});
+afterAll(async () => {
+  await reader?.end();
+  for (const role of roles)
+    await sql.raw(`drop owned by "${role}"; drop role "${role}"`).execute(warehouse.db);
+  await warehouse[Symbol.asyncDispose]();
+  await sandbox.stop();
+});
+
+/** A name that no other test uses: roles belong to the server. */
+function aName(): string {
+  const name = `reader_${randomUUID().replaceAll('-', '')}`;
+  roles.push(name);
+  return name;
+}
+
+/** Runs the command as the owner of the server, or as somebody else. */
+async function makeReader(name: string, as: { readonly url?: string; readonly json?: boolean } = {}) {
+  const { url = warehouse.url, json = true } = as;
+  const printed = await runCommand({ warehouse: { ...warehouse, url }, sandbox, json }, (session) =>
+    readerCommand(session, name),
+  );
+  return { ...printed, login: (json ? JSON.parse(printed.output) : {}) as Login };
+}
+
+async function asReader(address: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: address });
+  await client.connect();
+  return client;
+}
+
+/** What the reader is refused with, also once it has turned off what its session begins with; undone if it is not. */
+async function refusalOf(statement: string): Promise<string | undefined> {
+  await reader.query('begin read write');
+  try {
+    await reader.query(statement);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    await reader.query('rollback');
+  }
+}
+
+async function namesOf(query: string): Promise<string[]> {
+  const { rows } = await sql.raw<{ name: string }>(query).execute(warehouse.db);
+  return rows.map(({ name }) => name);
+}
+
+const relations = `select format('gmsi.%I', relname) as name from pg_class c
+  where relnamespace = 'gmsi'::regnamespace and relkind in ('r', 'p', 'v')`;
+/** A call of each function, with some value for each argument that has no default. */
+const calls = `
+  select format('gmsi.%I(%s)', proname, (
+    select string_agg(case typname when 'timestamptz' then 'now()' when 'text' then $$'US'$$ when 'date' then 'current_date'
+                                   when 'bool' then 'false' else '1' end, ', ' order by n)
+    from unnest(proargtypes) with ordinality as arguments (type, n) join pg_type t on t.oid = type
+    where n <= pronargs - pronargdefaults)) as name
+  from pg_proc p where pronamespace = 'gmsi'::regnamespace and prorettype <> 'trigger'::regtype`;
+
+test('a new login is printed with all that a program asks for, and its password reaches no log', async () => {
+  const { code, login, log } = made;
+  const { hostname: host, port, pathname } = new URL(warehouse.url);
+  expect(code).toBe(0);
+  expect(login).toMatchObject({ created: true, host, port: Number(port), database: pathname.slice(1) });
+  expect(login.password).toMatch(/^[\w-]{24}$/);
+  expect(JSON.stringify(log)).not.toContain(login.password);
+  expect((await reader.query('select current_user::text as name')).rows).toEqual([{ name: login.user }]);
+});
+
+test('the server stores the password as it would itself, and its sessions begin read-only, with time limits, in UTC', async () => {
+  const [kept] = await namesOf(
+    `select rolpassword as name from pg_authid where rolname = '${made.login.user}'`,
+  );
+  expect(kept).toMatch(/^SCRAM-SHA-256\$4096:/);
+  for (const [setting, value] of Object.entries({
+    default_transaction_read_only: 'on',
+    statement_timeout: '10min',
+    idle_in_transaction_session_timeout: '10min',
+    timezone: 'UTC',
+  }))
+    expect((await reader.query(`show ${setting}`)).rows[0]).toEqual(
+      Object.fromEntries([[setting === 'timezone' ? 'TimeZone' : setting, value]]),
+    );
+  await expect(reader.query('create temp table t ()')).rejects.toThrow('read-only transaction');
+});
+
+test('it reads every table and view for analysts, and asks every function of theirs', async () => {
+  const readable = await namesOf(`${relations} and has_table_privilege('gmsi_reader', c.oid, 'select')`);
+  expect(readable).toEqual(
+    expect.arrayContaining([
+      'gmsi.headlines',
+      'gmsi.sentiment_by_day',
+      'gmsi.headlines_point_in_time',
+      'gmsi.lookups',
+    ]),
+  );
+  for (const name of readable) await reader.query(`select * from ${name} limit 1`);
+  const functions = await namesOf(`${calls} and has_function_privilege('gmsi_reader', p.oid, 'execute')`);
+  expect(functions).toEqual(
+    expect.arrayContaining(['gmsi.headlines_as_of(now())', "gmsi.signal_at(now(), 'US', 'US')"]),
+  );
+  for (const call of functions) await reader.query(`select * from ${call}`);
+  expect((await reader.query('select count(*)::int as n from gmsi.headlines')).rows).toEqual([{ n: 1 }]);
+});
+
+describe('in a session that it has made read-write, it', () => {
+  test('writes, locks, changes and removes no table', async () => {
+    for (const name of await namesOf(relations))
+      for (const statement of [
+        `insert into ${name} default values`,
+        `delete from ${name}`,
+        `truncate ${name}`,
+        `lock table ${name} in row exclusive mode`,
+        `lock table ${name} in access exclusive mode`,
+        `select from ${name} for update`,
+        `drop table ${name}`,
+        `alter table ${name} rename to taken`,
+        `create index on ${name} ((1))`,
+      ])
+        expect(await refusalOf(statement), statement).toMatch(
+          /permission denied|must be owner|cannot (truncate|delete|insert|lock)|is not a (table|sequence)/,
+        );
+    expect(await refusalOf('update gmsi.headlines set topic = topic')).toMatch(/permission denied/);
+  });
+
+  test('sees nothing of requests, keys and jobs', async () => {
+    for (const name of ['api_usage', 'jobs', 'workers', 'alerts', 'request_rate', 'learned_facts'])
+      expect(await refusalOf(`select from gmsi.${name}`), name).toMatch(/permission denied/);
+  });
+
+  test('runs no other function, in particular none that has its owner’s rights', async () => {
+    const others = await namesOf(`${calls} and not has_function_privilege('gmsi_reader', p.oid, 'execute')`);
+    const definers = await namesOf(`${calls} and prosecdef`);
+    expect(definers.length).toBeGreaterThan(0);
+    expect(others).toEqual(expect.arrayContaining(definers));
+    for (const call of others)
+      expect(await refusalOf(`select * from ${call}`), call).toMatch(/permission denied for function/);
+  });
+
+  test.for([
+    'create table gmsi.mine ()',
+    'create table public.mine ()',
+    'create function public.mine() returns int language sql return 1',
+    'create schema mine',
+    'create extension dblink',
+    'create role mine',
+    'alter role current_user createrole',
+    'grant gmsi_loader to current_user',
+    'set role gmsi_loader',
+    'set session_replication_role = replica',
+    `copy (select 1) to program 'true'`,
+    `copy (select 1) to '/tmp/mine'`,
+    `select pg_read_file('postmaster.pid')`,
+    'select * from pg_authid',
+  ])('may not: %s', async (statement) => {
+    expect(await refusalOf(statement)).toMatch(
+      /permission denied|must be superuser|must be owner|admin option/,
+    );
+  });
+});
+
+test('a second time, it has another password, and the one before is void', async () => {
+  const first = await makeReader(aName());
+  const again = await makeReader(first.login.user);
+  expect(again.login).toMatchObject({ created: false, user: first.login.user });
+  await expect(asReader(first.login.address)).rejects.toThrow('password authentication failed');
+  await (await asReader(again.login.address)).end();
+});
+
+test('for a person, with the address that only then is shown', async () => {
+  const name = aName();
+  const { output } = await makeReader(name, { json: false });
+  expect(output).toMatch(new RegExp(`^login +${name}: made; it may read the schema gmsi and nothing else\n`));
+  const [, password, address] = /password +(\S+) \(shown only now\)\naddress +(\S+)\n/.exec(output)!;
+  expect(new URL(address!)).toMatchObject({ username: name, password });
+  expect(output).not.toMatch(/embedded/);
+  await (await asReader(address!)).end();
+});
+
+test.for([
+  ...[
+    '',
+    'Analyst',
+    '1st',
+    'an analyst',
+    "x'; drop role gmsi_reader; --",
+    'x"y',
+    'pg_reader',
+    'gmsi',
+    'gmsi_reader',
+  ],
+  ...['public', 'none', 'x'.repeat(64), 'ä'],
+])('no login is called %o', async (name) => {
+  await expect(makeReader(name)).rejects.toThrow(/cannot be the name of a login/);
+});
+
+test('a role that is somebody else’s is left as it is, and so is a login that has been given power', async () => {
+  const other = aName();
+  await sql.raw(`create role ${other} login password 'theirs'`).execute(warehouse.db);
+  const before = await namesOf(`select rolpassword as name from pg_authid where rolname = '${other}'`);
+  await expect(makeReader(other)).rejects.toMatchObject({
+    message: `The server has a role ${other} that gmsi reader did not make.`,
+    hint: expect.stringContaining(`grant gmsi_reader to ${other};`),
+  });
+  expect(await namesOf(`select rolpassword as name from pg_authid where rolname = '${other}'`)).toEqual(
+    before,
+  );
+  const powerful = (await makeReader(aName())).login.user;
+  await sql.raw(`alter role ${powerful} createdb`).execute(warehouse.db);
+  await expect(makeReader(powerful)).rejects.toThrow('did not make');
+});
+
+describe('a user who is no superuser, as on a managed server', () => {
+  let name: string;
+  let url: string;
+  beforeAll(async () => {
+    name = aName();
+    await sql.raw(`create role ${name} login password 'x' in role gmsi_loader`).execute(warehouse.db);
+    url = Object.assign(new URL(warehouse.url), { username: name, password: 'x' }).href;
+  });
+
+  test('who may create no role is told what somebody else has to run', async () => {
+    const reader = aName();
+    await expect(makeReader(reader, { url })).rejects.toMatchObject({
+      message: expect.stringMatching(/^The login cannot be made: permission denied to create role/),
+      hint: `Let a user who may create roles run: create role ${reader} login password '…'; grant gmsi_reader to ${reader};`,
+    });
+    roles.pop();
+  });
+
+  test('who may create roles makes one, and gives it a new password, if gmsi_reader is theirs to grant', async () => {
+    await sql
+      .raw(`alter role ${name} createrole; grant gmsi_reader to ${name} with admin option`)
+      .execute(warehouse.db);
+    const { login } = await makeReader(aName(), { url });
+    expect((await makeReader(login.user, { url })).login.created).toBe(false);
+    await sql.raw(`revoke gmsi_reader from ${name} cascade`).execute(warehouse.db);
+  });
+});
+
+test('if not everybody may connect to the database, the login may', async () => {
+  const database = new URL(warehouse.url).pathname.slice(1);
+  await sql.raw(`revoke connect on database ${database} from public`).execute(warehouse.db);
+  try {
+    const { login } = await makeReader(aName());
+    await (await asReader(login.address)).end();
+  } finally {
+    await sql.raw(`grant connect on database ${database} to public`).execute(warehouse.db);
+  }
+});
+
+test('the address has how the connection is encrypted and nothing of its owner’s', async () => {
+  const url = `${warehouse.url}?sslmode=disable&application_name=theirs&sslkey=theirs`;
+  const { searchParams } = new URL((await makeReader(aName(), { url })).login.address);
+  expect(Object.fromEntries(searchParams)).toEqual({ sslmode: 'disable' });
+});
