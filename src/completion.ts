@@ -3,12 +3,18 @@ import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
 
 /** Adds `gmsi complete`, by which shells complete commands, options and the names of jobs. */
-export function addCompletion(program: Command, help: string): void {
+export function addCompletion(program: Command, examples: (...lines: string[]) => string): void {
   const completions = tab(program);
   program.commands
     .find((command) => command.name() === 'complete')!
     .description('print what a shell needs to complete gmsi: bash, zsh, fish or powershell')
-    .addHelpText('after', help);
+    .addHelpText(
+      'after',
+      examples(
+        'source <(gmsi complete bash)    in ~/.bashrc',
+        'gmsi complete fish > ~/.config/fish/completions/gmsi.fish',
+      ),
+    );
   for (const command of completions.commands.values()) {
     if (!command.arguments.has('job')) continue;
     const names = (complete: (name: string, description: string) => void) => {

@@ -294,10 +294,4 @@ program.commandsGroup('Other:');
 program.addHelpCommand(
   program.createCommand('help').argument('[command]').description('print the help of a command'),
 );
-addCompletion(
-  program,
-  examples(
-    'source <(gmsi complete bash)    in ~/.bashrc',
-    'gmsi complete fish > ~/.config/fish/completions/gmsi.fish',
-  ),
-);
+addCompletion(program, examples);
