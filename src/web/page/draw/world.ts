@@ -1,7 +1,7 @@
 import { geoNaturalEarth1, geoPath } from 'd3-geo';
 import { feature } from 'topojson-client';
 import type { GeometryCollection, Topology } from 'topojson-specification';
-import world from 'world-atlas/countries-110m.json';
+import world from 'world-atlas/countries-110m.json' with { type: 'json' };
 
 /** The ISO 3166-1 code of each shape, by the number under which world-atlas has it. */
 const codesByNumber = `
@@ -30,7 +30,10 @@ const codes = new Map(
   [...codesByNumber.matchAll(/(\d{3})([A-Z]{2})/g)].map(([, number, code]) => [number!, code!]),
 );
 
-/** The countries of the world at 1:110 million, without Antarctica, of which there is no news. */
+/**
+ * The countries of the world at 1:110 million, without Antarctica, of which there is no news. Drawn when the page is built
+ * (vite.config.ts).
+ */
 export const shapes: readonly Shape[] = (() => {
   const topology = world as unknown as Topology<{ countries: GeometryCollection<{ name: string }> }>;
   const { features, ...all } = feature(topology, topology.objects.countries);
