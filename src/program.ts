@@ -46,6 +46,11 @@ function examples(...lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`;
 }
 
+/** An option that takes one of these values. */
+function oneOf(flags: string, description: string, values: readonly string[]): Option {
+  return new Option(flags, description).choices(values);
+}
+
 /** Loads a command, and what every command needs, only when it is run: `--help` and `--version` need neither. */
 function runs<Args extends unknown[]>(load: () => Promise<GmsiCommand<Args>>, { readable = false } = {}) {
   return async (...given: unknown[]) => {
@@ -94,9 +99,7 @@ program
   .option('--key <key...>', 'API keys to accept', ['sandbox-key'])
   .option('--unlimited', 'no rate limit and no quota')
   .addOption(
-    new Option('--end-date <reading>', 'how end_date is read')
-      .choices(['inclusive', 'exclusive'])
-      .default('inclusive'),
+    oneOf('--end-date <reading>', 'how end_date is read', ['inclusive', 'exclusive']).default('inclusive'),
   )
   .option('--history-limit <days>', 'refuse windows that begin earlier', wholeNumber())
   .option('--options <json>', 'any other option of the sandbox library, as JSON')
@@ -237,25 +240,24 @@ program
   .description('write what is loaded into Parquet or CSV files, one a month; spends no request')
   .argument('[job]', `${jobs[1]}; all headlines if left out`)
   .addOption(
-    new Option('--format <format>', 'format of the files').choices(['parquet', 'csv']).default('parquet'),
+    oneOf('--format <format>', 'excel is one CSV file', ['parquet', 'csv', 'excel']).default('parquet'),
   )
   .option('--from <day>', 'first day (UTC), such as 2025-01-01; no bound if left out', day)
   .option('--to <day>', 'last day (UTC), inclusive; no bound if left out', day)
   .option('--as-of <moment>', 'rows as they were then, such as 2025-06-30T12:00:00Z')
   .option('--country <code...>', 'only these countries, if no job is given')
   .option('--topic <name...>', 'only these topics, if no job is given')
+  .addOption(oneOf('--rollup <kind>', 'sums by hour or day instead of the headlines', ['hourly', 'daily']))
   .option('--out <folder>', 'folder to create (export/ and the name of the job or feed)')
   .option('--overwrite', 'replace an existing export')
-  .option(
-    '--defuse-formulas',
-    'CSV only: put an apostrophe before texts that a spreadsheet would run as a formula; without it, they are not changed',
-  )
+  .option('--changed-since [load|moment]', 'continue an export: write only months that have changed since')
   .addHelpText(
     'after',
     examples(
       'gmsi export g7-inflation',
       'gmsi export --country US --from 2025-01-01 --format csv --out us-2025',
       'gmsi export g7-inflation --as-of 2025-06-30T12:00:00Z',
+      'gmsi export g7-inflation --changed-since    only what has changed since the last export',
     ),
   )
   .action(runs(async () => (await import('./commands/export.ts')).exportCommand));

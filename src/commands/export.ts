@@ -3,16 +3,23 @@ import { Temporal } from 'temporal-polyfill';
 import { knownScope, openWarehouse, readJobs, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import type { ExportFormat } from '../export/duckdb.ts';
-import type { Exported } from '../export/export-table.ts';
+import type { Exported, ExportFormat } from '../export/export-table.ts';
 import { feedNamed } from '../feeds/catalog.ts';
+import type { Feed } from '../feeds/feed.ts';
 import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
 import { nearest } from '../nearest.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { canExport, type ExportScope, secondsUntilSettled } from '../warehouse/tables/export-rows.ts';
+import {
+  canExport,
+  type ExportScope,
+  rollups,
+  secondsUntilSettled,
+  seriesColumn,
+  startOfLoad,
+} from '../warehouse/tables/export-rows.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { jobInTable } from '../warehouse/tables/series.ts';
 
@@ -24,8 +31,10 @@ export interface ExportOptions {
   readonly country?: readonly string[];
   readonly topic?: readonly string[];
   readonly out?: string;
+  readonly rollup?: keyof typeof rollups;
   readonly overwrite?: boolean;
-  readonly defuseFormulas?: boolean;
+  /** A load or a moment; `true` if none was named. */
+  readonly changedSince?: string | true;
 }
 
 /** The options that do not depend on the warehouse. */
@@ -39,27 +48,58 @@ export async function exportCommand(
 ): Promise<number> {
   const startedAt = performance.now();
   const times = readTimes(options, session.clock());
-  if (options.defuseFormulas && options.format !== 'csv') {
-    throw new ConfigError('--defuse-formulas is for CSV: no spreadsheet runs what a Parquet file holds.', {
-      hint: 'Leave it out, or add --format csv.',
-    });
-  }
+  refuseTogether(options);
   const { exportTable } = await loadExporter();
   // Not migrated, so that a user who may only read, or who reads a standby, can export too.
   await using warehouse = await openWarehouse(session, 'as-is');
   await refuseUnmade(warehouse.db);
   await refuseUnsettled(warehouse.db, times.asOf);
+  const since = await readSince(warehouse.db, options.changedSince, session.clock());
   const { scope, name } = await scopeFor(session, warehouse.db, jobName, options, times);
-  const { format, overwrite = false, out = join('export', name), defuseFormulas = false } = options;
+  const { format, overwrite, changedSince } = options;
+  const out = options.out ?? join('export', `${name}${format === 'excel' ? '.csv' : ''}`);
+  const mode = changedSince ? 'continue' : overwrite ? 'replace' : 'new';
   using progress = showSteps(session.log, session.progress);
   const onRows = (done: number, all: number) =>
     progress.show(`export: ${number(done)} of ${count(all, 'row')}`);
-  const run = { warehouse: warehouse.db, scope, format, defuseFormulas, overwrite, out };
+  const run = { warehouse: warehouse.db, scope, format, out, mode, since } as const;
   const exported = await exportTable({ ...run, stop: session.stop, onRows });
   const seconds = (performance.now() - startedAt) / 1000;
-  if (session.json) printJson(summaryOf(exported, seconds));
-  else print(describe(exported, seconds));
+  if (session.json) printJson(summaryOf(exported, format, seconds));
+  else print(describe(exported, scope, format, seconds));
   return exitCodes.done;
+}
+
+/** @throws ConfigError naming options of which one contradicts the other */
+function refuseTogether({ format, asOf, rollup, overwrite, changedSince }: ExportOptions): void {
+  const refuse = (options: string, hint: string) => {
+    throw new ConfigError(`${options} cannot be used together.`, { hint });
+  };
+  if (rollup && asOf) refuse('--rollup and --as-of', 'Of rollups, only the present state is kept.');
+  if (!changedSince) return;
+  if (overwrite) refuse('--changed-since and --overwrite', 'One continues an export, the other replaces it.');
+  if (asOf) refuse('--changed-since and --as-of', 'The state at a moment does not change.');
+  if (format === 'excel') refuse('--changed-since and --format excel', 'One file is always written whole.');
+  if (rollup && changedSince !== true)
+    refuse(
+      `--changed-since ${changedSince} and --rollup`,
+      'Rollups do not say when they changed. --changed-since alone compares them with the export that is there.',
+    );
+}
+
+/** The moment that `--changed-since` names, if it does: itself, or the start of a load. */
+async function readSince(
+  db: Warehouse,
+  text: ExportOptions['changedSince'],
+  now: Date,
+): Promise<string | undefined> {
+  if (text === undefined || text === true) return undefined;
+  if (!/^\d{1,15}$/.test(text)) return readMoment('--changed-since', text, now);
+  const startedAt = await startOfLoad(db, Number(text));
+  if (startedAt) return startedAt.toISOString();
+  throw new ConfigError(`--changed-since ${text}: there is no load ${text}.`, {
+    hint: 'gmsi status shows the last loads, gmsi.load_history all of them.',
+  });
 }
 
 /** Imported only here: DuckDB is a large library that no other command needs, and is not available on every platform. */
@@ -93,9 +133,11 @@ async function scopeFor(
   session: Session,
   db: Warehouse,
   jobName: string | undefined,
-  { country, topic }: ExportOptions,
+  { country, topic, rollup }: ExportOptions,
   times: Times,
 ): Promise<{ scope: ExportScope; name: string }> {
+  const tableOf = (feed: Feed) => (rollup ? rollups[rollup] : feed.table);
+  const suffix = rollup ? `-${rollup}` : '';
   const lookups = await readLookups(db);
   if (jobName === undefined) {
     const countries = lookups.countries.map(({ code }) => code);
@@ -103,7 +145,10 @@ async function scopeFor(
     refuseUnlisted('--country', country, countries);
     refuseUnlisted('--topic', topic, topics);
     const only = { ...(country && { country }), ...(topic && { topic }) };
-    return { scope: { ...times, table: gmsiHeadlines.table, only }, name: gmsiHeadlines.name };
+    return {
+      scope: { ...times, table: tableOf(gmsiHeadlines), only },
+      name: `${gmsiHeadlines.name}${suffix}`,
+    };
   }
   if (country || topic) {
     throw new ConfigError('--country and --topic cannot be used with a job.', {
@@ -111,10 +156,15 @@ async function scopeFor(
     });
   }
   const [job] = await readJobs(session, [jobName]);
-  const { table } = feedNamed(job!.feed);
+  const feed = feedNamed(job!.feed);
+  if (rollup && feed !== gmsiHeadlines)
+    throw new ConfigError(`--rollup: there are no rollups of ${feed.name}.`, {
+      hint: `Only headlines of ${gmsiHeadlines.name} are summed up; leave --rollup out.`,
+    });
   const scope = knownScope(session, job!, lookups, 'exported');
   const { from = scope.from, to = scope.to, asOf } = times;
-  return { scope: { table, from, to, asOf, only: jobInTable(table, scope) }, name: job!.name };
+  const only = jobInTable(feed.table, scope);
+  return { scope: { table: tableOf(feed), from, to, asOf, only }, name: `${job!.name}${suffix}` };
 }
 
 /** Before the lists have been fetched, any value may be right. */
@@ -135,60 +185,77 @@ function readTimes({ from, to, asOf }: ExportOptions, now: Date): Times {
       hint: 'Swap them; both days are included.',
     });
   }
-  return { from, to, asOf: readMoment(asOf, now) };
+  return { from, to, asOf: asOf === undefined ? undefined : readMoment('--as-of', asOf, now) };
 }
 
-function readMoment(text: string | undefined, now: Date): string | undefined {
-  if (text === undefined) return undefined;
+function readMoment(option: string, text: string, now: Date): string {
   let moment: Temporal.Instant;
   try {
     moment = Temporal.Instant.from(text);
   } catch (cause) {
-    throw new ConfigError(`--as-of is "${text}".`, {
+    const load = option === '--as-of' ? '' : ', or the number of a load';
+    throw new ConfigError(`${option} is "${text}".`, {
       cause,
-      hint: 'It must be a moment with its time zone, such as 2025-06-30T12:00:00Z.',
+      hint: `It must be a moment with its time zone, such as 2025-06-30T12:00:00Z${load}.`,
     });
   }
   if (moment.epochMilliseconds <= now.getTime()) return moment.toString();
-  throw new ConfigError(`--as-of ${text} is in the future.`, {
-    hint: 'The state at a future moment is not known; leave --as-of out for the newest state.',
+  throw new ConfigError(`${option} ${text} is in the future.`, {
+    hint: `What will be then is not known; leave ${option} out for the newest state.`,
   });
 }
 
-function summaryOf({ out, manifest, series, months, bytes }: Exported, seconds: number) {
-  const { files, columns: _, ...about } = manifest;
-  const sizes = { files: files.length, bytes, series, months };
-  return { out, ...about, ...sizes, seconds: Math.round(seconds * 10) / 10 };
+function summaryOf({ out, manifest, written }: Exported, format: ExportFormat, seconds: number) {
+  const { files, months, columns: _, ...about } = manifest;
+  const sizes = { files: files.length, bytes: bytesOf(manifest), months: months.length, written };
+  return { out, ...about, format, ...sizes, seconds: Math.round(seconds * 10) / 10 };
+}
+
+function bytesOf({ files }: Exported['manifest']): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 const plural: Readonly<Record<string, string>> = { country: 'countries', ticker: 'tickers' };
 
-function describe({ out, manifest, seriesColumn, series, months, bytes }: Exported, seconds: number): string {
-  const { table, format, as_of, rows, files } = manifest;
-  if (out === null) return `Nothing to export: ${table} holds no rows of ${daysOf(manifest)}.\n`;
+function describe(
+  { out, manifest, written }: Exported,
+  { table }: ExportScope,
+  format: ExportFormat,
+  seconds: number,
+): string {
+  const { table: name, as_of, rows, files, months } = manifest;
+  if (out === null) return `Nothing to export: ${name} holds no rows of ${daysOf(manifest)}.\n`;
+  const series = seriesColumn(table);
+  const isWhole = written.months === months.length;
+  const size = `${(bytesOf(manifest) / 1e6).toFixed(1)} MB`;
   const lines = facts([
-    ['table', `${table}${as_of === null ? '' : ` as of ${as_of}`}`],
+    ['table', `${name}${as_of === null ? '' : ` as of ${as_of}`}`],
     ['days', daysOf(manifest)],
     ['rows', rows],
-    ['files', `${number(files.length)} of ${format}, ${(bytes / 1e6).toFixed(1)} MB`],
-    [plural[seriesColumn] ?? `${seriesColumn}s`, series],
-    ['months', months],
-    ['formulas', formulas(manifest)],
+    ['files', format === 'excel' ? '1 of CSV for Excel' : `${number(files.length)} of ${format}, ${size}`],
+    [plural[series] ?? `${series}s`, isWhole ? written.series : null],
+    ['months', months.length],
+    [
+      'written',
+      isWhole
+        ? null
+        : `${count(written.months, 'month')}, ${count(written.rows, 'row')}; the others have not changed`,
+    ],
+    ['formulas', formulas[format] ?? null],
     ['checked', 'read again: rows and sums of scores are those of the warehouse'],
     ['took', duration(seconds)],
     ['where', out],
   ]);
+  if (format === 'excel') return `${lines}\n`;
   const read = format === 'parquet' ? 'read_parquet' : 'read_csv';
   return `${lines}\n\nNext: duckdb -c "select count(*) from ${read}('${out}/**/*.${format}', hive_partitioning = true)"\n`;
 }
 
 /** For CSV, which people open in spreadsheets: its texts come from the press and can hold anything. */
-function formulas({ formulas_defused }: Exported['manifest']): string | null {
-  if (formulas_defused === null) return null;
-  return formulas_defused
-    ? 'defused: an apostrophe comes before each text that begins with = + - @'
-    : 'not defused: a spreadsheet may run texts that begin with = + - @ (--defuse-formulas)';
-}
+const formulas: Readonly<Partial<Record<ExportFormat, string>>> = {
+  csv: 'not defused: a spreadsheet may run texts that begin with = + - @ (--format excel)',
+  excel: 'defused: an apostrophe comes before each text that begins with = + - @',
+};
 
 function daysOf({ from, to }: Exported['manifest']): string {
   if (from === null && to === null) return 'any day';

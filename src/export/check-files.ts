@@ -1,8 +1,8 @@
 import { type DuckDB, identifier } from '../duckdb.ts';
 import { exactSum, type Totals, totalsFrom } from '../warehouse/tables/export-rows.ts';
-import { type ExportFormat, readFiles } from './duckdb.ts';
+import { type FileFormat, readFiles } from './duckdb.ts';
 import { billionths, type ExportPlan } from './export-table.ts';
-import { ExportDiffers } from './target-folder.ts';
+import { ExportDiffers } from './target.ts';
 
 /**
  * Reads every file again, and compares the count and the sums of each series and month with those of the warehouse.
@@ -11,9 +11,9 @@ import { ExportDiffers } from './target-folder.ts';
  */
 export async function checkFiles(
   duckdb: DuckDB,
-  format: ExportFormat,
+  format: FileFormat,
   paths: readonly string[],
-  { columns, scores, series, totals }: ExportPlan,
+  { columns, scores, series, totals }: Pick<ExportPlan, 'columns' | 'scores' | 'series' | 'totals'>,
 ): Promise<void> {
   const sums = scores.map((column) => `, ${exactSum(column)} as ${identifier(column)}`).join('');
   const rows = await duckdb.run(

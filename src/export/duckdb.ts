@@ -1,7 +1,8 @@
-import { identifier, literal } from '../duckdb.ts';
+import { literal } from '../duckdb.ts';
 import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
 
-export type ExportFormat = 'parquet' | 'csv';
+/** The formats of the files of an export. */
+export type FileFormat = 'parquet' | 'csv';
 
 /**
  * DuckDB's type for a PostgreSQL type; JSON and unknown types stay text. So do UUIDs: Parquet stores them as 16 bytes, which
@@ -21,7 +22,7 @@ export function duckdbType({ type }: ExportColumn): string {
 }
 
 /** The options of `copy … to` for each format. */
-export const writeOptions: Readonly<Record<ExportFormat, string>> = {
+export const writeOptions: Readonly<Record<FileFormat, string>> = {
   // Row groups of a third of the usual size: several are in memory at once, and a reader of one country can skip more of them.
   parquet: '(format parquet, compression zstd, row_group_size 40960)',
   csv: `(format csv, header, delimiter ',', quote '"', escape '"', nullstr '')`,
@@ -29,7 +30,7 @@ export const writeOptions: Readonly<Record<ExportFormat, string>> = {
 
 /** The call by which DuckDB reads the files back, with every type given: the columns of the files, and the month as text. */
 export function readFiles(
-  format: ExportFormat,
+  format: FileFormat,
   files: readonly string[],
   columns: readonly ExportColumn[],
 ): string {
@@ -62,22 +63,4 @@ export function readCsv(
 
 function listOf(files: readonly string[]): string {
   return `[${files.map(literal).join(', ')}]`;
-}
-
-/** What begins a formula in a spreadsheet, fullwidth forms included, or may come before it. */
-const formulaSigns = [...'=+-@＝＋－＠\t\r\n'];
-
-/** The query of a table with an apostrophe before each text and column name that a spreadsheet would run as a formula. */
-export function withoutFormulas(columns: readonly ExportColumn[]): (table: string) => string {
-  const signs = formulaSigns.map((sign) => `chr(${sign.codePointAt(0)})`).join(', ');
-  const selected = columns.map((column) => {
-    const value = identifier(column.name);
-    const isText = duckdbType(column) === 'VARCHAR';
-    const defused = isText
-      ? `case when left(${value}, 1) in (${signs}) then '''' || ${value} else ${value} end`
-      : value;
-    const name = formulaSigns.includes(column.name[0]!) ? `'${column.name}` : column.name;
-    return `${defused} as ${identifier(name)}`;
-  });
-  return (table) => `select ${selected.join(', ')} from ${table}`;
 }

@@ -1,4 +1,3 @@
-import { writeFile as writeText } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DuckDB, openDuckDB } from '../duckdb.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
@@ -10,26 +9,34 @@ import {
   exportColumns,
   inOneState,
   linesOf,
+  readMonths,
   seriesColumn,
   type Totals,
 } from '../warehouse/tables/export-rows.ts';
 import type { Snapshot } from '../warehouse/tables/run-check.ts';
 import { checkFiles } from './check-files.ts';
-import { type ExportFormat, withoutFormulas } from './duckdb.ts';
-import { describeExport, type Manifest, manifestName } from './manifest.ts';
+import type { FileFormat } from './duckdb.ts';
+import { openSheet, refuseTooLong, writeSheet } from './excel.ts';
+import { columnsOf, describeExport, type Manifest } from './manifest.ts';
+import { changesFrom, type MonthsToWrite, monthsToWrite, refuseOther } from './months-to-write.ts';
 import { oneAhead } from './one-ahead.ts';
 import { stageRows } from './stage-rows.ts';
-import { makePartial, writable } from './target-folder.ts';
+import type { ExportTarget, OpenMode } from './target.ts';
+import { openFolder } from './target-folder.ts';
 import { type WrittenFile, writeFile } from './write-file.ts';
+
+/** `excel` is one file of CSV instead of one for each month. */
+export type ExportFormat = FileFormat | 'excel';
 
 export interface ExportContext {
   readonly warehouse: Warehouse;
   readonly scope: ExportScope;
   readonly format: ExportFormat;
-  /** CSV only: whether texts that a spreadsheet would run as formulas get an apostrophe before them. */
-  readonly defuseFormulas?: boolean;
+  /** A folder; for Excel, a file. */
   readonly out: string;
-  readonly overwrite: boolean;
+  readonly mode: OpenMode;
+  /** With the mode `continue`: a moment since which changed months are written, whatever the export that is there says. */
+  readonly since?: string | undefined;
   /** The most rows of a file. */
   readonly rowsPerFile?: number;
   readonly stop: AbortSignal;
@@ -38,14 +45,12 @@ export interface ExportContext {
 }
 
 export interface Exported {
-  /** Absolute path of the folder; `null` if there was nothing to export. */
+  /** Where it is; `null` if there was nothing to export. */
   readonly out: string | null;
+  /** Of the whole export, not only of what was written now. */
   readonly manifest: Manifest;
-  readonly bytes: number;
-  /** Country, ticker …: the column by which rows were counted. How many of its values, and how many months, have rows. */
-  readonly seriesColumn: string;
-  readonly series: number;
-  readonly months: number;
+  /** What was read and written: rows, months, values of the series' first column (country, ticker …). The rest was there. */
+  readonly written: { readonly rows: number; readonly months: number; readonly series: number };
 }
 
 /** Files of some 80 MB; until one is written, its rows need six times that on the disk. */
@@ -55,50 +60,56 @@ const usualRowsPerFile = 1_000_000;
 const batchRows = 2000;
 
 /**
- * Writes the rows of a table, as of one moment, to `out/month=…/part-N`: read through a cursor, staged as CSV, written file by
- * file, read again and compared, and only then renamed to `out`.
+ * Writes the rows of a table to `out/month=…/part-N`: read through a cursor in one transaction, staged as CSV, written file by
+ * file, read again and compared, and only then put in place. Of an export that is continued, only months that have changed.
  * @throws ConfigError if `out` cannot be used, ExportNotWritten, ExportDiffers, WarehouseUnavailable; AbortError
  */
 export async function exportTable(context: ExportContext): Promise<Exported> {
-  const { warehouse, scope, format, out, overwrite, stop } = context;
-  await using partial = await makePartial(out, overwrite);
-  using duckdb = await openDuckDB(`${partial.path}-spill`, stop);
+  const { warehouse, scope, out, stop } = context;
+  const format = fileFormat(context.format);
+  await using target = await openTarget(context);
+  const { held } = target;
+  if (held) refuseOther(held, out, { table: `gmsi.${scope.table.name}`, format });
+  using duckdb = await openDuckDB(`${target.path}-spill`, stop);
   const { plan, files, moment } = await inOneState(warehouse, stop, async (snapshot, moment) => {
-    const plan = await planExport(snapshot, scope, stop);
-    return { plan, files: await writeFiles(context, snapshot, plan, duckdb, partial.path), moment };
+    const plan = await planExport(snapshot, context, held);
+    if (context.format === 'excel') refuseTooLong(plan.rows);
+    return { plan, files: await writeFiles(context, snapshot, plan, duckdb, target.path), moment };
   }).catch((error) => {
     // A stopped statement also fails; report the stop instead.
     stop.throwIfAborted();
     throw namedDatabaseError(error);
   });
-  const formulas_defused = format === 'csv' ? (context.defuseFormulas ?? false) : null;
-  const manifest = describeExport(scope, plan, { format, formulas_defused, files, exported_at: moment });
-  const { series, totals } = plan;
-  const sizes = {
-    seriesColumn: series,
-    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
-    series: new Set(totals.map(({ series }) => series)).size,
-    months: plan.months.length,
-  };
-  if (files.length === 0) return { out: null, manifest, ...sizes };
-  const paths = files.map(({ path }) => join(partial.path, path));
-  await checkFiles(duckdb, format, paths, plan);
-  const described = `${JSON.stringify(manifest, null, 2)}\n`;
-  await writable(() => writeText(join(partial.path, manifestName), described));
+  const manifest = describeExport(scope, plan, held, { format, files, exportedAt: moment });
+  const series = new Set(plan.totals.map(({ series }) => series)).size;
+  const written = { rows: plan.rows, months: plan.write.length, series };
+  if (files.length === 0 && !held) return { out: null, manifest, written };
+  const isSame = held?.complete && files.length === 0 && held.months.length === plan.kept.length;
+  if (isSame) return { out: target.place, manifest: held, written };
+  const paths = files.map(({ path }) => join(target.path, path));
+  if (paths.length > 0) await checkFiles(duckdb, format, paths, plan);
+  if (context.format === 'excel') await writeSheet(duckdb, target.path, paths, plan.columns);
   stop.throwIfAborted();
-  return { out: await partial.finish(), manifest, ...sizes };
+  await target.publish(manifest);
+  return { out: target.place, manifest, written };
+}
+
+function openTarget({ format, out, mode }: ExportContext): Promise<ExportTarget> {
+  return format === 'excel' ? openSheet(out, mode) : openFolder(out, mode);
+}
+
+function fileFormat(format: ExportFormat): FileFormat {
+  return format === 'excel' ? 'csv' : format;
 }
 
 async function writeFiles(
-  { scope, format, defuseFormulas, stop, rowsPerFile = usualRowsPerFile, onRows }: ExportContext,
+  { scope, format, stop, rowsPerFile = usualRowsPerFile, onRows }: ExportContext,
   snapshot: Snapshot,
-  plan: ExportPlan,
+  { columns, write, rows }: ExportPlan,
   duckdb: DuckDB,
   root: string,
 ): Promise<WrittenFile[]> {
-  const { columns, months, rows } = plan;
-  const select = defuseFormulas ? { select: withoutFormulas(columns) } : {};
-  const writer = { duckdb, columns, format, root, ...select };
+  const writer = { duckdb, columns, format: fileFormat(format), root };
   const read = { columns, atMost: Math.min(batchRows, rowsPerFile) };
   let done = 0;
   async function* batches(month: string) {
@@ -110,8 +121,8 @@ async function writeFiles(
     }
   }
   async function* stagedParts() {
-    for (const month of months) {
-      const part = (n: number) => join(`month=${month}`, `part-${n}.${format}`);
+    for (const { month } of write) {
+      const part = (n: number) => `month=${month}/part-${n}.${writer.format}`;
       const pathOf = (n: number) => join(root, `_${month}-${n}.csv`);
       let n = 0;
       for await (const staged of stageRows(oneAhead(batches(month)), { pathOf, rowsPerFile }))
@@ -125,30 +136,42 @@ async function writeFiles(
   return files;
 }
 
-/** What an export will hold, and the totals that its files must have. */
-export interface ExportPlan {
+/** What an export writes, and the totals that its files must have. */
+export interface ExportPlan extends MonthsToWrite {
   /** The columns of the table, which are those of the files. */
   readonly columns: readonly ExportColumn[];
   /** The columns whose sums are compared. */
   readonly scores: readonly string[];
   /** The column by which rows are counted, within each month. */
   readonly series: string;
+  /** Of the months that are written. */
   readonly totals: readonly Totals[];
-  /** `YYYY-MM`, each of which becomes a folder. */
-  readonly months: readonly string[];
   readonly rows: number;
 }
 
-/** Counts the rows to export, as the transaction sees them. */
-async function planExport(snapshot: Snapshot, scope: ExportScope, stop: AbortSignal): Promise<ExportPlan> {
+/** Decides which months to write, and counts their rows, as the transaction sees them. */
+async function planExport(
+  snapshot: Snapshot,
+  { scope, since, stop }: ExportContext,
+  held: Manifest | undefined,
+): Promise<ExportPlan> {
   const columns = await exportColumns(snapshot, scope);
   // A stop that has happened already would not end the long statement that follows.
   stop.throwIfAborted();
+  const from = changesFrom(held, since);
+  const months = await readMonths(snapshot, scope, from);
+  stop.throwIfAborted();
+  const toWrite = monthsToWrite(months, { scope, columns: columnsOf({ columns }), held, since: from });
   const scores = columns.filter(({ type }) => type === 'double precision').map(({ name }) => name);
-  const totals = await countTotals(snapshot, scope, scores);
-  const months = [...new Set(totals.map(({ month }) => month))];
-  const rows = totals.reduce((sum, of) => sum + of.rows, 0);
-  return { columns, scores, series: seriesColumn(scope.table), totals, months, rows };
+  const { write } = toWrite;
+  const totals = await countTotals(
+    snapshot,
+    scope,
+    scores,
+    write.map(({ month }) => month),
+  );
+  const rows = write.reduce((sum, of) => sum + of.rows, 0);
+  return { ...toWrite, columns, scores, series: seriesColumn(scope.table), totals, rows };
 }
 
 /** A sum in billionths as a number again. */

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { writable } from './target-folder.ts';
+import { writable } from './target.ts';
 
 /** Rows on the disk, as CSV without a header: DuckDB reads that many times as fast as it takes values one by one. */
 export interface Staged {

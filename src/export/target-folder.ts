@@ -1,45 +1,53 @@
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import { ConfigError, GmsiError } from '../errors.ts';
+import {
+  copyFile,
+  link,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { dirname, join, resolve, sep } from 'node:path';
+import { ConfigError } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
-import { manifestName } from './manifest.ts';
+import { type Manifest, manifestName, readManifest, writeManifest } from './manifest.ts';
+import { type ExportTarget, type OpenMode, writable } from './target.ts';
 
-/** The files could not be written completely; most likely, the disk is full. */
-export class ExportNotWritten extends GmsiError {
-  override readonly kind = 'retryable';
-}
-
-/** The files do not hold what the warehouse counted. */
-export class ExportDiffers extends GmsiError {
-  override readonly kind = 'retryable';
-}
-
-/** Runs work in which only the file system can fail. @throws ExportNotWritten, AbortError */
-export async function writable<T>(write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (cause) {
-    const error = cause as Error;
-    if (error.name === 'AbortError') throw error;
-    throw new ExportNotWritten(`The export could not be written: ${error.message}`, {
-      cause,
-      hint: 'Is the disk full? Make room, or name another folder with --out, and run it again. Nothing was kept.',
-    });
-  }
+/**
+ * Begins an export to a folder, which is made beside its final place and renamed to it, replacing an earlier export.
+ * @throws ConfigError if the folder holds something else, or if nothing can be written beside it
+ */
+export async function openFolder(out: string, mode: OpenMode): Promise<ExportTarget> {
+  await refuseMountPoint(out);
+  await refuseTaken(out, mode);
+  // Follows links, so that the folder is replaced and not the link.
+  const target = await realpath(out).catch(() => resolve(out));
+  const held = mode === 'continue' ? await readHeld(target, out) : undefined;
+  const { path, [Symbol.asyncDispose]: remove } = await makeBeside(target, out);
+  return {
+    ...{ place: target, path, held },
+    async publish(manifest) {
+      for (const file of manifest.files)
+        await writable(() => keep(join(target, file.path), join(path, file.path)));
+      await writable(() => writeFile(join(path, manifestName), writeManifest(manifest)));
+      await replace(target, path);
+    },
+    [Symbol.asyncDispose]: remove,
+  };
 }
 
 /**
- * Begins an export. Its folder may exist if it is empty or, with `overwrite`, if it is an export.
- * @returns a folder beside its final place, which is removed if disposed before `finish` renames it to `out`, replacing an
- * earlier export
- * @throws ConfigError if it holds something else, or if nothing can be written beside it
+ * Makes a folder beside a place that something will be renamed to. Disposed, it is removed, and the folders above it that were
+ * made for it, unless somebody uses them by now.
+ * @param out the place, as the user named it
  */
-export async function makePartial(out: string, overwrite: boolean) {
-  await refuseMountPoint(out);
-  await refuseTaken(out, overwrite);
-  // Follows links, so that the folder is replaced and not the link.
-  const target = await realpath(out).catch(() => resolve(out));
+export async function makeBeside(target: string, out: string) {
   const path = `${target}.partial-${randomBytes(4).toString('hex')}`;
   let firstMade: string | undefined;
   try {
@@ -48,32 +56,42 @@ export async function makePartial(out: string, overwrite: boolean) {
   } catch (cause) {
     throw unusable(out, cause);
   }
-  let isFinished = false;
   return {
     path,
-    /** @returns the absolute path of the folder that was asked for */
-    async finish(): Promise<string> {
-      await replace(target, path);
-      isFinished = true;
-      return target;
-    },
     async [Symbol.asyncDispose](): Promise<void> {
-      if (isFinished) return;
       await rm(path, { recursive: true, force: true });
-      // Fails if somebody has put something there meanwhile.
+      // Fails if anything is in it.
       if (firstMade !== undefined) await rmdir(dirname(target)).catch(() => {});
     },
   };
 }
 
-async function refuseTaken(out: string, overwrite: boolean): Promise<void> {
+async function readHeld(target: string, out: string): Promise<Manifest | undefined> {
+  const json = await readFile(join(target, manifestName), 'utf8').catch(() => undefined);
+  if (json === undefined) return undefined;
+  const paths = await readdir(target, { recursive: true });
+  const sizes = await Promise.all(
+    paths.map(async (path) => [path.replaceAll(sep, '/'), (await stat(join(target, path))).size] as const),
+  );
+  return readManifest(json, `The folder ${out}`, new Map(sizes));
+}
+
+/** Gives a file of the export that is replaced to the new one too, unless that has it already. */
+async function keep(old: string, path: string): Promise<void> {
+  if (await stat(path).catch(() => undefined)) return;
+  await mkdir(dirname(path), { recursive: true });
+  // Not every file system has links.
+  await link(old, path).catch(() => copyFile(old, path));
+}
+
+async function refuseTaken(out: string, mode: OpenMode): Promise<void> {
   const held = await heldIn(out);
   if (held.length === 0) return;
   const isExport = held.includes(manifestName);
-  if (isExport && overwrite) return;
+  if (isExport && mode !== 'new') return;
   throw new ConfigError(`The folder ${out} is not empty.`, {
     hint: isExport
-      ? 'Name another one with --out, or add --overwrite to replace that export.'
+      ? 'Name another one with --out, or add --overwrite to replace that export, or --changed-since to continue it.'
       : 'Name another one with --out; --overwrite replaces nothing but an export.',
   });
 }
@@ -111,7 +129,7 @@ async function replace(target: string, path: string): Promise<void> {
   }
 }
 
-function unusable(out: string, cause: unknown): ConfigError {
+export function unusable(out: string, cause: unknown): ConfigError {
   return new ConfigError(`The folder ${out} cannot be written: ${(cause as Error).message}`, {
     cause,
     hint: 'Name another one with --out, or make the folder that contains it writable: the export is written there and then renamed.',

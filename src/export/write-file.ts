@@ -2,9 +2,9 @@ import { mkdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type DuckDB, literal } from '../duckdb.ts';
 import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
-import { type ExportFormat, readCsv, writeOptions } from './duckdb.ts';
+import { type FileFormat, readCsv, writeOptions } from './duckdb.ts';
 import type { Staged } from './stage-rows.ts';
-import { writable } from './target-folder.ts';
+import { writable } from './target.ts';
 
 /** A file, by its path within the export. */
 export interface WrittenFile {
@@ -17,16 +17,14 @@ export interface WrittenFile {
 export interface FileWriter {
   readonly duckdb: DuckDB;
   readonly columns: readonly ExportColumn[];
-  readonly format: ExportFormat;
+  readonly format: FileFormat;
   /** The folder of the export. */
   readonly root: string;
-  /** The query of the staged rows as they are written. */
-  readonly select?: (staged: string) => string;
 }
 
 /** Writes staged rows into a file of the export, and removes them. */
 export async function writeFile(
-  { duckdb, columns, format, root, select = (staged) => `select * from ${staged}` }: FileWriter,
+  { duckdb, columns, format, root }: FileWriter,
   path: string,
   { path: from, rows, longest }: Staged,
 ): Promise<WrittenFile> {
@@ -34,7 +32,7 @@ export async function writeFile(
   const staged = readCsv([from], columns, { header: false, longest });
   return writable(async () => {
     await mkdir(dirname(file), { recursive: true });
-    await duckdb.run(`copy (${select(staged)}) to ${literal(file)} ${writeOptions[format]}`);
+    await duckdb.run(`copy (select * from ${staged}) to ${literal(file)} ${writeOptions[format]}`);
     await rm(from);
     const { size } = await stat(file);
     return { path, rows, bytes: size };

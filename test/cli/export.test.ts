@@ -56,15 +56,26 @@ describe('gmsi export', () => {
     );
   });
 
-  it('says of CSV whether a spreadsheet would run its texts, and defuses nothing else', async () => {
-    const csv = ['export', '--format', 'csv', '--overwrite'];
-    expect((await gmsiHere(csv, setting)).stdout).toMatch(/^formulas +not defused: .*--defuse-formulas/m);
-    expect((await gmsiHere([...csv, '--defuse-formulas'], setting)).stdout).toMatch(/^formulas +defused: /m);
-    const parquet = await gmsiHere(['export', '--defuse-formulas'], setting);
-    expect(parquet).toMatchObject({
+  it('says of CSV whether a spreadsheet would run its texts', async () => {
+    const csv = await gmsiHere(['export', '--format', 'csv'], setting);
+    expect(csv.stdout).toMatch(/^formulas +not defused: .*--format excel/m);
+  });
+
+  it('writes one file for Excel, and replaces nothing unless told to', async () => {
+    const excel = ['export', '--format', 'excel'];
+    const { code, stdout } = await gmsiHere(excel, setting);
+    const out = join(folder.path, 'export', 'gmsi-headlines.csv');
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining(out) });
+    expect(stdout).toMatch(/^formulas +defused: /m);
+    expect(await gmsiHere(excel, setting)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--defuse-formulas is for CSV'),
+      stderr: `gmsi: The file export/gmsi-headlines.csv is there already.\n  → Name another file with --out, or add --overwrite to replace it.\n`,
     });
+    const onlyUs = await gmsiHere([...excel, '--country', 'US', '--overwrite'], setting);
+    expect(onlyUs).toMatchObject({ code: 0 });
+    const lines = (await readFile(out, 'utf8')).split('\n').filter((line) => /^[0-9a-f-]{36},/.test(line));
+    expect(lines).toHaveLength(await rowsWhere(`country = 'US'`));
+    expect(await readdir(join(folder.path, 'export'))).toEqual(['gmsi-headlines.csv']);
   });
 
   it('writes what a job loads, by default its period; --json is for programs', async () => {
@@ -74,7 +85,7 @@ describe('gmsi export', () => {
     const rows = await rowsWhere(`country = 'US' and published_at between '2024-01-01Z' and '2024-02-01Z'`);
     expect(JSON.parse(stdout)).toMatchObject({
       ...{ out: join(folder.path, 'there'), table: 'gmsi.headlines', format: 'csv', as_of: null },
-      ...{ from: '2024-01-01', to: '2024-01-31', rows, files: 1, series: 1, months: 1 },
+      ...{ from: '2024-01-01', to: '2024-01-31', rows, files: 1, months: 1, complete: true },
       sums: { directional_score: expect.any(Number), semantic_score: expect.any(Number) },
     });
     expect(await readdir(join(folder.path, 'there', 'month=2024-01'))).toEqual(['part-0.csv']);
@@ -86,7 +97,7 @@ describe('gmsi export', () => {
     expect(await gmsiHere(run, setting)).toMatchObject({
       code: 2,
       stderr:
-        'gmsi: The folder there is not empty.\n  → Name another one with --out, or add --overwrite to replace that export.\n',
+        'gmsi: The folder there is not empty.\n  → Name another one with --out, or add --overwrite to replace that export, or --changed-since to continue it.\n',
     });
     expect(
       await gmsiHere(['export', '--country', 'NO', '--out', 'there', '--overwrite'], setting),
@@ -175,7 +186,7 @@ const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> =
   'a format that there is not': {
     args: ['--format', 'xlsx'],
     what: /--format is "xlsx"/,
-    hint: /parquet, csv/,
+    hint: /parquet, csv, excel/,
   },
   'a country that the service does not list': {
     args: ['--country', 'us'],
@@ -191,6 +202,31 @@ const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> =
     args: ['us', '--country', 'US'],
     what: /cannot be used with a job/,
     hint: /The job/,
+  },
+  'a load that there is not': {
+    args: ['--changed-since', '999999'],
+    what: /there is no load 999999/,
+    hint: /gmsi status/,
+  },
+  'neither a load nor a moment': {
+    args: ['--changed-since', 'yesterday'],
+    what: /--changed-since is "yesterday"/,
+    hint: /2025-06-30T12:00:00Z, or the number of a load/,
+  },
+  'to continue and to replace': {
+    args: ['--changed-since', '--overwrite'],
+    what: /--changed-since and --overwrite cannot/,
+    hint: /continues an export/,
+  },
+  'rollups since a moment': {
+    args: ['--rollup', 'daily', '--changed-since', '2025-06-30T12:00:00Z'],
+    what: /and --rollup cannot/,
+    hint: /--changed-since alone/,
+  },
+  'rollups of a feed without': {
+    args: ['oil', '--rollup', 'daily'],
+    what: /no rollups of ticker-headlines/,
+    hint: /leave --rollup out/,
   },
   'a folder that cannot be': {
     args: ['--out', 'jobs/us.yaml/export'],

@@ -148,7 +148,7 @@ it('is of one moment, whatever changes while it is read', async () => {
   await runBackfill({ job: aJob({ end_date: '2024-01-10' }), db: own.db, sandbox });
   const scope = aScope();
   const [counted, read] = await inOneState(own.db, new AbortController().signal, async (snapshot) => {
-    const totals = await countTotals(snapshot, scope, []);
+    const totals = await countTotals(snapshot, scope, [], ['2024-01']);
     const columns = await exportColumns(snapshot, scope);
     await sql`delete from gmsi.headlines where country = 'US'`.execute(own.db);
     let rows = 0;
@@ -208,6 +208,10 @@ it('of nothing says so and makes no folder', async () => {
   await using folder = await aFolder();
   const out = join(folder.path, 'not yet', 'export');
   const exported = await runExport({ db, folder: folder.path, out, scope: { from: '2030-01-01' } });
-  expect(exported).toMatchObject({ out: null, manifest: { rows: 0, files: [] }, bytes: 0, series: 0 });
+  expect(exported).toMatchObject({
+    out: null,
+    manifest: { rows: 0, files: [] },
+    written: { rows: 0, series: 0 },
+  });
   expect(await readdir(folder.path)).toEqual([]);
 });

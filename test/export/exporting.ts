@@ -36,7 +36,7 @@ export function runExport({ db, folder, scope, ...overrides }: ExportSetting): P
       scope: aScope(scope),
       format: 'parquet',
       out: join(folder, 'export'),
-      overwrite: false,
+      mode: 'new',
     },
     stop: new AbortController().signal,
     ...overrides,
@@ -76,7 +76,7 @@ export async function rowsOfTable(db: Warehouse, from: string): Promise<string[]
     const { rows } = await sql<{ row: Values; times: Values }>`
       select * from ${sql.raw(from)} as held,
       lateral (select jsonb_object_agg(key, (value #>> '{}')::timestamptz::text) as "_times"
-               from jsonb_each(to_jsonb(held)) where key like '%\_at' and value <> 'null') as times
+               from jsonb_each(to_jsonb(held)) where (key like '%\_at' or key = 'hour') and value <> 'null') as times
     `.execute(trx);
     return comparable(rows.map(({ _times, ...row }: Values) => ({ ...row, ...(_times as Values) })));
   });

@@ -2,8 +2,9 @@ import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
-import { manifestName } from '../../src/export/manifest.ts';
-import { makePartial } from '../../src/export/target-folder.ts';
+import { type Manifest, manifestName } from '../../src/export/manifest.ts';
+import type { OpenMode } from '../../src/export/target.ts';
+import { openFolder } from '../../src/export/target-folder.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';
 
 let folder: Folder;
@@ -15,30 +16,32 @@ beforeEach(async () => {
 });
 afterEach(() => folder[Symbol.asyncDispose]());
 
+const manifest = { files: [] as Manifest['files'] } as Manifest;
+
 /** Makes an export of one file there. */
-async function exportTo(target: string, file: string, overwrite = false): Promise<void> {
-  await using partial = await makePartial(target, overwrite);
+async function exportTo(target: string, file: string, mode: OpenMode = 'new'): Promise<void> {
+  await using partial = await openFolder(target, mode);
   await writeFile(join(partial.path, file), file);
-  await writeFile(join(partial.path, manifestName), '{}');
-  await partial.finish();
+  await partial.publish(manifest);
 }
 
 describe('the folder of an export', () => {
   it('appears with its name only when it is finished', async () => {
-    await using partial = await makePartial(out, false);
+    await using partial = await openFolder(out, 'new');
     await writeFile(join(partial.path, 'part-0.parquet'), '');
     const names = await readdir(folder.path);
     expect(names).toEqual([expect.stringMatching(/^export\.partial-[0-9a-f]{8}$/)]);
-    expect(await partial.finish()).toBe(out);
+    await partial.publish(manifest);
+    expect(partial.place).toBe(out);
     expect(await readdir(folder.path)).toEqual([basename(out)]);
-    expect(await readdir(out)).toEqual(['part-0.parquet']);
+    expect(await readdir(out)).toEqual([manifestName, 'part-0.parquet']);
   });
 
   it('does not exist if it was not finished, nor do folders that were made for it', async () => {
     const below = join(folder.path, 'made', 'export');
     await expect(
       (async () => {
-        await using partial = await makePartial(below, false);
+        await using partial = await openFolder(below, 'new');
         await writeFile(join(partial.path, 'part-0.parquet'), '');
         throw new Error('power cut');
       })(),
@@ -49,7 +52,7 @@ describe('the folder of an export', () => {
   it('leaves folders above it that somebody uses by now', async () => {
     const below = join(folder.path, 'made', 'export');
     await (async () => {
-      await using _ = await makePartial(below, false);
+      await using _ = await openFolder(below, 'new');
       await writeFile(join(folder.path, 'made', 'mine'), '');
     })();
     expect(await readdir(join(folder.path, 'made'))).toEqual(['mine']);
@@ -61,18 +64,18 @@ describe('the folder of an export', () => {
     expect(await readdir(out)).toEqual([manifestName, 'new']);
   });
 
-  it('replaces an export with overwrite, also behind a link, and leaves nothing of it', async () => {
+  it('replaces an export if it may, also behind a link, and leaves nothing of it', async () => {
     await exportTo(join(folder.path, 'real'), 'old');
     await symlink(join(folder.path, 'real'), out);
-    await expect(makePartial(out, false)).rejects.toThrow('is not empty');
-    await exportTo(out, 'new', true);
+    await expect(openFolder(out, 'new')).rejects.toThrow('is not empty');
+    await exportTo(out, 'new', 'replace');
     expect(await readdir(folder.path)).toEqual(['export', 'real']);
     expect(await readdir(join(folder.path, 'real'))).toEqual([manifestName, 'new']);
   });
 
   it('replaces nothing but an export', async () => {
     await folder.write('export/thesis.txt', 'years of work');
-    await expect(makePartial(out, true)).rejects.toMatchObject({
+    await expect(openFolder(out, 'replace')).rejects.toMatchObject({
       message: `The folder ${out} is not empty.`,
       hint: expect.stringContaining('--overwrite replaces nothing but an export'),
       kind: 'fatal',
@@ -81,12 +84,12 @@ describe('the folder of an export', () => {
   });
 
   it('cannot be a mount point, which cannot be renamed', async () => {
-    await expect(makePartial('/dev', false)).rejects.toThrow('The folder /dev is a mount point.');
+    await expect(openFolder('/dev', 'new')).rejects.toThrow('The folder /dev is a mount point.');
   });
 
   it('cannot be where a file is, nor below one', async () => {
     await folder.write('export', 'a file');
-    await expect(makePartial(out, true)).rejects.toThrow(ConfigError);
-    await expect(makePartial(join(out, 'below'), false)).rejects.toThrow(/cannot be written: ENOTDIR/);
+    await expect(openFolder(out, 'replace')).rejects.toThrow(ConfigError);
+    await expect(openFolder(join(out, 'below'), 'new')).rejects.toThrow(/cannot be written: ENOTDIR/);
   });
 });

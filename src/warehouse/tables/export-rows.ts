@@ -4,9 +4,31 @@ import type { Warehouse } from '../connect.ts';
 import type { Day } from '../database.ts';
 import { inOneSnapshot, type Snapshot } from './run-check.ts';
 
-/** Which rows of a feed's table are exported. */
+/** A table that can be exported: a feed's, or a rollup. */
+export type ExportTable = Pick<FeedTable, 'name' | 'series' | 'key' | 'columns'>;
+
+const ofHeadlines: ExportTable['series'] = { country: 'country', topic: 'topic', match_type: 'match_type' };
+
+/** A day compares as its midnight in the session's time zone, which is UTC here. */
+export const rollups: Readonly<Record<'hourly' | 'daily', ExportTable>> = {
+  hourly: {
+    ...{ name: 'sentiment_hourly', series: ofHeadlines },
+    ...{ key: ['sentiment_type', 'hour'], columns: { hour: 'timestamptz' } },
+  },
+  daily: {
+    ...{ name: 'sentiment_daily', series: ofHeadlines },
+    ...{ key: ['sentiment_type', 'day'], columns: { day: 'timestamptz' } },
+  },
+};
+
+/** Rollups are replaced in place: no version of them is kept, and no row says when it changed. */
+export function isRollup(table: ExportTable): boolean {
+  return Object.values(rollups).includes(table);
+}
+
+/** Which rows of a table are exported. */
 export interface ExportScope {
-  readonly table: FeedTable;
+  readonly table: ExportTable;
   /** Days (UTC) of the rows' time, both included; no bound if left out. */
   readonly from: Day | undefined;
   readonly to: Day | undefined;
@@ -22,6 +44,17 @@ export interface ExportColumn {
   readonly type: string;
 }
 
+/** A month (UTC) of what is exported. */
+export interface MonthState {
+  /** `YYYY-MM`. */
+  readonly month: string;
+  readonly rows: number;
+  /** Another one as soon as a row of the month was inserted, changed or removed. */
+  readonly fingerprint: string;
+  /** Whether a row may have changed since the moment that was asked for. */
+  readonly isChanged: boolean;
+}
+
 /** How many rows a country (or ticker …) has in a month (UTC), and the sums of their scores. */
 export interface Totals {
   readonly series: string;
@@ -33,7 +66,7 @@ export interface Totals {
 }
 
 /** The column by which an export is counted: country, ticker, or the first one of the feed's series. */
-export function seriesColumn({ series }: FeedTable): string {
+export function seriesColumn({ series }: ExportTable): string {
   return Object.keys(series)[0]!;
 }
 
@@ -92,19 +125,57 @@ export async function exportColumns(
 }
 
 /**
- * What there is to export, by month, then by series.
+ * The months that there are to export. The fingerprint of a feed's table is the sum of `changed_at`: every change moves it on,
+ * so a change is seen even if it was committed later than a younger one. Of a rollup, it is made of all values.
+ * @param since a moment, or `undefined` if none was asked for
+ */
+export async function readMonths(
+  snapshot: Snapshot,
+  scope: ExportScope,
+  since: string | undefined,
+): Promise<MonthState[]> {
+  const fingerprint = isRollup(scope.table)
+    ? sql`sum(hashtextextended(held::text, 0))`
+    : sql`sum(extract(epoch from changed_at))`;
+  // A row is committed after its changed_at, by at most half of this delay.
+  const isChanged =
+    since === undefined ? sql`false` : sql`bool_or(changed_at >= ${since}::timestamptz - gmsi.as_of_delay())`;
+  const { rows } = await sql<MonthState>`
+    select ${monthOf(scope)} as month, count(*)::float8 as rows, ${fingerprint}::text as fingerprint, ${isChanged} as "isChanged"
+    from ${source(scope)} as held where ${isInScope(scope)} group by 1 order by 1
+  `.execute(snapshot);
+  return rows;
+}
+
+/** When a load began; `undefined` if there is none with this number. */
+export async function startOfLoad(warehouse: Warehouse, loadId: number): Promise<Date | undefined> {
+  const load = await warehouse
+    .selectFrom('loads')
+    .select('started_at')
+    .where('load_id', '=', loadId)
+    .executeTakeFirst();
+  return load?.started_at;
+}
+
+/**
+ * What there is to export of some months, by month, then by series.
  * @param scores columns to add up
+ * @param months `YYYY-MM`, in order
  */
 export async function countTotals(
   snapshot: Snapshot,
   scope: ExportScope,
   scores: readonly string[],
+  months: readonly string[],
 ): Promise<Totals[]> {
+  if (months.length === 0) return [];
+  const bounds = isBetween(scope, months[0]!, months.at(-1)!);
   const sums = scores.map((column) => sql`, ${sql.raw(exactSum(column))} as ${sql.ref(column)}`);
   const { rows } = await sql<Readonly<Record<string, string>>>`
-    select ${sql.ref(seriesColumn(scope.table))} as series, to_char(${timeOf(scope)} at time zone 'UTC', 'YYYY-MM') as month,
+    select ${sql.ref(seriesColumn(scope.table))} as series, ${monthOf(scope)} as month,
            count(*)::text as rows ${sql.join(sums, sql``)}
-    from ${source(scope)} where ${isInScope(scope)} group by 1, 2 order by 2, 1
+    from ${source(scope)} where ${isInScope(scope)} and ${bounds} and ${monthOf(scope)} = any(${[...months]}::text[])
+    group by 1, 2 order by 2, 1
   `.execute(snapshot);
   return rows.map((row) => totalsFrom(row, scores));
 }
@@ -136,14 +207,11 @@ export async function* linesOf(
   { columns, atMost }: { columns: readonly ExportColumn[]; atMost: number },
 ): AsyncGenerator<string[]> {
   const { table } = scope;
-  const time = timeOf(scope);
   const key = [...Object.keys(table.series), ...table.key];
-  const began = sql`(${`${month}-01`}::timestamp at time zone 'UTC')`;
-  const ended = sql`((${`${month}-01`}::timestamp + interval '1 month') at time zone 'UTC')`;
   await sql`
     declare export_rows no scroll cursor for
     select ${lineOf(columns)} as line from ${source(scope)}
-    where ${time} >= ${began} and ${time} < ${ended} and ${isInScope(scope)}
+    where ${isBetween(scope, month, month)} and ${isInScope(scope)}
     order by ${sql.join(key.map((column) => sql.ref(column)))}
   `.execute(snapshot);
   while (true) {
@@ -189,6 +257,18 @@ function source({ table, asOf }: ExportScope): RawBuilder<unknown> {
 
 function timeOf({ table }: ExportScope): RawBuilder<unknown> {
   return sql.ref(table.key.find((column) => table.columns[column] === 'timestamptz')!);
+}
+
+function monthOf(scope: ExportScope): RawBuilder<string> {
+  return sql`to_char(${timeOf(scope)} at time zone 'UTC', 'YYYY-MM')`;
+}
+
+/** The condition that a row is of these months or of one between them; partitions of others are not read. */
+function isBetween(scope: ExportScope, first: string, last: string): RawBuilder<boolean> {
+  const time = timeOf(scope);
+  const began = sql`(${`${first}-01`}::timestamp at time zone 'UTC')`;
+  const ended = sql`((${`${last}-01`}::timestamp + interval '1 month') at time zone 'UTC')`;
+  return sql`(${time} >= ${began} and ${time} < ${ended})`;
 }
 
 function isInScope(scope: ExportScope): RawBuilder<boolean> {

@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import { refuseTooLong } from '../../src/export/excel.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { askDuckDB, runExport } from './exporting.ts';
@@ -36,34 +37,43 @@ async function aWarehouseOf(texts: readonly string[]): Promise<TestWarehouse> {
   return warehouse;
 }
 
-async function exported(warehouse: TestWarehouse, defuseFormulas: boolean) {
-  await using folder = await aFolder();
-  const { db } = warehouse;
-  const { out, manifest } = await runExport({ db, folder: folder.path, format: 'csv', defuseFormulas });
-  const file = join(out!, manifest.files[0]!.path);
-  const rows = await askDuckDB(
-    `select * from read_csv('${file}', header = true, all_varchar = true, allow_quoted_nulls = false)`,
-  );
-  return { manifest, rows, header: (await readFile(file, 'utf8')).split('\n')[0]! };
-}
-
-test('with --defuse-formulas, no text and no column begins a formula; all else stays as it is', async () => {
+test('a file for Excel begins with a byte-order mark, and no text or column of it begins a formula', async () => {
   await using warehouse = await aWarehouseOf([...harmful, ...harmless]);
-  const { manifest, rows, header } = await exported(warehouse, true);
+  await using folder = await aFolder();
+  const out = join(folder.path, 'sheet.csv');
+  await runExport({ db: warehouse.db, folder: folder.path, format: 'excel', out });
+  expect(await readdir(folder.path)).toEqual(['sheet.csv']);
+
+  const bytes = await readFile(out);
+  expect([...bytes.subarray(0, 3)]).toEqual([0xef, 0xbb, 0xbf]);
+  expect(bytes.toString('utf8').split('\n')[0]).not.toMatch(/(^|,)"?=/);
+  const rows = await askDuckDB(
+    `select * from read_csv('${out}', header = true, all_varchar = true, allow_quoted_nulls = false)`,
+  );
   expect(rows.map(({ headline }) => headline).toSorted()).toEqual(
     [...harmful.map((text) => `'${text}`), ...harmless].toSorted(),
   );
   for (const row of rows) {
-    expect(row).toMatchObject({ directional_score: '-0.5', extra: '{"a": "=1"}', "'=note": "'=2" });
+    expect(row).toMatchObject({
+      ...{ headline_id: expect.stringMatching(/^[0-9a-f-]{36}$/), published_at: '2025-01-01 00:00:00' },
+      ...{ directional_score: '-0.5', extra: '{"a": "=1"}', "'=note": "'=2" },
+    });
   }
-  expect(header).not.toMatch(/(^|,)"?=/);
-  // The check of the files against the warehouse ran over them, or there would be none.
-  expect(manifest).toMatchObject({ formulas_defused: true, rows: harmful.length + harmless.length });
 });
 
-test('without it, every text is as in the warehouse, and the manifest says so', async () => {
+test('CSV for programs has every text as in the warehouse', async () => {
   await using warehouse = await aWarehouseOf([...harmful, ...harmless]);
-  const { manifest, rows } = await exported(warehouse, false);
+  await using folder = await aFolder();
+  const { out, manifest } = await runExport({ db: warehouse.db, folder: folder.path, format: 'csv' });
+  const rows = await askDuckDB(
+    `select headline from read_csv('${join(out!, manifest.files[0]!.path)}', header = true, all_varchar = true, allow_quoted_nulls = false)`,
+  );
   expect(rows.map(({ headline }) => headline).toSorted()).toEqual([...harmful, ...harmless].toSorted());
-  expect(manifest.formulas_defused).toBe(false);
+});
+
+test('more rows than Excel opens are refused', () => {
+  expect(() => refuseTooLong(1_048_575)).not.toThrow();
+  expect(() => refuseTooLong(1_048_576)).toThrow(
+    'These are 1,048,576 rows, and Excel opens 1,048,575 of a file.',
+  );
 });

@@ -1,0 +1,76 @@
+import { lstat, realpath, rename } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { type DuckDB, identifier, literal } from '../duckdb.ts';
+import { ConfigError } from '../errors.ts';
+import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
+import { duckdbType, readFiles, writeOptions } from './duckdb.ts';
+import { type ExportTarget, type OpenMode, writable } from './target.ts';
+import { makeBeside, unusable } from './target-folder.ts';
+
+/** The most rows that Excel opens, less the one of the column names. */
+const mostRows = 1_048_575;
+
+/** @throws ConfigError if Excel would open only a part of the rows */
+export function refuseTooLong(rows: number): void {
+  if (rows <= mostRows) return;
+  const [found, most] = [rows, mostRows].map((count) => count.toLocaleString('en-US'));
+  throw new ConfigError(`These are ${found} rows, and Excel opens ${most} of a file.`, {
+    hint: 'Take fewer days with --from and --to, or fewer countries or topics; or --format parquet or csv, which have no such limit.',
+  });
+}
+
+const sheetName = 'sheet.csv';
+
+/** What begins a formula in a spreadsheet, fullwidth forms included, or may come before it. */
+const formulaSigns = [...'=+-@＝＋－＠\t\r\n'];
+
+/**
+ * Makes one file that Excel opens correctly out of files of CSV: a byte-order mark, without which Excel does not read UTF-8; times
+ * (UTC) in a form that it takes for times; an apostrophe before each text and column name that it would run as a formula.
+ * @param root the folder of the target, which gets the file
+ */
+export async function writeSheet(
+  duckdb: DuckDB,
+  root: string,
+  paths: readonly string[],
+  columns: readonly ExportColumn[],
+): Promise<void> {
+  const signs = formulaSigns.map((sign) => `chr(${sign.codePointAt(0)})`).join(', ');
+  const shown = (column: ExportColumn) => {
+    const value = identifier(column.name);
+    const type = duckdbType(column);
+    if (type === 'TIMESTAMPTZ') return `strftime(${value}, '%Y-%m-%d %H:%M:%S')`;
+    if (type !== 'VARCHAR') return value;
+    return `case when left(${value}, 1) in (${signs}) then '''' || ${value} else ${value} end`;
+  };
+  const selected = columns.map((column, n) => {
+    const name = formulaSigns.includes(column.name[0]!) ? `'${column.name}` : column.name;
+    // The mark is part of the first name, which needs no quotes: so it is the first thing in the file.
+    return `${shown(column)} as ${identifier(n === 0 ? `\uFEFF${name}` : name)}`;
+  });
+  const query = `select ${selected.join(', ')} from ${readFiles('csv', paths, columns)}`;
+  await writable(() =>
+    duckdb.run(`copy (${query}) to ${literal(join(root, sheetName))} ${writeOptions.csv}`),
+  );
+}
+
+/** Begins an export to one file. @throws ConfigError if something is there that may not be replaced */
+export async function openSheet(out: string, mode: OpenMode): Promise<ExportTarget> {
+  const there = await lstat(out).catch(() => undefined);
+  const isFile = there && !(await lstat(await realpath(out))).isDirectory();
+  if (there && !(isFile && mode === 'replace'))
+    throw new ConfigError(`${isFile ? 'The file' : 'The folder'} ${out} is there already.`, {
+      hint: `Name another file with --out${isFile ? ', or add --overwrite to replace it' : ''}.`,
+    });
+  const target = isFile ? await realpath(out) : resolve(out);
+  const { path, [Symbol.asyncDispose]: remove } = await makeBeside(target, out);
+  return {
+    ...{ place: target, path, held: undefined },
+    async publish() {
+      await rename(join(path, sheetName), target).catch((cause) => {
+        throw unusable(out, cause);
+      });
+    },
+    [Symbol.asyncDispose]: remove,
+  };
+}

@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ConfigError } from '../errors.ts';
+import type { ExportScope, MonthState } from '../warehouse/tables/export-rows.ts';
+import type { Manifest } from './manifest.ts';
+
+/** What becomes of each month of an export. */
+export interface MonthsToWrite {
+  readonly write: readonly MonthState[];
+  /** `YYYY-MM`: their files stay as they are. */
+  readonly kept: readonly string[];
+  /** For the manifest. */
+  readonly changedSince: string | null;
+}
+
+/**
+ * Which months of an export to write: all of a new one, or those that differ from what the manifest of the export that is
+ * there says of them, and those that have changed since a moment that was asked for.
+ * @param months as the warehouse has them
+ * @param held the export that is continued, if one is
+ * @param since the moment; without `held`, the new export holds only what has changed since then
+ */
+export function monthsToWrite(
+  months: readonly MonthState[],
+  {
+    scope,
+    columns,
+    held,
+    since,
+  }: {
+    scope: ExportScope;
+    columns: Manifest['columns'];
+    held: Manifest | undefined;
+    since: string | undefined;
+  },
+): MonthsToWrite {
+  const isOther =
+    !held ||
+    !isDeepStrictEqual([held.columns, held.only, held.from], [columns, scope.only, scope.from ?? null]);
+  if (isOther && (held || since === undefined)) return { write: months, kept: [], changedSince: null };
+  const known = new Map(held?.months.map((month) => [month.month, month]));
+  const changedSince = held ? held.changed_since : since!;
+  // The days at the end of the period: some of their rows may be older than the export that is there.
+  const moved = held && held.to !== (scope.to ?? null) ? earlier(held.to, scope.to).slice(0, 7) : undefined;
+  const isToWrite = ({ month, rows, fingerprint, isChanged }: MonthState) => {
+    if (isChanged || (moved !== undefined && month >= moved)) return true;
+    const before = known.get(month);
+    return before ? before.rows !== rows || before.fingerprint !== fingerprint : changedSince === null;
+  };
+  const write = months.filter(isToWrite);
+  const kept = months.filter((month) => !write.includes(month) && known.has(month.month));
+  return { write, kept: kept.map(({ month }) => month), changedSince };
+}
+
+function earlier(...days: (string | null | undefined)[]): string {
+  return days.filter((day) => day != null).toSorted()[0] ?? '';
+}
+
+/**
+ * Since when changed months are written whatever the manifest says: since the moment that was asked for, but no later than an
+ * export without the months that had not changed before, whose manifest does not know them.
+ */
+export function changesFrom(held: Manifest | undefined, since: string | undefined): string | undefined {
+  const moments = [since, held?.changed_since ? held.exported_at : undefined].filter(
+    (at) => at !== undefined,
+  );
+  return moments.toSorted((a, b) => Date.parse(a) - Date.parse(b))[0];
+}
+
+/** @throws ConfigError if an export cannot be continued by this one, because it is of something else */
+export function refuseOther(
+  held: Manifest,
+  place: string,
+  { table, format }: Pick<Manifest, 'table' | 'format'>,
+): void {
+  const { as_of } = held;
+  if (held.table === table && held.format === format && as_of === null) return;
+  const what = `${held.table} as ${held.format}${as_of === null ? '' : ` as of ${as_of}`}`;
+  throw new ConfigError(`${place} holds an export of ${what}, not of ${table} as ${format}.`, {
+    hint: 'Name another place with --out, or replace it with --overwrite.',
+  });
+}

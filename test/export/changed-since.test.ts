@@ -1,0 +1,165 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type RawBuilder, sql } from 'kysely';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { rollups } from '../../src/warehouse/tables/export-rows.ts';
+import { aFolder, type Folder } from '../cli/gmsi.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { difference, type ExportSetting, none, rowsIn, rowsOfTable, runExport } from './exporting.ts';
+
+const months = ['2024-01', '2024-02', '2024-03', '2024-04'];
+
+let warehouse: TestWarehouse;
+let db: Warehouse;
+let folder: Folder;
+beforeEach(async () => {
+  warehouse = await aWarehouse();
+  db = warehouse.db;
+  folder = await aFolder();
+  for (const month of months) await insert(db, month);
+});
+afterEach(async () => {
+  await warehouse[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+/** Three headlines of a month, as a load stores them. */
+async function insert(into: Warehouse, month: string, changedAt: RawBuilder<unknown> = sql`now()`) {
+  await sql`select gmsi.ensure_month_partition('headlines', ${`${month}-01`}::date)`.execute(into);
+  await sql`
+    insert into gmsi.headlines (headline_id, country, topic, match_type, published_at, headline, directional_score,
+      first_seen_at, changed_at, is_backfilled, load_id)
+    select gen_random_uuid(), country, 'Wars', 'COMBINED', ${`${month}-10Z`}::timestamptz, 'text', 0.1, ${changedAt}, ${changedAt}, false, 1
+    from unnest(array['US', 'GB', 'NO']) as country`.execute(into);
+}
+
+/** Changes a row of a month as the loader does. */
+async function revise(
+  into: Warehouse,
+  month: string,
+  set = sql`semantic_score = coalesce(semantic_score, 0) + 0.1`,
+) {
+  await sql`
+    update gmsi.headlines set ${set}, changed_at = greatest(now(), changed_at + interval '1 microsecond')
+    where country = 'US' and published_at = ${`${month}-10Z`}::timestamptz`.execute(into);
+}
+
+/** Continues the export, and compares all of it with the table. @returns how many months were written */
+async function follow(setting: Partial<ExportSetting> = {}): Promise<number> {
+  const { out, manifest, written } = await runExport({
+    db,
+    folder: folder.path,
+    mode: 'continue',
+    ...setting,
+  });
+  const table = setting.scope?.table ?? gmsiHeadlines.table;
+  const found = manifest.rows === 0 ? [] : await rowsIn(out!, manifest);
+  expect(difference(found, await rowsOfTable(db, `gmsi.${table.name}`))).toEqual(none);
+  expect(manifest.rows).toBe(found.length);
+  return written.months;
+}
+
+it('writes only months in which a row was inserted, revised, retracted or removed, whatever the order', async () => {
+  expect(await follow()).toBe(4);
+  expect(await follow()).toBe(0);
+  await revise(db, '2024-02');
+  expect(await follow()).toBe(1);
+  await revise(db, '2024-03', sql`retracted_at = now()`);
+  await insert(db, '2024-05');
+  expect(await follow()).toBe(2);
+  await sql`delete from gmsi.headlines where country = 'NO' and published_at >= '2024-04-01Z'`.execute(db);
+  expect(await follow()).toBe(2);
+  await sql`delete from gmsi.headlines where published_at < '2024-02-01Z'`.execute(db);
+  expect(await follow()).toBe(0);
+  const { manifest } = await runExport({ db, folder: folder.path, mode: 'continue' });
+  expect(manifest.months.map(({ month }) => month)).toEqual(['2024-02', '2024-03', '2024-04', '2024-05']);
+  expect(manifest.files).toHaveLength(4);
+  await sql`delete from gmsi.headlines`.execute(db);
+  expect(await follow()).toBe(0);
+});
+
+it('sees a change that was committed after the export though it is older than rows that are exported', async () => {
+  const late = await db.startTransaction().execute();
+  await revise(late, '2024-02');
+  await sql`select pg_sleep(0.01)`.execute(db);
+  await sql`
+    update gmsi.headlines set semantic_score = 0.5, changed_at = now()
+    where country = 'GB' and published_at = '2024-02-10Z'`.execute(db);
+  expect(await follow()).toBe(4);
+  await late.commit().execute();
+  expect(await follow()).toBe(1);
+});
+
+it('writes again a month whose files somebody has removed or cut', async () => {
+  await follow();
+  const out = join(folder.path, 'export');
+  await rm(join(out, 'month=2024-01'), { recursive: true });
+  await writeFile(join(out, 'month=2024-03', 'part-0.parquet'), 'PAR1');
+  expect(await follow()).toBe(2);
+});
+
+it('writes all months again if other series, days or columns are asked for', async () => {
+  await runExport({ db, folder: folder.path, scope: { only: { country: ['US'] } } });
+  expect(await follow()).toBe(4);
+  await sql`alter table gmsi.headlines add column "of a user" text default 'x'`.execute(db);
+  expect(await follow()).toBe(4);
+});
+
+it('writes the months at the end of a period that moves on', async () => {
+  const until = (to: string) =>
+    runExport({ db, folder: folder.path, mode: 'continue', scope: { to } }).then(({ written }) => written);
+  expect(await until('2024-03-05')).toMatchObject({ months: 2, rows: 6 });
+  expect(await until('2024-03-20')).toMatchObject({ months: 1, rows: 3 });
+  expect(await until('2024-03-20')).toMatchObject({ months: 0 });
+});
+
+it('since a moment, a new export holds only what has changed since, and can be continued', async () => {
+  const since = '2024-06-01T00:00:00Z';
+  await sql`update gmsi.headlines set changed_at = '2024-05-01Z'`.execute(db);
+  await revise(db, '2024-03');
+  const setting = { db, folder: folder.path, mode: 'continue', since } as const;
+  expect((await runExport(setting)).manifest).toMatchObject({
+    changed_since: since,
+    months: [{ month: '2024-03', rows: 3 }],
+  });
+  await revise(db, '2024-01');
+  const { manifest } = await runExport({ db, folder: folder.path, mode: 'continue' });
+  expect(manifest.months.map(({ month }) => month)).toEqual(['2024-01', '2024-03']);
+});
+
+it('since a moment, also writes what has not changed since the export that is there', async () => {
+  await follow();
+  expect(await follow({ since: '2024-06-01T00:00:00Z' })).toBe(4);
+});
+
+it.each(['hourly', 'daily'] as const)('follows the %s rollups, too', async (kind) => {
+  const scope = { table: rollups[kind] };
+  expect(await follow({ scope })).toBe(4);
+  await revise(db, '2024-02', sql`topic_probability = 0.5`);
+  expect(await follow({ scope })).toBe(1);
+  // Now the sums of the month are the same, but not those of its days.
+  await sql`insert into gmsi.headlines select (jsonb_populate_record(h, '{"published_at": "2024-02-20Z"}')).*
+            from gmsi.headlines h where country = 'GB' and published_at = '2024-02-10Z'`.execute(db);
+  await sql`delete from gmsi.headlines where country = 'GB' and published_at = '2024-02-10Z'`.execute(db);
+  expect(await follow({ scope })).toBe(1);
+  expect(await follow({ scope })).toBe(0);
+});
+
+it('is of the same table and format, and of a manifest that can be read', async () => {
+  await follow();
+  const wrong = (setting: Partial<ExportSetting>) =>
+    expect(runExport({ db, folder: folder.path, mode: 'continue', ...setting })).rejects;
+  await wrong({ format: 'csv' }).toThrow(/holds an export of gmsi.headlines as parquet, not of .* as csv/);
+  await wrong({ scope: { table: rollups.daily } }).toThrow(/not of gmsi.sentiment_daily as parquet/);
+  const path = join(folder.path, 'export', '_manifest.json');
+  const json = await readFile(path, 'utf8');
+  for (const text of ['{', '{"files": []}', json.replace('month=2024-01/part-0', '../../part-0')]) {
+    await writeFile(path, text);
+    await wrong({}).toMatchObject({
+      message: expect.stringMatching(/cannot continue/),
+      hint: expect.stringContaining('--overwrite'),
+    });
+  }
+});
