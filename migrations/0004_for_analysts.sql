@@ -69,6 +69,15 @@ create function gmsi.summable(number double precision) returns double precision
   case when abs(number) < 1e-60 then 0 when abs(number) <= 1e6 then number end;
 comment on function gmsi.summable(double precision) is 'A number as the rollups count it: null if it is too large to be a score, and 0 if it is almost 0. Otherwise a sum could overflow or underflow, which is an error and would stop the load.';
 
+-- One expression of immutable functions, so that PostgreSQL inlines it. The characters are listed, because classes such as
+-- [[:punct:]] depend on the database's locale. After they are removed, the cast to bytea meets no backslash.
+create function gmsi.story_key(headline text) returns uuid language sql immutable parallel safe return
+  encode(substring(sha256(nullif(btrim(
+    regexp_replace(
+      regexp_replace(lower(normalize(headline, NFKC)), '\s[-–—|]\s+[^-–—|\s]\S*(?:\s+[^-–—|\s]\S*){0,2}\s*$', '', 21),
+      '[\u0001-/:-@[-`{-\u00bf\u2000-\u206f\u3000-\u3003\u3008-\u3020]+', ' ', 'g')), '')::bytea) for 16), 'hex')::uuid;
+comment on function gmsi.story_key(text) is 'The same for headlines that say the same: without regard to case, punctuation, spaces, the form of characters (NFKC), and an outlet at the end ('' - Reuters'', '' | The Wall Street Journal'': up to three words, if at least 20 characters are before it). Null if there is no text. Count distinct keys within a day, country and topic: the same words on another day can be another story.';
+
 -- Recomputes the hours of a series from first_hour to last_hour, and their days. Sums that stay the same are not written.
 -- With may_shrink, hours that lost their last headline are removed.
 -- Runs with the rights of the user who changes headlines, so that user needs the right to write rollups, too.

@@ -176,7 +176,7 @@ declare
   deletable text[] := array['windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'check_results', 'workers',
                             'sentiment_hourly', 'sentiment_daily'];
   -- Functions that read only what the caller may read, or nothing.
-  for_everybody text[] := array['signal_at', 'as_of_delay', 'summable', 'published_by'];
+  for_everybody text[] := array['signal_at', 'as_of_delay', 'summable', 'published_by', 'story_key'];
   has_reader boolean := to_regrole('gmsi_reader') is not null;
   has_loader boolean := to_regrole('gmsi_loader') is not null;
   held record;

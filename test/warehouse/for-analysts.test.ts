@@ -125,3 +125,52 @@ it('has a row for every day in sentiment_by_day: 0 if there was no news, null if
   expect(rows.reduce((sum, { days }) => sum + days, 0)).toBe(81);
   expect(rows.find(({ kind }) => kind === 'not loaded')!.days).toBeGreaterThanOrEqual(30);
 });
+
+const oil = 'Oil prices climb as exporters cut output';
+it('headlines that say the same have the same story key', async () => {
+  await using warehouse = await aWarehouse();
+  const keyOf = async (text: string | null, collation = 'default') => {
+    const { rows } = await sql<{ key: string | null }>`
+      select gmsi.story_key(${text}::text collate ${sql.id(collation)}) as key`.execute(warehouse.db);
+    return rows[0]!.key;
+  };
+  const key = await keyOf(oil);
+  expect(key).toMatch(/^[0-9a-f]{8}-/);
+  for (const same of [
+    oil.toUpperCase(),
+    `  ${oil.replaceAll(' ', '  ')}!\n`,
+    oil.replaceAll(' ', '\u00a0'),
+    `“${oil}…”`,
+    'Ｏｉｌ　ｐｒｉｃｅｓ　climb as exporters cut output',
+    ...[`${oil} - Reuters`, `${oil} | The Wall Street Journal`.replace('The ', ''), `${oil} – FT.com `],
+    `${oil} — Yahoo! Finance UK`,
+  ])
+    expect([same, await keyOf(same)]).toEqual([same, key]);
+  for (const other of [
+    'Oil prices climb as exporters cut outputs',
+    `${oil} in 2025`,
+    `${oil} - and demand falls further behind`,
+    `Wars - ${oil}`,
+  ])
+    expect([other, (await keyOf(other)) === key]).toEqual([other, false]);
+  // Scripts without case or spaces, also where the locale of the database knows only ASCII.
+  expect(await keyOf('物価が上昇、日銀は金利を据え置き')).not.toBe(
+    await keyOf('物価が下落、日銀は金利を据え置き'),
+  );
+  expect(await keyOf('物価が上昇、日銀は金利を据え置き。')).toBe(
+    await keyOf('物価が上昇 日銀は金利を据え置き'),
+  );
+  expect(await keyOf('Gold - Reuters')).not.toBe(await keyOf('Gold'));
+  for (const empty of [null, '', ' \n', '… — !']) expect([empty, await keyOf(empty)]).toEqual([empty, null]);
+  for (const odd of ['\\x41 \\000', 'a'.repeat(100_000), '🛢️ up', '\u0007bell'])
+    expect(await keyOf(odd)).toMatch(/^[0-9a-f]{8}-/);
+});
+
+it('a story key is a part of the query that asks for it, and costs nothing else', async () => {
+  await using warehouse = await aWarehouse();
+  const { rows } = await sql<{ 'QUERY PLAN': string }>`
+    explain (verbose, costs off) select gmsi.story_key(headline) from gmsi.headlines`.execute(warehouse.db);
+  const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+  expect(plan).toMatch(/sha256/);
+  expect(plan).not.toMatch(/story_key/);
+});

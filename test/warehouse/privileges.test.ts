@@ -125,6 +125,7 @@ describe('the catalog', () => {
       'headlines_as_of(timestamp with time zone)',
       'published_by(timestamp with time zone,text)',
       'signal_at(timestamp with time zone,text,text,interval,text,text,boolean)',
+      'story_key(text)',
       'summable(double precision)',
       ...['event_headlines', 'event_metrics', 'events', 'headlines', 'index'].map(
         (feed) => `ticker_${feed}_as_of(timestamp with time zone)`,
@@ -319,7 +320,7 @@ test('a reader may run none of the functions but those that are for everybody, a
   const calls = await rowsOf(`
     select format('select gmsi.%I(%s)', proname, array_to_string(array(
              select 'null::' || format_type(t, null) from unnest(proargtypes) with ordinality as a (t, n) order by n), ', '))
-    from pg_proc where pronamespace = 'gmsi'::regnamespace and proname !~ '_as_of$' and proname not in ('as_of_delay', 'signal_at', 'summable', 'published_by')`);
+    from pg_proc where pronamespace = 'gmsi'::regnamespace and proname !~ '_as_of$' and proname not in ('as_of_delay', 'signal_at', 'summable', 'published_by', 'story_key')`);
   expect(calls.length).toBeGreaterThanOrEqual(8);
   for (const call of calls)
     expect(await refusalOf(reader, call), call).toMatch(/permission denied for function/);
