@@ -385,11 +385,15 @@ create table gmsi.ticker_index (
   entry_id uuid not null,
   published_at timestamptz not null,
   topic text,
+  record_index_type text,
   headline_count double precision,
   sentiment_sum double precision,
   sentiment_abs_sum double precision,
   sentiment_std double precision,
   extra jsonb,
+  hour_stamp text not null generated always as (case when variant ~ '(^|&)align_to_period_end=true(&|$)' then 'end' when variant ~ '(^|&)align_to_period_end=false(&|$)' then 'beginning' else 'unknown' end) stored,
+  hour_ends_at timestamptz not null generated always as (
+    case when variant ~ '(^|&)align_to_period_end=true(&|$)' then published_at else (published_at at time zone 'UTC' + interval '1 hour') at time zone 'UTC' end) stored,
   first_seen_at timestamptz not null default now(),
   changed_at timestamptz not null default now(),
   retracted_at timestamptz,
@@ -402,9 +406,10 @@ comment on table gmsi.ticker_index is 'Hourly headline sentiment of a ticker by 
 comment on column gmsi.ticker_index.ticker is 'Ticker that was requested.';
 comment on column gmsi.ticker_index.index_type is 'Index type that was requested: COMBINED, EXPLICIT or IMPLICIT.';
 comment on column gmsi.ticker_index.variant is 'Further parameters of the request, as name=value&name=value; empty if there were none.';
-comment on column gmsi.ticker_index.entry_id is 'Identity: a hash of time and topic.';
-comment on column gmsi.ticker_index.published_at is 'The hour.';
+comment on column gmsi.ticker_index.entry_id is 'Identity: a hash of time, topic and record_index_type.';
+comment on column gmsi.ticker_index.published_at is 'The hour as the service stamps it: its beginning or its end, as hour_stamp says. An hour that is stamped at its beginning holds headlines that nobody had then.';
 comment on column gmsi.ticker_index.topic is 'Topic.';
+comment on column gmsi.ticker_index.record_index_type is 'Index type, according to the record.';
 comment on column gmsi.ticker_index.headline_count is 'Number of headlines in the hour.';
 comment on column gmsi.ticker_index.sentiment_sum is 'Sum of their scores; divided by headline_count it is the mean.';
 comment on column gmsi.ticker_index.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
@@ -419,6 +424,8 @@ create table gmsi.gmsi_index (
   topic text not null,
   index_type text not null,
   sentiment_type text not null,
+  sparse text not null,
+  align_to_period_end text not null,
   entry_id uuid not null,
   published_at timestamptz not null,
   topic_name text,
@@ -427,21 +434,26 @@ create table gmsi.gmsi_index (
   sentiment_abs_sum double precision,
   sentiment_std double precision,
   extra jsonb,
+  hour_stamp text not null generated always as (case when align_to_period_end = 'true' then 'end' when align_to_period_end = 'false' then 'beginning' else 'unknown' end) stored,
+  hour_ends_at timestamptz not null generated always as (
+    case when align_to_period_end = 'true' then published_at else (published_at at time zone 'UTC' + interval '1 hour') at time zone 'UTC' end) stored,
   first_seen_at timestamptz not null default now(),
   changed_at timestamptz not null default now(),
   retracted_at timestamptz,
   is_backfilled boolean not null,
   load_id bigint not null,
   window_id bigint,
-  primary key (country, topic, index_type, sentiment_type, published_at, entry_id)
+  primary key (country, topic, index_type, sentiment_type, sparse, align_to_period_end, published_at, entry_id)
 ) partition by range (published_at);
 comment on table gmsi.gmsi_index is 'Hourly headline sentiment of a country and topic, as the service aggregates it. Partitioned by month of published_at.';
 comment on column gmsi.gmsi_index.country is 'Country that was requested.';
 comment on column gmsi.gmsi_index.topic is 'Topic that was requested.';
 comment on column gmsi.gmsi_index.index_type is 'Index type that was requested: COMBINED, DOMESTIC or INTERNATIONAL.';
 comment on column gmsi.gmsi_index.sentiment_type is 'Model: directional or semantic_sentiment.';
+comment on column gmsi.gmsi_index.sparse is 'Parameter of the request: true if only hours with headlines were asked for; empty if it was not sent.';
+comment on column gmsi.gmsi_index.align_to_period_end is 'Parameter of the request: true if hours were to be stamped at their end, false at their beginning; empty if it was not sent.';
 comment on column gmsi.gmsi_index.entry_id is 'Identity: a hash of time and topic.';
-comment on column gmsi.gmsi_index.published_at is 'The hour.';
+comment on column gmsi.gmsi_index.published_at is 'The hour as the service stamps it: its beginning or its end, as hour_stamp says. An hour that is stamped at its beginning holds headlines that nobody had then.';
 comment on column gmsi.gmsi_index.topic_name is 'Topic, according to the record.';
 comment on column gmsi.gmsi_index.headline_count is 'Number of headlines in the hour.';
 comment on column gmsi.gmsi_index.sentiment_sum is 'Sum of their scores; divided by headline_count it is the mean.';
@@ -450,7 +462,50 @@ comment on column gmsi.gmsi_index.sentiment_std is 'Standard deviation of their 
 comment on column gmsi.gmsi_index.window_id is 'Window that brought this version; null if it came from the live feed, rejected_records or an imported file.';
 create trigger keep_revisions after update on gmsi.gmsi_index
   referencing old table as old_rows new table as new_rows
-  for each statement execute function gmsi.keep_row_revisions('entry_id', 'country', 'topic', 'index_type', 'sentiment_type', 'published_at');
+  for each statement execute function gmsi.keep_row_revisions('entry_id', 'country', 'topic', 'index_type', 'sentiment_type', 'sparse', 'align_to_period_end', 'published_at');
+
+create table gmsi.regional_index (
+  index_type text not null,
+  variant text not null,
+  entry_id uuid not null,
+  published_at timestamptz not null,
+  country text not null,
+  topic text,
+  headline_count double precision,
+  sentiment_sum double precision,
+  sentiment_abs_sum double precision,
+  sentiment_std double precision,
+  sentiment_avg double precision,
+  extra jsonb,
+  model text generated always as (substring(variant from '(?:^|&)model=([^&]*)')) stored,
+  hour_stamp text not null generated always as (case when variant ~ '(^|&)align_to_period_end=true(&|$)' then 'end' when variant ~ '(^|&)align_to_period_end=false(&|$)' then 'beginning' else 'unknown' end) stored,
+  hour_ends_at timestamptz not null generated always as (
+    case when variant ~ '(^|&)align_to_period_end=true(&|$)' then published_at else (published_at at time zone 'UTC' + interval '1 hour') at time zone 'UTC' end) stored,
+  first_seen_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(),
+  retracted_at timestamptz,
+  is_backfilled boolean not null,
+  load_id bigint not null,
+  window_id bigint,
+  primary key (index_type, variant, published_at, entry_id)
+) partition by range (published_at);
+comment on table gmsi.regional_index is 'Hourly headline sentiment of each country of a group by topic, as the service aggregates it (the regional macro index). Partitioned by month of published_at.';
+comment on column gmsi.regional_index.index_type is 'Index type that was requested: COMBINED, EXPLICIT or IMPLICIT; of an archive DOMESTIC or INTERNATIONAL.';
+comment on column gmsi.regional_index.variant is 'Further parameters of the request, as name=value&name=value: model, country_preset and others. An hour of a country has a row in each variant that it was requested with, so filter by variant.';
+comment on column gmsi.regional_index.entry_id is 'Identity: a hash of time, topic and country.';
+comment on column gmsi.regional_index.published_at is 'The hour as the service stamps it: its beginning or its end, as hour_stamp says. An hour that is stamped at its beginning holds headlines that nobody had then.';
+comment on column gmsi.regional_index.country is 'Name of the country, according to the record.';
+comment on column gmsi.regional_index.topic is 'Topic.';
+comment on column gmsi.regional_index.headline_count is 'Number of headlines in the hour.';
+comment on column gmsi.regional_index.sentiment_sum is 'Sum of their scores; divided by headline_count it is the mean.';
+comment on column gmsi.regional_index.sentiment_abs_sum is 'Sum of the absolute values of their scores, if the service sends it.';
+comment on column gmsi.regional_index.sentiment_std is 'Standard deviation of their scores.';
+comment on column gmsi.regional_index.sentiment_avg is 'Mean of their scores as the service sends it.';
+comment on column gmsi.regional_index.model is 'Model that was requested: macro_1, macro_2 or macro_3; null in rows of an archive, which does not say it.';
+comment on column gmsi.regional_index.window_id is 'Window that brought this version; null if it came from the live feed, rejected_records or an imported file.';
+create trigger keep_revisions after update on gmsi.regional_index
+  referencing old table as old_rows new table as new_rows
+  for each statement execute function gmsi.keep_row_revisions('entry_id', 'index_type', 'variant', 'published_at');
 
 create table gmsi.ticker_event_metrics (
   ticker text not null,
@@ -530,8 +585,8 @@ declare
   feed text;
 begin
   foreach feed in array array[
-    'ticker_headlines', 'ticker_events', 'ticker_event_headlines', 'ticker_index', 'gmsi_index', 'ticker_event_metrics',
-    'event_query_metrics']
+    'ticker_headlines', 'ticker_events', 'ticker_event_headlines', 'ticker_index', 'gmsi_index', 'regional_index',
+    'ticker_event_metrics', 'event_query_metrics']
   loop
     execute format($c$comment on column gmsi.%I.extra is 'Every field of the record that has no column.'$c$, feed);
     execute format($c$comment on column gmsi.%I.first_seen_at is 'When this warehouse first held the row.'$c$, feed);
@@ -539,6 +594,10 @@ begin
     execute format($c$comment on column gmsi.%I.retracted_at is 'When a load found that the service no longer returns it; null while the service returns it.'$c$, feed);
     execute format($c$comment on column gmsi.%I.is_backfilled is 'True if it was first loaded after the fact, by a backfill or an import.'$c$, feed);
     execute format($c$comment on column gmsi.%I.load_id is 'Load that wrote this version.'$c$, feed);
+  end loop;
+  foreach feed in array array['ticker_index', 'gmsi_index', 'regional_index'] loop
+    execute format($c$comment on column gmsi.%I.hour_stamp is 'What published_at is: end or beginning of the hour, as the request had align_to_period_end; unknown if it had not, because the service''s own default is not known.'$c$, feed);
+    execute format($c$comment on column gmsi.%I.hour_ends_at is 'When the hour is over at the latest: published_at if it is the end of the hour, else an hour later. A back-test may use the row from then on, and not before.'$c$, feed);
   end loop;
 end $$;
 
@@ -588,7 +647,7 @@ declare
   name text;
 begin
   foreach name in array array['ticker_headlines', 'ticker_events', 'ticker_event_headlines', 'ticker_index', 'gmsi_index',
-                              'ticker_event_metrics', 'event_query_metrics'] loop
+                              'regional_index', 'ticker_event_metrics', 'event_query_metrics'] loop
     execute format(
       'create function gmsi.%1$I(moment timestamptz) returns setof gmsi.%2$I
          language sql stable parallel safe rows 100000 as $f$

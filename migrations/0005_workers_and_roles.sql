@@ -166,7 +166,7 @@ declare
   -- What analysts use, without the program's own tables and without the requests of each key.
   readable text[] := array[
     'headlines', 'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily',
-    'ticker_headlines', 'ticker_events', 'ticker_event_headlines', 'ticker_index', 'gmsi_index',
+    'ticker_headlines', 'ticker_events', 'ticker_event_headlines', 'ticker_index', 'gmsi_index', 'regional_index',
     'ticker_event_metrics', 'event_query_metrics', 'revisions', 'countries', 'topics', 'lookups',
     'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'sentiment_by_day', 'windows', 'loads', 'load_history', 'rejected_records', 'check_results',
     'imported_files',

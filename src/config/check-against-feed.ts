@@ -26,7 +26,7 @@ export function describeFeed(feed: Feed): string {
 
 /** The same as JSON Schema, for editors. Match types are only examples, because service.match_types can add others. */
 export function jsonSchemaOfFeed(feed: Feed) {
-  const { dimensions: selects, matchTypes, method } = feed;
+  const { dimensions: selects, matchTypes, method, variants } = feed;
   const kept = keptParameters(feed);
   const required: string[] = selects.map((dimension) => selectionKeys[dimension]);
   const refused: string[] = dimensions.map((dimension) => selectionKeys[dimension]);
@@ -41,7 +41,17 @@ export function jsonSchemaOfFeed(feed: Feed) {
         refused.filter((key) => !required.includes(key)).map((key) => [key, false] as const),
       ),
       ...(matchTypes.length > 0 && { match_type: { examples: matchTypes } }),
-      ...(kept !== 'any' && kept.length > 0 && { parameters: { propertyNames: { enum: kept } } }),
+      ...(Object.keys(variants).length > 0 && {
+        parameters: {
+          ...(kept !== 'any' && { propertyNames: { enum: kept } }),
+          properties: Object.fromEntries(
+            Object.entries(variants).map(([name, values]) => [
+              name,
+              values.length > 0 ? { examples: values } : {},
+            ]),
+          ),
+        },
+      }),
     },
   };
 }

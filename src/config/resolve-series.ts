@@ -122,7 +122,9 @@ export function variantsOf(feed: Feed, { parameters, body }: Pick<JobFile, 'para
   const asked: Record<string, readonly string[]> = { ...feed.variants, ...parameters };
   if (body !== undefined) asked.body = [hashOf(body)];
   let variants: [string, string][][] = [[]];
-  for (const name of Object.keys(asked).sort()) {
+  for (const name of Object.keys(asked)
+    .filter((it) => asked[it]!.length > 0)
+    .sort()) {
     variants = variants.flatMap((variant) =>
       [...new Set(asked[name])].map((value): [string, string][] => [...variant, [name, value]]),
     );

@@ -4,6 +4,7 @@ import { eventMetricsQuery, tickerEventMetrics } from './event-metrics.ts';
 import type { Feed } from './feed.ts';
 import { gmsiHeadlines } from './gmsi-headlines.ts';
 import { gmsiIndex } from './gmsi-index.ts';
+import { regionalIndex } from './regional-index.ts';
 import { tickerEventHeadlines } from './ticker-event-headlines.ts';
 import { tickerEvents } from './ticker-events.ts';
 import { tickerHeadlines } from './ticker-headlines.ts';
@@ -12,6 +13,7 @@ import { tickerIndex } from './ticker-index.ts';
 const feeds = [
   gmsiHeadlines,
   gmsiIndex,
+  regionalIndex,
   tickerHeadlines,
   tickerIndex,
   tickerEvents,

@@ -7,7 +7,7 @@ export type ReadColumns = Readonly<Record<string, readonly [ColumnType, ...(read
 /** The definition of a feed; what most feeds do not have can be left out. */
 interface FeedDefinition
   extends Pick<Feed, 'name' | 'dimensions' | 'path'>,
-    Partial<Pick<Feed, 'method' | 'matchTypes' | 'variants'>>,
+    Partial<Pick<Feed, 'method' | 'matchTypes' | 'variants' | 'inPath'>>,
     Pick<RecordShape, 'identity' | 'required'>,
     Partial<Pick<RecordShape, 'differences'>> {
   /** Those besides the dates, the page size and the cursor. */
@@ -32,7 +32,7 @@ const windowParameters = {
  * of the historical one with `/live/` for `/historical/` (docs/service.md, "Live feeds").
  */
 export function defineFeed(definition: FeedDefinition): Feed {
-  const { name, dimensions, path, method = 'GET', matchTypes = [], variants = {} } = definition;
+  const { name, dimensions, path, method = 'GET', matchTypes = [], variants = {}, inPath = [] } = definition;
   const { identity, required, differences = [], table, liveHours: hours } = definition;
   const read = Object.entries(definition.columns);
   const [time, id] = 'of' in identity ? [identity.of[0]!, 'entry_id'] : [identity.time, identity.id];
@@ -45,7 +45,7 @@ export function defineFeed(definition: FeedDefinition): Feed {
   const livePath = (series: Series) => path(series).replace('/historical/', '/live/');
   const { isPartitioned, ...ofTable } = table;
   return {
-    ...{ name, dimensions, method, path, matchTypes, variants, fields },
+    ...{ name, dimensions, method, path, matchTypes, variants, inPath, fields },
     ...(hours !== undefined && { live: { path: livePath, limit: 1000, hours } }),
     parameters: { ...windowParameters, ...definition.parameters },
     table: { ...ofTable, columns, key: [time, id], partitionedBy: isPartitioned ? time : null },

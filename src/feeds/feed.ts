@@ -94,8 +94,13 @@ export interface Feed {
   readonly parameters: ParameterNames;
   /** Likely values of the match type (of an index: the index type), the default first; empty if it has none. */
   readonly matchTypes: readonly string[];
-  /** Further parameters and their default values; each combination is a series. */
+  /**
+   * Further parameters with the values that are asked for if a job names none, each combination as a series of its own; one
+   * without values is sent only if a job names it.
+   */
   readonly variants: Readonly<Record<string, readonly string[]>>;
+  /** Those of the variants that are part of the path, and so not sent as parameters. */
+  readonly inPath: readonly string[];
   /** The live feed, which has the newest records before the historical feed. */
   readonly live?: LiveTwin;
   readonly table: FeedTable;

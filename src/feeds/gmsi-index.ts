@@ -1,6 +1,8 @@
 import { defineFeed } from './define-feed.ts';
 import { hourlyIndex } from './hourly-index.ts';
 
+const { variants, ...index } = hourlyIndex('topic_name');
+
 /** Hourly headline sentiment of a country and topic, by model (docs/service.md, "Index feeds"). */
 export const gmsiIndex = defineFeed({
   name: 'gmsi-index',
@@ -8,9 +10,9 @@ export const gmsiIndex = defineFeed({
   path: ({ country }) => `/headlines/index/gmsi/historical/${encodeURIComponent(country)}`,
   parameters: { topic: 'topic', matchType: 'index_type' },
   matchTypes: ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'],
-  variants: { sentiment_type: ['directional', 'semantic_sentiment'] },
+  variants: { sentiment_type: ['directional', 'semantic_sentiment'], ...variants },
   liveHours: 24,
-  ...hourlyIndex('topic_name'),
+  ...index,
   table: {
     name: 'gmsi_index',
     series: {
@@ -18,6 +20,8 @@ export const gmsiIndex = defineFeed({
       topic: 'topic',
       index_type: 'match_type',
       sentiment_type: { parameter: 'sentiment_type' },
+      sparse: { parameter: 'sparse' },
+      align_to_period_end: { parameter: 'align_to_period_end' },
     },
     isPartitioned: true,
   },

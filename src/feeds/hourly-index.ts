@@ -1,19 +1,25 @@
+import type { ReadColumns } from './define-feed.ts';
 import { componentColumns, likely } from './likely-columns.ts';
 
 /**
- * Hourly components of sentiment, as both headline indices send them: the mean is sum / count (docs/service.md, "Index
- * feeds"). An hour is identified by its time and topic alone, so that changed components are a new version of it.
+ * Hourly components of sentiment, as all headline indices send them: the mean is sum / count (docs/service.md, "Index
+ * feeds"). An hour is identified by its time and topic, never by its values, so that changed components are a new version
+ * of it.
  * @param topicColumn where the record's own topic goes
+ * @param apart columns that also tell hours apart
  */
-export function hourlyIndex(topicColumn: 'topic' | 'topic_name') {
+export function hourlyIndex(topicColumn: 'topic' | 'topic_name', apart: ReadColumns = {}) {
   return {
     columns: {
       published_at: likely.published_at,
       [topicColumn]: likely.topic,
+      ...apart,
       headline_count: ['double precision', 'headline_count', 'count'] as const,
       ...componentColumns,
     },
-    identity: { of: ['published_at', topicColumn] },
+    // The service's own defaults are not known, so these are sent only if a job names them.
+    variants: { sparse: [], align_to_period_end: [] },
+    identity: { of: ['published_at', topicColumn, ...Object.keys(apart)] },
     required: [
       { anyOf: ['published_at'], reason: 'no readable publication time' },
       { anyOf: ['headline_count', 'sentiment_sum', 'sentiment_abs_sum'], reason: 'no sentiment components' },

@@ -9,7 +9,7 @@ export const tickerIndex = defineFeed({
   parameters: { matchType: 'index_type' },
   matchTypes: ['COMBINED', 'EXPLICIT', 'IMPLICIT'],
   liveHours: 2,
-  ...hourlyIndex('topic'),
+  ...hourlyIndex('topic', { record_index_type: ['text', 'index_type'] }),
   table: {
     name: 'ticker_index',
     series: { ticker: 'ticker', index_type: 'match_type', variant: 'variant' },

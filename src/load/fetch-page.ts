@@ -43,7 +43,7 @@ export function fetchLive(
 ): Promise<Page> {
   const live = feed.live!;
   const query = {
-    ...variantOf(series),
+    ...variantOf(feed, series),
     ...named(feed, renamed, { topic: series.topic, matchType: series.match_type, limit: String(live.limit) }),
   };
   const envelope = { bareArray: true, limit: live.limit };
@@ -59,7 +59,7 @@ function parametersOf(
     ...{ startDate: request.startDate, endDate: request.endDate },
     ...(token === null ? {} : { nextToken: token }),
   };
-  return { ...(feed.method === 'GET' ? variantOf(series) : {}), ...named(feed, parameters, values) };
+  return { ...(feed.method === 'GET' ? variantOf(feed, series) : {}), ...named(feed, parameters, values) };
 }
 
 /** Values under the feed's parameter names, without those that the feed does not take. */
@@ -76,6 +76,6 @@ function named(
   return parameters;
 }
 
-function variantOf({ variant }: Series): Record<string, string> {
-  return Object.fromEntries(new URLSearchParams(variant));
+function variantOf({ inPath }: Feed, { variant }: Series): Record<string, string> {
+  return Object.fromEntries([...new URLSearchParams(variant)].filter(([name]) => !inPath.includes(name)));
 }

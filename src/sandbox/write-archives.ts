@@ -8,10 +8,12 @@ import { stringify } from 'csv-stringify/sync';
 import { ZipFile } from 'yazl';
 import { dayOf, formatDay } from './days.ts';
 import type { FeedName } from './feeds/feed.ts';
+import { REGIONAL_TOPICS } from './feeds/regional-index.ts';
 import { type SandboxOptions, type SandboxSettings, settingsFrom } from './options.ts';
 import type { Query } from './service.ts';
 import { truthOfFeed } from './truth-of-feed.ts';
 import type { WireRecord } from './wire-record.ts';
+import { COUNTRY_BY_CODE } from './world/countries.ts';
 
 export interface WrittenArchive {
   readonly path: string;
@@ -26,6 +28,10 @@ interface Part {
   readonly query: Query;
   /** Columns that the folders say, or that are not written. */
   readonly without: readonly string[];
+  /** The one topic whose records it holds, of those that are answered. */
+  readonly topic?: string;
+  /** Of a file that holds all years and says none. */
+  readonly name?: string;
 }
 
 /** Says in the ZIP file that its data are made up. */
@@ -33,8 +39,9 @@ const comment = 'gmsi-sandbox: made-up data';
 
 /**
  * Writes bulk archives as the vendor hands them out (docs/service.md, "Bulk archives": all likely), with all that the service
- * would serve now: for each ticker its headlines and its index, and one archive each for GMSI headlines and the GMSI index,
- * whose layout is a guess. A file holds a year and is called like it.
+ * would serve now: for each ticker its headlines and its index, for each country the regional macro index, and one archive
+ * each for GMSI headlines and the GMSI index, whose layout is a guess. A file holds a year and is called like it, except in
+ * the regional macro index.
  */
 export async function writeArchives(folder: string, options: SandboxOptions = {}): Promise<WrittenArchive[]> {
   const settings = settingsFrom(options);
@@ -45,6 +52,12 @@ export async function writeArchives(folder: string, options: SandboxOptions = {}
   for (const ticker of tickers) {
     written.push(await write(settings, folder, 'asset_headlines', `_${ticker}`, headlinesOf(ticker)));
     written.push(await write(settings, folder, 'asset_index', `_${ticker}`, indexOf(settings, ticker)));
+  }
+  for (const country of countries) {
+    const name = COUNTRY_BY_CODE.get(country)?.name ?? country;
+    written.push(
+      await write(settings, folder, 'macro_geopolitical_sentiment', `_${name}`, regionalIndexOf(name)),
+    );
   }
   if (pairs.length > 0) {
     written.push(await write(settings, folder, 'gmsi_headlines', '', pairs.map(headlinesOfPair)));
@@ -69,11 +82,26 @@ function indexOf(settings: SandboxSettings, ticker: string): Part[] {
     const topics = [...new Set(records.map(({ wire }) => String(wire.topic_name)))].sort();
     return topics.map((topic) => ({
       folders: { index_type, topic },
+      topic,
       feed: 'ticker-index' as const,
       query,
       without: ['ticker', 'topic_name', 'index_type'],
     }));
   });
+}
+
+/** Of the first model: an archive does not say of which one it is. */
+function regionalIndexOf(country: string): Part[] {
+  return REGIONAL_TOPICS.flatMap(({ name: topic }, at) =>
+    ['DOMESTIC', 'INTERNATIONAL'].map((index_type) => ({
+      folders: { topic_name: topic, index_type },
+      topic,
+      feed: 'regional-index' as const,
+      query: { model: 'macro_1', country_preset: country.toLowerCase(), index_type },
+      without: ['topic_name', 'country', 'sentiment_avg', 'sentiment_std'],
+      name: `part-${String(at).padStart(5, '0')}`,
+    })),
+  );
 }
 
 function headlinesOfPair({ country, topic }: { country: string; topic: string }): Part {
@@ -102,20 +130,22 @@ async function write(
   parts: readonly Part[],
 ): Promise<WrittenArchive> {
   const now = settings.clock();
-  const path = join(folder, `${name}_${versionOf(settings, `${name}${ending}`)}${ending}.zip`);
+  const version = versionOf(settings, `${name}${ending}`);
+  const path = join(folder, `${name}_${version}${ending}.zip`);
   const zip = new ZipFile();
   const counts = { files: 0, records: 0 };
   const served = servedOnce(settings);
   const done = pipeline(zip.outputStream, createWriteStream(path));
   for (const part of parts) {
-    for (const [year, days] of yearsOf(daysOf(settings))) {
-      const { topic } = part.folders;
+    const all = daysOf(settings);
+    const files: [string, Days][] = part.name ? [[`${part.name}-${version}.c000`, all]] : yearsOf(all);
+    for (const [stem, days] of files) {
       const records = served(part, days).filter(
-        (record) => topic === undefined || record.topic_name === topic,
+        (record) => part.topic === undefined || record.topic_name === part.topic,
       );
       const folders = Object.entries(part.folders).map(([key, value]) => `${key}=${escaped(value)}`);
       const csv = gzipSync(csvOf(records, part.without));
-      zip.addBuffer(csv, [...folders, `${year}.csv.gz`].join('/'), { mtime: now, compress: false });
+      zip.addBuffer(csv, [...folders, `${stem}.csv.gz`].join('/'), { mtime: now, compress: false });
       counts.files++;
       counts.records += records.length;
     }
@@ -127,14 +157,14 @@ async function write(
 
 type Days = { readonly from: string; readonly to: string };
 
-/** What the service serves; the files of an index's topics are cut from the same answer. */
+/** What the service serves; the files of the topics of an index are cut from the same answer. */
 function servedOnce(settings: SandboxSettings) {
   const answers = new Map<string, readonly WireRecord[]>();
-  return ({ feed, query }: Pick<Part, 'feed' | 'query'>, days: Days): readonly WireRecord[] => {
+  return ({ feed, query, topic }: Part, days: Days): readonly WireRecord[] => {
     const question = { ...query, ...days };
     const key = JSON.stringify([feed, question]);
     const answer = answers.get(key) ?? truthOfFeed(settings, feed, question).map(({ wire }) => wire);
-    if (feed === 'ticker-index') answers.set(key, answer);
+    if (topic !== undefined) answers.set(key, answer);
     return answer;
   };
 }

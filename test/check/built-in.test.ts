@@ -6,10 +6,12 @@ import { busy, change, checkAll, checkedJob, checkOne, loaded, ordinary, whileCh
 
 const job = aJob(busy);
 const index = aJob({ ...busy, feed: 'gmsi-index', step: 'P90D' });
+const stampedAtEnd = { sentiment_type: 'directional', align_to_period_end: true };
+const aligned = aJob({ ...busy, feed: 'gmsi-index', step: 'P90D', parameters: stampedAtEnd });
 
 let source: TestWarehouse;
 beforeAll(async () => {
-  source = await loaded([job, index]);
+  source = await loaded([job, index, aligned]);
 });
 afterAll(() => source[Symbol.asyncDispose]());
 

@@ -110,6 +110,17 @@ describe('further parameters', () => {
     ]);
   });
 
+  test('of an index are sent by name, and its own values stay', () => {
+    const keys = 'countries: all\ntopics: all\nparameters: { sparse: true, align_to_period_end: true }\n';
+    expect(read('gmsi-index', keys).variants).toEqual([
+      'align_to_period_end=true&sentiment_type=directional&sparse=true',
+      'align_to_period_end=true&sentiment_type=semantic_sentiment&sparse=true',
+    ]);
+    expect(read('regional-index', 'parameters: { country_preset: united states }\n').variants).toEqual(
+      ['macro_1', 'macro_2', 'macro_3'].map((model) => `country_preset=united+states&model=${model}`),
+    );
+  });
+
   test.each(['start_date', 'end_date', 'limit', 'next_token', 'index_type'])(
     '%s is sent anyway, and so refused',
     (name) => {
@@ -231,7 +242,12 @@ describe('what an editor gets', () => {
       properties: { tickers: false, parameters: false },
     });
     expect(rulesFor('gmsi-index').properties.parameters).toEqual({
-      propertyNames: { enum: ['sentiment_type'] },
+      propertyNames: { enum: ['sentiment_type', 'sparse', 'align_to_period_end'] },
+      properties: {
+        sentiment_type: { examples: ['directional', 'semantic_sentiment'] },
+        sparse: {},
+        align_to_period_end: {},
+      },
     });
   });
 

@@ -50,6 +50,7 @@ export const sources: Readonly<Record<string, Source>> = {
   sentiment_hourly: {},
   sentiment_daily: {},
   gmsi_index: { config: changedWithin('published_at') },
+  regional_index: { config: changedWithin('published_at') },
   ticker_headlines: { config: changedWithin('published_at') },
   ticker_index: { config: changedWithin('published_at') },
   ticker_events: { config: changedWithin('event_at') },

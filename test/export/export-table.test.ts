@@ -117,6 +117,7 @@ it('as of a moment is the table as it stood then', async () => {
 const jobs: Record<string, Record<string, unknown>> = {
   'gmsi-headlines': { countries: ['US', 'NO'], topics: ['Inflation-Food'] },
   'gmsi-index': { countries: ['US', 'NO'], topics: ['Inflation-Food'] },
+  'regional-index': { parameters: { model: 'macro_1', country_preset: 'norway' } },
   'event-metrics-query': { body: { tickers: ['BTC_CRY', 'BZ_COM'], event_types: ['Realised'] } },
 };
 

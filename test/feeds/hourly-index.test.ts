@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { gmsiIndex } from '../../src/feeds/gmsi-index.ts';
+import { regionalIndex } from '../../src/feeds/regional-index.ts';
 import { tickerIndex } from '../../src/feeds/ticker-index.ts';
 
 /** As docs/service.md has them ("Index feeds", "Asset feeds"). */
@@ -14,10 +15,21 @@ const anHour = (changes: Record<string, unknown> = {}) => ({
 });
 
 describe.each([
-  { feed: gmsiIndex, topicColumn: 'topic_name' },
-  { feed: tickerIndex, topicColumn: 'topic' },
-])('an hour of $feed.name', ({ feed, topicColumn }) => {
-  const read = (record: unknown) => feed.reader().read(record);
+  { feed: gmsiIndex, topicColumn: 'topic_name', own: {}, columns: {} },
+  {
+    feed: tickerIndex,
+    topicColumn: 'topic',
+    own: { index_type: 'COMBINED' },
+    columns: { record_index_type: 'COMBINED' },
+  },
+  {
+    feed: regionalIndex,
+    topicColumn: 'topic',
+    own: { country: 'Japan', sentiment_avg: -0.375 },
+    columns: { country: 'Japan', sentiment_avg: -0.375 },
+  },
+])('an hour of $feed.name', ({ feed, topicColumn, own, columns }) => {
+  const read = (record: object) => feed.reader().read({ ...own, ...record });
   const id = (changes = {}) => read(anHour(changes)).row?.entry_id;
 
   test('becomes a row, column by column', () => {
@@ -30,6 +42,7 @@ describe.each([
       sentiment_sum: -1.5,
       sentiment_abs_sum: 2.5,
       sentiment_std: 0.25,
+      ...columns,
       extra: null,
     });
     expect(Object.keys(row!)).toEqual(Object.keys(feed.table.columns));
@@ -63,4 +76,12 @@ describe.each([
     expect(read(anHour(none)).rejected).toBe('no sentiment components');
     expect(read(anHour({ ...none, headline_count: 0 })).row).toMatchObject({ headline_count: 0 });
   });
+});
+
+test('hours of two countries, or of two index types, stay apart; one without a country is rejected, not mixed up', () => {
+  const regional = (country: string | null) => regionalIndex.reader().read(anHour({ country }));
+  expect(regional('Japan').row!.entry_id).not.toBe(regional('France').row!.entry_id);
+  expect(regional(null).rejected).toBe('no country');
+  const ofTicker = (index_type: string) => tickerIndex.reader().read(anHour({ index_type })).row!.entry_id;
+  expect(ofTicker('EXPLICIT')).not.toBe(ofTicker('IMPLICIT'));
 });

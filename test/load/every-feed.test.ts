@@ -24,6 +24,7 @@ interface Case {
 }
 
 const ofTickers = (feed: FeedName) => tickers.map((ticker) => [feed, { ticker }] as const);
+const nordic = { model: 'macro_1', country_preset: 'norway' };
 const components = {
   sentiment_sum: 'sentiment_sum',
   sentiment_abs_sum: 'sentiment_abs_sum',
@@ -79,6 +80,17 @@ const cases: readonly Case[] = [
       ),
     ),
     columns: { topic_name: 'topic_name', headline_count: 'headline_count', ...components },
+  },
+  {
+    feed: 'regional-index',
+    job: { parameters: nordic },
+    table: 'regional_index',
+    time: 'published_at',
+    truth: [['regional-index', nordic]],
+    columns: {
+      ...{ country: 'country', topic: 'topic_name', headline_count: 'headline_count' },
+      ...{ sentiment_avg: 'sentiment_avg', sentiment_sum: 'sentiment_sum', sentiment_std: 'sentiment_std' },
+    },
   },
   {
     feed: 'ticker-event-metrics',
@@ -233,4 +245,65 @@ it('a job asks for presets, one value or a list, and each combination is a serie
       return { variant, ids: ids.sort() };
     }),
   );
+});
+
+describe.each([
+  { feed: 'gmsi-index', table: 'gmsi_index', selections: { countries: ['US'], topics: ['Inflation-Food'] } },
+  { feed: 'regional-index', table: 'regional_index', selections: {}, parameters: nordic },
+])('hours of $feed', ({ feed, table, selections, parameters }) => {
+  it('say how they are stamped; one stamped at its end on a day that is drained again alone is not retracted', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await using sandbox = await startSandbox({
+      limits: null,
+      clock,
+      tickerHistoryLimitDays: null,
+    });
+    const asked: Record<string, string>[] = [];
+    const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) => {
+      if (path.includes('/index/')) asked.push(query);
+      return false;
+    };
+    sandbox.script([{ kind: 'latency', match }]);
+    const of = {
+      feed,
+      countries: undefined,
+      topics: undefined,
+      ...selections,
+      service: { end_date: 'inclusive' },
+    };
+    const load = async (days: object, align: object) => {
+      const job = aJob({ ...of, ...days, parameters: { ...parameters, sparse: false, ...align } });
+      return runBackfill({ job, db, sandbox, clock, plan: { fullRefresh: true, retryRefused: false } });
+    };
+    const days = { start_date: '2026-10-01', end_date: '2026-10-04' };
+    for (const align of [{}, { align_to_period_end: false }, { align_to_period_end: true }])
+      expect(await load(days, align)).toMatchObject({ outcome: 'done' });
+    expect(new Set(asked.map(({ align_to_period_end: sent }) => sent))).toEqual(
+      new Set([undefined, 'false', 'true']),
+    );
+    // The model is in the path.
+    expect(asked.filter((query) => 'model' in query || query.sparse !== 'false')).toEqual([]);
+
+    const { rows } = await sql`
+      select hour_stamp, count(*)::int as hours, min(hour_ends_at) = min(published_at) as is_end,
+             bool_and(extract(epoch from hour_ends_at - published_at) = case hour_stamp when 'end' then 0 else 3600 end) as ends,
+             min(hour_ends_at) as first, max(hour_ends_at) as last
+      from ${sql.table(`gmsi.${table}`)} group by 1 order by 1`.execute(db);
+    const one = rows[0] as { hours: number; first: Date; last: Date };
+    expect(one.hours).toBeGreaterThan(50);
+    expect(rows).toEqual([
+      { ...one, hour_stamp: 'beginning', is_end: false, ends: true },
+      { ...one, hour_stamp: 'end', is_end: true, ends: true },
+      { ...one, hour_stamp: 'unknown', is_end: false, ends: true },
+    ]);
+    expect(one.last.toISOString()).toBe('2026-10-05T00:00:00.000Z');
+
+    const { rows: midnight } = await sql<{ hours: number }>`
+      select count(*)::int as hours from ${sql.table(`gmsi.${table}`)}
+      where hour_stamp = 'end' and published_at = '2026-10-03 00:00+00'`.execute(db);
+    expect(midnight[0]!.hours).toBeGreaterThan(0);
+    const again = await load({ ...days, start_date: '2026-10-03' }, { align_to_period_end: true });
+    expect(again.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0, rows_retracted: 0 });
+  });
 });

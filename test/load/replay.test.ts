@@ -427,14 +427,15 @@ describe.each([...catalog.values()])('of feed $name', (feed) => {
       const of = { feed: feed.name, ...selections(feed.dimensions), ...exactDays, ...days };
       const body =
         feed.method === 'POST' ? { body: { tickers: ['BTC_CRY'], event_types: ['Realised'] } } : {};
+      const parameters = feed.inPath.length > 0 ? { model: 'macro_1', country_preset: 'norway' } : {};
       const drained = await runBackfill({
-        job: aJob({ ...of, ...body }),
+        job: aJob({ ...of, ...body, parameters }),
         db: warehouse.db,
         sandbox: drifting,
         clock,
       });
       expect(drained.outcome).toBe('done');
-      const knowing = aJob({ ...of, ...body, fields: aliases });
+      const knowing = aJob({ ...of, ...body, parameters, fields: aliases });
       await runBackfill({ job: knowing, db: reference.db, sandbox: drifting, clock });
     }
     const { requests } = sandbox.stats();
@@ -465,6 +466,7 @@ describe.each([...catalog.values()])('of feed $name', (feed) => {
 const driftOf: Record<string, { time: string; value: string; column: string }> = {
   'gmsi-headlines': { time: 'publication_time', value: 'topic_probability', column: 'topic_probability' },
   'gmsi-index': { time: 'publication_time', value: 'sentiment_std', column: 'sentiment_std' },
+  'regional-index': { time: 'publication_time', value: 'sentiment_std', column: 'sentiment_std' },
   'ticker-headlines': {
     time: 'publication_time',
     value: 'bearish_probability',

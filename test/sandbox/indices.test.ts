@@ -4,6 +4,7 @@ import { aSandbox } from './client.ts';
 const WEEK = { from: '2026-11-09', to: '2026-11-15' };
 const US_FOOD = { country: 'US', topic: 'Inflation-Food' };
 const BRENT = { ticker: 'BZ_COM' };
+const MACRO = { model: 'macro_1', country_preset: 'japan' };
 
 type Scored = { readonly hour: string; readonly topic: string; readonly score: number };
 
@@ -52,13 +53,51 @@ test('an index that is not sparse has every hour of every topic that has begun',
   expect(empty.wire).toMatchObject({ sentiment_sum: 0, sentiment_abs_sum: 0, sentiment_std: 0 });
 });
 
-test('an index can be aligned to the ends of its hours', async () => {
+test.each([
+  ['gmsi-index', US_FOOD],
+  ['ticker-index', BRENT],
+  ['regional-index', MACRO],
+] as const)('%s can be aligned to the ends of its hours', async (feed, asked) => {
   const sandbox = await aSandbox();
   const times = (align_to_period_end: string) =>
     sandbox
-      .truthOf('ticker-index', { ...BRENT, align_to_period_end, ...WEEK })
+      .truthOf(feed, { ...asked, align_to_period_end, ...WEEK })
       .map(({ wire }) => Date.parse(String(wire.publication_time)));
+  expect(times('true').length).toBeGreaterThan(20);
   expect(times('true')).toEqual(times('false').map((ms) => ms + 3_600_000));
+});
+
+test('the regional index of a country is what its headlines add up to, by topic', async () => {
+  const sandbox = await aSandbox({ records: { missingScores: 0.3, tickerTimes: 'utc' } });
+  const index = sandbox.truthOf('regional-index', { ...MACRO, index_type: 'EXPLICIT', ...WEEK });
+  const topics = [...new Set(index.map(({ wire }) => String(wire.topic_name)))];
+  expect(topics).toHaveLength(8);
+  const country = { country: 'JP', matchType: 'DOMESTIC', ...WEEK };
+  const scored = topics.flatMap((topic) =>
+    sandbox
+      .truth({ ...country, topic })
+      .map(({ publishedAt, directional: { positive, negative } }) =>
+        aScore(publishedAt, topic, positive - negative),
+      ),
+  );
+  expect(index.every(({ wire }) => wire.country === 'Japan')).toBe(true);
+  for (const { wire } of index)
+    expect(wire.sentiment_avg).toBeCloseTo(Number(wire.sentiment_sum) / Number(wire.headline_count), 7);
+  expectToAddUp(index, scored);
+});
+
+test('the regional index answers for the countries and topics of its presets, and refuses others', async () => {
+  const sandbox = await aSandbox();
+  const day = { from: '2026-11-12', to: '2026-11-12' };
+  const of = (query: Record<string, string>, name: string) =>
+    new Set(
+      sandbox.truthOf('regional-index', { model: 'macro_2', ...query, ...day }).map((it) => it.wire[name]),
+    );
+  expect(of({}, 'country').size).toBe(19);
+  expect(of({ country_preset: 'G7' }, 'country').size).toBe(7);
+  expect(of({ country_preset: 'ALL', topic_preset: 'wars' }, 'topic_name')).toEqual(new Set(['Wars']));
+  for (const refused of [{ model: 'macro_4' }, { country_preset: 'JP' }, { country_preset: 'constructor' }])
+    expect(() => of(refused, 'country')).toThrow(/not found|country_preset/);
 });
 
 test('the metrics of events are what the events add up to, words for impact included', async () => {
@@ -116,10 +155,11 @@ function expectToAddUp(
     const squares = scores.reduce((sum, score) => sum + (score - mean) ** 2, 0);
     expect(wire.headline_count).toBe(scores.length);
     expect(wire.sentiment_sum).toBeCloseTo(mean * scores.length, 9);
-    expect(wire.sentiment_abs_sum).toBeCloseTo(
-      scores.reduce((sum, score) => sum + Math.abs(score), 0),
-      9,
-    );
+    if (wire.country === undefined)
+      expect(wire.sentiment_abs_sum).toBeCloseTo(
+        scores.reduce((sum, score) => sum + Math.abs(score), 0),
+        9,
+      );
     expect(wire.sentiment_std).toBeCloseTo(Math.sqrt(squares / scores.length), 7);
   }
 }

@@ -5,6 +5,7 @@ import { aSandbox, get, NOON } from './client.ts';
 const HOUR = 3_600_000;
 const US_FOOD = { country: 'US', topic: 'Inflation-Food' };
 const BRENT = { ticker: 'BZ_COM' };
+const MACRO = { model: 'macro_1', country_preset: 'united states' };
 
 type Case = readonly [
   live: FeedName,
@@ -17,6 +18,7 @@ type Case = readonly [
 const CASES: readonly Case[] = [
   ['gmsi-headlines-live', 'gmsi-headlines', 'headlines/feed/live/gmsi/US', US_FOOD, 24],
   ['gmsi-index-live', 'gmsi-index', 'headlines/index/gmsi/live/US', US_FOOD, 24],
+  ['regional-index-live', 'regional-index', 'headlines/index/macro/live/regional/macro_1', MACRO, 2],
   ['ticker-headlines-live', 'ticker-headlines', 'headlines/feed/live/ticker/BZ_COM', BRENT, 2],
   ['ticker-index-live', 'ticker-index', 'headlines/index/ticker/live/BZ_COM', BRENT, 2],
 ];

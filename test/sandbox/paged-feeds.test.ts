@@ -7,6 +7,10 @@ import { type Answer, aSandbox, drainBy, get, NOON, post, recordsOf } from './cl
 const FEEDS: Readonly<Record<string, { path: string; params: Record<string, string>; isPost?: true }>> = {
   'gmsi-headlines': { path: 'headlines/feed/historical/gmsi/{country}', params: US_FOOD() },
   'gmsi-index': { path: 'headlines/index/gmsi/historical/{country}', params: US_FOOD() },
+  'regional-index': {
+    path: 'headlines/index/macro/historical/regional/{model}',
+    params: { model: 'macro_3', country_preset: 'norway' },
+  },
   'ticker-headlines': { path: 'headlines/feed/historical/ticker/{ticker}', params: BRENT() },
   'ticker-index': { path: 'headlines/index/ticker/historical/{ticker}', params: BRENT() },
   events: { path: 'events/feed/historical/ticker/{ticker}', params: BRENT() },

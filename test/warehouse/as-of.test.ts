@@ -149,8 +149,8 @@ it.each([
   ],
   [
     'gmsi_index',
-    sql`insert into gmsi.gmsi_index (country, topic, index_type, sentiment_type, published_at, entry_id, headline_count, sentiment_sum, is_backfilled, load_id)
-        values ('US', 'Wars', 'COMBINED', 'directional', '2026-10-31 22:00+00', gen_random_uuid(), 3, 1e-300, true, 1)`,
+    sql`insert into gmsi.gmsi_index (country, topic, index_type, sentiment_type, sparse, align_to_period_end, published_at, entry_id, headline_count, sentiment_sum, is_backfilled, load_id)
+        values ('US', 'Wars', 'COMBINED', 'directional', '', 'true', '2026-10-31 22:00+00', gen_random_uuid(), 3, 1e-300, true, 1)`,
     sql`sentiment_sum = 2`,
   ],
 ] as const)('%s as of any moment is what it was then, to the last digit', async (table, insert, change) => {

@@ -88,11 +88,11 @@ async function refusalOf(who: pg.Client, statement: string): Promise<string | un
 }
 
 const readable =
-  'check_results countries coverage coverage_by_day coverage_gaps event_query_metrics gmsi_index headline_revisions headlines headlines_point_in_time imported_files kysely_migration load_history loads lookups origin rejected_records revisions sentiment_by_day sentiment_daily sentiment_hourly ticker_event_headlines ticker_event_metrics ticker_events ticker_headlines ticker_index topics windows';
+  'check_results countries coverage coverage_by_day coverage_gaps event_query_metrics gmsi_index headline_revisions headlines headlines_point_in_time imported_files kysely_migration load_history loads lookups origin regional_index rejected_records revisions sentiment_by_day sentiment_daily sentiment_hourly ticker_event_headlines ticker_event_metrics ticker_events ticker_headlines ticker_index topics windows';
 /** Who may do what in the schema, besides functions. Change it only with the paragraph on privileges in docs/operating.md. */
 const expectedGrants = [
   'gmsi_loader: delete+insert+select+update on table check_results drain_sightings live_sightings rejected_records sentiment_daily sentiment_hourly windows workers',
-  'gmsi_loader: insert+select+update on table alerts api_usage cadence change_ages countries coverage event_query_metrics gmsi_index headline_revisions headlines imported_files jobs learned_facts loads lookups origin request_rate revisions runs schedules ticker_event_headlines ticker_event_metrics ticker_events ticker_headlines ticker_index topics wire_fields',
+  'gmsi_loader: insert+select+update on table alerts api_usage cadence change_ages countries coverage event_query_metrics gmsi_index headline_revisions headlines imported_files jobs learned_facts loads lookups origin regional_index request_rate revisions runs schedules ticker_event_headlines ticker_event_metrics ticker_events ticker_headlines ticker_index topics wire_fields',
   'gmsi_loader: select on table coverage_by_day coverage_gaps headlines_point_in_time kysely_migration load_history sentiment_by_day',
   'gmsi_loader: usage on schema gmsi',
   `gmsi_reader: select on table ${readable}`,
@@ -124,6 +124,7 @@ describe('the catalog', () => {
       'gmsi_index_as_of(timestamp with time zone)',
       'headlines_as_of(timestamp with time zone)',
       'published_by(timestamp with time zone,text)',
+      'regional_index_as_of(timestamp with time zone)',
       'signal_at(timestamp with time zone,text,text,interval,text,text,boolean)',
       'story_key(text)',
       'summable(double precision)',

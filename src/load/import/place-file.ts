@@ -19,7 +19,7 @@ export type ListedValues = Readonly<Record<Dimension, readonly string[]>>;
 /** Where the records of a file belong, as far as its name and the user say so. */
 export interface Placement {
   readonly feed: Feed;
-  /** The parts that the records say are empty. */
+  /** The parts that the records say are empty, or not complete. */
   readonly series: Series;
   /** The parts of the series that the records say. */
   readonly fromRecords: readonly SeriesPart[];
@@ -43,6 +43,9 @@ const names: Readonly<Record<Dimension | 'match_type', readonly string[]>> = {
 
 const option = { country: '--country', topic: '--topic', ticker: '--ticker' } as const;
 
+/** An archive of the regional macro index, or a folder into which it was unpacked: it ends with the name of its country. */
+const regionalArchive = /^macro_geopolitical_sentiment_(?:[\da-f-]{36}_)?([^\d_]+?)(?:\.zip)?$/i;
+
 /**
  * Finds where a file belongs. `name=value` in the name of a folder says a part of the series, or else a column; an archive of
  * an asset ends with its ticker. Nothing is taken from the records that they do not say themselves.
@@ -56,7 +59,8 @@ export function placeFile(
   const folders = foldersOf(parts.slice(0, -1));
   const ticker =
     folderOf(folders, 'ticker') ?? /(?:^|_)([A-Z0-9]+_[A-Z]{2,3})\.zip$/.exec(archive?.name ?? '')?.[1];
-  const feed = feedOf(folders, archive?.name ?? '', stated, ticker);
+  const region = parts.map((part) => regionalArchive.exec(part)?.[1]).find((name) => name !== undefined);
+  const feed = feedOf(folders, region, stated, ticker);
   if (feed.method === 'POST')
     throw new FileRefused(`${feed.name} is a query of your own, and no file has one`);
 
@@ -77,9 +81,11 @@ export function placeFile(
   const matchType = matchTypeOf(feed, stated.matchType, folderOf(folders, 'match_type'));
   if (matchType.value === undefined) fromRecords.push('match_type');
   else series.match_type = matchType.value;
-  const variant = Object.keys(feed.variants).map((name) => [name, folders.get(name)] as const);
-  if (variant.some(([, value]) => value === undefined)) fromRecords.push('variant');
-  else series.variant = variantOf(feed, (name) => folders.get(name));
+  const isRegional = region !== undefined && 'country_preset' in feed.variants;
+  if (isRegional) folders.set('country', region).set('country_preset', region.toLowerCase());
+  series.variant = variantOf(feed, (name) => folders.get(name));
+  // Such an archive does not say its model, and neither do its records.
+  if (!isRegional && unsaidOf(feed, series).length > 0) fromRecords.push('variant');
   return {
     ...{ feed, series, fromRecords, partOf: matchType.partOf, days: daysNamed(parts.at(-1)!, folders) },
     columns: columnsOf(feed, folders, series),
@@ -89,21 +95,17 @@ export function placeFile(
 /** Which feed: the one that the user says, else the one that has the parts that the folders name. */
 function feedOf(
   folders: ReadonlyMap<string, string>,
-  archive: string,
+  region: string | undefined,
   { feed, ...stated }: Stated,
   ticker: string | undefined,
 ): Feed {
   if (feed !== undefined) return feedNamed(feed);
-  const isRegional = archive.startsWith('macro_geopolitical_sentiment_');
+  if (region !== undefined) return feedNamed('regional-index');
   const kind = folders.has('index_type') ? 'index' : folders.has('match_type') ? 'headlines' : undefined;
-  if (kind && !isRegional) {
+  if (kind) {
     if (folderOf(folders, 'country') ?? stated.country) return feedNamed(`gmsi-${kind}`);
     if (ticker ?? stated.ticker) return feedNamed(`ticker-${kind}`);
   }
-  if (isRegional || (kind === 'index' && folderOf(folders, 'topic')))
-    throw new FileRefused(
-      'looks like the regional macro index, which cannot be loaded yet; if it is another feed, say which with --feed',
-    );
   throw new FileRefused('does not say by its name which feed it is of: --feed says it');
 }
 
@@ -146,12 +148,20 @@ function listedValue(dimension: Dimension, value: string, listed: ListedValues):
 function variantOf(feed: Feed, find: (name: string) => string | undefined): string {
   const values = Object.keys(feed.variants)
     .sort()
-    .map((name): [string, string] => [name, find(name)!]);
+    .map((name) => [name, find(name)] as const)
+    .filter((pair): pair is [string, string] => pair[1] !== undefined);
   for (const [name, value] of values) {
-    if (!feed.variants[name]!.includes(value))
-      throw new FileRefused(`"${value}" is no ${name} of ${feed.name}: ${feed.variants[name]!.join(', ')}`);
+    const known = feed.variants[name]!;
+    if (known.length > 0 && !known.includes(value))
+      throw new FileRefused(`"${value}" is no ${name} of ${feed.name}: ${known.join(', ')}`);
   }
   return new URLSearchParams(values).toString();
+}
+
+/** The parameters that every series of the feed has, and that this one does not have yet. */
+function unsaidOf({ variants }: Feed, { variant }: Series): string[] {
+  const said = new URLSearchParams(variant);
+  return Object.keys(variants).filter((name) => variants[name]!.length > 0 && !said.has(name));
 }
 
 /**
@@ -187,6 +197,8 @@ export function seriesReader(
 ): (record: unknown, line: number) => Series {
   if (fromRecords.length === 0) return () => series;
   const known = new Map<string, Series>();
+  const unsaid = unsaidOf(feed, series);
+  const ofNames = new URLSearchParams(series.variant);
   return (record, line) => {
     const fields = typeof record === 'object' && record !== null ? (record as Record<string, unknown>) : {};
     const find = (part: string, of: readonly string[]): string => {
@@ -198,10 +210,7 @@ export function seriesReader(
       });
     };
     const said = fromRecords.map((part) => {
-      if (part === 'variant')
-        return variantFields(feed)
-          .map((name) => find(name, [name]))
-          .join('&');
+      if (part === 'variant') return unsaid.map((name) => find(name, [name])).join('&');
       // Of an index only: the match type of a headline is another thing.
       return find(part, part === 'match_type' ? ['index_type'] : names[part]);
     });
@@ -219,7 +228,10 @@ export function seriesReader(
 
     function checked(part: SeriesPart, value: string): string {
       try {
-        if (part === 'variant') return variantOf(feed, (name) => fields[name] as string);
+        if (part === 'variant')
+          return variantOf(feed, (name) =>
+            unsaid.includes(name) ? (fields[name] as string) : (ofNames.get(name) ?? undefined),
+          );
         if (part === 'match_type') return matchTypeOf(feed, undefined, value).value!;
         return listedValue(part, value, listed);
       } catch (error) {
@@ -227,10 +239,6 @@ export function seriesReader(
       }
     }
   };
-}
-
-function variantFields(feed: Feed): string[] {
-  return Object.keys(feed.variants);
 }
 
 /** `name=value` in the names of folders, as Hive and Spark write them, with their escapes. */

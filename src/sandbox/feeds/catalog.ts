@@ -4,6 +4,7 @@ import { historicalEvents } from './events.ts';
 import type { LiveFeed, PagedFeed } from './feed.ts';
 import { historicalGmsiHeadlines, liveGmsiHeadlines } from './gmsi-headlines.ts';
 import { historicalGmsiIndex, liveGmsiIndex } from './gmsi-index.ts';
+import { historicalRegionalIndex, liveRegionalIndex } from './regional-index.ts';
 import { historicalTickerHeadlines, liveTickerHeadlines } from './ticker-headlines.ts';
 import { historicalTickerIndex, liveTickerIndex } from './ticker-index.ts';
 
@@ -13,6 +14,8 @@ export const FEEDS: readonly (PagedFeed | LiveFeed)[] = [
   liveGmsiHeadlines,
   historicalGmsiIndex,
   liveGmsiIndex,
+  historicalRegionalIndex,
+  liveRegionalIndex,
   historicalTickerHeadlines,
   liveTickerHeadlines,
   historicalTickerIndex,

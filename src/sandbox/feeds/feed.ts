@@ -22,6 +22,7 @@ export interface FeedItem extends Position {
 export type FeedName =
   | `gmsi-headlines${Live}`
   | `gmsi-index${Live}`
+  | `regional-index${Live}`
   | `ticker-headlines${Live}`
   | `ticker-index${Live}`
   | 'events'

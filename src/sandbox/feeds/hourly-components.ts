@@ -1,3 +1,7 @@
+import { type Day, MS_PER_DAY } from '../days.ts';
+import { readFlag } from '../paging/parameters.ts';
+import type { Query } from '../service.ts';
+
 const HOUR = 3_600_000;
 
 /** The components of an hour's scores: averages are `sum / count` (docs/service.md, "Index feeds"). */
@@ -17,6 +21,41 @@ export interface Scored {
   readonly score: number;
 }
 
+/** Which hours of an index a request asks for, and how they are stamped. */
+export interface Hours {
+  readonly asked: readonly unknown[];
+  /** The components of a day's hours, in order of the hours. */
+  readonly ofDay: (scored: readonly Scored[], day: Day) => HourlyComponents[];
+  /** What the record of an hour says is its time, milliseconds since 1970. */
+  readonly stampOf: (components: HourlyComponents) => number;
+}
+
+/**
+ * Reads `sparse` and `align_to_period_end`. Made up: hours without headlines are left out unless `sparse` is false, and times
+ * are the beginnings of hours unless `align_to_period_end` is true. In both cases, a record belongs to the day on which its
+ * hour begins.
+ */
+export function readHours(query: Query, now: number): Hours {
+  const isSparse = readFlag(query, 'sparse', true);
+  const shift = readFlag(query, 'align_to_period_end', false) ? HOUR : 0;
+  return {
+    asked: [isSparse, shift],
+    ofDay: (scored, day) => {
+      const components = hourlyComponents(scored);
+      return isSparse ? components : everyHour(components, day, now);
+    },
+    stampOf: ({ hour }) => hour + shift,
+  };
+}
+
+/** The hours of a day that have begun, empty if they had no headlines. */
+function everyHour(components: readonly HourlyComponents[], day: Day, now: number): HourlyComponents[] {
+  const known = new Map(components.map((it) => [it.hour, it]));
+  return Array.from({ length: 24 }, (_, i) => day * MS_PER_DAY + i * HOUR)
+    .filter((hour) => hour <= now)
+    .map((hour) => known.get(hour) ?? emptyHour(hour));
+}
+
 /** One set of components for each hour that has scores, in order of the hours. */
 export function hourlyComponents(scored: readonly Scored[]): HourlyComponents[] {
   const scoresOf = new Map<number, number[]>();
@@ -30,7 +69,7 @@ export function hourlyComponents(scored: readonly Scored[]): HourlyComponents[] 
 }
 
 /** The components of an hour in which nothing was published. */
-export function emptyHour(hour: number): HourlyComponents {
+function emptyHour(hour: number): HourlyComponents {
   return { hour, count: 0, sum: 0, absSum: 0, std: 0 };
 }
 

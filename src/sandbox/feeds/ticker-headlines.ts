@@ -27,9 +27,9 @@ export type TickerMatchType = (typeof TICKER_MATCH_TYPES)[number];
 const TOPIC_PRESETS = presetsOf(
   Object.values(TICKER_TOPICS).flatMap((topics) => topics.map(({ name }) => name)),
 );
-const LANGUAGE_PRESETS = presetsOf(LANGUAGES);
-const SOURCE_PRESETS = presetsOf(SOURCES.map(({ name }) => name));
-const COUNTRY_PRESETS = new Map(
+export const LANGUAGE_PRESETS = presetsOf(LANGUAGES);
+export const SOURCE_PRESETS = presetsOf(SOURCES.map(({ name }) => name));
+export const COUNTRY_PRESETS = new Map(
   COUNTRIES.flatMap(({ code, name }) => [code, name].map((it) => [it.toLowerCase(), name])),
 );
 
@@ -97,7 +97,7 @@ export function readTopicPreset(query: Query): string[] | null {
   return readPreset(query, 'topic_preset', TOPIC_PRESETS);
 }
 
-function presetsOf(names: readonly string[]): ReadonlyMap<string, string> {
+export function presetsOf(names: readonly string[]): ReadonlyMap<string, string> {
   return new Map(names.map((name) => [name.toLowerCase(), name]));
 }
 

@@ -48,8 +48,9 @@ export async function noteLiveSightings(
 
 /**
  * Marks as retracted the rows of a window's days that existed when its drain began and that the drain, which ends with this
- * transaction's page, has not met. Leaves alone rows that the live feed brought meanwhile, or recently and alone, and rows
- * at the edge of the days if a probe has learned that the service's days begin at another hour.
+ * transaction's page, has not met. Leaves alone rows that the live feed brought meanwhile, or recently and alone, rows at the
+ * edge of the days if a probe has learned that the service's days begin at another hour, and hours that are stamped at their
+ * end if that is the beginning of the days: the service may count them to the day before.
  * @returns how many; 0 if records were rejected, since each may be one of the rows that were not met
  */
 export async function retractUnseen(
@@ -61,6 +62,7 @@ export async function retractUnseen(
   const { table } = feed;
   const [time, id] = keyOf(table);
   const name = sql.table(`gmsi.${table.name}`);
+  const isStampedAtEnd = new URLSearchParams(series.variant).get('align_to_period_end') === 'true';
   const { rows } = await sql<{ retracted: number }>`
     with drained as materialized (
       select w.drain_started_at,
@@ -85,7 +87,7 @@ export async function retractUnseen(
       -- Values, not a join, so that only the window's days are read. "not in" is hashed; before the first ANALYZE, "not exists"
       -- is a nested loop, which takes seconds for some thousands of rows.
       where ${isRowOfSeries('kept', table, series)}
-        and kept.${time} >= (select begins from drained) and kept.${time} < (select ends from drained)
+        and kept.${time} ${isStampedAtEnd ? sql`>` : sql`>=`} (select begins from drained) and kept.${time} < (select ends from drained)
         and kept.retracted_at is null and kept.changed_at < (select drain_started_at from drained)
         and (kept.${time}, kept.${id}) not in (select met.row_time, met.row_id from met)
         and not exists (select from gmsi.live_sightings l where ${isOfSeries('l', series)}

@@ -96,6 +96,29 @@ describe.each(feeds)('an archive of $feed', ({ feed, table, archive, types }) =>
   });
 });
 
+it('an archive of the regional macro index becomes rows that say their country, and that do not say their model', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  const result = await runImport(db, archiveOf('macro_geopolitical_sentiment_'), { days });
+  expect(result).toMatchObject({ outcome: 'done', refused: [], covered: { series: 2 }, withoutDays: 0 });
+  const { rows } = await sql<Record<string, unknown>>`
+    select index_type, variant, country, topic, headline_count, sentiment_sum, model, hour_stamp,
+           hour_ends_at - published_at = '1 hour' as is_conservative
+    from gmsi.regional_index order by index_type, published_at, topic`.execute(db);
+  const truth = ['DOMESTIC', 'INTERNATIONAL'].flatMap((index_type) => {
+    const asked = { model: 'macro_1', country_preset: 'united states', index_type };
+    return sandbox.truthOf('regional-index', { ...asked, ...days }).map(({ wire }) => ({
+      ...{ index_type, variant: 'country_preset=united+states', country: 'United States', model: null },
+      ...{ topic: wire.topic_name, headline_count: wire.headline_count, sentiment_sum: wire.sentiment_sum },
+      ...{ hour_stamp: 'unknown', is_conservative: true },
+    }));
+  });
+  const sorted = (all: readonly object[]) =>
+    all.map((row) => JSON.stringify(Object.entries(row).sort())).sort();
+  expect(rows.length).toBeGreaterThan(100);
+  expect(sorted(rows)).toEqual(sorted(truth));
+});
+
 it('with its days stated, an archive leaves nothing to ask for, not even what was planned before', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;

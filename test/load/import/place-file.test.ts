@@ -35,7 +35,7 @@ describe('a name says the feed, the series and the columns', () => {
     [
       'BTC_CRY.zip/index_type=IMPLICIT/topic=Security%2FHacks/part-0.csv.gz',
       { feed: 'ticker-index', ticker: 'BTC_CRY', match_type: 'IMPLICIT' },
-      { ticker: 'BTC_CRY', topic: 'Security/Hacks' },
+      { ticker: 'BTC_CRY', topic: 'Security/Hacks', index_type: 'IMPLICIT' },
     ],
     [
       'country=US/topic_name=Labour Market-Employment/match_type=COMBINED/2023.csv.gz',
@@ -46,6 +46,21 @@ describe('a name says the feed, the series and the columns', () => {
       'x/country=US/topic_name=Wars/index_type=COMBINED/sentiment_type=directional/region=EU/a.parquet',
       { feed: 'gmsi-index', country: 'US', topic: 'Wars', variant: 'sentiment_type=directional' },
       { topic_name: 'Wars', region: 'EU' },
+    ],
+    [
+      `macro_geopolitical_sentiment_${uuid}_Bosnia and Herzegovina.zip/topic_name=Wars/index_type=DOMESTIC/p.c000.csv.gz`,
+      { feed: 'regional-index', match_type: 'DOMESTIC', variant: 'country_preset=bosnia+and+herzegovina' },
+      { country: 'Bosnia and Herzegovina', topic_name: 'Wars' },
+    ],
+    [
+      `model=macro_2/align_to_period_end=true/macro_geopolitical_sentiment_${uuid}_Japan/topic_name=Wars/index_type=INTERNATIONAL/p.csv`,
+      { variant: 'align_to_period_end=true&country_preset=japan&model=macro_2' },
+      { country: 'Japan', topic_name: 'Wars' },
+    ],
+    [
+      'sparse=true/BTC_CRY.zip/index_type=IMPLICIT/topic=Hacks/part-0.csv.gz',
+      { feed: 'ticker-index', ticker: 'BTC_CRY', match_type: 'IMPLICIT', variant: 'sparse=true' },
+      { ticker: 'BTC_CRY', topic: 'Hacks', index_type: 'IMPLICIT' },
     ],
   ])('%s', (path, series, columns) => {
     expect(place(path)).toMatchObject({ series, columns, fromRecords: [], partOf: undefined });
@@ -69,12 +84,9 @@ describe('a name says the feed, the series and the columns', () => {
 
 describe('refuses', () => {
   test.each([
-    [
-      `macro_geopolitical_sentiment_${uuid}_United States.zip/topic_name=Wars/index_type=DOMESTIC/p.csv.gz`,
-      {},
-      /regional macro index, which cannot be loaded yet/,
-    ],
-    ['topic_name=Wars/index_type=DOMESTIC/p.csv.gz', {}, /regional macro index/],
+    [`macro_geopolitical_sentiment_${uuid}_Japan (1).zip/index_type=DOMESTIC/p.csv.gz`, {}, /--feed says it/],
+    ['topic_name=Wars/index_type=DOMESTIC/p.csv.gz', {}, /--feed says it/],
+    ['model=macro_4/a.csv', { feed: 'regional-index' }, /"macro_4" is no model of regional-index: macro_1/],
     ['records.csv', {}, /--feed says it/],
     [
       'country=US/topic_name=Wars/match_type=COMBINED/a.csv',
@@ -105,6 +117,14 @@ describe('refuses', () => {
     const listed = { ...unlisted, country: ['US'], topic: ['Wars', 'Elections'] };
     const path = 'country=US/topic_name=War/match_type=COMBINED/a.csv';
     expect(() => place(path, {}, listed)).toThrow('the service lists no topic "War"; the nearest is "Wars"');
+  });
+
+  test('a record that does not say its model; what folders say of the variant stays', () => {
+    const stated = { feed: 'regional-index', matchType: 'COMBINED' };
+    const read = seriesReader(place('sparse=true/a.csv', stated), unlisted);
+    expect(read({ model: 'macro_3', sparse: 'false' }, 2).variant).toBe('model=macro_3&sparse=true');
+    expect(() => read({ model: 'macro_4' }, 3)).toThrow(expect.objectContaining({ line: 3 }));
+    expect(() => read({}, 4)).toThrow(/does not say its model/);
   });
 
   test('a record that does not say its series, with its line', () => {
