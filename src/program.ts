@@ -248,7 +248,7 @@ program
   .option('--country <code...>', 'only these countries, if no job is given')
   .option('--topic <name...>', 'only these topics, if no job is given')
   .addOption(oneOf('--rollup <kind>', 'sums by hour or day instead of the headlines', ['hourly', 'daily']))
-  .option('--out <folder>', 'folder to create (export/ and the name of the job or feed)')
+  .option('--out <folder>', 'folder to create (export/ and the name of the job), or s3://bucket/folder')
   .option('--overwrite', 'replace an existing export')
   .option('--changed-since [load|moment]', 'continue an export: write only months that have changed since')
   .addHelpText(

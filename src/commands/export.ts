@@ -62,7 +62,8 @@ export async function exportCommand(
   using progress = showSteps(session.log, session.progress);
   const onRows = (done: number, all: number) =>
     progress.show(`export: ${number(done)} of ${count(all, 'row')}`);
-  const run = { warehouse: warehouse.db, scope, format, out, mode, since } as const;
+  const { storage } = session.config;
+  const run = { warehouse: warehouse.db, scope, format, out, storage, mode, since } as const;
   const exported = await exportTable({ ...run, stop: session.stop, onRows });
   const seconds = (performance.now() - startedAt) / 1000;
   if (session.json) printJson(summaryOf(exported, format, seconds));

@@ -51,6 +51,8 @@ export function readConfig(processEnvironment: Environment = process.env, cwd = 
     alertWebhook: readAlertWebhook(env.GMSI_ALERT_WEBHOOK_URL),
     /** Where `gmsi work` serves metrics and health. Port 0 is any free one, `undefined` the usual one if it is free. */
     metrics: { host: plain.GMSI_METRICS_HOST, port: plain.GMSI_METRICS_PORT },
+    /** Where exports to `s3://…` go. The library reads the credentials from the environment itself, as `pg` does. */
+    storage: { endpoint: readEndpoint(env), region: env.AWS_REGION ?? env.AWS_DEFAULT_REGION },
     /** What a browser must show to `gmsi serve`. */
     serveToken: readServeToken(env.GMSI_SERVE_TOKEN),
     /** Whether traces are exported; the SDK reads the variables `OTEL_*` itself. */
@@ -91,7 +93,9 @@ export const settings = [
 
 /** True for a name that is safe to show, and whose value this program or one that it relies on reads. */
 function isSetting(name: string): boolean {
-  return settings.includes(name) || /^(DATABASE_URL|LOG_LEVEL|PG[A-Z]+|OTEL_[A-Z_]+)$/.test(name);
+  return (
+    settings.includes(name) || /^(DATABASE_URL|LOG_LEVEL|PG[A-Z]+|OTEL_[A-Z_]+|AWS_[A-Z0-9_]+)$/.test(name)
+  );
 }
 
 /** What Kubernetes sets in every pod if there is a service called `gmsi…`. */
@@ -112,9 +116,9 @@ function unknownSettings(env: Environment): string[] {
 
 function readDotenv(cwd: string): Environment {
   const values = readDotenvFile(join(cwd, '.env'), isSetting);
-  // pg reads PG* and OpenTelemetry reads OTEL_* from the environment of the process only.
+  // pg reads PG*, OpenTelemetry OTEL_* and the library for S3 AWS_* from the environment of the process only.
   for (const [name, value] of Object.entries(values)) {
-    if (/^(PG|OTEL_)/.test(name)) process.env[name] ??= value;
+    if (/^(PG|OTEL_|AWS_)/.test(name)) process.env[name] ??= value;
   }
   return withoutEmpty(values);
 }
@@ -268,6 +272,20 @@ function readServeToken(text: string | undefined): Secret | undefined {
     });
   }
   return new Secret(token);
+}
+
+function readEndpoint(env: Environment): string | undefined {
+  // The library would warn of the end of its support for Node.js 20, which is not the user's to solve.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
+  const name = env.AWS_ENDPOINT_URL_S3 === undefined ? 'AWS_ENDPOINT_URL' : 'AWS_ENDPOINT_URL_S3';
+  const text = env[name]?.trim();
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return text;
+  // Not shown: it may hold a password.
+  throw new ConfigError(`${name} is not the address of a storage.`, {
+    hint: 'It looks like https://s3.example.com:9000; credentials go into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
+  });
 }
 
 function readTracing(env: Environment): boolean {

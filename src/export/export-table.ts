@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type DuckDB, openDuckDB } from '../duckdb.ts';
+import { ConfigError } from '../errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
 import {
@@ -23,6 +24,7 @@ import { oneAhead } from './one-ahead.ts';
 import { stageRows } from './stage-rows.ts';
 import type { ExportTarget, OpenMode } from './target.ts';
 import { openFolder } from './target-folder.ts';
+import type { StorageSettings } from './target-s3.ts';
 import { type WrittenFile, writeFile } from './write-file.ts';
 
 /** `excel` is one file of CSV instead of one for each month. */
@@ -32,8 +34,10 @@ export interface ExportContext {
   readonly warehouse: Warehouse;
   readonly scope: ExportScope;
   readonly format: ExportFormat;
-  /** A folder; for Excel, a file. */
+  /** A folder, or an address such as `s3://bucket/folder`; for Excel, a file. */
   readonly out: string;
+  /** For such an address. */
+  readonly storage: StorageSettings;
   readonly mode: OpenMode;
   /** With the mode `continue`: a moment since which changed months are written, whatever the export that is there says. */
   readonly since?: string | undefined;
@@ -94,8 +98,18 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
   return { out: target.place, manifest, written };
 }
 
-function openTarget({ format, out, mode }: ExportContext): Promise<ExportTarget> {
-  return format === 'excel' ? openSheet(out, mode) : openFolder(out, mode);
+async function openTarget(context: ExportContext): Promise<ExportTarget> {
+  const { format, out, mode } = context;
+  const isS3 = /^s3:/i.test(out);
+  if (format === 'excel' && isS3)
+    throw new ConfigError('--format excel writes a file on this machine.', {
+      hint: `Name a file with --out, not ${out}.`,
+    });
+  if (format === 'excel') return openSheet(out, mode);
+  if (!isS3) return openFolder(out, mode);
+  // Loaded only here, because it is a large library.
+  const { openS3 } = await import('./target-s3.ts');
+  return openS3(context);
 }
 
 function fileFormat(format: ExportFormat): FileFormat {

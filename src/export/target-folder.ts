@@ -17,7 +17,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 import { ConfigError } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import { type Manifest, manifestName, readManifest, writeManifest } from './manifest.ts';
-import { type ExportTarget, type OpenMode, writable } from './target.ts';
+import { type ExportTarget, type OpenMode, refuseTaken, writable } from './target.ts';
 
 /**
  * Begins an export to a folder, which is made beside its final place and renamed to it, replacing an earlier export.
@@ -25,7 +25,7 @@ import { type ExportTarget, type OpenMode, writable } from './target.ts';
  */
 export async function openFolder(out: string, mode: OpenMode): Promise<ExportTarget> {
   await refuseMountPoint(out);
-  await refuseTaken(out, mode);
+  refuseTaken(`The folder ${out}`, await heldIn(out), mode);
   // Follows links, so that the folder is replaced and not the link.
   const target = await realpath(out).catch(() => resolve(out));
   const held = mode === 'continue' ? await readHeld(target, out) : undefined;
@@ -82,18 +82,6 @@ async function keep(old: string, path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   // Not every file system has links.
   await link(old, path).catch(() => copyFile(old, path));
-}
-
-async function refuseTaken(out: string, mode: OpenMode): Promise<void> {
-  const held = await heldIn(out);
-  if (held.length === 0) return;
-  const isExport = held.includes(manifestName);
-  if (isExport && mode !== 'new') return;
-  throw new ConfigError(`The folder ${out} is not empty.`, {
-    hint: isExport
-      ? 'Name another one with --out, or add --overwrite to replace that export, or --changed-since to continue it.'
-      : 'Name another one with --out; --overwrite replaces nothing but an export.',
-  });
 }
 
 /** It cannot be renamed or replaced; reported before the export, not at its end. */

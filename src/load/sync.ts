@@ -1,7 +1,7 @@
 import type { Job } from '../config/job.ts';
 import { planCutOff, planDueSync, type SyncPlan } from '../plan/plan-sync.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
-import { claimSync } from '../warehouse/tables/jobs.ts';
+import { claim } from '../warehouse/tables/jobs.ts';
 import { isSyncedByWorkers } from '../warehouse/tables/runs.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { endByClocks } from './clocks.ts';
@@ -39,8 +39,8 @@ const noLive = { series: 0, records: 0, failed: 0, cutOff: 0 };
 export async function sync(given: LoadContext): Promise<SyncResult> {
   const context = await withLearnedFacts(given);
   const { job, warehouse } = context;
-  await using claim = await claimSync(warehouse, nameOfSync(job));
-  const isElsewhere = !claim.isOurs || (await isSyncedByWorkers(warehouse, job.name, context.leaseSeconds));
+  await using claimed = await claim(warehouse, 'gmsi.sync', nameOfSync(job));
+  const isElsewhere = !claimed.isOurs || (await isSyncedByWorkers(warehouse, job.name, context.leaseSeconds));
   if (isElsewhere)
     return {
       ...nothingDone(countingTotals(context.client), 0),

@@ -8,7 +8,7 @@ import { type PlanOptions, planWindows } from '../plan/plan-windows.ts';
 import { BudgetSpent, LookupUnreadable } from '../service/errors.ts';
 import type { JobCommand } from '../warehouse/database.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
-import { claimSync, readDefinition } from '../warehouse/tables/jobs.ts';
+import { claim, readDefinition } from '../warehouse/tables/jobs.ts';
 import { addTasks, withdrawLabelled } from '../warehouse/tables/queue.ts';
 import { beginRun, endChangedRun, type PlannedRun } from '../warehouse/tables/runs.ts';
 import { countOpen } from '../warehouse/tables/windows.ts';
@@ -96,8 +96,8 @@ export async function planRun(
   if (command === 'backfill') return begin(context, await planBackfillRun(context, options));
   const { warehouse, job, log } = context;
   // Held until the run has begun, because `gmsi sync` takes the claim first and then looks for a run.
-  await using claim = await claimSync(warehouse, nameOfSync(job));
-  if (!claim.isOurs) {
+  await using claimed = await claim(warehouse, 'gmsi.sync', nameOfSync(job));
+  if (!claimed.isOurs) {
     log.info({ job: job.name }, 'gmsi sync is already loading this job, so the workers leave it');
     return undefined;
   }

@@ -97,7 +97,7 @@ describe('gmsi export', () => {
     expect(await gmsiHere(run, setting)).toMatchObject({
       code: 2,
       stderr:
-        'gmsi: The folder there is not empty.\n  → Name another one with --out, or add --overwrite to replace that export, or --changed-since to continue it.\n',
+        'gmsi: The folder there is not empty.\n  → Name another place with --out, or add --overwrite to replace that export, or --changed-since to continue it.\n',
     });
     expect(
       await gmsiHere(['export', '--country', 'NO', '--out', 'there', '--overwrite'], setting),

@@ -37,6 +37,7 @@ export async function runCommand(
         metrics: { host: '127.0.0.1', port: 0 },
         serveToken: undefined,
         tracing: false,
+        storage: { endpoint: undefined, region: undefined },
         warnings: [],
       },
       leaseSeconds: 30,

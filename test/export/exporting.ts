@@ -37,6 +37,7 @@ export function runExport({ db, folder, scope, ...overrides }: ExportSetting): P
       format: 'parquet',
       out: join(folder, 'export'),
       mode: 'new',
+      storage: { endpoint: undefined, region: undefined },
     },
     stop: new AbortController().signal,
     ...overrides,

@@ -181,14 +181,18 @@ export async function livingWorkers(
     .execute();
 }
 
-/** The right to sync a job, held until it is disposed or its connection ends. */
-export interface SyncClaim extends AsyncDisposable {
-  /** False if another process is syncing it. */
+/** The right to do something alone, held until it is disposed or its connection ends. */
+export interface Claim extends AsyncDisposable {
+  /** False if another process has it. */
   readonly isOurs: boolean;
 }
 
-/** Tries to get the right to sync what `name` stands for; never waits. */
-export async function claimSync(warehouse: Warehouse, name: string): Promise<SyncClaim> {
+/** Tries to get the right to sync a job, or to write an export to a place; never waits. */
+export async function claim(
+  warehouse: Warehouse,
+  what: 'gmsi.sync' | 'gmsi.export',
+  name: string,
+): Promise<Claim> {
   let release = () => {};
   const released = new Promise<void>((done) => {
     release = done;
@@ -200,9 +204,7 @@ export async function claimSync(warehouse: Warehouse, name: string): Promise<Syn
       .transaction()
       .execute(async (connection) => {
         const { rows } = await sql<{ ours: boolean }>`
-          select pg_try_advisory_xact_lock(hashtext('gmsi.sync'), hashtext(${name})) as ours`.execute(
-          connection,
-        );
+          select pg_try_advisory_xact_lock(hashtext(${what}), hashtext(${name})) as ours`.execute(connection);
         answer(rows[0]!.ours);
         await released;
       })

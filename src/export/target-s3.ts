@@ -1,0 +1,254 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, sep } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  PutObjectCommand,
+  paginateListObjectsV2,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import pRetry from 'p-retry';
+import { ConfigError, GmsiError } from '../errors.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { claim } from '../warehouse/tables/jobs.ts';
+import { filePath, type Manifest, manifestName, monthOf, readManifest, writeManifest } from './manifest.ts';
+import { type ExportTarget, type OpenMode, refuseTaken, writable } from './target.ts';
+
+/** Where the storage is, if it is not at AWS, and its region. The library finds the credentials, as other programs do. */
+export interface StorageSettings {
+  readonly endpoint: string | undefined;
+  readonly region: string | undefined;
+}
+
+/** The storage does not answer, or not as it should. */
+export class StorageUnavailable extends GmsiError {
+  override readonly kind = 'retryable';
+}
+
+interface Setting {
+  readonly warehouse: Warehouse;
+  readonly out: string;
+  readonly mode: OpenMode;
+  readonly storage: StorageSettings;
+  readonly stop: AbortSignal;
+}
+
+/** How long to connect may take, and silence may last, in milliseconds. */
+const patience = { connectionTimeout: 10_000, socketTimeout: 60_000 };
+
+const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+
+/** How many files are sent at a time. */
+const filesAtOnce = 4;
+
+/**
+ * Begins an export to a storage that speaks S3's protocol. An object is replaced whole, but several cannot be replaced at once:
+ * so before the first one the manifest says `complete: false`, and only after the last one `true`. If the export is cut short in
+ * between, the manifest does not vouch for the months that it was to write, and the next one writes them.
+ * @throws ConfigError if the bucket or the credentials are wrong, or something else is there; StorageUnavailable
+ */
+export async function openS3({ warehouse, out, mode, storage, stop }: Setting): Promise<ExportTarget> {
+  const { bucket, prefix } = parseAddress(out);
+  const { endpoint, region } = storage;
+  const client = new S3Client({
+    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+    // Storages other than AWS have none, but a request is signed with it.
+    ...(region === undefined ? endpoint !== undefined && { region: 'us-east-1' } : { region }),
+    requestHandler: patience,
+    // Older storages do not know the checksums that the library would send on its own; Content-MD5 is known to all.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    // Repeated below: the library cannot send a stream again.
+    maxAttempts: 1,
+    // By default it prints on standard error.
+    logger: silent,
+  });
+  const where = { Bucket: bucket };
+  const key = (path: string) => `${prefix}${path}`;
+  const send = <T>(request: () => Promise<T>) => sending(request, { out, bucket, endpoint }, stop);
+
+  async function list(): Promise<Map<string, number | undefined>> {
+    const found = new Map<string, number | undefined>();
+    for await (const page of paginateListObjectsV2(
+      { client },
+      { ...where, Prefix: prefix },
+      { abortSignal: stop },
+    ))
+      for (const { Key, Size } of page.Contents ?? []) found.set(Key!.slice(prefix.length), Size);
+    return found;
+  }
+
+  async function read(path: string): Promise<string> {
+    const { Body } = await client.send(new GetObjectCommand({ ...where, Key: key(path) }), {
+      abortSignal: stop,
+    });
+    return Body!.transformToString();
+  }
+
+  const put = (path: string, body: () => PutBody | Promise<PutBody>) =>
+    send(async () => {
+      const command = new PutObjectCommand({ ...where, Key: key(path), ...(await body()) });
+      return client.send(command, { abortSignal: stop });
+    });
+
+  const putManifest = (manifest: Manifest) =>
+    put(manifestName, () => {
+      const text = writeManifest(manifest);
+      const ContentMD5 = createHash('md5').update(text).digest('base64');
+      return { Body: text, ContentMD5, ContentType: 'application/json' };
+    });
+
+  // Of two exports at a time, the older one could write over a file of the younger one.
+  const claimed = await claim(warehouse, 'gmsi.export', out);
+  try {
+    if (!claimed.isOurs)
+      throw new StorageUnavailable(`Another export to ${out} is under way.`, {
+        hint: 'Run it again when that one has ended.',
+      });
+    const there = await send(list);
+    refuseTaken(out, [...there.keys()], mode);
+    const isHeld = mode === 'continue' && there.has(manifestName);
+    const held = isHeld ? readManifest(await send(() => read(manifestName)), out, there) : undefined;
+    const path = await mkdtemp(join(tmpdir(), 'gmsi-export-'));
+    return {
+      ...{ place: out, path, held },
+      async publish(manifest) {
+        const made = (await readdir(path, { recursive: true }))
+          .map((file) => file.replaceAll(sep, '/'))
+          .filter((file) => filePath.test(file));
+        await putManifest(whileReplacing(held ?? manifest, made));
+        await eachOf(made, filesAtOnce, (file) => put(file, () => fileBody(join(path, file))));
+        const kept = new Set(manifest.files.map((file) => file.path));
+        const gone = [...there.keys()].filter((file) => filePath.test(file) && !kept.has(file));
+        await eachOf(gone, filesAtOnce, (file) =>
+          send(() =>
+            client.send(new DeleteObjectCommand({ ...where, Key: key(file) }), { abortSignal: stop }),
+          ),
+        );
+        await putManifest(manifest);
+      },
+      async [Symbol.asyncDispose]() {
+        await rm(path, { recursive: true, force: true });
+        client.destroy();
+        await claimed[Symbol.asyncDispose]();
+      },
+    };
+  } catch (error) {
+    client.destroy();
+    await claimed[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+interface PutBody {
+  readonly Body: string | ReturnType<typeof createReadStream>;
+  readonly ContentLength?: number;
+  readonly ContentMD5: string;
+  readonly ContentType?: string;
+}
+
+/** What is sent of a file, with a checksum by which the storage refuses it if it arrives otherwise. */
+async function fileBody(path: string): Promise<PutBody> {
+  return writable(async () => {
+    const hash = createHash('md5');
+    await pipeline(createReadStream(path), hash);
+    const { size: ContentLength } = await stat(path);
+    return { Body: createReadStream(path), ContentLength, ContentMD5: hash.read().toString('base64') };
+  });
+}
+
+/** The manifest while the files of some months are replaced: it does not vouch for these months. */
+function whileReplacing(manifest: Manifest, files: readonly string[]): Manifest {
+  const replaced = new Set(files.map(monthOf));
+  const months = manifest.months.map((of) => (replaced.has(of.month) ? { ...of, fingerprint: '' } : of));
+  return { ...manifest, complete: false, months };
+}
+
+/** @throws ConfigError */
+function parseAddress(address: string): { bucket: string; prefix: string } {
+  const [, bucket, path = ''] = /^s3:\/\/([a-z0-9][a-z0-9._-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(address) ?? [];
+  if (bucket === undefined || /[^\w!.*'()=/-]|\/\//.test(path))
+    throw new ConfigError(`${address} is not the address of a place in a bucket.`, {
+      hint: 'It looks like s3://bucket/folder, in letters, digits and the signs - _ . =',
+    });
+  const prefix = path.replace(/\/$/, '');
+  return { bucket, prefix: prefix === '' ? '' : `${prefix}/` };
+}
+
+/** Works on several items at a time. If one fails, waits for those in hand: they must not be at work any more afterwards. */
+async function eachOf<T>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
+  const rest = [...items];
+  const worker = async () => {
+    for (let item = rest.shift(); item !== undefined; item = rest.shift()) {
+      await work(item).catch((error) => {
+        rest.length = 0;
+        throw error;
+      });
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: atOnce }, worker));
+  for (const end of ended) if (end.status === 'rejected') throw end.reason;
+}
+
+type Place = { readonly out: string; readonly bucket: string; readonly endpoint: string | undefined };
+
+/** Sends a request, and sends it again if that may help. */
+async function sending<T>(request: () => Promise<T>, place: Place, stop: AbortSignal): Promise<T> {
+  return pRetry(
+    async () => {
+      try {
+        return await request();
+      } catch (error) {
+        stop.throwIfAborted();
+        throw error instanceof GmsiError ? error : named(error as StorageError, place);
+      }
+    },
+    {
+      ...{ retries: 3, minTimeout: 200, factor: 3, signal: stop },
+      shouldRetry: ({ error }) => error instanceof StorageUnavailable,
+    },
+  );
+}
+
+interface StorageError extends Error {
+  readonly code?: string;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+}
+
+/** Without the cause, which holds the request, with its signature and any session token. */
+function named(error: StorageError, { out, bucket, endpoint }: Place): GmsiError {
+  const status = error.$metadata?.httpStatusCode;
+  const at = endpoint === undefined ? '' : ` at ${endpoint}`;
+  if (error.name === 'NoSuchBucket')
+    return new ConfigError(`There is no bucket ${bucket}${at}.`, {
+      hint: 'Create it, or correct the address.',
+    });
+  if (error.name === 'CredentialsProviderError')
+    return new ConfigError(`There are no credentials for ${out}.`, {
+      hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.',
+    });
+  if (
+    /^Region is missing/.test(error.message) ||
+    status === 301 ||
+    error.name === 'AuthorizationHeaderMalformed'
+  )
+    return new ConfigError(`The region of ${out} is not known, or another one.`, {
+      hint: 'Set AWS_REGION to the region of the bucket; for a storage that is not at AWS, AWS_ENDPOINT_URL_S3 to its address.',
+    });
+  if (status === 401 || status === 403)
+    return new ConfigError(`The storage${at} refuses access to ${out}: ${error.name}.`, {
+      hint: 'Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and that they may list, read, write and delete there.',
+    });
+  const why = status === undefined ? (error.code ?? error.name) : `${status} ${error.name}`;
+  return new StorageUnavailable(`The storage${at} does not take the export to ${out}: ${why}.`, {
+    hint: 'If nothing is wrong with the address (AWS_ENDPOINT_URL_S3), run it again with --changed-since: it writes what is missing.',
+  });
+}

@@ -1,0 +1,219 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Manifest } from '../../src/export/manifest.ts';
+import { claim } from '../../src/warehouse/tables/jobs.ts';
+import { difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
+import { aStorage, aWayTo, download, envFor, type Storage } from '../support/a-storage.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aFolder, type Folder, startGmsi } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
+
+const months = ['2024-01', '2024-02', '2024-03'];
+
+let storage: Storage;
+let warehouse: TestWarehouse;
+let folder: Folder;
+let prefix = '';
+let exports = 0;
+
+beforeAll(async () => {
+  storage = await aStorage();
+  warehouse = await aWarehouse();
+  for (const month of months) {
+    await sql`select gmsi.ensure_month_partition('headlines', ${`${month}-01`}::date)`.execute(warehouse.db);
+    // Random texts, so that each file takes more than one packet.
+    await sql`
+      insert into gmsi.headlines (headline_id, country, topic, match_type, published_at, headline, directional_score, is_backfilled, load_id)
+      select gen_random_uuid(), 'US', 'Wars', 'COMBINED', ${`${month}-10Z`}::timestamptz, repeat(gen_random_uuid()::text, 20), 0.1, false, 1
+      from generate_series(1, 200)`.execute(warehouse.db);
+  }
+});
+afterAll(async () => {
+  await warehouse[Symbol.asyncDispose]();
+  await storage[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  folder = await aFolder();
+  prefix = `team=a/${++exports}`;
+});
+afterEach(() => folder[Symbol.asyncDispose]());
+
+function settingOf(env: Readonly<Record<string, string>> = storage.env) {
+  return { cwd: folder.path, env: { DATABASE_URL: warehouse.url, ...env } };
+}
+
+const command = (...more: string[]) => ['export', '--out', `s3://exports/${prefix}`, ...more];
+
+/** What a reader finds there. */
+async function held(): Promise<{ paths: string[]; manifest: Manifest; path: string }> {
+  const path = join(folder.path, `held-${++exports}`);
+  await mkdir(path);
+  const paths = await download(storage, prefix, path);
+  return { paths, path, manifest: JSON.parse(await readFile(join(path, '_manifest.json'), 'utf8')) };
+}
+
+/** Compares what DuckDB reads of the objects with the table. */
+async function expectWhole(): Promise<Manifest> {
+  const { path, paths, manifest } = await held();
+  expect(difference(await rowsIn(path, manifest), await rowsOfTable(warehouse.db, 'gmsi.headlines'))).toEqual(
+    none,
+  );
+  expect(manifest.complete).toBe(true);
+  expect(paths.toSorted()).toEqual(['_manifest.json', ...manifest.files.map((file) => file.path)]);
+  return manifest;
+}
+
+async function revise(month: string): Promise<void> {
+  await sql`
+    update gmsi.headlines set semantic_score = random(), changed_at = greatest(now(), changed_at + interval '1 microsecond')
+    where published_at = ${`${month}-10Z`}::timestamptz`.execute(warehouse.db);
+}
+
+describe('gmsi export to s3://', () => {
+  it('writes an export, and refuses to write over it', async () => {
+    const first = await gmsiHere(command(), settingOf());
+    expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining(`s3://exports/${prefix}`) });
+    await expectWhole();
+    expect(await gmsiHere(command(), settingOf())).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`s3://exports/${prefix} is not empty.`),
+    });
+  });
+
+  it('continues an export, and replaces it', async () => {
+    expect(await gmsiHere(command(), settingOf())).toMatchObject({ code: 0 });
+    await revise('2024-02');
+    const continued = await gmsiHere(command('--changed-since', '--json'), settingOf());
+    expect(JSON.parse(continued.stdout)).toMatchObject({ written: { months: 1, rows: 200 }, months: 3 });
+    await expectWhole();
+    expect(await gmsiHere(command('--overwrite', '--to', '2024-02-29'), settingOf())).toMatchObject({
+      code: 0,
+    });
+    expect((await held()).paths).toEqual([
+      '_manifest.json',
+      'month=2024-01/part-0.parquet',
+      'month=2024-02/part-0.parquet',
+    ]);
+  });
+
+  it('that is cut in the middle of a file sends it again', async () => {
+    await using way = await aWayTo(storage);
+    way.breakWrites(`${prefix}/month`, 'cut', 2);
+    expect(await gmsiHere(command(), settingOf(envFor(way.endpoint)))).toMatchObject({ code: 0 });
+    expect(way.broken).toBe(2);
+    await expectWhole();
+  });
+
+  it('that cannot send a file says so, and the next one completes it', async () => {
+    expect(await gmsiHere(command(), settingOf())).toMatchObject({ code: 0 });
+    const before = await expectWhole();
+    await revise('2024-01');
+    await revise('2024-03');
+    await using way = await aWayTo(storage);
+    way.breakWrites(`${prefix}/month=2024-03`, 'cut');
+    const failed = await gmsiHere(command('--changed-since'), settingOf(envFor(way.endpoint)));
+    expect(failed).toMatchObject({ code: 1, stdout: '' });
+    expect(failed.stderr).toMatch(
+      /^gmsi: The storage at http:.* does not take the export to s3:.*\n {2}→ .*--changed-since.*\n$/,
+    );
+    const { manifest } = await held();
+    expect(manifest.complete).toBe(false);
+    expect(manifest.months.map(({ fingerprint }) => fingerprint)).toEqual([
+      '',
+      before.months[1]!.fingerprint,
+      '',
+    ]);
+    const next = await gmsiHere(command('--changed-since', '--json'), settingOf());
+    expect(JSON.parse(next.stdout)).toMatchObject({ written: { months: 2 } });
+    await expectWhole();
+  });
+
+  it('that is killed before its first file is there is completed by the next one', async () => {
+    await using way = await aWayTo(storage);
+    way.breakWrites(`${prefix}/month`, 'hold');
+    const running = startGmsi(command(), settingOf(envFor(way.endpoint)));
+    await vi.waitFor(() => expect(way.broken).toBeGreaterThan(0), 60_000);
+    running.kill('SIGKILL');
+    await running.ended;
+    expect((await held()).manifest).toMatchObject({ complete: false });
+    // The database may take a moment to see that the process is gone.
+    await vi.waitFor(
+      async () => expect(await gmsiHere(command('--changed-since'), settingOf())).toMatchObject({ code: 0 }),
+      { timeout: 20_000, interval: 200 },
+    );
+    await expectWhole();
+  });
+
+  it('leaves what others have put there alone, and is refused where only they have', async () => {
+    expect(await gmsiHere(command(), settingOf())).toMatchObject({ code: 0 });
+    prefix = prefix.replace(/\/\d+$/, '');
+    const { code, stderr } = await gmsiHere(command('--overwrite'), settingOf());
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `gmsi: s3://exports/team=a is not empty.\n  → Name another place with --out; --overwrite replaces nothing but an export.\n`,
+    });
+  });
+
+  it('waits for no other export to the same place', async () => {
+    await using _ = await claim(warehouse.db, 'gmsi.export', `s3://exports/${prefix}`);
+    expect(await gmsiHere(command(), settingOf())).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('is under way'),
+    });
+  });
+});
+
+const secret = 'not-the-secret-0123456789';
+
+const mistakes: Record<string, { env?: object; out?: string; code?: number; what: RegExp; hint: RegExp }> = {
+  'a bucket that there is not': {
+    out: 's3://nowhere/x',
+    what: /There is no bucket nowhere at http:/,
+    hint: /Create it/,
+  },
+  'a wrong secret key': {
+    env: { AWS_SECRET_ACCESS_KEY: secret },
+    what: /refuses access to s3:.*: SignatureDoesNotMatch/,
+    hint: /AWS_SECRET_ACCESS_KEY/,
+  },
+  'an unknown key': {
+    env: { AWS_ACCESS_KEY_ID: 'NOBODY', AWS_SECRET_ACCESS_KEY: secret },
+    what: /refuses access to s3:.*: InvalidAccessKeyId/,
+    hint: /AWS_ACCESS_KEY_ID/,
+  },
+  'no key': {
+    env: { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' },
+    what: /There are no credentials for s3:/,
+    hint: /Set AWS_ACCESS_KEY_ID/,
+  },
+  'a storage that does not answer': {
+    env: { AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:9' },
+    code: 1,
+    what: /The storage at http:\/\/127.0.0.1:9 does not take the export to s3:.*: ECONNREFUSED/,
+    hint: /AWS_ENDPOINT_URL_S3/,
+  },
+  'an address with a password': {
+    env: { AWS_ENDPOINT_URL_S3: `http://me:${secret}@127.0.0.1` },
+    what: /AWS_ENDPOINT_URL_S3 is not the address of a storage/,
+    hint: /AWS_SECRET_ACCESS_KEY/,
+  },
+  'an address without a bucket': {
+    out: 's3://',
+    what: /s3:\/\/ is not the address/,
+    hint: /s3:\/\/bucket\/folder/,
+  },
+};
+
+it.each(Object.entries(mistakes))('%s: says what and what to do, and no secret', async (_, mistake) => {
+  const { env = {}, out = `s3://exports/${prefix}`, code = 2, what, hint } = mistake;
+  const ended = await gmsiHere(['--verbose', 'export', '--out', out], settingOf({ ...storage.env, ...env }));
+  expect(ended).toMatchObject({ code, stdout: '' });
+  expect(ended.stderr).not.toContain(secret);
+  const lines = ended.stderr.split('\n');
+  const at = lines.findIndex((line) => line.startsWith('gmsi: '));
+  expect(lines[at]).toMatch(what);
+  expect(lines[at + 1]).toMatch(/^ {2}→ /);
+  expect(lines[at + 1]).toMatch(hint);
+});

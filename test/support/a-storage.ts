@@ -1,0 +1,140 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
+import { dirname, join } from 'node:path';
+import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { aFolder } from '../cli/gmsi.ts';
+
+interface Context {
+  readonly path: string;
+  app: Server;
+}
+
+interface Server {
+  readonly middleware: ((ctx: Context, next: () => Promise<void>) => Promise<void>)[];
+  run(): Promise<AddressInfo>;
+  close(): Promise<void>;
+  readonly httpServer: { closeAllConnections(): void };
+}
+
+// Has no types.
+const S3rver = createRequire(import.meta.url)('@20minutes/s3rver') as new (options: object) => Server;
+
+export const bucket = 'exports';
+
+/** A storage that speaks S3's protocol, with one empty bucket. It checks the signature of every read and write of an object; its only key is S3RVER. */
+export interface Storage extends AsyncDisposable {
+  readonly endpoint: string;
+  /** What a process needs in its environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export async function aStorage(): Promise<Storage> {
+  const folder = await aFolder();
+  const server = new S3rver({
+    ...{ address: '127.0.0.1', port: 0, silent: true, vhostBuckets: false },
+    ...{ directory: folder.path, configureBuckets: [{ name: bucket }] },
+  });
+  // It takes the address of a bucket without the slash at its end, with which the client signs it: so of requests to the bucket
+  // itself, which only list it, it does not check the signature.
+  const unchecked: Server = Object.create(server, { allowMismatchedSignatures: { value: true } });
+  server.middleware.unshift((ctx, next) => {
+    if (/^\/[^/]+\/$/.test(ctx.path)) ctx.app = unchecked;
+    return next();
+  });
+  const { port } = await server.run();
+  const endpoint = `http://127.0.0.1:${port}`;
+  return {
+    endpoint,
+    env: envFor(endpoint),
+    async [Symbol.asyncDispose]() {
+      server.httpServer.closeAllConnections();
+      await server.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The environment of somebody whose storage is there. */
+export function envFor(endpoint: string): Record<string, string> {
+  const none = {
+    AWS_EC2_METADATA_DISABLED: 'true',
+    AWS_CONFIG_FILE: '/none',
+    AWS_SHARED_CREDENTIALS_FILE: '/none',
+  };
+  return {
+    AWS_ENDPOINT_URL_S3: endpoint,
+    AWS_ACCESS_KEY_ID: 'S3RVER',
+    AWS_SECRET_ACCESS_KEY: 'S3RVER',
+    ...none,
+  };
+}
+
+/** Copies what a bucket holds below a prefix into a folder, as a reader does that fetches every object. */
+export async function download({ endpoint }: Storage, prefix: string, folder: string): Promise<string[]> {
+  const credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
+  const client = new S3Client({ endpoint, region: 'us-east-1', forcePathStyle: true, credentials });
+  const { Contents = [] } = await client.send(
+    new ListObjectsV2Command({ Bucket: bucket, Prefix: `${prefix}/` }),
+  );
+  const paths = Contents.map(({ Key }) => Key!.slice(prefix.length + 1));
+  for (const path of paths) {
+    const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: `${prefix}/${path}` }));
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), await Body!.transformToByteArray());
+  }
+  client.destroy();
+  return paths;
+}
+
+/** A way to a storage on which requests can be lost. */
+export interface Way extends AsyncDisposable {
+  readonly endpoint: string;
+  /** From now on, requests to write objects whose keys begin like this are cut after their first bytes, or held. */
+  breakWrites(key: string, how: 'cut' | 'hold', times?: number): void;
+  readonly broken: number;
+}
+
+export async function aWayTo(storage: Storage): Promise<Way> {
+  const target = new URL(storage.endpoint);
+  const open = new Set<Socket>();
+  let armed: { beginning: string; how: 'cut' | 'hold'; left: number } | undefined;
+  let broken = 0;
+  const server = createServer((client) => {
+    const upstream = dial(Number(target.port), target.hostname);
+    for (const socket of [client, upstream]) {
+      open.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        open.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    upstream.pipe(client);
+    client.on('data', (chunk) => {
+      if (!armed || armed.left === 0 || !chunk.toString('latin1').startsWith(armed.beginning))
+        return upstream.write(chunk);
+      broken++;
+      armed.left--;
+      upstream.write(chunk.subarray(0, chunk.length - 1));
+      if (armed.how === 'cut') client.destroy();
+      return false;
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    breakWrites(key, how, times = Number.POSITIVE_INFINITY) {
+      const beginning = `PUT /${bucket}/${key.replaceAll('=', '%3D')}`;
+      armed = { beginning, how, left: times };
+    },
+    get broken() {
+      return broken;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of open) socket.destroy();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
