@@ -52,7 +52,7 @@ export function readConfig(processEnvironment: Environment = process.env, cwd = 
     /** Where `gmsi work` serves metrics and health. Port 0 is any free one, `undefined` the usual one if it is free. */
     metrics: { host: plain.GMSI_METRICS_HOST, port: plain.GMSI_METRICS_PORT },
     /** Where exports to `s3://…` go. The library reads the credentials from the environment itself, as `pg` does. */
-    storage: { endpoint: readEndpoint(env), region: env.AWS_REGION ?? env.AWS_DEFAULT_REGION },
+    storage: { endpoint: readEndpoint(env), region: env.AWS_REGION },
     /** What a browser must show to `gmsi serve`. */
     serveToken: readServeToken(env.GMSI_SERVE_TOKEN),
     /** Whether traces are exported; the SDK reads the variables `OTEL_*` itself. */
@@ -274,12 +274,13 @@ function readServeToken(text: string | undefined): Secret | undefined {
   return new Secret(token);
 }
 
+const ofAwsWarning = 'AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED';
 function readEndpoint(env: Environment): string | undefined {
   // The library would warn of the end of its support for Node.js 20, which is not the user's to solve.
-  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
+  process.env[ofAwsWarning] ??= 'true';
   const name = env.AWS_ENDPOINT_URL_S3 === undefined ? 'AWS_ENDPOINT_URL' : 'AWS_ENDPOINT_URL_S3';
   const text = env[name]?.trim();
-  if (text === undefined) return undefined;
+  if (text === undefined) return;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return text;
   // Not shown: it may hold a password.

@@ -55,7 +55,7 @@ test('every job in jobs/ that is named on a command line is there', async () => 
 
 test('the README names every variable of the environment that is read', () => {
   const config = readFileSync(join(root, 'src/config/environment.ts'), 'utf8');
-  const read = new Set([...config.matchAll(/\b(?:env|plain)\.([A-Z_]+)/g)].map((match) => match[1]!));
+  const read = new Set([...config.matchAll(/\b(?:env|plain)\.([A-Z\d_]+)/g)].map((match) => match[1]!));
   expect(read).toContain('GMSI_API_KEY');
   const readme = pages.find(({ path }) => path === 'README.md')!.text;
   expect([...read].filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
