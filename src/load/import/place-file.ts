@@ -171,7 +171,7 @@ function unsaidOf({ variants }: Feed, { variant }: Series): string[] {
 function columnsOf(
   feed: Feed,
   folders: ReadonlyMap<string, string>,
-  { topic, ticker }: Series,
+  { topic, ticker, match_type }: Series,
 ): Record<string, string> {
   const isOfSeries = new Set([
     ...feed.dimensions.flatMap((dimension) => names[dimension]),
@@ -181,12 +181,13 @@ function columnsOf(
   ]);
   const matchType = feed.parameters.matchType;
   const isRead = Object.values(feed.fields).some((fields) => fields.includes(matchType ?? ''));
-  const part = folderOf(folders, 'match_type');
+  // Records of an index carry the type that was asked for; those of headlines, which part they are of.
+  const part = matchType === 'index_type' ? match_type : folderOf(folders, 'match_type');
   return {
     ...Object.fromEntries([...folders].filter(([name]) => !isOfSeries.has(name))),
     ...(topic && { topic_name: topic }),
     ...(ticker && { ticker }),
-    ...(isRead && part !== undefined && { [matchType!]: part }),
+    ...(isRead && part && { [matchType!]: part }),
   };
 }
 

@@ -75,6 +75,14 @@ describe('a name says the feed, the series and the columns', () => {
     });
   });
 
+  test('records of an index get the type that was asked for, as over the API, whoever says it', () => {
+    const stated = { feed: 'ticker-index', ticker: 'BTC_CRY' };
+    const columns = { ticker: 'BTC_CRY', index_type: 'EXPLICIT' };
+    expect(place('a.csv', { ...stated, matchType: 'EXPLICIT' }).columns).toEqual(columns);
+    expect(place('index_type=EXPLICIT/a.csv', stated).columns).toEqual(columns);
+    expect(place('a.csv', stated).columns).toEqual({ ticker: 'BTC_CRY' });
+  });
+
   test('the records say the rest, and a headline its match type never', () => {
     const { fromRecords } = place('records.csv', { feed: 'gmsi-index' });
     expect(fromRecords).toEqual(['country', 'topic', 'match_type', 'variant']);
