@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
+import { constants } from 'node:zlib';
 import fastifyCompress from '@fastify/compress';
 import fastifyHelmet from '@fastify/helmet';
 import fastifyStatic from '@fastify/static';
@@ -62,7 +63,12 @@ export async function serveWeb(
     // Served over plain HTTP on a machine of one's own; whoever puts TLS before it sets this there.
     strictTransportSecurity: false,
   });
-  await app.register(fastifyCompress, { threshold: 1_024 });
+  // The quickest levels: brotli's usual one took seven times as long for 6% less.
+  await app.register(fastifyCompress, {
+    threshold: 1_024,
+    zlibOptions: { level: 1 },
+    brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } },
+  });
   await app.register(fastifySwagger, {
     openapi: {
       info: { title: 'gmsi serve', version, description: 'What the warehouse holds, as the page shows it.' },

@@ -1,5 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { coverageOfSeries } from '../../src/warehouse/questions/coverage.ts';
+import { sqlText } from '../../src/warehouse/questions/reading.ts';
 import { docPages, fencesOf } from '../docs/pages.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 
@@ -24,8 +26,9 @@ const series = sql`
 
 /** A headline every eight hours; some had another version before; rollups of every day, and of the hours of the last year. */
 const made: readonly RawBuilder<unknown>[] = [
-  sql`select gmsi.ensure_month_partition('headlines', month::date)
-      from generate_series(timestamp '2024-01-01', timestamp '2025-12-01', interval '1 month') as month`,
+  sql`select gmsi.ensure_month_partition(feed_table, month::date)
+      from unnest(array['headlines', 'gmsi_index']) as feed_table,
+           generate_series(timestamp '2024-01-01', timestamp '2025-12-01', interval '1 month') as month`,
   sql`insert into gmsi.headlines (headline_id, country, topic, match_type, published_at, topic_probability,
                                   directional_score, semantic_score, is_backfilled, load_id)
       select gen_random_uuid(), country, topic, 'COMBINED', timestamptz '2024-01-01 00:00+00' + n * interval '8 hours',
@@ -165,6 +168,12 @@ test.for(['coverage_by_day', 'coverage_gaps'])(
     for (const { where } of tables) expect(where).toMatch(/country = .*topic = /);
   },
 );
+
+test('the coverage of all series reads no window whose days are settled', async () => {
+  const asked = { feed: 'gmsi-headlines', matchType: 'COMBINED', from: '2016-01-01', to: '2025-12-31' };
+  const reads = await readsOf(sqlText(warehouse.db, coverageOfSeries(asked)));
+  expect(reads.filter(({ from }) => from === 'windows').map(({ by }) => by)).toEqual(['windows_uncovered']);
+});
 
 const questions = docPages()
   .filter(({ path }) => path === 'docs/analysis.md')

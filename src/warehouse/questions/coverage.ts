@@ -32,9 +32,12 @@ export interface SeriesCoverage {
  * Only ranges are read, never a list of days.
  */
 export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): Question<SeriesCoverage> {
-  // Most series are covered to the end: then there is nothing else to count.
-  const days = (range: string) => sql`case when isempty(${sql.raw(range)}) then 0
-                  else (select sum(upper(r) - lower(r)) from unnest(${sql.raw(range)}) as r)::int end`;
+  // Days of a state that no state before it has. Most series have no window that coverage does not know, and nothing to count.
+  const days = (state: string, ...before: readonly string[]) => {
+    const others = before.map((other) => ` - coalesce(${other}, '{}')`).join('');
+    return sql.raw(`case when ${state} is null then 0
+                  else (select coalesce(sum(upper(r) - lower(r)), 0) from unnest(missing * ${state}${others}) as r)::int end`);
+  };
   return {
     about: `Days of ${feed} (${matchType}) from ${from} to ${to}, by series and by what became of them`,
     query: sql<SeriesCoverage>`
@@ -58,19 +61,16 @@ export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): 
         group by 1, 2, 3, 4
       ), parts as (
         select country, topic, ticker, variant, coalesce(covered.days, '{}') as covered,
-               asked.days - coalesce(covered.days, '{}') as missing,
-               coalesce(draining, '{}') as draining, coalesce(failed, '{}') as failed,
-               coalesce(refused, '{}') as refused, coalesce(pending, '{}') as pending,
-               coalesce(drained, '{}') as drained
+               asked.days - coalesce(covered.days, '{}') as missing, draining, failed, refused, pending, drained
         from covered full join standing using (country, topic, ticker, variant) cross join asked
       )
       select country, topic, ticker, variant,
-             ${days('covered')} as covered,
-             ${days('missing * draining')} as running,
-             ${days('missing * failed - draining')} as failed,
-             ${days('missing * refused - draining - failed')} as refused,
-             ${days('missing * pending - draining - failed - refused')} as pending,
-             ${days('missing * drained - draining - failed - refused - pending')} as settling
+             (select coalesce(sum(upper(r) - lower(r)), 0) from unnest(covered) as r)::int as covered,
+             ${days('draining')} as running,
+             ${days('failed', 'draining')} as failed,
+             ${days('refused', 'draining', 'failed')} as refused,
+             ${days('pending', 'draining', 'failed', 'refused')} as pending,
+             ${days('drained', 'draining', 'failed', 'refused', 'pending')} as settling
       from parts
       order by country, topic, ticker, variant`,
   };
