@@ -33,7 +33,9 @@ export function readRange(
   const beyond = settings.endDate === 'inclusive' ? 0 : 1;
   const last = end === undefined ? today : end - beyond;
   if (first > last + beyond) throw new Refusal(422, 'start_date must not be after end_date');
-  if (last - first + 1 > MOST_DAYS) {
+  // A range without an end lasts until now, so 90 days back is the day 90 days before today.
+  const mostDays = end === undefined ? MOST_DAYS + 1 : MOST_DAYS;
+  if (last - first + 1 > mostDays) {
     throw new Refusal(422, `The date range must not exceed ${MOST_DAYS} days`);
   }
   const longest = Math.min(settings.historyLimitDays ?? Infinity, historyLimitDays ?? Infinity);
