@@ -81,7 +81,7 @@ create table gmsi.headlines (
   primary key (country, topic, match_type, published_at, headline_id)
 ) partition by range (published_at);
 comment on table gmsi.headlines is 'The current version of each headline, one row for each country, topic and match type that it was requested with. Partitioned by month of published_at.';
-comment on column gmsi.headlines.headline_id is 'Identity: the service''s own id if a record has one, else a hash of publication time, text, source and language, else of all its content. The same headline has the same id under every country and topic.';
+comment on column gmsi.headlines.headline_id is 'Identity: the service''s own id if a record has one, else a hash of publication time, text, source and language, else of all its content. The same headline has the same id under every country and topic, except in the last case.';
 comment on column gmsi.headlines.country is 'Country that was requested.';
 comment on column gmsi.headlines.topic is 'Topic that was requested.';
 comment on column gmsi.headlines.match_type is 'Match type that was requested: COMBINED, DOMESTIC or INTERNATIONAL. A record''s own match type, if it has one, is in extra.';

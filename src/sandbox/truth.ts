@@ -30,6 +30,8 @@ export interface TruthRecord {
   /** The same before it was rounded down, which no record tells. */
   readonly happenedAt: string;
   readonly matchType: MatchType;
+  /** The id of the headline of which this one is a reprint, or its own: equal for all headlines of a story, whatever their pair. */
+  readonly story: string;
   readonly headline: string | null;
   readonly language: string | null;
   readonly source: string | null;
@@ -58,6 +60,7 @@ export function truthOf(settings: SandboxSettings, question: TruthQuestion): Tru
       publishedAt: new Date(headline.publishedAt).toISOString(),
       happenedAt: new Date(headline.happenedAt).toISOString(),
       matchType: headline.domestic ? 'DOMESTIC' : 'INTERNATIONAL',
+      story: headline.story,
       headline: texts ? headline.text : null,
       language: texts ? headline.language : null,
       source: texts ? headline.source : null,

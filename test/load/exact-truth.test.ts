@@ -49,6 +49,29 @@ describe('what is held after a backfill is exactly what is served', () => {
     await holdsTheTruth({ order, volume }, { service: { page_size: pageSize } });
   });
 
+  it.each([[true], [false]])(
+    'for headlines under several countries and topics: a row for each, and one id (sent: %s)',
+    async (ids) => {
+      const world = {
+        ...{ countries: ['DE', 'FR'], topics: ['Inflation-Food', 'Inflation-Energy'] },
+        ...{ from: '2026-09-21', to: '2026-09-30' },
+      };
+      await using warehouse = await aWarehouse();
+      await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5, records: { ids } });
+      await runBackfill({ job: aJobFor(world), db: warehouse.db, sandbox, clock });
+      const truth = world.countries.flatMap((country) =>
+        world.topics.flatMap((topic) => sandbox.truth({ ...world, country, topic })),
+      );
+      const distinct = new Set(truth.map(({ url }) => url)).size;
+      expect(distinct).toBeLessThan(truth.length);
+      const counted = sql<Record<string, number>>`
+        select count(*)::int as rows, count(distinct headline_id)::int as headlines,
+               count(distinct (published_at, headline, source, language))::int as texts
+        from gmsi.headlines where published_at < '2026-10-01 00:00+00'`.execute(warehouse.db);
+      expect((await counted).rows).toEqual([{ rows: truth.length, headlines: distinct, texts: distinct }]);
+    },
+  );
+
   it('for each match type, without one disturbing the rows or the coverage of another', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });

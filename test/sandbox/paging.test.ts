@@ -177,6 +177,6 @@ test.each([
   let now = NOON.getTime();
   const sandbox = await aSandbox({ ...options, clock: () => new Date(now) });
   const before = await getPage(sandbox, query);
-  now += 6 * 3_600_000;
+  now += 24 * 3_600_000;
   expect((await getPage(sandbox, query)).text).not.toBe(before.text);
 });

@@ -8,7 +8,7 @@ import { eventsOfDay, type TickerEvent } from './events-of-day.ts';
 import type { GenerateSettings } from './headlines-of-day.ts';
 import { identityOf, idOf } from './id.ts';
 import { reviseText } from './revise-headline.ts';
-import { chooseSource, writeHeadline } from './texts.ts';
+import { anyNumber, chooseSource, writeHeadline } from './texts.ts';
 
 const MOST_PER_EVENT = 5;
 
@@ -35,7 +35,7 @@ export function eventHeadlinesOfDay(settings: GenerateSettings, ticker: Ticker, 
         id: idOf(series, day, i * MOST_PER_EVENT + j),
         event,
         publishedAt: event.publishedAt + 1000 * Math.floor(secondsLeft * random.share() ** 3),
-        text: writeHeadline(language, ticker.name, event.topic, leaning, random),
+        text: writeHeadline(language, ticker.name, event.topic, leaning, anyNumber(random), random),
         language,
         source: chooseSource(language, random),
         fate: mix(series.secondHash ^ day, i * MOST_PER_EVENT + j),

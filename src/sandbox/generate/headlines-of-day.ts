@@ -1,18 +1,13 @@
-import { type Day, formatDay, MS_PER_DAY } from '../days.ts';
+import type { Day } from '../days.ts';
 import { comparePositions } from '../position.ts';
-import { mix, Random } from '../random.ts';
-import type { Country } from '../world/countries.ts';
-import type { Topic } from '../world/topics.ts';
-import type { Headline, Pair } from './headline.ts';
-import { identityOf, idOf } from './id.ts';
-import { moodOf } from './mood.ts';
+import { asShare, mix, Random } from '../random.ts';
+import { COUNTRIES, type Country } from '../world/countries.ts';
+import { TOPICS, type Topic } from '../world/topics.ts';
+import type { Beat, Headline, Pair } from './headline.ts';
+import { identityOf } from './id.ts';
+import { newsOf, type Written } from './news.ts';
 import { type Probabilities, probabilities, round4 } from './scores.ts';
-import { chooseLanguage, chooseSource, countryName, writeHeadline } from './texts.ts';
-import { timeOfDay } from './time-of-day.ts';
 import { headlinesOn, pairVolume } from './volume.ts';
-
-const DOMESTIC_SHARE = 0.55;
-const SYNDICATED_SHARE = 0.05;
 
 /** The settings of a sandbox that decide the data. */
 export interface GenerateSettings {
@@ -21,78 +16,93 @@ export interface GenerateSettings {
   readonly records: { readonly hourShare: number; readonly missingScores: number };
 }
 
+/**
+ * Under which other countries and topics a headline stands: the next ones, by so many steps round the list, and how many
+ * headlines do.
+ */
+const ALSO_UNDER = [
+  { topics: 1, countries: 0, share: 0.06 },
+  { topics: 7, countries: 0, share: 0.04 },
+  { topics: 0, countries: 1, share: 0.05 },
+  { topics: 1, countries: 1, share: 0.01 },
+] as const;
+
+/** Countries that get about as much news stand side by side, so that they can share some of it. */
+const BY_WEIGHT = [...COUNTRIES].sort((a, b) => b.weight - a.weight);
+
 export function pairOf(settings: GenerateSettings, country: Country, topic: Topic): Pair {
-  const name = `${settings.seed}/${country.code}/${topic.name}`;
-  const identity = identityOf(name);
-  const volume = settings.volume * pairVolume(settings.seed, country, topic, identity.hash);
-  return { country, topic, ...identity, volume };
+  const beat = beatOf(settings, country, topic);
+  const neighbours = ALSO_UNDER.map(({ topics, countries, share }) => {
+    const home = beatOf(settings, before(BY_WEIGHT, country, countries), before(TOPICS, topic, topics));
+    // A quiet pair does not drown in the news of a busy one.
+    return { home, share: home.volume === 0 ? 0 : share * Math.min(1, beat.volume / home.volume) };
+  });
+  return { ...beat, neighbours };
+}
+
+function beatOf({ seed, volume }: GenerateSettings, country: Country, topic: Topic): Beat {
+  const identity = identityOf(`${seed}/${country.code}/${topic.name}`);
+  return {
+    country,
+    topic,
+    ...identity,
+    volume: volume * pairVolume(seed, country, topic, identity.hash),
+  };
+}
+
+function before<T>(list: readonly T[], member: T, steps: number): T {
+  return list.at((list.indexOf(member) - steps) % list.length)!;
 }
 
 /**
  * Every headline of a pair that is ever published on a day, oldest first, equal times by id. It follows from the seed alone.
  * No two share time, text, source and language, so that each can be identified without an id; many share all but one of
- * these.
+ * these. Some were written about another pair, and stand there with the same id, time, text and source, and scores of their
+ * own.
  */
 export function headlinesOfDay(settings: GenerateSettings, pair: Pair, day: Day): Headline[] {
-  const count = headlinesOn(day, pair.hash, pair.volume);
-  if (count === 0) return [];
-  const daySeed = mix(pair.hash, day);
-  const context: DayContext = {
-    pair,
-    day,
-    mood: moodOf(pair.hash, day),
-    urlPrefix: `https://news.example/${pair.country.code.toLowerCase()}/${formatDay(day)}/`,
-    records: settings.records,
-  };
   const headlines: Headline[] = [];
   const taken = new Set<string>();
-  for (let index = 0; index < count; index++) {
-    const headline = oneHeadline(context, index, new Random(mix(daySeed, index)), headlines.at(-1));
-    const identity = `${headline.publishedAt} ${headline.source} ${headline.text}`;
-    if (taken.has(identity)) continue;
+  const add = (home: Beat, written: Written) => {
+    const identity = `${written.publishedAt} ${written.source} ${written.text}`;
+    if (taken.has(identity)) return;
     taken.add(identity);
-    headlines.push(headline);
-  }
+    headlines.push(headlineUnder(pair, home, written, settings.records.missingScores));
+  };
+  const own = newsOf(settings, pair, day);
+  const count = headlinesOn(day, pair.hash, pair.volume);
+  for (let index = 0; index < count; index++) add(pair, own.write(index));
+  pair.neighbours.forEach(({ home, share }, place) => {
+    if (share === 0) return;
+    const theirs = newsOf(settings, home, day);
+    const count = headlinesOn(day, home.hash, home.volume);
+    for (let index = 0; index < count; index++) {
+      if (asShare(mix(theirs.seed(index), 10 + place)) < share) add(home, theirs.write(index));
+    }
+  });
   return headlines.sort(comparePositions);
 }
 
-interface DayContext {
-  readonly pair: Pair;
-  readonly day: Day;
-  readonly mood: number;
-  readonly urlPrefix: string;
-  readonly records: GenerateSettings['records'];
-}
-
-function oneHeadline(
-  { pair, day, mood, urlPrefix, records }: DayContext,
-  index: number,
-  random: Random,
-  previous: Headline | undefined,
-): Headline {
-  const id = idOf(pair, day, index);
-  const url = urlPrefix + id.slice(24);
-  const leaning = 0.8 * mood + 0.6 * random.normal();
-  const topicProbability = round4(0.5 + 0.5 * Math.sqrt(random.share()));
-  const directional = probabilities(leaning, random);
-  const semantic = maybeMissing(records.missingScores, random, probabilities(0.8 * leaning, random));
-  const relevanceRank = 1 + Math.floor(100 * random.share());
-  const fate = mix(pair.secondHash ^ day, index);
-  const own = { id, url, topicProbability, directional, semantic, relevanceRank, fate };
-  if (previous !== undefined && random.share() < SYNDICATED_SHARE) {
-    const { publishedAt, happenedAt, domestic, text, language } = previous;
-    const source = chooseSource(language, random);
-    return { publishedAt, happenedAt, domestic, text, language, source, ...own };
-  }
-  const time = timeOfDay(records.hourShare, random);
-  const [publishedAt, happenedAt] = [time.stamped, time.happened].map(
-    (second) => day * MS_PER_DAY + second * 1000,
-  ) as [number, number];
-  const domestic = random.share() < DOMESTIC_SHARE;
-  const language = chooseLanguage(pair.country, domestic, random);
-  const text = writeHeadline(language, countryName(language, pair.country), pair.topic, leaning, random);
-  const source = chooseSource(language, random);
-  return { publishedAt, happenedAt, domestic, text, language, source, ...own };
+/** The news as it stands under a pair. Fields are copied one by one, because spreading objects takes several times as long. */
+function headlineUnder(pair: Beat, home: Beat, news: Written, missingScores: number): Headline {
+  const random = new Random(mix(pair.secondHash, news.fate));
+  const { leaning } = news;
+  return {
+    id: news.id,
+    story: news.story,
+    publishedAt: news.publishedAt,
+    happenedAt: news.happenedAt,
+    text: news.text,
+    language: news.language,
+    source: news.source,
+    url: news.url,
+    fate: news.fate,
+    domestic: news.domestic && home.country === pair.country,
+    topicProbability: round4(0.5 + 0.5 * Math.sqrt(random.share())),
+    directional: probabilities(leaning, random),
+    semantic: maybeMissing(missingScores, random, probabilities(0.8 * leaning, random)),
+    relevanceRank: 1 + Math.floor(100 * random.share()),
+  };
 }
 
 function maybeMissing(

@@ -24,12 +24,16 @@ export function chooseSource(language: Language, random: Random): string {
   return random.pick(PRESS[language].sources);
 }
 
-/** A headline that a newspaper of the language might print about a country or an asset, in a tone that suits the leaning. */
+/**
+ * A headline that a newspaper of the language might print about a country or an asset, in a tone that suits the leaning, with
+ * a number in it.
+ */
 export function writeHeadline(
   language: Language,
   name: string,
   { category, phrase }: Subject,
   leaning: number,
+  number: string,
   random: Random,
 ): string {
   const press = PRESS[language];
@@ -39,7 +43,20 @@ export function writeHeadline(
     .pick(tone)
     .replace('{c}', () => name)
     .replace('{s}', subject)
-    .replace('{n}', (0.1 + 12 * random.share()).toFixed(1));
+    .replace('{n}', number);
+}
+
+/** The headline as another publisher prints it: mostly word for word, else with its own name or other punctuation. */
+export function reprint(text: string, source: string, random: Random): string {
+  const draw = random.share();
+  if (draw < 0.6) return text;
+  if (draw < 0.8) return `${text} ${random.pick(['-', '|'])} ${source}`;
+  return text.includes(': ') ? text.replace(': ', ' – ') : `${text}.`;
+}
+
+/** A number for a headline. */
+export function anyNumber(random: Random): string {
+  return (0.1 + 12 * random.share()).toFixed(1);
 }
 
 export function updateHeadline(language: Language, text: string): string {

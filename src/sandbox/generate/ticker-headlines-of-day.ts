@@ -10,7 +10,7 @@ import { type Identity, identityOf, idOf } from './id.ts';
 import { moodOf } from './mood.ts';
 import { reviseText } from './revise-headline.ts';
 import { type Probabilities, probabilities, round4 } from './scores.ts';
-import { chooseSource, writeHeadline } from './texts.ts';
+import { anyNumber, chooseSource, writeHeadline } from './texts.ts';
 import { timeOfDay } from './time-of-day.ts';
 import { headlinesOn } from './volume.ts';
 
@@ -86,7 +86,7 @@ function oneHeadline(
     publishedAt: day * MS_PER_DAY + timeOfDay(records.hourShare, random).stamped * 1000,
     topic,
     explicit: random.share() < EXPLICIT_SHARE,
-    text: writeHeadline(language, ticker.name, topic, leaning, random),
+    text: writeHeadline(language, ticker.name, topic, leaning, anyNumber(random), random),
     language,
     source: chooseSource(language, random),
     url: `https://news.example/${ticker.code.toLowerCase()}/${formatDay(day)}/${id.slice(24)}`,

@@ -3,7 +3,7 @@ import { asShare, hashText, mix, Random } from '../random.ts';
 import type { Country } from '../world/countries.ts';
 import type { Topic } from '../world/topics.ts';
 
-const MEDIAN_PER_DAY = 9;
+const MEDIAN_PER_DAY = 8.2;
 const SILENT_SHARE = 0.04;
 const NEARLY_SILENT_SHARE = 0.08;
 const WEEKEND = 0.4;

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.ts';
+import { aSandbox } from './client.ts';
+
+type Standing = ReturnType<Sandbox['truth']>[number] & { readonly under: string };
+
+/** Neighbours in the sandbox's world, and one pair that is not. */
+const PAIRS = [
+  ...['DE', 'FR'].flatMap((country) =>
+    ['Inflation-Food', 'Inflation-Energy', 'Labour Market-Employment'].map((topic) => ({ country, topic })),
+  ),
+  { country: 'BR', topic: 'Migration' },
+];
+const MONTH = { from: '2026-01-01', to: '2026-01-31' };
+
+test('a headline stands under several topics and countries, the same but for its scores', async () => {
+  const sandbox = await aSandbox();
+  const standings = standingsOf(sandbox);
+  const shared = [...groupBy(standings, ({ id }) => id!).values()].filter((them) => them.length > 1);
+  expect(shared.length / standings.length).toBeGreaterThan(0.02);
+  expect(shared.length / standings.length).toBeLessThan(0.2);
+  const isSame = ({ publishedAt, happenedAt, headline, source, language, url, story }: Standing) =>
+    JSON.stringify([publishedAt, happenedAt, headline, source, language, url, story]);
+  for (const them of shared) {
+    expect(new Set(them.map(isSame)).size).toBe(1);
+    expect(new Set(them.map(({ under }) => under)).size).toBe(them.length);
+    expect(new Set(them.map(({ directional }) => JSON.stringify(directional))).size).toBe(them.length);
+    // At home in one country, in every other it is news from abroad.
+    const domestic = them.filter(({ matchType }) => matchType === 'DOMESTIC');
+    expect(new Set(domestic.map(({ under }) => under.slice(0, 2))).size).toBeLessThan(2);
+  }
+  const countries = shared.map((them) => new Set(them.map(({ under }) => under.slice(0, 2))).size);
+  expect(new Set(countries)).toEqual(new Set([1, 2]));
+});
+
+test('what changes a headline changes it wherever it stands', async () => {
+  let now = Date.parse('2026-03-01T00:00:00Z');
+  const changes = { late: 0.2, revised: 0.5, withdrawn: 0.2 };
+  const sandbox = await aSandbox({ changes, clock: () => new Date(now) });
+  const week = { from: '2026-01-25', to: '2026-01-31' };
+  const served = (by = sandbox) => groupBy(standingsOf(by, week), ({ id }) => id!);
+  const last = served();
+  now = Date.parse('2026-01-31T00:00:00Z');
+  const [early, whole] = [served(), served(await aSandbox())];
+  for (const [id, them] of whole) {
+    for (const moment of [early, last]) {
+      const then = moment.get(id) ?? [];
+      expect([0, them.length]).toContain(then.length);
+      expect(new Set(then.map(({ headline }) => headline)).size).toBeLessThan(2);
+    }
+  }
+  expect(last.size).toBeLessThan(whole.size);
+});
+
+test('some stories are reprinted within hours, mostly word for word, and the truth knows the story', async () => {
+  const sandbox = await aSandbox();
+  const standings = standingsOf(sandbox);
+  const ids = new Map(standings.map((it) => [it.id!, it]));
+  const stories = [...groupBy([...ids.values()], ({ story }) => story).values()];
+  const reprinted = stories.filter((them) => them.length > 1);
+  expect(reprinted.length / stories.length).toBeGreaterThan(0.02);
+  expect(Math.max(...reprinted.map((them) => them.length))).toBeGreaterThan(3);
+  for (const them of reprinted) {
+    const times = them.map(({ happenedAt }) => Date.parse(happenedAt));
+    expect(Math.max(...times) - Math.min(...times)).toBeLessThan(5 * 3_600_000);
+    expect(new Set(them.map(({ language }) => language)).size).toBe(1);
+  }
+  const texts = reprinted.map((them) => new Set(them.map(({ headline }) => headline)).size);
+  expect(texts.filter((count) => count === 1).length / texts.length).toBeGreaterThan(0.4);
+  expect(texts.filter((count) => count > 1).length / texts.length).toBeGreaterThan(0.2);
+  const sources = reprinted.filter((them) => new Set(them.map(({ source }) => source)).size > 1);
+  expect(sources.length / reprinted.length).toBeGreaterThan(0.6);
+});
+
+test('within a day of a pair, headlines with the same text are one story', async () => {
+  const sandbox = await aSandbox({ volume: 5 });
+  const standings = PAIRS.flatMap((pair) =>
+    sandbox.truth({ ...pair, from: '2026-01-01', to: '2026-01-07' }).map((it) => ({ ...it, ...pair })),
+  );
+  const sameText = groupBy(standings, ({ country, topic, publishedAt, headline }) =>
+    JSON.stringify([country, topic, publishedAt.slice(0, 10), headline]),
+  );
+  const several = [...sameText.values()].filter((them) => new Set(them.map(({ story }) => story)).size > 1);
+  expect(several.length / sameText.size).toBeLessThan(0.001);
+});
+
+function standingsOf(sandbox: Sandbox, days = MONTH): Standing[] {
+  return PAIRS.flatMap(({ country, topic }) =>
+    sandbox.truth({ country, topic, ...days }).map((it) => ({ ...it, under: `${country} ${topic}` })),
+  );
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
+}
