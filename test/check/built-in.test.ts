@@ -27,7 +27,7 @@ test('what a sandbox serves passes every check', async () => {
 test('headlines that come late, change and are withdrawn, loaded and synced day by day, fail no check', async () => {
   let now = new Date('2024-05-03T09:00:00Z');
   const clock = () => now;
-  const changes = { late: 0.05, revised: 0.1, withdrawn: 0.05 };
+  const changes = { late: 0.05, revised: 0.1, withdrawn: 0.15 };
   await using sandbox = await startSandbox({ ...ordinary, clock, changes });
   await using warehouse = await aWarehouse();
   const watched = aJob({ ...busy, start_date: '2024-03-01', end_date: 'today' }, '2024-05-03');

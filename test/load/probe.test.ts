@@ -67,14 +67,14 @@ describe('a probe of a service', () => {
       {
         history_limit: { answered: '2026-10-31', refused: '2026-10-30', asked_on: '2026-11-20' },
         page_size: 'refused, 70 is taken',
-        ...{ time_zone: { least: 0, most: 135 }, day_begin: null },
+        ...{ time_zone: { least: 0, most: 195 }, day_begin: null },
       },
     ],
     ['that refuses pages above 250', { pageCap: 250 }, { page_size: 'refused, 250 is taken' }],
     [
       'that cuts pages to 50',
       { pageCap: 50, pageCapMode: 'silent' },
-      { page_size: 'cut to 50', time_zone: { least: 0, most: 120 }, day_begin: null },
+      { page_size: 'cut to 50', time_zone: { least: 0, most: 180 }, day_begin: null },
     ],
     ['without ids', { records: { ids: false } }, { record_id: 'none' }],
     ['whose times are whole hours', { records: { hourShare: 1 } }, { time_rounding: 'hour' }],

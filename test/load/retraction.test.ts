@@ -196,7 +196,7 @@ describe('a service whose days begin at another hour', () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     const clock = () => new Date(after);
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 3 });
     const run = { job, db, sandbox, clock, plan: refresh };
     await runBackfill(run);
     const midday = aJobFor(
