@@ -40,7 +40,7 @@ test.each(CASES)(
 
 test.each(CASES)('%s can have another window and an envelope', async (_live, past, path, params) => {
   const sandbox = await aSandbox({ live: { envelope: true, hours: 3, tickerHours: 3 } });
-  const { json } = await get(sandbox, `/v1/${path}`, params);
+  const { json } = await get(sandbox, `/v1/${path}`, { ...params, limit: 100 });
   const recent = sandbox
     .truthOf(past, { ...params, from: '2026-11-20', to: '2026-11-20' })
     .filter(({ publishedAt }) => Date.parse(publishedAt) >= NOON.getTime() - 3 * HOUR);

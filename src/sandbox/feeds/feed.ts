@@ -54,4 +54,6 @@ export interface PagedFeed extends Feed {
 export interface LiveFeed extends Feed {
   readonly kind: 'live';
   readonly hours: (settings: SandboxSettings) => number;
+  /** The most records of an answer to a request without a limit; 100 if left out. */
+  readonly defaultLimit?: number;
 }

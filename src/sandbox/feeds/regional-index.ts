@@ -105,12 +105,13 @@ export const historicalRegionalIndex: PagedFeed = {
   series,
 };
 
-/** The same records of the last 2 hours. */
+/** The same records of the last 2 hours. The vendor's client asks without a limit, and for all countries at once. */
 export const liveRegionalIndex: LiveFeed = {
   kind: 'live',
   name: 'regional-index-live',
   route: '/v1/headlines/index/macro/live/regional/:model',
   hours: ({ live }) => live.tickerHours,
+  defaultLimit: 1000,
   series,
 };
 

@@ -16,7 +16,7 @@ export function serveLiveFeed(app: FastifyInstance, service: Service, feed: Live
   app.get(feed.route, { config: { feed: 'plain' } }, (request, reply) => {
     const query = queryOf(request);
     const items = liveItems(settings, feed, request.params as Params, query);
-    const limit = readLimit(query, settings);
+    const limit = readLimit(query, settings, feed.defaultLimit);
     sendRecords(service, reply, items.slice(0, pageSize(limit, settings)), (records) =>
       settings.live.envelope ? { data: records, limit, has_more: false, next_token: null } : records,
     );

@@ -11,9 +11,13 @@ const DEFAULT_DAYS_BACK = 7;
 const ALL = 'ALL';
 
 /** `limit`, 1 to 1000 (docs/service.md, "Paging") unless the sandbox refuses limits above a lower cap; 100 by default. */
-export function readLimit(query: Query, { pageCap, pageCapMode }: SandboxSettings): number {
+export function readLimit(
+  query: Query,
+  { pageCap, pageCapMode }: SandboxSettings,
+  byDefault = DEFAULT_LIMIT,
+): number {
   const most = pageCapMode === 'refuse' ? pageCap : MOST_RECORDS;
-  return readInteger(query, 'limit', Math.min(DEFAULT_LIMIT, most), 1, most);
+  return readInteger(query, 'limit', Math.min(byDefault, most), 1, most);
 }
 
 /** How many records a page holds for a limit: fewer if the sandbox silently caps pages. */
