@@ -2,6 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 import { catalog } from '../feeds/catalog.ts';
 import { checkAgainstFeed, describeFeed, isMap } from './check-against-feed.ts';
+import { exportsSection } from './exports-schema.ts';
 import { cronExpression, day, dayOrReach, timeZone, wholeDays, wholeNumber } from './field-types.ts';
 import { serviceSection } from './service-schema.ts';
 
@@ -218,6 +219,7 @@ const jobFileKeys = z.strictObject(
     cadence: cadence.prefault({}).describe('How often syncs poll series that have no news.'),
     budget: budget.prefault({}).describe('How many requests this job may spend.'),
     schedule: schedule.optional().describe('When `gmsi work` runs this job; never, if left out.'),
+    exports: exportsSection,
     alerts: alertsSection,
     fields,
     service: serviceSection,
@@ -239,6 +241,7 @@ export const jobFileSchema = jobFileKeys
   .superRefine(checkPeriod, always)
   .superRefine(checkCadence, always)
   .superRefine(checkMaxLag, always)
+  .superRefine(checkRollups, always)
   .superRefine((file, context) => {
     const feed = catalog.get(file.feed ?? usualFeed);
     if (feed) checkAgainstFeed(file, feed, context);
@@ -259,6 +262,14 @@ function checkPeriod({ start_date, end_date }: JobFile, context: z.RefinementCtx
     path: ['start_date'],
     message: `a day no later than end_date, ${end_date}`,
   });
+}
+
+function checkRollups({ feed, exports }: JobFile, context: z.RefinementCtx): void {
+  if ((feed ?? usualFeed) === usualFeed || !Array.isArray(exports)) return;
+  const n = exports.findIndex((one) => one?.rollup !== undefined);
+  if (n < 0) return;
+  const message = `no rollup: only headlines of ${usualFeed} are summed up`;
+  context.addIssue({ code: 'custom', path: ['exports', n, 'rollup'], message });
 }
 
 /** Days that a job leaves uncovered on purpose would raise an alert every day. */

@@ -77,6 +77,8 @@ export interface Job {
   };
   readonly budget: BudgetSettings;
   readonly schedule: JobFile['schedule'];
+  /** What workers export after each run. */
+  readonly exports: JobFile['exports'];
   readonly alerts: {
     /** Whoever knows the address can post to it. `undefined`: the environment's webhook, if it has one. */
     readonly webhookUrl: Secret | undefined;

@@ -52,6 +52,7 @@ export function parseJob({ path, name, text }: JobFileText, today: Temporal.Plai
     },
     budget: camelCased(file.budget),
     schedule: file.schedule,
+    exports: file.exports,
     alerts: {
       webhookUrl: alerts.webhook_url === undefined ? undefined : new Secret(alerts.webhook_url),
       maxLagDays: alerts.max_lag,

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type DuckDB, openDuckDB } from '../duckdb.ts';
 import { ConfigError } from '../errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
@@ -14,6 +14,7 @@ import {
   seriesColumn,
   type Totals,
 } from '../warehouse/tables/export-rows.ts';
+import { claim } from '../warehouse/tables/jobs.ts';
 import type { Snapshot } from '../warehouse/tables/run-check.ts';
 import { checkFiles } from './check-files.ts';
 import type { FileFormat } from './duckdb.ts';
@@ -22,7 +23,7 @@ import { columnsOf, describeExport, type Manifest } from './manifest.ts';
 import { changesFrom, type MonthsToWrite, monthsToWrite, refuseOther } from './months-to-write.ts';
 import { oneAhead } from './one-ahead.ts';
 import { stageRows } from './stage-rows.ts';
-import type { ExportTarget, OpenMode } from './target.ts';
+import { ExportNotWritten, type ExportTarget, type OpenMode } from './target.ts';
 import { openFolder } from './target-folder.ts';
 import type { StorageSettings } from './target-s3.ts';
 import { type WrittenFile, writeFile } from './write-file.ts';
@@ -71,6 +72,12 @@ const batchRows = 2000;
 export async function exportTable(context: ExportContext): Promise<Exported> {
   const { warehouse, scope, out, stop } = context;
   const format = fileFormat(context.format);
+  // Of two exports at a time, the older one could write over files of the younger one.
+  await using claimed = await claim(warehouse, 'gmsi.export', isS3(out) ? out : resolve(out));
+  if (!claimed.isOurs)
+    throw new ExportNotWritten(`Another export to ${out} is under way.`, {
+      hint: 'Run it again when that one has ended.',
+    });
   await using target = await openTarget(context);
   const { held } = target;
   if (held) refuseOther(held, out, { table: `gmsi.${scope.table.name}`, format });
@@ -100,16 +107,19 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
 
 async function openTarget(context: ExportContext): Promise<ExportTarget> {
   const { format, out, mode } = context;
-  const isS3 = /^s3:/i.test(out);
-  if (format === 'excel' && isS3)
+  if (format === 'excel' && isS3(out))
     throw new ConfigError('--format excel writes a file on this machine.', {
       hint: `Name a file with --out, not ${out}.`,
     });
   if (format === 'excel') return openSheet(out, mode);
-  if (!isS3) return openFolder(out, mode);
+  if (!isS3(out)) return openFolder(out, mode);
   // Loaded only here, because it is a large library.
   const { openS3 } = await import('./target-s3.ts');
   return openS3(context);
+}
+
+function isS3(out: string): boolean {
+  return /^s3:/i.test(out);
 }
 
 function fileFormat(format: ExportFormat): FileFormat {

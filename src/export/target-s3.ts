@@ -13,8 +13,6 @@ import {
 } from '@aws-sdk/client-s3';
 import pRetry from 'p-retry';
 import { ConfigError, GmsiError } from '../errors.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
-import { claim } from '../warehouse/tables/jobs.ts';
 import { filePath, type Manifest, manifestName, monthOf, readManifest, writeManifest } from './manifest.ts';
 import { type ExportTarget, type OpenMode, refuseTaken, writable } from './target.ts';
 
@@ -30,7 +28,6 @@ export class StorageUnavailable extends GmsiError {
 }
 
 interface Setting {
-  readonly warehouse: Warehouse;
   readonly out: string;
   readonly mode: OpenMode;
   readonly storage: StorageSettings;
@@ -51,7 +48,7 @@ const filesAtOnce = 4;
  * between, the manifest does not vouch for the months that it was to write, and the next one writes them.
  * @throws ConfigError if the bucket or the credentials are wrong, or something else is there; StorageUnavailable
  */
-export async function openS3({ warehouse, out, mode, storage, stop }: Setting): Promise<ExportTarget> {
+export async function openS3({ out, mode, storage, stop }: Setting): Promise<ExportTarget> {
   const { bucket, prefix } = parseAddress(out);
   const { endpoint, region } = storage;
   const client = new S3Client({
@@ -102,13 +99,7 @@ export async function openS3({ warehouse, out, mode, storage, stop }: Setting): 
       return { Body: text, ContentMD5, ContentType: 'application/json' };
     });
 
-  // Of two exports at a time, the older one could write over a file of the younger one.
-  const claimed = await claim(warehouse, 'gmsi.export', out);
   try {
-    if (!claimed.isOurs)
-      throw new StorageUnavailable(`Another export to ${out} is under way.`, {
-        hint: 'Run it again when that one has ended.',
-      });
     const there = await send(list);
     refuseTaken(out, [...there.keys()], mode);
     const isHeld = mode === 'continue' && there.has(manifestName);
@@ -134,12 +125,10 @@ export async function openS3({ warehouse, out, mode, storage, stop }: Setting): 
       async [Symbol.asyncDispose]() {
         await rm(path, { recursive: true, force: true });
         client.destroy();
-        await claimed[Symbol.asyncDispose]();
       },
     };
   } catch (error) {
     client.destroy();
-    await claimed[Symbol.asyncDispose]();
     throw error;
   }
 }

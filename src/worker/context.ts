@@ -1,3 +1,4 @@
+import type { Config } from '../config/environment.ts';
 import type { Job, JobDefinition } from '../config/job.ts';
 import type { LoadEvent } from '../load/load.ts';
 import type { Log } from '../log.ts';
@@ -25,6 +26,8 @@ export interface WorkerContext {
   /** Fires when the worker is to stop; pages in flight are still committed. */
   readonly stop: AbortSignal;
   readonly events: WorkerEvents;
+  /** For exports to S3. */
+  readonly storage: Config['storage'];
   readonly openService: (job: Job, command: JobCommand) => Service;
   /** @throws JobFileError if the definition is of another version */
   readonly readDefinition: (job: string, definition: JobDefinition) => Job;

@@ -20,6 +20,10 @@ const liveSeriesATask = 50;
 
 export interface PlanPayload extends OfJob {}
 
+export interface ExportPayload {
+  readonly job: string;
+}
+
 export interface RunPayload {
   readonly run: number;
 }
@@ -80,6 +84,15 @@ export function liveTasks(
       ...{ priority: priorities[command], maxAttempts: tries },
     };
   });
+}
+
+/** Exports a job to the places that it names. */
+export function exportTask(job: string): QueuedTask {
+  const payload: ExportPayload = { job };
+  return {
+    ...{ task: taskNames.export, payload, key: `export:${job}` },
+    ...{ priority: priorities.backfill, maxAttempts: tries },
+  };
 }
 
 /** The label by which a run's tasks are counted and withdrawn. */

@@ -15,6 +15,7 @@ import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { addTasks, queueSchema, taskNames } from '../warehouse/tables/queue.ts';
 import type { WorkerContext } from './context.ts';
 import { drain, live } from './drain.ts';
+import { exportJob } from './export.ts';
 import { keepParts, type Parts } from './parts.ts';
 import { plan } from './plan.ts';
 import { openQueue, queueLog, tickTask } from './queue.ts';
@@ -162,6 +163,9 @@ function taskList(context: TaskContext): TaskList {
     ),
     [taskNames.live]: told(taskNames.live, (payload: Parameters<typeof live>[2]) =>
       live(context, parts, payload),
+    ),
+    [taskNames.export]: told(taskNames.export, (payload: Parameters<typeof exportJob>[1], isLast) =>
+      exportJob(context, payload, isLast),
     ),
   };
 }

@@ -14,7 +14,7 @@ import { finishRun, liveFailures, type Run, readRun, takeLiveSeries } from '../w
 import { countByState } from '../warehouse/tables/windows.ts';
 import type { WorkerContext } from './context.ts';
 import type { Parts } from './parts.ts';
-import { drainTasks, liveTasks, type RunPayload, runLabel, tendTask } from './queue.ts';
+import { drainTasks, exportTask, liveTasks, type RunPayload, runLabel, tendTask } from './queue.ts';
 
 /**
  * The most queued windows of one run. The others wait in gmsi.windows, so that runs take turns, only a few tasks must be
@@ -68,6 +68,12 @@ async function supply(trx: Warehouse, run: Run, leaseSeconds: number): Promise<{
   return { after: again.busy };
 }
 
+/** By the stored definition, which another version of the program may have to read. */
+async function hasExports(trx: Warehouse, job: string): Promise<boolean> {
+  const definition = await readDefinition(trx, job);
+  return Array.isArray(definition?.exports) && definition.exports.length > 0;
+}
+
 async function end(context: WorkerContext, { runId, scope, job, command, startedAt }: Run): Promise<void> {
   const { warehouse, leaseSeconds, log, events } = context;
   const outcome = await withWarehouseRetries(() =>
@@ -85,6 +91,7 @@ async function end(context: WorkerContext, { runId, scope, job, command, started
       const outcome: RunsTable['outcome'] = isWhole ? 'done' : 'incomplete';
       await finishRun(trx, runId, outcome, null);
       await forgetPauses(trx, { job, command });
+      if (await hasExports(trx, job)) await addTasks(trx, [exportTask(job)]);
       return outcome;
     }),
   );

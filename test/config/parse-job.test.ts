@@ -27,6 +27,7 @@ describe('what a job file says', () => {
       schedule: undefined,
       alerts: { webhookUrl: undefined, maxLagDays: undefined },
       cadence: { adaptive: false, longestDays: 7, maxUncoveredDays: 14 },
+      exports: [],
       fields: {},
       service: {
         rate: 25,
@@ -285,6 +286,18 @@ describe('what is refused', () => {
     [
       { alerts: 'https://hooks.test/T0/token' },
       'jobs/test.yaml:4:9 alerts found a secret, expected a map such as { max_lag: P5D }',
+    ],
+    [
+      { exports: '[{ to: exports/g7 }]' },
+      'jobs/test.yaml:4:17 exports[0].to found "exports/g7", expected s3://bucket/folder, or the absolute path of a folder',
+    ],
+    [
+      { exports: '[{ to: "s3://b/x" }, { to: "s3://b/x" }]' },
+      'jobs/test.yaml:4:37 exports[1].to found "s3://b/x", expected a place for each export',
+    ],
+    [
+      { feed: 'gmsi-index', exports: '[{ to: "s3://b/x", rollup: daily }]' },
+      'jobs/test.yaml:5:37 exports[0].rollup found "daily", expected no rollup: only headlines of gmsi-headlines are summed up',
     ],
     [
       { schedule: '{ timezone: Europe/Olso }' },

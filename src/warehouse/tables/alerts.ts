@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-export type AlertKind = 'failed windows' | 'budget' | 'late' | 'key refused';
+export type AlertKind = 'failed windows' | 'budget' | 'late' | 'key refused' | 'export failed';
 
 /** A kind of trouble of a job: one alert at a time is open for it. */
 export interface AlertCause {

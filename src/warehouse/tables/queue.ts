@@ -13,6 +13,7 @@ export const taskNames = {
   tend: 'gmsi.tend',
   drain: 'gmsi.drain',
   live: 'gmsi.live',
+  export: 'gmsi.export',
 } as const;
 
 /** A task to be queued. Of the tasks with the same key, only one waits. */

@@ -1,0 +1,73 @@
+import { Temporal } from 'temporal-polyfill';
+import type { Job } from '../config/job.ts';
+import { GmsiError } from '../errors.ts';
+import { feedNamed } from '../feeds/catalog.ts';
+import { scopeOf } from '../load/resolve-load.ts';
+import { wantedDays } from '../plan/days.ts';
+import { withWarehouseRetries } from '../warehouse/retries.ts';
+import { raiseAlert, resolveAlert } from '../warehouse/tables/alerts.ts';
+import { rollups } from '../warehouse/tables/export-rows.ts';
+import { readDefinition } from '../warehouse/tables/jobs.ts';
+import { readLookups } from '../warehouse/tables/lookups.ts';
+import { addTasks } from '../warehouse/tables/queue.ts';
+import { jobInTable } from '../warehouse/tables/series.ts';
+import type { WorkerContext } from './context.ts';
+import { type ExportPayload, exportTask } from './queue.ts';
+
+/**
+ * Exports a job to each place that it names: only months that have changed, so an export that failed is made good by the next
+ * one. Loads do not depend on it.
+ * @param isLast if it is not tried again: then a failure raises an alert
+ * @throws the first error, once all places were tried
+ */
+export async function exportJob(
+  context: WorkerContext,
+  { job: name }: ExportPayload,
+  isLast: boolean,
+): Promise<void> {
+  const { warehouse, stop } = context;
+  const definition = await withWarehouseRetries(() => readDefinition(warehouse, name));
+  if (!definition) return;
+  const failures: Error[] = [];
+  const job = context.readDefinition(name, definition);
+  for (const place of job.exports) {
+    if (stop.aborted) break;
+    await exportTo(context, job, place).catch((error: Error) => {
+      if (!stop.aborted)
+        context.log.warn({ job: name, to: place.to, why: error.message }, 'an export failed');
+      failures.push(error);
+    });
+  }
+  // The next worker makes it.
+  if (stop.aborted) return withWarehouseRetries(() => addTasks(warehouse, [exportTask(name)]));
+  const cause = { job: name, kind: 'export failed' } as const;
+  const [first] = failures;
+  if (!first) return withWarehouseRetries(() => resolveAlert(warehouse, cause));
+  if (isLast || (first instanceof GmsiError && first.kind === 'fatal')) {
+    const message = `The export of job ${name} failed: ${first.message} The next one continues it.`;
+    await withWarehouseRetries(() => raiseAlert(warehouse, cause, { message, details: {} }));
+  }
+  throw first;
+}
+
+async function exportTo(
+  { warehouse, log, clock, stop, storage }: WorkerContext,
+  job: Job,
+  { to: out, format, rollup }: Job['exports'][number],
+): Promise<void> {
+  // Loaded only here, because DuckDB is a large library, and is not available on every platform.
+  const { exportTable } = await import('../export/export-table.ts');
+  const today = Temporal.PlainDate.from(clock().toISOString().slice(0, 10));
+  const window = scopeOf(job, wantedDays(job, today)!, await readLookups(warehouse));
+  const { table } = feedNamed(job.feed);
+  const { from, to } = window;
+  const scope = {
+    table: rollup ? rollups[rollup] : table,
+    from,
+    to,
+    asOf: undefined,
+    only: jobInTable(table, window),
+  };
+  const exported = await exportTable({ warehouse, scope, format, out, storage, mode: 'continue', stop });
+  log.info({ job: job.name, to: out, ...exported.written }, 'exported');
+}

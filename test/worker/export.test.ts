@@ -1,0 +1,129 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { manifestName } from '../../src/export/manifest.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { addTasks } from '../../src/warehouse/tables/queue.ts';
+import { exportJob } from '../../src/worker/export.ts';
+import { exportTask } from '../../src/worker/queue.ts';
+import { aFolder, type Folder } from '../cli/gmsi.ts';
+import { jobFor, quarter } from '../cli/jobs.ts';
+import { difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
+import { aStorage, bucket, download, envFor, type Storage } from '../support/a-storage.ts';
+import { aWorker, aWorkerContext, registered, told, type WorkerInTest } from '../support/a-worker.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+
+const scope = { ...quarter, countries: ['NO'], topics: ['Inflation-Food'] };
+/** Of the job's period: its last window may bring a day more. */
+const rows = `(select * from gmsi.headlines where published_at < '2024-04-01Z')`;
+const days = `(select * from gmsi.sentiment_daily where day < '2024-04-01')`;
+const schedule = { backfill: '0 * * * *' };
+const lastNight = new Date('2026-11-19T20:00:00Z');
+
+let sandbox: Sandbox;
+let storage: Storage;
+let warehouse: TestWarehouse;
+let folder: Folder;
+const kept: Record<string, string | undefined> = {};
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ limits: null, volume: 0.1 });
+  storage = await aStorage();
+  warehouse = await aWarehouse();
+  folder = await aFolder();
+  for (const [name, value] of Object.entries(envFor(storage.endpoint))) {
+    kept[name] = process.env[name];
+    process.env[name] = value;
+  }
+});
+afterAll(async () => {
+  for (const [name, value] of Object.entries(kept)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+  await folder[Symbol.asyncDispose]();
+  await warehouse[Symbol.asyncDispose]();
+  await storage[Symbol.asyncDispose]();
+  await sandbox.stop();
+});
+
+function settingNow() {
+  return { warehouse, sandbox, storage: { endpoint: storage.endpoint, region: undefined } };
+}
+
+/** Waits until the worker has made this many exports. */
+async function exported(worker: WorkerInTest, times: number): Promise<void> {
+  await vi.waitFor(
+    () => {
+      const ended = worker.events.filter(
+        (event) => event.type === 'task finished' && event.task === 'gmsi.export',
+      );
+      expect(ended.length).toBeGreaterThanOrEqual(times);
+    },
+    { timeout: 30_000, interval: 20 },
+  );
+}
+
+/** What a reader of the bucket finds. */
+async function held(prefix: string) {
+  const path = join(folder.path, `held ${prefix} ${Math.random()}`);
+  await mkdir(path);
+  const paths = await download(storage, prefix, path);
+  return { path, paths };
+}
+
+it('exports a job after each of its runs, to every place that it names', async () => {
+  const { db } = warehouse;
+  const daily = join(folder.path, 'daily');
+  const exports = [{ to: `s3://${bucket}/g7` }, { to: daily, format: 'csv', rollup: 'daily' }];
+  await registered(db, 'g7', jobFor(scope, { schedule, exports }), lastNight);
+  await using worker = aWorker(settingNow());
+  await told(worker, 'run finished');
+  await exported(worker, 1);
+  const manifest = { format: 'parquet', columns: {}, partitioned_by: ['month'] } as never;
+  const expectWhole = async () => {
+    const { path, paths } = await held('g7');
+    expect(paths).toContain(manifestName);
+    expect(difference(await rowsIn(path, manifest), await rowsOfTable(db, rows))).toEqual(none);
+  };
+  await expectWhole();
+  const types = { day: 'DATE', headline_count: 'INTEGER', sentiment_sum: 'DOUBLE', month: 'VARCHAR' };
+  const ofDays = { format: 'csv', columns: types, partitioned_by: ['month'] } as never;
+  expect((await rowsIn(daily, ofDays)).length).toBe((await rowsOfTable(db, days)).length);
+
+  await sql`update gmsi.headlines set semantic_score = 0.25, changed_at = now() where published_at < '2024-02-01Z'`.execute(
+    db,
+  );
+  await addTasks(db, [exportTask('g7')]);
+  await exported(worker, 2);
+  await expectWhole();
+});
+
+it('reports an export that fails, which the run does not mind, and makes it good by the next one', async () => {
+  const { db } = warehouse;
+  const well = join(folder.path, 'well');
+  const job = (place: string) => jobFor(scope, { exports: [{ to: `s3://${place}/failing` }, { to: well }] });
+  await registered(db, 'failing', job('nowhere'), lastNight);
+  const context = aWorkerContext(settingNow());
+  const alerts = async () => {
+    const { rows } = await sql<object>`
+      select kind, message, resolved_at is not null as is_over from gmsi.alerts where job = 'failing'`.execute(
+      db,
+    );
+    return rows;
+  };
+  await expect(exportJob(context, { job: 'failing' }, false)).rejects.toThrow('There is no bucket nowhere');
+  const message = expect.stringMatching(
+    /^The export of job failing failed: There is no bucket nowhere at http:.* continues it\.$/,
+  );
+  expect(await alerts()).toEqual([{ kind: 'export failed', message, is_over: false }]);
+  // The other place has its export.
+  expect((await rowsIn(well, { format: 'parquet', columns: {}, partitioned_by: [] } as never)).length).toBe(
+    (await rowsOfTable(db, rows)).length,
+  );
+  await registered(db, 'failing', job(bucket), lastNight);
+  await exportJob(context, { job: 'failing' }, false);
+  expect(await alerts()).toEqual([{ kind: 'export failed', message, is_over: true }]);
+  expect((await held('failing')).paths).toContain(manifestName);
+});
