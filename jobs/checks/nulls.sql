@@ -1,45 +1,21 @@
 -- check: Columns that the service fills are filled
--- why: If the service renames a field, its column is empty from that day on. See fields in docs/service.md.
--- needs: job_headlines
--- setting: share = 0.2, share of a month's headlines that may lack a value
--- setting: least = 100, months with fewer headlines are not checked
+-- why: If a column that used to be filled has nulls, a field was probably renamed. extra holds it under its new name.
+-- feeds: all
+-- needs: job_rows
+-- setting: share = 0.2, share of a month's rows that may have null
+-- setting: least = 100, months with fewer rows are not checked
 
--- A column is checked from the first month in which it was filled; a documented one, always.
-with months as (
-  select date_trunc('month', published_at at time zone 'UTC')::date as month, count(*) as headlines,
-         count(headline) as headline, count(language) as language, count(source) as source, count(url) as url,
-         count(topic_probability) as topic_probability, count(directional_positive) as directional_positive,
-         count(directional_neutral) as directional_neutral, count(directional_negative) as directional_negative,
-         count(directional_score) as directional_score, count(semantic_positive) as semantic_positive,
-         count(semantic_neutral) as semantic_neutral, count(semantic_negative) as semantic_negative,
-         count(semantic_score) as semantic_score
-  from job_headlines
-  group by 1
-), columns as (
-  select m.month, m.headlines, c.column, c.filled, c.is_documented,
-         sum(c.filled) over (partition by c.column order by m.month) > 0 as is_known
-  from months m
-  cross join lateral (values
-    ('headline', m.headline, false),
-    ('language', m.language, false),
-    ('source', m.source, false),
-    ('url', m.url, false),
-    ('topic_probability', m.topic_probability, true),
-    ('directional_positive', m.directional_positive, true),
-    ('directional_neutral', m.directional_neutral, true),
-    ('directional_negative', m.directional_negative, true),
-    ('directional_score', m.directional_score, true),
-    ('semantic_positive', m.semantic_positive, false),
-    ('semantic_neutral', m.semantic_neutral, false),
-    ('semantic_negative', m.semantic_negative, false),
-    ('semantic_score', m.semantic_score, false)
-  ) as c ("column", filled, is_documented)
+-- Undocumented columns count from the first month in which one was filled: the service may not send them at all.
+with columns as (
+  select f.*, sum(f.filled) over (partition by f.column order by f.month) > 0
+           or f.column in ('topic_probability', 'directional_positive', 'directional_neutral', 'directional_negative',
+                           'directional_score') as is_known
+  from job_filled f
 )
-select c.month, c.column, c.headlines, c.headlines - c.filled as nulls,
-       round((c.headlines - c.filled)::numeric / c.headlines, 4) as share
+select c.month, c.column, c.rows, c.rows - c.filled as nulls, round((c.rows - c.filled)::numeric / c.rows, 4) as share
 from columns c
 cross join setting
-where (c.is_known or c.is_documented)
-  and c.headlines >= setting.least
-  and c.headlines - c.filled > setting.share * c.headlines
+where c.is_known
+  and c.rows >= setting.least
+  and c.rows - c.filled > setting.share * c.rows
 order by c.month desc, c.column

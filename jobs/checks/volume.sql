@@ -1,30 +1,36 @@
--- check: Each series has about as many headlines a day as it usually has
+-- check: Each series has about as many rows a day as it usually has
 -- why: If a day has many more or far fewer, either the news was unusual, or the day was loaded twice or in part.
+-- feeds: all
 -- severity: warn
--- needs: job_headlines
+-- needs: job_rows
 -- setting: days = 366, number of days, up to the job's last one, that are checked
 -- setting: weeks = 8, number of earlier covered days, of the same weekday, that a day is compared with
 -- setting: least_weeks = 6, days with fewer of them are not checked
 -- setting: times = 10, a finding has more than this many times the median, or less than the median divided by it
 -- setting: deviations = 8, a finding is also at least this many deviations from the median
 
--- Days of the same weekday, because there is less news at weekends. Days without any headline are left to silent-days.
+-- Days of the same weekday, because there is less news at weekends. Days without any row are left to silent-days.
+-- Not joined: PostgreSQL could not estimate how many rows a join by series and day has.
 with counted as (
-  select country, topic, (published_at at time zone 'UTC')::date as day, count(*) as headlines
-  from job_headlines
-  group by 1, 2, 3
-), recent as (
-  select d.country, d.topic, d.day, coalesce(c.headlines, 0) as headlines,
-         array_agg(coalesce(c.headlines, 0)) over (
-           partition by d.country, d.topic, extract(dow from d.day) order by d.day
-           rows between (select weeks::bigint from setting) preceding and 1 preceding) as before
-  from job_days d
+  select country, topic, ticker, match_type, variant, day, sum(n) as rows
+  from (
+    select country, topic, ticker, match_type, variant, day, 0 as n, is_covered from job_days
+    union all
+    select country, topic, ticker, match_type, variant, day, 1, false from job_rows
+  ) as each
   cross join job_period
   cross join setting
-  left join counted c using (country, topic, day)
-  where d.is_covered and d.day > job_period.last_day - (setting.days + 7 * setting.weeks)::int
+  where day > job_period.last_day - (setting.days + 7 * setting.weeks)::int
+  group by 1, 2, 3, 4, 5, 6
+  having bool_or(is_covered)
+), recent as (
+  select country, topic, ticker, variant, day, rows,
+         array_agg(rows) over (
+           partition by country, topic, ticker, match_type, variant, extract(dow from day) order by day
+           rows between (select weeks::bigint from setting) preceding and 1 preceding) as before
+  from counted
 )
-select r.country, r.topic, r.day, r.headlines, usual.median, round((spread.deviation)::numeric, 1) as deviation
+select r.country, r.topic, r.ticker, r.variant, r.day, r.rows, usual.median, round((spread.deviation)::numeric, 1) as deviation
 from recent r
 cross join job_period
 cross join setting
@@ -36,8 +42,8 @@ cross join lateral (
                   sqrt(usual.median + 1), usual.median / 10) as deviation
   from unnest(r.before) as n) as spread
 where r.day > job_period.last_day - setting.days::int
-  and r.headlines > 0
+  and r.rows > 0
   and cardinality(r.before) >= setting.least_weeks
-  and (r.headlines > setting.times * usual.median or r.headlines * setting.times < usual.median)
-  and abs(r.headlines - usual.median) > setting.deviations * spread.deviation
+  and (r.rows > setting.times * usual.median or r.rows * setting.times < usual.median)
+  and abs(r.rows - usual.median) > setting.deviations * spread.deviation
 order by r.day desc, r.country, r.topic

@@ -13,8 +13,8 @@ export interface Check {
   readonly feeds: 'all' | readonly string[];
   /** `warn` if ordinary data may have findings. */
   readonly severity: 'fail' | 'warn';
-  /** What must hold rows for the check to mean anything: a table, or one of the job's sets of rows. */
-  readonly needs: string | undefined;
+  /** What must hold rows for the check to mean anything: tables, or some of the job's sets of rows. */
+  readonly needs: readonly string[];
   readonly settings: readonly CheckSetting[];
   /** The whole file, without the semicolon at its end. */
   readonly query: string;
@@ -53,8 +53,9 @@ export function parseCheck(path: string, text: string, knownFeeds: readonly stri
   const severity = one('severity') ?? { value: 'fail', line: undefined };
   if (!isSeverity(severity.value)) return refuse('the severity is fail or warn', shape, severity.line);
   const needs = one('needs');
-  if (needs && !/^\w+(\.\w+)?$/.test(needs.value))
-    refuse('"-- needs:" names one table, such as gmsi.gmsi_index', shape, needs.line);
+  const tables = needs?.value.split(',').map((name) => name.trim()) ?? [];
+  if (!tables.every((name) => /^\w+(\.\w+)?$/.test(name)))
+    refuse('"-- needs:" names tables, such as gmsi.gmsi_index', shape, needs?.line);
   const feeds = one('feeds') ?? { value: 'gmsi-headlines', line: undefined };
   const named = feeds.value.split(',').map((name) => name.trim());
   const unknown = feeds.value === 'all' ? undefined : named.find((name) => !knownFeeds.includes(name));
@@ -68,7 +69,7 @@ export function parseCheck(path: string, text: string, knownFeeds: readonly stri
     why: needed('why'),
     feeds: feeds.value === 'all' ? 'all' : named,
     severity: severity.value,
-    needs: needs?.value,
+    needs: tables,
     settings: all('setting').map(
       ({ value, line }) =>
         readSetting(value) ?? refuse('a setting is written "name = number, what it means"', shape, line),

@@ -1,8 +1,8 @@
 import type { Feed } from '../feeds/feed.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import type { CheckScope } from '../warehouse/questions/job-sets.ts';
 import {
   type CheckFindings,
-  type CheckScope,
   type CheckSnapshot,
   CheckStopped,
   findingsOfCheck,
@@ -77,8 +77,8 @@ async function outcomeOf(
   rows: number,
 ): Promise<Outcome> {
   if (check.feeds !== 'all' && !check.feeds.includes(feed.name)) return skipped(`not for ${feed.name}`);
-  if (check.needs !== undefined && !(await holdsRows(snapshot, check.needs, scope)))
-    return skipped(`${check.needs} holds no row`);
+  for (const needed of check.needs)
+    if (!(await holdsRows(snapshot, needed, scope))) return skipped(`${needed} holds no row`);
   return judged(check, await findingsOfCheck(snapshot, check, scope, rows));
 }
 

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Job } from '../../src/config/job.ts';
+import { catalog } from '../../src/feeds/catalog.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { busy, change, checkAll, checkedJob, checkOne, loaded, ordinary, whileChanged } from './loaded.ts';
+import { busy, checkAll, checkedJob, checkOne, loaded, ordinary, whileChanged } from './loaded.ts';
 
 const job = aJob(busy);
 const index = aJob({ ...busy, feed: 'gmsi-index', step: 'P90D' });
@@ -19,8 +21,8 @@ test('what a sandbox serves passes every check', async () => {
   const results = await checkAll(source.db, job);
   const others = results.filter(({ result }) => result !== 'passed');
   expect(others.map(({ check, result, reason }) => [check.name, result, reason])).toEqual([
-    ['retraction-bursts', 'skipped', 'job_retracted_headlines holds no row'],
-    ['ticker-scores', 'skipped', 'not for gmsi-headlines'],
+    ['index-sums', 'skipped', 'job_sums holds no row'],
+    ['missing-hours', 'skipped', 'job_sums holds no row'],
   ]);
 });
 
@@ -47,7 +49,7 @@ test('a job of which nothing is loaded passes no check of headlines', async () =
   const window = { ...scope.window, from: '2020-01-01', to: '2020-01-31' };
   const results = await checkAll(source.db, { feed, scope: { ...scope, window } });
   const of = (name: string) => results.find(({ check }) => check.name === name);
-  expect(of('score-sums')).toMatchObject({ result: 'skipped', reason: 'job_headlines holds no row' });
+  expect(of('score-sums')).toMatchObject({ result: 'skipped', reason: 'job_models holds no row' });
   expect(of('gaps')).toMatchObject({
     result: 'warned',
     rows: [{ first_day: '2020-01-01', last_day: '2020-01-31', series: 1 }],
@@ -57,6 +59,8 @@ test('a job of which nothing is loaded passes no check of headlines', async () =
 /** Breaks one thing in what is loaded, and what the check for it must then report. */
 interface Break {
   readonly check: string;
+  /** That of headlines if left out. */
+  readonly of?: Job;
   readonly what: string;
   readonly by: string;
   readonly result?: 'failed' | 'warned';
@@ -66,6 +70,15 @@ interface Break {
 
 const some = '(select headline_id from gmsi.headlines order by published_at limit 1)';
 const day = (text: string) => `(published_at at time zone 'UTC')::date = '${text}'`;
+const entry = `(select entry_id from gmsi.gmsi_index order by published_at limit 1)
+  and sentiment_type = 'directional' and align_to_period_end = ''`;
+/** The hours that an index without gaps would have besides those of headlines. */
+const emptyHours = `insert into gmsi.gmsi_index (country, topic, index_type, sentiment_type, sparse, align_to_period_end, topic_name,
+    entry_id, published_at, headline_count, sentiment_sum, sentiment_abs_sum, sentiment_std, is_backfilled, load_id)
+  select 'US', 'Inflation-Food', 'COMBINED', 'directional', '', '', (select max(topic_name) from gmsi.gmsi_index),
+         gen_random_uuid(), hour, 0, 0, 0, 0, true, 1
+  from generate_series(timestamptz '2024-01-01 00:00Z', '2024-04-30 23:00Z', interval '1 hour') as hour
+  where not exists (select from gmsi.gmsi_index where published_at = hour and sentiment_type = 'directional' and align_to_period_end = '')`;
 const columns = `country, topic, match_type, published_at, headline, language, source, url, topic_probability,
   directional_positive, directional_neutral, directional_negative, directional_score, is_backfilled, load_id, window_id`;
 
@@ -118,7 +131,7 @@ const breaks: Break[] = [
     row: { country: 'US', topic: 'Inflation-Food', day: '2024-04-10' },
   },
   {
-    check: 'duplicate-texts',
+    check: 'duplicates',
     what: 'a week that is there again under other ids',
     by: `insert into gmsi.headlines (headline_id, ${columns})
          select gen_random_uuid(), ${columns} from gmsi.headlines
@@ -235,40 +248,264 @@ const breaks: Break[] = [
     findings: 1,
     row: { rejected: 500, for_instance: 'no readable publication time' },
   },
+  {
+    check: 'outside-windows',
+    what: 'headlines of a week that their window did not ask for',
+    by: `update gmsi.headlines set window_id = (select max(window_id) from gmsi.windows where feed = 'gmsi-headlines')
+         where published_at < '2024-01-08 00:00Z'`,
+    findings: 1,
+    row: {
+      country: 'US',
+      latest: expect.stringMatching('^2024-01-07'),
+    },
+  },
+  {
+    check: 'duplicates',
+    of: index,
+    what: 'hours of an index that are there again under other ids',
+    by: `insert into gmsi.gmsi_index (country, topic, index_type, sentiment_type, sparse, align_to_period_end, entry_id,
+           published_at, topic_name, headline_count, is_backfilled, load_id)
+         select country, topic, index_type, sentiment_type, sparse, align_to_period_end, gen_random_uuid(), published_at,
+           topic_name, headline_count, is_backfilled, load_id
+         from gmsi.gmsi_index
+         where published_at < '2024-01-08 00:00Z' and sentiment_type = 'directional' and align_to_period_end = ''`,
+    findings: 1,
+    row: { country: 'US', variant: 'sentiment_type=directional' },
+  },
+  {
+    check: 'future-times',
+    of: index,
+    what: 'an hour of an index that was seen before it began',
+    by: `update gmsi.gmsi_index set first_seen_at = published_at - interval '3 hours' where entry_id = ${entry}`,
+    findings: 1,
+    row: { country: 'US', hours_ahead: 3 },
+  },
+  {
+    check: 'index-agreement',
+    of: index,
+    what: 'an hour that the service sums up otherwise, asked for the index',
+    by: `update gmsi.gmsi_index set headline_count = headline_count + 2 where entry_id = ${entry}`,
+    result: 'warned',
+    findings: 1,
+    row: { country: 'US', topic: 'Inflation-Food' },
+  },
+  {
+    check: 'nulls',
+    of: index,
+    what: 'a column of an index that is empty from April on',
+    by: `update gmsi.gmsi_index set sentiment_std = null where published_at >= '2024-04-01'`,
+    findings: 1,
+    row: { month: '2024-04-01', column: 'sentiment_std', share: 1 },
+  },
+  {
+    check: 'score-ranges',
+    of: index,
+    what: 'a negative count, and a deviation that is not a number',
+    by: `update gmsi.gmsi_index set headline_count = -1, sentiment_std = 'NaN' where entry_id = ${entry}`,
+    findings: 2,
+    row: { column: 'headline_count', value: -1 },
+  },
+  {
+    check: 'volume',
+    of: index,
+    what: 'a day of an index that has minutes instead of hours',
+    by: emptyHours.replace(
+      "timestamptz '2024-01-01 00:00Z', '2024-04-30 23:00Z', interval '1 hour'",
+      "timestamptz '2024-04-10 00:00Z', '2024-04-10 23:59Z', interval '1 minute'",
+    ),
+    result: 'warned',
+    findings: 1,
+    row: { day: '2024-04-10', variant: 'sentiment_type=directional' },
+  },
+  {
+    check: 'missing-hours',
+    of: index,
+    what: 'hours that are gone from an index that has all others',
+    by: `${emptyHours} and (hour at time zone 'UTC')::date <> '2024-04-10'`,
+    result: 'warned',
+    findings: 1,
+    row: {
+      day: '2024-04-10',
+      variant: 'sentiment_type=directional',
+      text: expect.any(String),
+      hours: expect.any(Number),
+    },
+  },
+  {
+    check: 'retraction-bursts',
+    of: index,
+    what: 'a day of an index that was retracted at one moment',
+    by: `update gmsi.gmsi_index set retracted_at = '2024-05-01T00:00:00Z', window_id = 7
+         where ${day('2024-04-10')} and sentiment_type = 'directional'`,
+    findings: 1,
+    row: { window_id: 7, first_day: '2024-04-10', variant: 'sentiment_type=directional' },
+  },
+  {
+    check: 'lost-rows',
+    of: index,
+    what: 'an hour of an index that is gone',
+    by: `delete from gmsi.gmsi_index where entry_id = ${entry}`,
+    findings: 1,
+    row: { first_day: '2024-01-01', days: 1 },
+  },
+  ...(
+    [
+      ['the count is not a whole number', 'headline_count = headline_count + 0.5'],
+      [
+        'nothing is counted, but summed up',
+        'headline_count = 0, sentiment_sum = 0, sentiment_abs_sum = 0.004',
+      ],
+      ['the sum is larger than the sum of sizes', 'sentiment_sum = -1.1 * sentiment_abs_sum - 0.1'],
+      [
+        'the sum is larger than so many scores can be',
+        'sentiment_abs_sum = headline_count * 1.1, sentiment_std = 1.2',
+      ],
+      ['the deviation is larger than such scores can have', 'sentiment_std = 1.5'],
+      [
+        'the deviation is smaller than the sums say',
+        'headline_count = 10, sentiment_sum = 0, sentiment_abs_sum = 5, sentiment_std = 0.1',
+      ],
+    ] as const
+  ).map(([problem, set]) => ({
+    check: 'index-sums',
+    of: index,
+    what: `an hour in which ${problem}`,
+    by: `update gmsi.gmsi_index set ${set} where entry_id = ${entry}`,
+    findings: 1,
+    row: { country: 'US', problem },
+  })),
 ];
 
-test.for(breaks)('$check finds $what', async ({ check, by, result = 'failed', findings, row }) => {
+test.for(breaks)('$check finds $what', async ({ check, of = job, by, result = 'failed', findings, row }) => {
   await whileChanged(source, by, async (rows) => {
     expect(rows).toBeGreaterThan(0);
-    const found = await checkOne(source, job, check);
+    const found = await checkOne(source, of, check);
     expect(found).toMatchObject({ result, findings });
     expect(found.rows[0]).toMatchObject(row);
   });
 });
 
-test('ticker-scores checks the headlines of tickers, and gaps every feed', async () => {
+/** Checks that need what only some feeds have: the probabilities of a model, and sums. */
+const ofModels = ['score-differences', 'score-sums', 'stuck-scores'];
+const ofSums = ['index-sums', 'missing-hours'];
+
+test('an index passes every check but those of models and of the rollups', async () => {
+  const results = await checkAll(source.db, index);
+  expect(
+    results.filter(({ result }) => result !== 'passed').map(({ check, reason }) => [check.name, reason]),
+  ).toEqual([
+    ['rollups', 'not for gmsi-index'],
+    ...ofModels.map((name) => [name, 'job_models holds no row']),
+  ]);
+});
+
+describe('the feeds of assets and regions', () => {
   const period = {
     start_date: '2026-10-01',
-    end_date: '2026-10-20',
+    end_date: '2026-10-08',
     countries: undefined,
     topics: undefined,
   };
-  const tickers = aJob({ feed: 'ticker-headlines', tickers: ['BTC_CRY'], ...period });
-  await using warehouse = await loaded([tickers], {
-    ...ordinary,
-    clock: () => new Date('2026-11-20T12:00:00Z'),
+  const ofTicker = (feed: string) => aJob({ feed, tickers: ['BTC_CRY'], ...period });
+  const body = { tickers: ['BTC_CRY'] };
+  const query = aJob({ feed: 'event-metrics-query', body, ...period });
+  const group = { model: 'macro_1', country_preset: 'G7' };
+  const regional = aJob({ feed: 'regional-index', parameters: group, ...period });
+  const elsewhere = ['index-agreement', 'rollups'];
+  let assets: TestWarehouse;
+  const feeds: [Job, skipped: string[]][] = [
+    [ofTicker('ticker-headlines'), [...elsewhere, ...ofSums]],
+    [ofTicker('ticker-index'), [...elsewhere, ...ofModels]],
+    [ofTicker('ticker-events'), [...elsewhere, ...ofModels, ...ofSums, 'score-ranges']],
+    [ofTicker('ticker-event-headlines'), [...elsewhere, ...ofModels, ...ofSums]],
+    [ofTicker('ticker-event-metrics'), [...elsewhere, ...ofModels]],
+    [query, [...elsewhere, ...ofModels]],
+    [regional, [...elsewhere, ...ofModels]],
+  ];
+  beforeAll(async () => {
+    const clock = () => new Date('2026-11-20T12:00:00Z');
+    assets = await loaded(
+      feeds.map(([one]) => one),
+      { ...ordinary, clock },
+    );
   });
-  expect(await checkOne(warehouse, tickers, 'ticker-scores')).toMatchObject({ result: 'passed' });
-  expect(await checkOne(warehouse, tickers, 'gaps')).toMatchObject({ result: 'passed' });
-  expect(await checkOne(warehouse, tickers, 'rollups')).toMatchObject({
-    result: 'skipped',
-    reason: 'not for ticker-headlines',
-  });
-  await change(
-    warehouse,
-    `update gmsi.ticker_headlines set bearish_probability = 2
-     where headline_id = (select headline_id from gmsi.ticker_headlines limit 1)`,
+  afterAll(() => assets[Symbol.asyncDispose]());
+
+  test.for(feeds.map(([one, skipped]) => ({ one, name: one.feed, skipped })))(
+    '$name passes all checks, except those that cannot apply',
+    async ({ one, skipped }) => {
+      const results = await checkAll(assets.db, one);
+      const named = (wanted: string) =>
+        results.filter(({ result }) => result === wanted).map(({ check }) => check.name);
+      expect(named('skipped')).toEqual(skipped.toSorted());
+      expect([...named('failed'), ...named('warned')]).toEqual([]);
+    },
   );
-  const found = await checkOne(warehouse, tickers, 'ticker-scores');
-  expect(found).toMatchObject({ result: 'failed', findings: 1 });
+
+  const wrong: [check: string, feed: string, table: string, set: string, findings: number][] = [
+    [
+      'score-sums',
+      'ticker-headlines',
+      'ticker_headlines',
+      'bearish_probability = 0.5 + bearish_probability',
+      1,
+    ],
+    [
+      'score-ranges',
+      'ticker-headlines',
+      'ticker_headlines',
+      'bearish_probability = 2, sentiment_score = -2',
+      2,
+    ],
+    [
+      'score-differences',
+      'ticker-headlines',
+      'ticker_headlines',
+      'sentiment_score = sentiment_score + 0.1',
+      1,
+    ],
+    ['score-ranges', 'ticker-event-headlines', 'ticker_event_headlines', 'sentiment_score = 7', 1],
+    ['index-sums', 'ticker-index', 'ticker_index', 'headline_count = headline_count + 0.5', 1],
+    ['index-sums', 'ticker-event-metrics', 'ticker_event_metrics', 'event_count = event_count + 0.5', 1],
+    ['score-ranges', 'event-metrics-query', 'event_query_metrics', 'sentiment_abs_sum = -1', 1],
+    [
+      'index-sums',
+      'regional-index',
+      'regional_index',
+      'sentiment_avg = sentiment_sum / headline_count + 0.5',
+      1,
+    ],
+    ['future-times', 'ticker-events', 'ticker_events', `first_seen_at = event_at - interval '1 day'`, 1],
+  ];
+  test.for(wrong)('%s of %s finds a row that is made wrong', async ([check, feed, table, set, findings]) => {
+    const id =
+      { ticker_events: 'event_id', ticker_headlines: 'headline_id', ticker_event_headlines: 'headline_id' }[
+        table
+      ] ?? 'entry_id';
+    const first = `(select ${id} from gmsi.${table} order by 1 limit 1)`;
+    const [of] = feeds.find(([one]) => one.feed === feed)!;
+    await whileChanged(assets, `update gmsi.${table} set ${set} where ${id} = ${first}`, async (rows) => {
+      expect(rows).toBe(1);
+      expect(await checkOne(assets, of, check)).toMatchObject({
+        result: /differ/.test(check) ? 'warned' : 'failed',
+        findings,
+      });
+    });
+  });
 });
+
+test.for([...catalog.values()])(
+  'every check runs on a job of $name, also if nothing is loaded',
+  async (feed) => {
+    await using warehouse = await aWarehouse();
+    const variants = Object.entries(feed.variants).map(([name, [value]]) => `${name}=${value}`);
+    const { from, to } = { from: '2024-01-01', to: '2024-01-31' };
+    const lists = { countries: [''], topics: [''], tickers: [''], variants: [variants.join('&')] };
+    const window = { feed: feed.name, matchType: feed.matchTypes[0] ?? '', ...lists, from, to };
+    const results = await checkAll(warehouse.db, {
+      feed,
+      scope: { window, table: feed.table, settledBefore: to },
+    });
+    expect(results.filter(({ result }) => result === 'failed')).toEqual([]);
+  },
+);

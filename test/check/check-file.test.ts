@@ -25,7 +25,7 @@ test('a check file says what it checks, why, for which feeds, how severely and w
     why: 'It must not be.',
     feeds,
     severity: 'warn',
-    needs: 'gmsi.headlines',
+    needs: ['gmsi.headlines'],
     settings: [
       { name: 'share', value: 0.25, meaning: 'how much, in all' },
       { name: 'tolerance', value: 1e-9, meaning: '' },
@@ -35,7 +35,7 @@ test('a check file says what it checks, why, for which feeds, how severely and w
 });
 
 test('a check that says no more is for GMSI headlines, and fails', () => {
-  expect(parse(aFile())).toMatchObject({ feeds: ['gmsi-headlines'], severity: 'fail', needs: undefined });
+  expect(parse(aFile())).toMatchObject({ feeds: ['gmsi-headlines'], severity: 'fail', needs: [] });
   expect(parse(aFile('-- feeds: all')).feeds).toBe('all');
 });
 
@@ -71,7 +71,7 @@ const broken: [what: string, text: string, says: RegExp, hints: RegExp][] = [
     /:3: a setting is written/,
     /checking\.md/,
   ],
-  ['needs that are no table', aFile('-- needs: a, b'), /:3: "-- needs:" names one table/, /checking\.md/],
+  ['needs that are no table', aFile('-- needs: a b'), /:3: "-- needs:" names tables/, /checking\.md/],
   ['a header twice', aFile('-- check: again'), /:3: "-- check:" is there twice/, /checking\.md/],
 ];
 

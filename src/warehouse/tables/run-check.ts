@@ -2,28 +2,11 @@ import { addAbortListener } from 'node:events';
 import { type Insertable, type RawBuilder, sql, type Transaction } from 'kysely';
 import type pg from 'pg';
 import { GmsiError } from '../../errors.ts';
-import type { FeedTable } from '../../feeds/feed.ts';
 import type { Warehouse } from '../connect.ts';
-import type { Database, Day } from '../database.ts';
+import type { Database } from '../database.ts';
 import { namedDatabaseError } from '../errors.ts';
+import { type CheckScope, jobSets } from '../questions/job-sets.ts';
 import { becomeReader, throughReader } from '../session-settings.ts';
-import {
-  askedSeries,
-  isRowOfJob,
-  isRowOfSame,
-  sameSeries,
-  seriesColumns,
-  seriesOf,
-  type WindowScope,
-} from './series.ts';
-
-/** A job as its checks see it. */
-export interface CheckScope {
-  readonly window: WindowScope;
-  readonly table: FeedTable;
-  /** The first day that is not settled yet. */
-  readonly settledBefore: Day;
-}
 
 /** The runnable part of a check. */
 export interface CheckQuery {
@@ -144,72 +127,6 @@ export async function holdsRows(snapshot: CheckSnapshot, name: string, scope: Ch
   const statement = sql`
     with ${jobSets(scope)} select json_build_object('yes', exists (select from ${sql.raw(name)})) as row`;
   return (await run<{ yes: boolean }>(snapshot, statement, name))[0]!.yes;
-}
-
-/** The columns that all feeds' tables have. */
-const ofEveryRow = ['first_seen_at', 'changed_at', 'retracted_at', 'is_backfilled', 'load_id', 'window_id'];
-
-/**
- * The sets of rows that a check can read about its job. A set that its query does not name costs nothing, and filters of the
- * query use the tables' indexes and partitions.
- */
-function jobSets({ window, table, settledBefore }: CheckScope): RawBuilder<unknown> {
-  const { from, to } = window;
-  const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
-  // Not `kept.*`: a column that a user has added could hide a name that the check uses.
-  const columns = [...Object.keys(table.series), ...Object.keys(table.columns), ...ofEveryRow];
-  const rows = sql`
-    select ${sql.join(columns.map((column) => sql.ref(`kept.${column}`)))} from ${sql.table(`gmsi.${table.name}`)} as kept
-    where ${isRowOfJob('kept', table, window)} and ${time} >= ${from}::date::timestamp at time zone 'UTC'
-      and ${time} < (${to}::date + 1)::timestamp at time zone 'UTC'`;
-  return sql`
-    job_period as not materialized (
-      select ${from}::date as first_day, ${to}::date as last_day, ${settledBefore}::date as settled_before),
-    job_series as not materialized (
-      select * from ${askedSeries(window)}),
-    job_days as not materialized (
-      select asked.*, day, coalesce(c.days @> day, false) as is_covered
-      from ${askedSeries(window)} left join gmsi.coverage c on ${sameSeries('c', 'asked')}
-      cross join lateral (select ${from}::date + n as day from generate_series(0, ${to}::date - ${from}::date) as n) as days),
-    job_counted_days as not materialized (${countedDays(table, window)}),
-    ${sql.ref(`job_${table.name}`)} as not materialized (${rows} and kept.retracted_at is null),
-    ${sql.ref(`job_retracted_${table.name}`)} as not materialized (${rows} and kept.retracted_at is not null)`;
-}
-
-/**
- * The days for which a window counted what the service sent, each by the last window that drained it, with what the table
- * still holds. `rows_held` does not count rows that came after the window, or that it or an earlier one retracted. So if
- * `rows_held` is below `rows_met`, rows were lost. It may be higher, by rows that were not met and were left alone.
- */
-function countedDays(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
-  const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
-  return sql`
-    select ${seriesOf('w')}, w.window_id, w.ended_at, counted.*
-    from (
-      select w.*, case when w.state = 'drained' then w.finished_at end as ended_at
-      from job_series join gmsi.windows w using (${seriesColumns})
-      where w.rows_met is not null and w.first_day <= ${window.to}::date and w.last_day >= ${window.from}::date
-    ) as w
-    cross join lateral (
-      select met.day, met.rows_met, coalesce(held.rows_held, 0) as rows_held
-      from (
-        select w.first_day + (n - 1)::int as day, rows_met from unnest(w.rows_met) with ordinality as days (rows_met, n)
-      ) as met
-      left join (
-        select (${time} at time zone 'UTC')::date as day, count(*) as rows_held
-        from ${sql.table(`gmsi.${table.name}`)} as kept
-        where ${isRowOfSame('kept', table, 'w', window)}
-          and ${time} >= w.first_day::timestamp at time zone 'UTC' and ${time} < (w.last_day + 1)::timestamp at time zone 'UTC'
-          and (w.ended_at is null or (kept.first_seen_at <= w.ended_at
-            and (kept.retracted_at is null or kept.retracted_at > w.ended_at)))
-        group by 1
-      ) as held using (day)
-      where met.rows_met > 0 and met.day between ${window.from}::date and ${window.to}::date
-    ) as counted
-    where not exists (
-      select from gmsi.windows later
-      where ${sameSeries('later', 'w')} and later.state = 'drained' and later.finished_at > coalesce(w.ended_at, w.planned_at) and later.window_id <> w.window_id
-        and counted.day between later.first_day and later.last_day)`;
 }
 
 /**

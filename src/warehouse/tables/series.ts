@@ -171,6 +171,7 @@ function all<Value>(
   return sql`(${sql.join(conditions, sql` and `)})`;
 }
 
-function parameterOf(variant: string, { parameter }: Exclude<SeriesPart, string>): string {
+/** The value of a parameter of a variant; empty if the variant does not have it. */
+export function parameterOf(variant: string, { parameter }: Exclude<SeriesPart, string>): string {
   return new URLSearchParams(variant).get(parameter) ?? '';
 }

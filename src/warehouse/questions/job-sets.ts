@@ -1,0 +1,214 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { FeedTable, Series } from '../../feeds/feed.ts';
+import type { Day } from '../database.ts';
+import {
+  askedSeries,
+  isRowOfJob,
+  isRowOfSame,
+  parameterOf,
+  sameSeries,
+  seriesColumns,
+  seriesOf,
+  type WindowScope,
+} from '../tables/series.ts';
+
+/** A job as its checks see it. */
+export interface CheckScope {
+  readonly window: WindowScope;
+  readonly table: FeedTable;
+  /** The first day that is not settled yet. */
+  readonly settledBefore: Day;
+}
+
+/** The columns that all feeds' tables have. */
+const ofEveryRow = ['first_seen_at', 'changed_at', 'retracted_at', 'is_backfilled', 'load_id', 'window_id'];
+
+/**
+ * The sets of rows that a check can read about its job. A set that its query does not name costs nothing, and filters of the
+ * query use the tables' indexes and partitions.
+ */
+export function jobSets({ window, table, settledBefore }: CheckScope): RawBuilder<unknown> {
+  const { from, to } = window;
+  const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
+  // Not `kept.*`: a column that a user has added could hide a name that the check uses.
+  const columns = [...Object.keys(table.series), ...Object.keys(table.columns), ...ofEveryRow];
+  const allRows = sql`
+    select ${sql.join(columns.map((column) => sql.ref(`kept.${column}`)))} from ${sql.table(`gmsi.${table.name}`)} as kept
+    where ${isRowOfJob('kept', table, window)} and ${time} >= ${from}::date::timestamp at time zone 'UTC'`;
+  const rows = sql`${allRows} and ${time} < (${to}::date + 1)::timestamp at time zone 'UTC'`;
+  const ofTable = sql.ref(`job_${table.name}`);
+  return sql`
+    job_period as not materialized (
+      select ${from}::date as first_day, ${to}::date as last_day, ${settledBefore}::date as settled_before),
+    job_series as not materialized (
+      select * from ${askedSeries(window)}),
+    job_days as not materialized (
+      select asked.*, day, coalesce(c.days @> day, false) as is_covered
+      from ${askedSeries(window)} left join gmsi.coverage c on ${sameSeries('c', 'asked')}
+      cross join lateral (select ${from}::date + n as day from generate_series(0, ${to}::date - ${from}::date) as n) as days),
+    job_counted_days as not materialized (${countedDays(table, window)}),
+    ${ofTable} as not materialized (${rows} and kept.retracted_at is null),
+    ${sql.ref(`job_retracted_${table.name}`)} as not materialized (${rows} and kept.retracted_at is not null),
+    job_rows as not materialized (select ${rowOf(table, window)} from ${ofTable} as kept),
+    job_all_rows as not materialized (select ${rowOf(table, window)} from (${allRows}) as kept),
+    job_numbers as not materialized (${numbersOf(table, window)} ),
+    job_models as not materialized (${modelsOf(table, window)}),
+    job_sums as not materialized (${sumsOf(table, window)}),
+    job_filled as not materialized (${filledOf(table)})`;
+}
+
+const columnsOf = (table: FeedTable) => Object.keys(table.columns).filter((column) => column !== 'extra');
+const has = (table: FeedTable, column: string) => table.columns[column] !== undefined;
+const kept = (column: string) => sql.ref(`kept.${column}`);
+
+/** What rows of all feeds have in common: the series as a load names it, time, id, text, and what every table has. */
+function rowOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
+  const [time, id] = table.key;
+  const ofRow = ofEveryRow.map(kept);
+  return sql`${seriesOfRow(table, window)}, ${kept(time!)} as at, (${kept(time!)} at time zone 'UTC')::date as day,
+    ${kept(id!)} as id, ${textOf(table)} as text, ${sql.join(ofRow)}`;
+}
+
+function seriesOfRow(table: FeedTable, { matchType, variants }: WindowScope): RawBuilder<unknown> {
+  const columnOf = (part: keyof Series) => Object.entries(table.series).find(([, of]) => of === part)?.[0];
+  const partOf = (part: keyof Series, otherwise: string) => {
+    const column = columnOf(part);
+    return column ? kept(column) : sql`${sql.lit(otherwise)}::text`;
+  };
+  return sql`${partOf('country', '')} as country, ${partOf('topic', '')} as topic, ${partOf('ticker', '')} as ticker,
+    ${partOf('match_type', matchType)} as match_type, ${columnOf('variant') ? kept(columnOf('variant')!) : variantOf(table, variants)} as variant`;
+}
+
+/** The variant of a row whose table has columns for its parameters. */
+function variantOf({ series }: FeedTable, variants: readonly string[]): RawBuilder<unknown> {
+  const parameters = Object.entries(series).flatMap(([column, of]) =>
+    typeof of === 'string' ? [] : [[column, of] as const],
+  );
+  if (parameters.length === 0) return sql`''::text`;
+  const cases = variants.map((variant) => {
+    const isIts = parameters.map(
+      ([column, of]) => sql`${kept(column)} = ${sql.lit(parameterOf(variant, of))}`,
+    );
+    return sql`when ${sql.join(isIts, sql` and `)} then ${sql.lit(variant)}::text`;
+  });
+  return sql`case ${sql.join(cases, sql` `)} end`;
+}
+
+/** The texts that tell rows of one time apart, except addresses; null for a headline or an event that has no text. */
+function textOf(table: FeedTable): RawBuilder<unknown> {
+  const texts = columnsOf(table).filter((column) => table.columns[column] === 'text' && column !== 'url');
+  const all = sql`concat_ws(' · ', ${sql.join(texts.map(kept))})`;
+  const title = ['headline', 'event_name'].find((column) => has(table, column));
+  return title ? sql`case when ${kept(title)} is not null then ${all} end` : all;
+}
+
+/** Numbers whose range follows from their name. */
+const ranges: readonly (readonly [name: RegExp, lowest: number, highest: number])[] = [
+  [/_(probability|positive|neutral|negative)$/, 0, 1],
+  [/_(score|avg)$/, -1, 1],
+  [/_(count|abs_sum|std)$/, 0, Number.POSITIVE_INFINITY],
+];
+
+function numbersOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
+  const numbers = columnsOf(table).flatMap((column) => {
+    const range = ranges.find(([name]) => name.test(column) && table.columns[column] === 'double precision');
+    if (!range) return [];
+    const [, lowest, highest] = range;
+    return [
+      sql`(${sql.lit(column)}, ${kept(column)}, ${sql.lit(`${lowest}`)}::double precision, ${sql.lit(`${highest}`)}::double precision)`,
+    ];
+  });
+  return ofEach(table, window, ['"column"', 'value', 'lowest', 'highest'], numbers);
+}
+
+/** The probabilities of each model, by the names that feeds have for them, and the score that follows from them. */
+function modelsOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
+  const ofPrefix = columnsOf(table).flatMap((column) => {
+    const prefix = /^(.+)_positive$/.exec(column)?.[1];
+    return prefix
+      ? [[prefix, ...['positive', 'neutral', 'negative', 'score'].map((of) => `${prefix}_${of}`)]]
+      : [];
+  });
+  const ofTicker = [
+    'sentiment',
+    'bullish_probability',
+    'neutral_probability',
+    'bearish_probability',
+    'sentiment_score',
+  ];
+  const models = (has(table, 'bullish_probability') ? [...ofPrefix, ofTicker] : ofPrefix).map(
+    ([model, ...columns]) => sql`(${sql.lit(model!)}, ${sql.join(columns.map(kept))})`,
+  );
+  return ofEach(table, window, ['model', 'positive', 'neutral', 'negative', 'score'], models);
+}
+
+/** The sums of an index, whose own name for its count does not matter. */
+function sumsOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
+  const names = ['headline_count', 'event_count'];
+  const count = names.find((column) => has(table, column));
+  const sums = [count, 'sentiment_sum', 'sentiment_abs_sum', 'sentiment_std', 'sentiment_avg'].map(
+    (column) => (column && has(table, column) ? kept(column) : sql`null::double precision`),
+  );
+  const columns = ['count', 'sum', 'abs_sum', 'std', 'mean'];
+  return ofEach(table, window, columns, count ? [sql`(${sql.join(sums)})`] : []);
+}
+
+/** The rows of a job, each as often as there are values, with them; none if the table has none. */
+function ofEach(
+  table: FeedTable,
+  window: WindowScope,
+  columns: readonly string[],
+  values: readonly RawBuilder<unknown>[],
+): RawBuilder<unknown> {
+  const none = sql`(select ${sql.join(columns.map(() => sql`null::double precision`))} where false)`;
+  const each = values.length === 0 ? none : sql`(values ${sql.join(values)})`;
+  return sql`select ${rowOf(table, window)}, each.* from ${sql.ref(`job_${table.name}`)} as kept
+    cross join lateral ${each} as each (${sql.raw(columns.join(', '))})`;
+}
+
+/** How many rows of each month have a value, by column. */
+function filledOf(table: FeedTable): RawBuilder<unknown> {
+  const columns = columnsOf(table).filter((column) => !table.key.includes(column));
+  const counts = columns.map((column, at) => sql`count(${kept(column)}) as ${sql.ref(`c${at}`)}`);
+  const pairs = columns.map((column, at) => sql`(${sql.lit(column)}, ${sql.ref(`months.c${at}`)})`);
+  return sql`select month, rows, "column", filled
+    from (select date_trunc('month', ${kept(table.key[0]!)} at time zone 'UTC')::date as month, count(*) as rows, ${sql.join(counts)}
+          from ${sql.ref(`job_${table.name}`)} as kept group by 1) as months
+    cross join lateral (values ${sql.join(pairs)}) as filled ("column", filled)`;
+}
+
+/**
+ * The days for which a window counted what the service sent, each by the last window that drained it, with what the table
+ * still holds. `rows_held` does not count rows that came after the window, or that it or an earlier one retracted. So if
+ * `rows_held` is below `rows_met`, rows were lost. It may be higher, by rows that were not met and were left alone.
+ */
+function countedDays(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
+  const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
+  return sql`
+    select ${seriesOf('w')}, w.window_id, w.ended_at, counted.*
+    from (
+      select w.*, case when w.state = 'drained' then w.finished_at end as ended_at
+      from job_series join gmsi.windows w using (${seriesColumns})
+      where w.rows_met is not null and w.first_day <= ${window.to}::date and w.last_day >= ${window.from}::date
+    ) as w
+    cross join lateral (
+      select met.day, met.rows_met, coalesce(held.rows_held, 0) as rows_held
+      from (
+        select w.first_day + (n - 1)::int as day, rows_met from unnest(w.rows_met) with ordinality as days (rows_met, n)
+      ) as met
+      left join (
+        select (${time} at time zone 'UTC')::date as day, count(*) as rows_held
+        from ${sql.table(`gmsi.${table.name}`)} as kept
+        where ${isRowOfSame('kept', table, 'w', window)}
+          and ${time} >= w.first_day::timestamp at time zone 'UTC' and ${time} < (w.last_day + 1)::timestamp at time zone 'UTC'
+          and (w.ended_at is null or (kept.first_seen_at <= w.ended_at
+            and (kept.retracted_at is null or kept.retracted_at > w.ended_at)))
+        group by 1
+      ) as held using (day)
+      where met.rows_met > 0 and met.day between ${window.from}::date and ${window.to}::date
+    ) as counted
+    where not exists (
+      select from gmsi.windows later
+      where ${sameSeries('later', 'w')} and later.state = 'drained' and later.finished_at > coalesce(w.ended_at, w.planned_at) and later.window_id <> w.window_id
+        and counted.day between later.first_day and later.last_day)`;
+}
