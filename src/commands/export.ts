@@ -233,7 +233,7 @@ function describe(
     ['table', `${name}${as_of === null ? '' : ` as of ${as_of}`}`],
     ['days', daysOf(manifest)],
     ['rows', rows],
-    ['files', format === 'excel' ? '1 of CSV for Excel' : `${number(files.length)} of ${format}, ${size}`],
+    ['files', `${number(files.length)} of ${format === 'excel' ? 'CSV for Excel' : format}, ${size}`],
     [plural[series] ?? `${series}s`, isWhole ? written.series : null],
     ['months', months.length],
     [
@@ -243,7 +243,7 @@ function describe(
         : `${count(written.months, 'month')}, ${count(written.rows, 'row')}; the others have not changed`,
     ],
     ['formulas', formulas[format] ?? null],
-    ['checked', 'read again: rows and sums of scores are those of the warehouse'],
+    ['checked', written.months > 0 ? 'read again: rows and sums of scores are those of the warehouse' : null],
     ['took', duration(seconds)],
     ['where', out],
   ]);

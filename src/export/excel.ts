@@ -1,11 +1,12 @@
-import { lstat, realpath, rename } from 'node:fs/promises';
+import { lstat, realpath, rename, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type DuckDB, identifier, literal } from '../duckdb.ts';
 import { ConfigError } from '../errors.ts';
 import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
-import { duckdbType, readFiles, writeOptions } from './duckdb.ts';
-import { type ExportTarget, type OpenMode, writable } from './target.ts';
+import { duckdbType, readCsv, readFiles, writeOptions } from './duckdb.ts';
+import { ExportDiffers, type ExportTarget, type OpenMode, writable } from './target.ts';
 import { makeBeside, unusable } from './target-folder.ts';
+import type { WrittenFile } from './write-file.ts';
 
 /** The most rows that Excel opens, less the one of the column names. */
 const mostRows = 1_048_575;
@@ -28,13 +29,14 @@ const formulaSigns = [...'=+-@＝＋－＠\t\r\n'];
  * Makes one file that Excel opens correctly out of files of CSV: a byte-order mark, without which Excel does not read UTF-8; times
  * (UTC) in a form that it takes for times; an apostrophe before each text and column name that it would run as a formula.
  * @param root the folder of the target, which gets the file
+ * @throws ExportDiffers unless it has this many rows
  */
 export async function writeSheet(
   duckdb: DuckDB,
   root: string,
   paths: readonly string[],
-  columns: readonly ExportColumn[],
-): Promise<void> {
+  { columns, rows }: { readonly columns: readonly ExportColumn[]; readonly rows: number },
+): Promise<WrittenFile> {
   const signs = formulaSigns.map((sign) => `chr(${sign.codePointAt(0)})`).join(', ');
   const shown = (column: ExportColumn) => {
     const value = identifier(column.name);
@@ -48,10 +50,18 @@ export async function writeSheet(
     // The mark is part of the first name, which needs no quotes: so it is the first thing in the file.
     return `${shown(column)} as ${identifier(n === 0 ? `\uFEFF${name}` : name)}`;
   });
+  const file = join(root, sheetName);
   const query = `select ${selected.join(', ')} from ${readFiles('csv', paths, columns)}`;
-  await writable(() =>
-    duckdb.run(`copy (${query}) to ${literal(join(root, sheetName))} ${writeOptions.csv}`),
+  await writable(() => duckdb.run(`copy (${query}) to ${literal(file)} ${writeOptions.csv}`));
+  const texts = columns.map(({ name }) => ({ name, type: 'text' }));
+  const [found] = await duckdb.run(
+    `select count(*)::text as rows from ${readCsv([file], texts, { header: true })}`,
   );
+  if (Number(found!.rows) !== rows)
+    throw new ExportDiffers(`The file for Excel holds ${found!.rows} rows, the warehouse ${rows}.`, {
+      hint: 'Nothing was kept. Run it again.',
+    });
+  return { path: sheetName, rows, bytes: (await stat(file)).size };
 }
 
 /** Begins an export to one file. @throws ConfigError if something is there that may not be replaced */

@@ -99,10 +99,13 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
   if (isSame) return { out: target.place, manifest: held, written };
   const paths = files.map(({ path }) => join(target.path, path));
   if (paths.length > 0) await checkFiles(duckdb, format, paths, plan);
-  if (context.format === 'excel') await writeSheet(duckdb, target.path, paths, plan.columns);
+  const published =
+    context.format === 'excel'
+      ? { ...manifest, files: [await writeSheet(duckdb, target.path, paths, plan)] }
+      : manifest;
   stop.throwIfAborted();
-  await target.publish(manifest);
-  return { out: target.place, manifest, written };
+  await target.publish(published);
+  return { out: target.place, manifest: published, written };
 }
 
 async function openTarget(context: ExportContext): Promise<ExportTarget> {

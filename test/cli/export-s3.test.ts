@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -144,6 +144,17 @@ describe('gmsi export to s3://', () => {
       { timeout: 20_000, interval: 200 },
     );
     await expectWhole();
+  });
+
+  it('that is interrupted ends with 130, and leaves no temporary files', async () => {
+    await using way = await aWayTo(storage);
+    way.breakWrites(`${prefix}/month`, 'hold');
+    const env = { ...envFor(way.endpoint), TMPDIR: folder.path };
+    const running = startGmsi(command(), settingOf(env));
+    await vi.waitFor(() => expect(way.broken).toBeGreaterThan(0), 60_000);
+    running.kill('SIGINT');
+    expect(await running.ended).toMatchObject({ code: 130, stdout: '' });
+    expect(await readdir(folder.path)).toEqual([]);
   });
 
   it('leaves what others have put there alone, and is refused where only they have', async () => {

@@ -67,6 +67,7 @@ describe('gmsi export', () => {
     const out = join(folder.path, 'export', 'gmsi-headlines.csv');
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining(out) });
     expect(stdout).toMatch(/^formulas +defused: /m);
+    expect(stdout).toMatch(/^files +1 of CSV for Excel, [\d.]+ MB$/m);
     expect(await gmsiHere(excel, setting)).toMatchObject({
       code: 2,
       stderr: `gmsi: The file export/gmsi-headlines.csv is there already.\n  → Name another file with --out, or add --overwrite to replace it.\n`,
@@ -106,6 +107,22 @@ describe('gmsi export', () => {
       only: { country: ['NO'] },
     });
     expect(await readdir(folder.path)).toEqual(['jobs', 'there']);
+  });
+
+  it('continues an export, or begins one with what a load has changed', async () => {
+    const { rows } = await sql<{ load_id: number }>`select min(load_id) as load_id from gmsi.loads`.execute(
+      warehouse.db,
+    );
+    const since = ['export', '--out', 'delta', '--changed-since', String(rows[0]!.load_id), '--json'];
+    const { stdout } = await gmsiHere(since, setting);
+    const delta = JSON.parse(stdout);
+    expect(delta.rows).toBe(await rowsWhere('true'));
+    expect(delta).toMatchObject({ changed_since: expect.any(String), written: { rows: delta.rows } });
+    expect(await gmsiHere(['export', '--out', 'whole', '--changed-since'], setting)).toMatchObject({
+      code: 0,
+    });
+    const again = await gmsiHere(['export', '--out', 'whole', '--changed-since'], setting);
+    expect(again.stdout).toMatch(/^written +0 months, 0 rows; the others have not changed$/m);
   });
 
   it('of days without headlines says so, makes no folder, and is no failure', async () => {
