@@ -5,6 +5,7 @@ import { startTracing } from '../observe/tracing.ts';
 import { createLog } from '../terminal/log.ts';
 import { errorOutput } from '../terminal/print.ts';
 import { StatusLine } from '../terminal/status-line.ts';
+import { namedDatabaseError } from '../warehouse/errors.ts';
 
 /** A command: does its work, prints its result, returns the exit code. */
 export type Command<Args extends unknown[]> = (session: Session, ...args: Args) => Promise<number>;
@@ -42,5 +43,7 @@ export async function runCommand<Args extends unknown[]>(
   };
   await using _tracing = await startTracing({ isOn: config.tracing, log });
   // Awaited here, or tracing would end before the command does.
-  return await command(session, ...args);
+  return await command(session, ...args).catch((error: unknown) => {
+    throw namedDatabaseError(error);
+  });
 }

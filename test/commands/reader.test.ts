@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readerCommand } from '../../src/commands/reader.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { gmsiHere } from '../cli/in-process.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { aRow, upsert } from '../warehouse/a-row.ts';
 import { type Printed, runCommand } from './run-command.ts';
@@ -187,6 +189,17 @@ describe('in a session that it has made read-write, it', () => {
     expect(await refusalOf(statement)).toMatch(
       /permission denied|must be superuser|must be owner|admin option/,
     );
+  });
+});
+
+test('a command that needs more than it may read says so', async () => {
+  const env = { DATABASE_URL: made.login.address };
+  expect(await gmsiHere(['status'], { cwd: tmpdir(), env })).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^gmsi: The warehouse's user may not do this: permission denied for table api_usage\n {2}→ .*Privileges/,
+    ),
   });
 });
 
