@@ -133,7 +133,7 @@ describe('gmsi export to s3://', () => {
   it('that is killed before its first file is there is completed by the next one', async () => {
     await using way = await aWayTo(storage);
     way.breakWrites(`${prefix}/month`, 'hold');
-    const running = startGmsi(command(), settingOf(envFor(way.endpoint)));
+    const running = startGmsi(command(), settingOf({ ...envFor(way.endpoint), TMPDIR: folder.path }));
     await vi.waitFor(() => expect(way.broken).toBeGreaterThan(0), 60_000);
     running.kill('SIGKILL');
     await running.ended;

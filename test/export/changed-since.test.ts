@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type RawBuilder, sql } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -89,6 +89,17 @@ it('sees a change that was committed after the export though it is older than ro
     where country = 'GB' and published_at = '2024-02-10Z'`.execute(db);
   expect(await follow()).toBe(4);
   await late.commit().execute();
+  expect(await follow()).toBe(1);
+});
+
+it('leaves the export that is there as it was if it fails', async () => {
+  await follow();
+  await revise(db, '2024-02');
+  const onRows = () => {
+    throw new Error('power cut');
+  };
+  await expect(runExport({ db, folder: folder.path, mode: 'continue', onRows })).rejects.toThrow('power cut');
+  expect(await readdir(folder.path)).toEqual(['export']);
   expect(await follow()).toBe(1);
 });
 
