@@ -250,6 +250,7 @@ create table gmsi.ticker_headlines (
   ticker text not null,
   match_type text not null,
   variant text not null,
+  entry_id uuid not null,
   headline_id uuid not null,
   published_at timestamptz not null,
   ticker_name text,
@@ -271,13 +272,14 @@ create table gmsi.ticker_headlines (
   is_backfilled boolean not null,
   load_id bigint not null,
   window_id bigint,
-  primary key (ticker, match_type, variant, published_at, headline_id)
+  primary key (ticker, match_type, variant, published_at, entry_id)
 ) partition by range (published_at);
 comment on table gmsi.ticker_headlines is 'The current version of each headline, one row for each ticker, match type and variant that it was requested with. Partitioned by month of published_at.';
 comment on column gmsi.ticker_headlines.ticker is 'Ticker that was requested.';
 comment on column gmsi.ticker_headlines.match_type is 'Match type that was requested: COMBINED, EXPLICIT or IMPLICIT.';
 comment on column gmsi.ticker_headlines.variant is 'Further parameters of the request, as name=value&name=value; empty if there were none.';
-comment on column gmsi.ticker_headlines.headline_id is 'Identity, as in gmsi.headlines.';
+comment on column gmsi.ticker_headlines.entry_id is 'Identity: a hash of headline_id and topic: a headline can be about several topics, and has a row for each.';
+comment on column gmsi.ticker_headlines.headline_id is 'The headline, as in gmsi.headlines.';
 comment on column gmsi.ticker_headlines.published_at is 'Publication time. Times without a zone are read as UTC.';
 comment on column gmsi.ticker_headlines.ticker_name is 'Name of the asset.';
 comment on column gmsi.ticker_headlines.headline is 'Text of the headline, if the service sends it.';
@@ -294,7 +296,7 @@ comment on column gmsi.ticker_headlines.bullish_probability is 'Probability (0 t
 comment on column gmsi.ticker_headlines.window_id is 'Window that brought this version; null if it came from the live feed, rejected_records or an imported file.';
 create trigger keep_revisions after update on gmsi.ticker_headlines
   referencing old table as old_rows new table as new_rows
-  for each statement execute function gmsi.keep_row_revisions('headline_id', 'ticker', 'match_type', 'variant', 'published_at');
+  for each statement execute function gmsi.keep_row_revisions('entry_id', 'ticker', 'match_type', 'variant', 'published_at');
 
 create table gmsi.ticker_events (
   ticker text not null,
@@ -337,6 +339,7 @@ create trigger keep_revisions after update on gmsi.ticker_events
 create table gmsi.ticker_event_headlines (
   ticker text not null,
   variant text not null,
+  entry_id uuid not null,
   headline_id uuid not null,
   published_at timestamptz not null,
   headline text,
@@ -356,12 +359,13 @@ create table gmsi.ticker_event_headlines (
   is_backfilled boolean not null,
   load_id bigint not null,
   window_id bigint,
-  primary key (ticker, variant, published_at, headline_id)
+  primary key (ticker, variant, published_at, entry_id)
 ) partition by range (published_at);
 comment on table gmsi.ticker_event_headlines is 'The current version of each headline about an event of a ticker. Partitioned by month of published_at.';
 comment on column gmsi.ticker_event_headlines.ticker is 'Ticker that was requested.';
 comment on column gmsi.ticker_event_headlines.variant is 'Further parameters of the request, as name=value&name=value; empty if there were none.';
-comment on column gmsi.ticker_event_headlines.headline_id is 'Identity, as in gmsi.headlines.';
+comment on column gmsi.ticker_event_headlines.entry_id is 'Identity: a hash of headline_id and event: a headline can be about several events, and has a row for each.';
+comment on column gmsi.ticker_event_headlines.headline_id is 'The headline, as in gmsi.headlines.';
 comment on column gmsi.ticker_event_headlines.published_at is 'Publication time.';
 comment on column gmsi.ticker_event_headlines.headline is 'Text of the headline.';
 comment on column gmsi.ticker_event_headlines.language is 'Language.';
@@ -376,7 +380,7 @@ comment on column gmsi.ticker_event_headlines.sentiment_score is 'Sentiment, if 
 comment on column gmsi.ticker_event_headlines.window_id is 'Window that brought this version; null if it came from rejected_records or an imported file.';
 create trigger keep_revisions after update on gmsi.ticker_event_headlines
   referencing old table as old_rows new table as new_rows
-  for each statement execute function gmsi.keep_row_revisions('headline_id', 'ticker', 'variant', 'published_at');
+  for each statement execute function gmsi.keep_row_revisions('entry_id', 'ticker', 'variant', 'published_at');
 
 create table gmsi.ticker_index (
   ticker text not null,

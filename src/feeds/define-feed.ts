@@ -35,7 +35,8 @@ export function defineFeed(definition: FeedDefinition): Feed {
   const { name, dimensions, path, method = 'GET', matchTypes = [], variants = {}, inPath = [] } = definition;
   const { identity, required, differences = [], table, liveHours: hours } = definition;
   const read = Object.entries(definition.columns);
-  const [time, id] = 'of' in identity ? [identity.of[0]!, 'entry_id'] : [identity.time, identity.id];
+  const time = 'of' in identity ? identity.of[0]! : identity.time;
+  const id = 'of' in identity || identity.apart ? 'entry_id' : identity.id;
   const columns: FeedTable['columns'] = {
     [id]: 'uuid',
     ...Object.fromEntries(read.map(([column, [type]]) => [column, type])),

@@ -19,8 +19,9 @@ export const tickerEventHeadlines = defineFeed({
     id: 'headline_id',
     time: 'published_at',
     text: 'headline',
+    qualifiers: ['source', 'language'],
     // One headline can be about several events.
-    qualifiers: ['source', 'language', 'event_id', 'event_name'],
+    apart: ['event_id', 'event_name'],
   },
   required: [{ anyOf: ['published_at'], reason: 'no readable publication time' }],
   table: {

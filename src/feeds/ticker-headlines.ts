@@ -20,7 +20,11 @@ export const tickerHeadlines = defineFeed({
     neutral_probability: ['double precision', 'neutral_probability'],
     bullish_probability: ['double precision', 'bullish_probability'],
   },
-  identity: { id: 'headline_id', time: 'published_at', text: 'headline', qualifiers: ['source', 'language'] },
+  identity: {
+    ...{ id: 'headline_id', time: 'published_at', text: 'headline', qualifiers: ['source', 'language'] },
+    // One headline can be about several topics.
+    apart: ['topic'],
+  },
   differences: [{ column: 'sentiment_score', of: ['bullish_probability', 'bearish_probability'] }],
   required: [
     { anyOf: ['published_at'], reason: 'no readable publication time' },

@@ -478,10 +478,7 @@ describe('the feeds of assets and regions', () => {
     ['future-times', 'ticker-events', 'ticker_events', `first_seen_at = event_at - interval '1 day'`, 1],
   ];
   test.for(wrong)('%s of %s finds a row that is made wrong', async ([check, feed, table, set, findings]) => {
-    const id =
-      { ticker_events: 'event_id', ticker_headlines: 'headline_id', ticker_event_headlines: 'headline_id' }[
-        table
-      ] ?? 'entry_id';
+    const id = table === 'ticker_events' ? 'event_id' : 'entry_id';
     const first = `(select ${id} from gmsi.${table} order by 1 limit 1)`;
     const [of] = feeds.find(([one]) => one.feed === feed)!;
     await whileChanged(assets, `update gmsi.${table} set ${set} where ${id} = ${first}`, async (rows) => {

@@ -49,10 +49,12 @@ describe('a headline behind an event', () => {
   });
 
   test('is another one behind another event', () => {
-    const id = (changes = {}) => read(aHeadline(changes)).row?.headline_id;
-    expect(id({ sentiment_score: 0.5 })).toBe(id());
-    expect(id({ event_name: 'Fork' })).not.toBe(id());
-    expect(id({ event_id: 'e2' })).not.toBe(id());
+    const id = (changes = {}) => read(aHeadline(changes)).row?.entry_id;
+    for (const sent of [{}, { id: 'n1' }]) {
+      expect(id({ ...sent, sentiment_score: 0.5 })).toBe(id(sent));
+      expect(id({ ...sent, event_name: 'Fork' })).not.toBe(id(sent));
+      expect(id({ ...sent, event_id: 'e2' })).not.toBe(id(sent));
+    }
   });
 
   test('is rejected without a time of its own', () => {

@@ -25,6 +25,7 @@ describe('a headline of a ticker', () => {
   test('becomes a row, and what has no column is kept', () => {
     const { row } = read(aTickerRecord());
     expect(row).toEqual({
+      entry_id: expect.any(String),
       headline_id: expect.any(String),
       published_at: '2026-09-01T13:00:00Z',
       ticker_name: 'Bitcoin',
@@ -43,6 +44,18 @@ describe('a headline of a ticker', () => {
     });
     expect(Object.keys(row!)).toEqual(Object.keys(tickerHeadlines.table.columns));
   });
+
+  test.each([{ id: 'n1' }, { headline: 'Bitcoin falls' }])(
+    'about two topics is two rows of one headline: %o',
+    (of) => {
+      const [one, same, other] = ['Regulation', 'Regulation', 'Adoption'].map(
+        (topic_name) => read(aTickerRecord({ ...of, topic_name, sentiment_score: Math.random() })).row!,
+      );
+      expect(same!.entry_id).toBe(one!.entry_id);
+      expect(other!.entry_id).not.toBe(one!.entry_id);
+      expect(other!.headline_id).toBe(one!.headline_id);
+    },
+  );
 
   test('may have no countries, and says so', () => {
     const { row } = read(aTickerRecord({ countries: null }));

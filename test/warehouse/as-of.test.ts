@@ -143,8 +143,8 @@ it('what only a replay has filled since counts as the first version, what the se
 it.each([
   [
     'ticker_headlines',
-    sql`insert into gmsi.ticker_headlines (ticker, match_type, variant, headline_id, published_at, sentiment_score, extra, is_backfilled, load_id)
-        values ('BZ_COM', 'COMBINED', '', gen_random_uuid(), '2026-10-31 22:00:00.123456+00', 0.1234567890123456, '{"a": [1, null]}', true, 1)`,
+    sql`insert into gmsi.ticker_headlines (ticker, match_type, variant, entry_id, headline_id, published_at, sentiment_score, extra, is_backfilled, load_id)
+        values ('BZ_COM', 'COMBINED', '', gen_random_uuid(), gen_random_uuid(), '2026-10-31 22:00:00.123456+00', 0.1234567890123456, '{"a": [1, null]}', true, 1)`,
     sql`sentiment_score = -1`,
   ],
   [

@@ -25,6 +25,8 @@ export interface RecordIdentity {
   readonly time: string;
   readonly text: string;
   readonly qualifiers: readonly string[];
+  /** Columns in which records of the same id can differ: then `entry_id` identifies a row, made from the id and these. */
+  readonly apart?: readonly string[];
 }
 
 /** For aggregates, which have no id: `entry_id` is made from the columns that say which one it is, its time first. */
@@ -84,6 +86,8 @@ function fillIdentity(identity: RecordIdentity, reading: Reading): void {
     const field = filledBy(identity.time);
     row[identity.id] = identityOfContent(time, record, field.parents.length === 0 ? field.name : undefined);
   }
+  const { id: idColumn, apart } = identity;
+  if (apart) row.entry_id = identityOfEntry([idColumn, ...apart].map((column) => row[column]!));
 }
 
 /** How many field names a load notes, far more than any feed has: a service that makes up names must not fill a table. */

@@ -37,7 +37,8 @@ export function refillRow(shape: RecordShape, tree: FieldTree, emptyRow: Row, ro
   const keepsIdentity =
     'of' in shape.identity
       ? !shape.identity.of.some((column) => filled.includes(column))
-      : staysTheSame(shape.identity, before, after, reading.row[shape.identity.id] ?? null);
+      : !shape.identity.apart?.some((column) => filled.includes(column)) &&
+        staysTheSame(shape.identity, before, after, reading.row[shape.identity.id] ?? null);
   if (!keepsIdentity) return { outcome: 'another identity' };
   const left: unknown = after.extra === null ? null : JSON.parse(after.extra);
   const isSame = filled.length === 0 && isDeepStrictEqual(left, sent);
