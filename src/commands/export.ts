@@ -216,7 +216,7 @@ function bytesOf({ files }: Exported['manifest']): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-const plural: Readonly<Record<string, string>> = { country: 'countries', ticker: 'tickers' };
+const plural: Readonly<Record<string, string>> = { country: 'countries', index_type: 'index types' };
 
 function describe(
   { out, manifest, written }: Exported,
