@@ -32,8 +32,8 @@ export interface DataFile {
   /** Its path as the user gave it; in a ZIP file, that one's path and its own. */
   readonly name: string;
   /**
-   * The names of its folders, of its ZIP file and its own, outermost first. They are data, and never a path to write to: a
-   * ZIP file is not unpacked.
+   * The names of its folders, of its ZIP file and its own, outermost first. They are data, and never a path to write
+   * to.
    */
   readonly parts: readonly string[];
   readonly format: FileFormat;

@@ -1,16 +1,23 @@
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { type DuckDBResult, DuckDBTypeId } from '@duckdb/node-api';
 import { literal, openDuckDB } from '../../duckdb.ts';
-import { FileRefused } from './data-file.ts';
-import { type PlacedRecord, refuseExport } from './read-records.ts';
+import { type DataFile, FileRefused } from './data-file.ts';
+import { checking, type PlacedRecord, refuseExport } from './read-records.ts';
 
 /** Numbers that DuckDB writes as text, because JavaScript would round the large ones. */
 const whole: readonly DuckDBTypeId[] = [DuckDBTypeId.BIGINT, DuckDBTypeId.UBIGINT, DuckDBTypeId.HUGEINT];
 
 /** The records of a Parquet file, in its order. @throws FileRefused */
-export async function* parquetRecords(path: string): AsyncGenerator<readonly PlacedRecord[]> {
+export async function* parquetRecords(file: DataFile): AsyncGenerator<readonly PlacedRecord[]> {
   let row = 0;
+  await using folder = await aTemporaryFolder();
   using duckdb = await openDuckDB('', new AbortController().signal);
   try {
+    const path = file.path ?? (await unpackedTo(join(folder.path, 'records.parquet'), file));
     // One thread reads the rows in their order, which a rerun counts on.
     await duckdb.connection.run('set threads = 1');
     const result: DuckDBResult = await duckdb.connection.stream(
@@ -35,4 +42,20 @@ export async function* parquetRecords(path: string): AsyncGenerator<readonly Pla
     if (cause instanceof FileRefused) throw cause;
     throw new FileRefused(`cannot be read: ${(cause as Error).message}`, { line: row + 1, cause });
   }
+}
+
+/** Gone when disposed. */
+async function aTemporaryFolder() {
+  const path = await mkdtemp(join(tmpdir(), 'gmsi-import-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** A Parquet file begins at its end, so one in a ZIP file is unpacked as a whole. */
+async function unpackedTo(path: string, file: DataFile): Promise<string> {
+  await pipeline(
+    await file.open(),
+    checking(file, () => {}),
+    createWriteStream(path),
+  );
+  return path;
 }

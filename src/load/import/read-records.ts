@@ -70,10 +70,8 @@ async function* recordsOf(
     yield* file.format === 'csv' ? csvRecords(file, feed, onBytes) : jsonRecords(file, onBytes);
     return;
   }
-  if (file.path === undefined)
-    throw new FileRefused('is a Parquet file within a ZIP file, and cannot be read there: unpack it');
   const { parquetRecords } = await import('./read-parquet.ts');
-  yield* parquetRecords(file.path);
+  yield* parquetRecords(file);
   onBytes(file.bytes);
 }
 
@@ -230,7 +228,7 @@ async function* textOf(
 }
 
 /** Counts the bytes that come from the disk, and compares their checksum at the end. */
-function checking(file: DataFile, onBytes: (bytes: number) => void): Transform {
+export function checking(file: DataFile, onBytes: (bytes: number) => void): Transform {
   let sum = 0;
   return new Transform({
     highWaterMark: 256 * 1024,
