@@ -31,10 +31,7 @@ export type FileFormat = 'csv' | 'ndjson' | 'parquet';
 export interface DataFile {
   /** Its path as the user gave it; in a ZIP file, that one's path and its own. */
   readonly name: string;
-  /**
-   * The names of its folders, of its ZIP file and its own, outermost first. They are data, and never a path to write
-   * to.
-   */
+  /** The names of its folders, of its ZIP file and its own, outermost first. They are data, and no path to write to. */
   readonly parts: readonly string[];
   readonly format: FileFormat;
   readonly isGzipped: boolean;
