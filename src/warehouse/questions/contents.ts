@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Day } from '../database.ts';
+import { isUncovered } from './coverage.ts';
 import type { Question } from './reading.ts';
 
 /** What of a feed is loaded, of all series of a match type. */
@@ -24,7 +25,7 @@ export const loadedFeeds: Question<LoadedFeed> = {
           from gmsi.coverage where not isempty(days)
           union all
           select feed, match_type, country, topic, ticker, variant, first_day, last_day
-          from gmsi.windows where state <> 'drained' or last_day >= settled_before
+          from gmsi.windows where ${isUncovered}
         ) as asked
         group by feed, match_type, country, topic, ticker, variant
       ) as series

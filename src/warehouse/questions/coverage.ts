@@ -27,6 +27,9 @@ export interface SeriesCoverage {
   readonly refused: number;
 }
 
+/** Of drained windows, those with days that did not count as covered then. As in the index `windows_uncovered`. */
+export const isUncovered = sql<boolean>`case when state = 'drained' then last_day >= settled_before else true end`;
+
 /**
  * How much of each series is covered. Each day counts once: as covered, else running, failed, refused, waiting or settling.
  * Only ranges are read, never a list of days.
@@ -56,8 +59,7 @@ export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): 
                range_agg(w.days) filter (where state = 'drained') as drained
         from gmsi.windows w cross join asked
         where w.feed = ${feed} and w.match_type = ${matchType} and w.days && asked.days
-          -- Of the drained ones, those with days that did not count as covered then.
-          and (state <> 'drained' or last_day >= settled_before)
+          and ${isUncovered}
         group by 1, 2, 3, 4
       ), parts as (
         select country, topic, ticker, variant, coalesce(covered.days, '{}') as covered,
