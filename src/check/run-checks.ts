@@ -9,7 +9,7 @@ import {
   holdsRows,
   inCheckSnapshot,
   SqlRefused,
-} from '../warehouse/tables/run-check.ts';
+} from '../warehouse/questions/run-check.ts';
 import { BrokenCheck, type Check } from './check-file.ts';
 
 /** What a check found in a job. */

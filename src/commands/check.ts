@@ -10,8 +10,8 @@ import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { settledBefore } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, nextStep, table } from '../terminal/table.ts';
+import { keepCheckResults } from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
-import { keepCheckResults } from '../warehouse/tables/run-check.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 
 export interface CheckOptions {

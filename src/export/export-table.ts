@@ -3,6 +3,7 @@ import { type DuckDB, openDuckDB } from '../duckdb.ts';
 import { ConfigError } from '../errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
+import type { Snapshot } from '../warehouse/snapshot.ts';
 import {
   countTotals,
   type ExportColumn,
@@ -15,7 +16,6 @@ import {
   type Totals,
 } from '../warehouse/tables/export-rows.ts';
 import { claim } from '../warehouse/tables/jobs.ts';
-import type { Snapshot } from '../warehouse/tables/run-check.ts';
 import { checkFiles } from './check-files.ts';
 import type { FileFormat } from './duckdb.ts';
 import { openSheet, refuseTooLong, writeSheet } from './excel.ts';

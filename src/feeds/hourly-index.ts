@@ -1,4 +1,5 @@
 import type { ReadColumns } from './define-feed.ts';
+import type { Series } from './feed.ts';
 import { componentColumns, likely } from './likely-columns.ts';
 
 /**
@@ -25,4 +26,9 @@ export function hourlyIndex(topicColumn: 'topic' | 'topic_name', apart: ReadColu
       { anyOf: ['headline_count', 'sentiment_sum', 'sentiment_abs_sum'], reason: 'no sentiment components' },
     ],
   };
+}
+
+/** Whether a request was for hours that are stamped at their end. */
+export function isStampedAtEnd({ variant }: Pick<Series, 'variant'>): boolean {
+  return new URLSearchParams(variant).get('align_to_period_end') === 'true';
 }

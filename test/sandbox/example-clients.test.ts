@@ -63,6 +63,12 @@ const REGIONAL_INDEX = (index_type: string): Example => ({
 
 type Row = Readonly<Record<string, string | number | null>>;
 
+interface Page {
+  readonly data: readonly Record<string, unknown>[];
+  readonly has_more: boolean;
+  readonly next_token: string;
+}
+
 /** A client with its table, as `insert or replace` fills it. */
 function clientOf(
   example: Example,
@@ -71,13 +77,13 @@ function clientOf(
   const table = new Map<string, Row>();
   const newest = new Map<string, string>();
 
-  async function ask(period: 'historical' | 'live', subject: string, params: Record<string, string>) {
+  async function ask<Answer>(period: 'historical' | 'live', subject: string, params: Record<string, string>) {
     const path = example.feed.replace('{period}', period).replace('{subject}', subject);
     const query = new URLSearchParams({ ...example.params, ...params });
     const response = await fetch(`${url}/v1${path}?${query}`, { headers: { 'x-api-key': 'sandbox-key' } });
     if (!response.ok) throw new Error(`HTTP ${response.status}: ${await response.text()}`);
-    // biome-ignore lint/suspicious/noExplicitAny: a client that trusts what it gets
-    return (await response.json()) as any;
+    // A client that trusts what it gets.
+    return (await response.json()) as Answer;
   }
 
   function store(subject: string, records: readonly Record<string, unknown>[]): void {
@@ -101,7 +107,7 @@ function clientOf(
           limit: '1000',
         };
         for (let hasMore = true; hasMore; ) {
-          const { data, has_more, next_token } = await ask('historical', subject, params);
+          const { data, has_more, next_token } = await ask<Page>('historical', subject, params);
           store(subject, data);
           hasMore = has_more;
           params.next_token = next_token;
@@ -110,7 +116,7 @@ function clientOf(
     },
     async poll(): Promise<void> {
       for (const subject of example.subjects) {
-        store(subject, await ask('live', subject, { ...example.liveParams }));
+        store(subject, await ask<Page['data']>('live', subject, { ...example.liveParams }));
       }
     },
     /** What the dashboard shows: it compares times as texts. */

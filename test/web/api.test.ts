@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { keepCheckResults } from '../../src/warehouse/tables/run-check.ts';
+import { keepCheckResults } from '../../src/warehouse/tables/check-results.ts';
 import { endpoint } from '../../src/web/endpoint.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';

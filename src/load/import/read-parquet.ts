@@ -14,10 +14,10 @@ const whole: readonly DuckDBTypeId[] = [DuckDBTypeId.BIGINT, DuckDBTypeId.UBIGIN
 /** The records of a Parquet file, in its order. @throws FileRefused */
 export async function* parquetRecords(file: DataFile): AsyncGenerator<readonly PlacedRecord[]> {
   let row = 0;
-  await using folder = await aTemporaryFolder();
   using duckdb = await openDuckDB('', new AbortController().signal);
   try {
-    const path = file.path ?? (await unpackedTo(join(folder.path, 'records.parquet'), file));
+    await using unpacked = file.path === undefined ? await unpack(file) : undefined;
+    const path = unpacked?.path ?? file.path!;
     // One thread reads the rows in their order, which a rerun counts on.
     await duckdb.connection.run('set threads = 1');
     const result: DuckDBResult = await duckdb.connection.stream(
@@ -44,18 +44,20 @@ export async function* parquetRecords(file: DataFile): AsyncGenerator<readonly P
   }
 }
 
-/** Gone when disposed. */
-async function aTemporaryFolder() {
-  const path = await mkdtemp(join(tmpdir(), 'gmsi-import-'));
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
-}
-
-/** A Parquet file begins at its end, so one in a ZIP file is unpacked as a whole. */
-async function unpackedTo(path: string, file: DataFile): Promise<string> {
-  await pipeline(
-    await file.open(),
-    checking(file, () => {}),
-    createWriteStream(path),
-  );
-  return path;
+/** Unpacks a file of a ZIP file, since Parquet is read from its end; gone when disposed. */
+async function unpack(file: DataFile) {
+  const folder = await mkdtemp(join(tmpdir(), 'gmsi-import-'));
+  const path = join(folder, 'records.parquet');
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    await pipeline(
+      await file.open(),
+      checking(file, () => {}),
+      createWriteStream(path),
+    );
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  return { path, [Symbol.asyncDispose]: remove };
 }

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { FeedTable } from '../../feeds/feed.ts';
 import type { Warehouse } from '../connect.ts';
 import type { Day } from '../database.ts';
-import { inOneSnapshot, type Snapshot } from './run-check.ts';
+import { inOneSnapshot, type Snapshot } from '../snapshot.ts';
 
 /** A table that can be exported: a feed's, or a rollup. */
 export type ExportTable = Pick<FeedTable, 'name' | 'series' | 'key' | 'columns'>;

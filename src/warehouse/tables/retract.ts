@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Feed, FeedTable, Row, Series } from '../../feeds/feed.ts';
+import { isStampedAtEnd } from '../../feeds/hourly-index.ts';
 import { arrayParameter } from '../arrays.ts';
 import type { Database } from '../database.ts';
 import type { WriteTransaction } from '../write-transaction.ts';
@@ -62,7 +63,7 @@ export async function retractUnseen(
   const { table } = feed;
   const [time, id] = keyOf(table);
   const name = sql.table(`gmsi.${table.name}`);
-  const isStampedAtEnd = new URLSearchParams(series.variant).get('align_to_period_end') === 'true';
+  const isAfterBegin = isStampedAtEnd(series) ? sql`>` : sql`>=`;
   const { rows } = await sql<{ retracted: number }>`
     with drained as materialized (
       select w.drain_started_at,
@@ -87,7 +88,7 @@ export async function retractUnseen(
       -- Values, not a join, so that only the window's days are read. "not in" is hashed; before the first ANALYZE, "not exists"
       -- is a nested loop, which takes seconds for some thousands of rows.
       where ${isRowOfSeries('kept', table, series)}
-        and kept.${time} ${isStampedAtEnd ? sql`>` : sql`>=`} (select begins from drained) and kept.${time} < (select ends from drained)
+        and kept.${time} ${isAfterBegin} (select begins from drained) and kept.${time} < (select ends from drained)
         and kept.retracted_at is null and kept.changed_at < (select drain_started_at from drained)
         and (kept.${time}, kept.${id}) not in (select met.row_time, met.row_id from met)
         and not exists (select from gmsi.live_sightings l where ${isOfSeries('l', series)}

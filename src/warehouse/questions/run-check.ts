@@ -1,12 +1,11 @@
-import { addAbortListener } from 'node:events';
-import { type Insertable, type RawBuilder, sql, type Transaction } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import { GmsiError } from '../../errors.ts';
 import type { Warehouse } from '../connect.ts';
-import type { Database } from '../database.ts';
 import { namedDatabaseError } from '../errors.ts';
-import { type CheckScope, jobSets } from '../questions/job-sets.ts';
 import { becomeReader, throughReader } from '../session-settings.ts';
+import { type Snapshot, type SnapshotOptions, stoppable } from '../snapshot.ts';
+import { type CheckScope, jobSets } from './job-sets.ts';
 
 /** The runnable part of a check. */
 export interface CheckQuery {
@@ -38,26 +37,6 @@ export class CheckStopped extends GmsiError {
   override readonly kind = 'skippable';
 }
 
-/** A transaction that sees one moment and cannot write. */
-export type Snapshot = Transaction<Database>;
-
-interface SnapshotOptions {
-  /** Seconds after which a statement is stopped; 0 for never. */
-  readonly timeout: number;
-  /** Ends the running statement, which then throws CheckStopped. */
-  readonly stop: AbortSignal;
-}
-
-/** Reads in one transaction that sees one moment and cannot write; times are in UTC. */
-export async function inOneSnapshot<Result>(
-  warehouse: Warehouse,
-  options: SnapshotOptions,
-  read: (snapshot: Snapshot) => Promise<Result>,
-): Promise<Result> {
-  const transaction = warehouse.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
-  return transaction.execute((snapshot) => stoppable(warehouse, snapshot, options, () => read(snapshot)));
-}
-
 /** A transaction in which SQL of users can be run. */
 export interface CheckSnapshot {
   readonly trx: Snapshot;
@@ -83,22 +62,6 @@ export async function inCheckSnapshot<Result>(
       await sql`rollback to savepoint before_reader`.execute(trx);
       return result;
     });
-}
-
-async function stoppable<Result>(
-  warehouse: Warehouse,
-  trx: Snapshot,
-  { timeout, stop }: SnapshotOptions,
-  read: () => Promise<Result>,
-): Promise<Result> {
-  const { rows } = await sql<{ pid: number }>`
-    select pg_backend_pid() as pid, set_config('statement_timeout', ${`${timeout}s`}, true), set_config('TimeZone', 'UTC', true)
-  `.execute(trx);
-  // By another connection, because this one is busy. If that fails, the statement ends by itself or by its time limit.
-  const cancel = () =>
-    void sql`select pg_cancel_backend(${rows[0]!.pid}::int)`.execute(warehouse).catch(() => {});
-  using _listening = addAbortListener(stop, cancel);
-  return await read();
 }
 
 /** Runs a check's query over a job. @throws SqlRefused, CheckStopped; after the latter, the transaction still works */
@@ -169,43 +132,4 @@ function offsetIn(part: string, statement: string, position: string | undefined)
   if (position === undefined) return undefined;
   const offset = [...statement].slice(0, Number(position) - 1).join('').length - statement.indexOf(part);
   return offset < 0 || offset > part.length ? undefined : offset;
-}
-
-/** The result of a check, as it is kept. */
-export type KeptResult = Omit<Insertable<Database['check_results']>, 'settings'> & {
-  readonly settings: Readonly<Record<string, number>>;
-};
-
-/**
- * Stores the results of a run of checks in place of those before it.
- * @param isWholeRun whether every check was run; then results of checks that no longer exist are removed
- * @returns false if the user may not write, or the server takes no writes
- */
-export async function keepCheckResults(
-  warehouse: Warehouse,
-  results: readonly KeptResult[],
-  isWholeRun: boolean,
-): Promise<boolean> {
-  const jobs = results.map(({ job }) => job);
-  try {
-    await warehouse.transaction().execute(async (trx) => {
-      await sql`
-        insert into gmsi.check_results (job, check_name, title, severity, result, findings, reason, settings)
-        select distinct on (job, check_name) job, check_name, title, severity, result, findings, reason, settings
-        from jsonb_populate_recordset(null::gmsi.check_results, ${JSON.stringify(results)}::jsonb)
-        on conflict (job, check_name) do update
-        set title = excluded.title, severity = excluded.severity, result = excluded.result, findings = excluded.findings,
-            reason = excluded.reason, settings = excluded.settings, checked_at = excluded.checked_at
-      `.execute(trx);
-      if (isWholeRun)
-        await sql`delete from gmsi.check_results where job = any(${jobs}::text[]) and checked_at < now()`.execute(
-          trx,
-        );
-    });
-    return true;
-  } catch (error) {
-    // 42501: no privilege; 25006: a read-only server or role.
-    if (['42501', '25006'].includes((error as { code?: string }).code ?? '')) return false;
-    throw error;
-  }
 }

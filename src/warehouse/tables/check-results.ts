@@ -1,0 +1,42 @@
+import { type Insertable, sql } from 'kysely';
+import type { Warehouse } from '../connect.ts';
+import type { Database } from '../database.ts';
+
+/** The result of a check, as it is kept. */
+export type KeptResult = Omit<Insertable<Database['check_results']>, 'settings'> & {
+  readonly settings: Readonly<Record<string, number>>;
+};
+
+/**
+ * Stores the results of a run of checks in place of those before it.
+ * @param isWholeRun whether every check was run; then results of checks that no longer exist are removed
+ * @returns false if the user may not write, or the server takes no writes
+ */
+export async function keepCheckResults(
+  warehouse: Warehouse,
+  results: readonly KeptResult[],
+  isWholeRun: boolean,
+): Promise<boolean> {
+  const jobs = results.map(({ job }) => job);
+  try {
+    await warehouse.transaction().execute(async (trx) => {
+      await sql`
+        insert into gmsi.check_results (job, check_name, title, severity, result, findings, reason, settings)
+        select distinct on (job, check_name) job, check_name, title, severity, result, findings, reason, settings
+        from jsonb_populate_recordset(null::gmsi.check_results, ${JSON.stringify(results)}::jsonb)
+        on conflict (job, check_name) do update
+        set title = excluded.title, severity = excluded.severity, result = excluded.result, findings = excluded.findings,
+            reason = excluded.reason, settings = excluded.settings, checked_at = excluded.checked_at
+      `.execute(trx);
+      if (isWholeRun)
+        await sql`delete from gmsi.check_results where job = any(${jobs}::text[]) and checked_at < now()`.execute(
+          trx,
+        );
+    });
+    return true;
+  } catch (error) {
+    // 42501: no privilege; 25006: a read-only server or role.
+    if (['42501', '25006'].includes((error as { code?: string }).code ?? '')) return false;
+    throw error;
+  }
+}
