@@ -71,7 +71,7 @@ const invisible =
 /** An escape, except of the letters of most scripts, of which whole pages can consist; or an invisible character. */
 const interrupting =
   '(?:(?!\\\\u(?:0[1-57-9a-fA-F]|[3-9a-eA-E])[\\da-fA-F]{2})\\\\|%(?=[\\da-fA-Fu\\\\%&])|&(?=[#\\w\\\\%&])' +
-  `|[${invisible}])`;
+  `|(?![ -~])[${invisible}])`;
 
 /** A pattern for the first characters of a needle; from the first escaped character on, it allows anything. */
 function startOf(needle: Needle): string {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { PageTooLarge } from './errors.ts';
 import { endOfString, NotJson, parseBody } from './parse-body.ts';
+import type { Body } from './read-body.ts';
 
 /** Stands for a record that is larger than a record may be, and is not parsed. */
 export class RecordTooLarge {
@@ -56,13 +57,17 @@ const membersRead = ['data', 'has_more', 'next_token'];
 /**
  * Parses the body of a page. The result of JSON.parse can be fifty times as large as a body. So the records of a large body
  * with many values stay text and are parsed one by one, during iteration. A record that is too large is a `RecordTooLarge`.
+ * @param body its text, and its size as UTF-8
  * @param maxRecordBytes the largest record, in bytes of its JSON text; it bounds the number of its values, too
  * @throws NotJson, or PageTooLarge for more than `mostRecords` records
  */
-export function parsePage(text: string, maxRecordBytes: number): unknown {
+export function parsePage(
+  { text, unpackedBytes }: Pick<Body, 'text' | 'unpackedBytes'>,
+  maxRecordBytes: number,
+): unknown {
   const isSmall = (record: unknown) => countDown(record, maxRecordBytes * valuesPerByte, 0) >= 0;
   // Scanning the text costs half as much as parsing it, and nearly all pages are small enough to parse at once.
-  if (Buffer.byteLength(text) <= Math.min(maxRecordBytes, 1024 * 1024)) {
+  if (unpackedBytes <= Math.min(maxRecordBytes, 1024 * 1024)) {
     const body = parseBody(text);
     const records = Array.isArray(body) ? body : (body as { data?: unknown } | null)?.data;
     if (!Array.isArray(records) || records.every(isSmall)) return body;

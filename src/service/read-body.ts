@@ -10,6 +10,8 @@ export interface Body {
   readonly text: string;
   /** Size as received, in bytes. */
   readonly bytes: number;
+  /** Size as unpacked, in bytes. */
+  readonly unpackedBytes: number;
   /** Only for a large body: others wait until this is called. */
   readonly release?: () => void;
 }
@@ -64,8 +66,8 @@ export async function readBody(body: Readable, encoding: Encoding, limits: BodyL
     }
     const packed = Buffer.concat(chunks.splice(0), bytes);
     const whole = await unpackWithin(packed, applied, maxBodyBytes, enter, release !== undefined);
-    const text = decode(whole);
-    return release ? { text, bytes, release } : { text, bytes };
+    const read = { text: decode(whole), bytes, unpackedBytes: whole.byteLength };
+    return release ? { ...read, release } : read;
   } catch (error) {
     release?.();
     throw error;
@@ -106,10 +108,11 @@ export async function readRefusal(body: Readable, encoding: Encoding): Promise<B
     }
     const beginning = Buffer.concat(chunks).subarray(0, refusalBytes);
     const whole = await unpack(beginning, codingsOf(encoding), largeFrom);
-    return { text: decoder.decode(whole.subarray(0, refusalBytes)), bytes };
+    const read = whole.subarray(0, refusalBytes);
+    return { text: decoder.decode(read), bytes, unpackedBytes: read.byteLength };
   } catch {
     // The status decides what a refusal means: a broken body must not turn a 401 into something to retry.
-    return { text: '', bytes };
+    return { text: '', bytes, unpackedBytes: 0 };
   }
 }
 

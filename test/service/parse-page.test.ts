@@ -5,9 +5,11 @@ import { PageTooLarge } from '../../src/service/errors.ts';
 import { NotJson } from '../../src/service/parse-body.ts';
 import { parseAnything, parsePage, RecordTooLarge, standsForLarger } from '../../src/service/parse-page.ts';
 
+const bodyOf = (text: string) => ({ text, unpackedBytes: Buffer.byteLength(text) });
+
 /** A page as it would be parsed in one go, records that are read one by one as an array. */
 function read(text: string, maxRecordBytes: number): unknown {
-  const page = parsePage(text, maxRecordBytes);
+  const page = parsePage(bodyOf(text), maxRecordBytes);
   if (Array.isArray(page) || typeof page !== 'object' || page === null) return page;
   if (Symbol.iterator in page) return [...(page as Iterable<unknown>)];
   const { data, ...rest } = page as { data?: unknown };
@@ -101,11 +103,11 @@ describe('parsePage', () => {
     '[,1]',
     '["\\x"]',
   ])('says that %s is not JSON', (text) => {
-    expect(() => parsePage(text + ' '.repeat(2000), 1000)).toThrow(NotJson);
+    expect(() => parsePage(bodyOf(text + ' '.repeat(2000)), 1000)).toThrow(NotJson);
   });
 
   test('gives up a page of more records than any should hold before they are in memory', () => {
-    expect(() => parsePage(`[${'0,'.repeat(10_001)}0]`, 1024)).toThrow(PageTooLarge);
+    expect(() => parsePage(bodyOf(`[${'0,'.repeat(10_001)}0]`), 1024)).toThrow(PageTooLarge);
   });
 });
 
