@@ -6,7 +6,6 @@ import type { Day } from '../warehouse/database.ts';
 import { withWriteRetries } from '../warehouse/retries.ts';
 import { notePoll } from '../warehouse/tables/cadence.ts';
 import {
-  addCoverage,
   advanceCheckpoint,
   type Checkpoint,
   isCommitted,
@@ -82,7 +81,6 @@ export async function commitPage(
         if (attempt > 1 && (await isCommitted(trx, at, nextToken))) return counts;
         throw new ClaimLost(`Window ${at.windowId} is no longer this load's.`);
       }
-      if (nextToken === null) await addCoverage(trx, at.windowId);
       if (page.tellsOfNews) {
         const isPoll = nextToken === null && page.reachesToday;
         const { loadId } = at;

@@ -30,7 +30,7 @@ export function connect(address: WarehouseAddress, connections: number): Warehou
       }) as typeof pg.types.getTypeParser,
     },
   });
-  return new Kysely<Database>({ dialect: new PostgresDialect({ pool: preparing(pool) }) }).withSchema('gmsi');
+  return new Kysely<Database>({ dialect: new PostgresDialect({ pool: preparing(pool) }) });
 }
 
 /** The connections alone, for code without Kysely. Behind a pooler they have the settings of the pooler's connections. */

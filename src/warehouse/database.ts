@@ -78,7 +78,7 @@ interface Listed {
 
 /** The tables that queries name; a feed's tables are written through its description (`feeds/feed.ts`). */
 export interface Database {
-  windows: Series &
+  'gmsi.windows': Series &
     Counters & {
       window_id: Generated<number>;
       first_day: Day;
@@ -100,7 +100,7 @@ export interface Database {
       planned_at: GeneratedTimestamp;
       finished_at: Timestamp | null;
     };
-  loads: Counters & {
+  'gmsi.loads': Counters & {
     load_id: Generated<number>;
     command: string;
     job: string;
@@ -116,22 +116,22 @@ export interface Database {
     error: string | null;
     run_by: string;
   };
-  coverage: Series & {
+  'gmsi.coverage': Series & {
     days: string;
     updated_at: GeneratedTimestamp;
   };
-  api_usage: {
+  'gmsi.api_usage': {
     key_fingerprint: string;
     month: Day;
     requests: Generated<number>;
     updated_at: GeneratedTimestamp;
   };
-  request_rate: {
+  'gmsi.request_rate': {
     key_fingerprint: string;
     in_bucket: number;
     counted_at: Timestamp;
   };
-  rejected_records: Series & {
+  'gmsi.rejected_records': Series & {
     record_hash: string;
     reason: string;
     record: Json;
@@ -139,28 +139,28 @@ export interface Database {
     load_id: number;
     rejected_at: GeneratedTimestamp;
   };
-  countries: Listed & {
+  'gmsi.countries': Listed & {
     country: string;
     name: string | null;
   };
-  topics: Listed & {
+  'gmsi.topics': Listed & {
     topic: string;
     category: string | null;
     classification_rule: Json;
   };
-  lookups: Listed & {
+  'gmsi.lookups': Listed & {
     lookup: string;
     code: string;
     name: string | null;
   };
-  wire_fields: {
+  'gmsi.wire_fields': {
     feed: string;
     field: string;
     kept_in: 'column' | 'extra';
     first_load_id: number;
     last_load_id: number;
   };
-  check_results: {
+  'gmsi.check_results': {
     job: string;
     check_name: string;
     title: string;
@@ -171,7 +171,7 @@ export interface Database {
     settings: Json;
     checked_at: GeneratedTimestamp;
   };
-  learned_facts: {
+  'gmsi.learned_facts': {
     feed: string;
     fact: string;
     value: Json;
@@ -179,18 +179,18 @@ export interface Database {
     learned_at: GeneratedTimestamp;
     confirmed_at: GeneratedTimestamp;
   };
-  origin: {
+  'gmsi.origin': {
     only_row: Generated<boolean>;
     served_by: 'service' | 'sandbox';
     since: GeneratedTimestamp;
   };
-  jobs: {
+  'gmsi.jobs': {
     job: string;
     definition: Json;
     registered_at: Timestamp;
     registered_by: string;
   };
-  schedules: SchedulesTable;
-  runs: RunsTable;
-  workers: WorkersTable;
+  'gmsi.schedules': SchedulesTable;
+  'gmsi.runs': RunsTable;
+  'gmsi.workers': WorkersTable;
 }

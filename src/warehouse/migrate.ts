@@ -68,8 +68,7 @@ async function isCurrent(warehouse: Warehouse): Promise<boolean> {
 
 function migrator(warehouse: Warehouse): Migrator {
   return new Migrator({
-    // Kysely's own tables take the schema from the option, not from withSchema.
-    db: warehouse.withoutPlugins(),
+    db: warehouse,
     provider: { getMigrations: readMigrations },
     migrationTableSchema: 'gmsi',
   });

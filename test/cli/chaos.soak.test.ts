@@ -47,7 +47,7 @@ it('four workers, every fault, one of them killed every few seconds and the data
     const isOver = async () => {
       // An idle connection may not know yet that the restart has ended it.
       const runs = await withWarehouseRetries(() =>
-        db.selectFrom('runs').select(['outcome']).where('finished_at', 'is not', null).execute(),
+        db.selectFrom('gmsi.runs').select(['outcome']).where('finished_at', 'is not', null).execute(),
       );
       return runs.length > 0;
     };
@@ -85,7 +85,11 @@ it('four workers, every fault, one of them killed every few seconds and the data
   async function againUntilDone(): Promise<void> {
     await vi.waitFor(
       async () => {
-        const open = await db.selectFrom('windows').select('state').where('state', '<>', 'drained').execute();
+        const open = await db
+          .selectFrom('gmsi.windows')
+          .select('state')
+          .where('state', '<>', 'drained')
+          .execute();
         if (open.length > 0) await gmsi(['backfill', job, '--enqueue'], setting);
         expect(open).toEqual([]);
       },

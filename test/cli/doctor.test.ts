@@ -192,7 +192,7 @@ describe('a user without rights', () => {
     await asUser(own, async (user, look) => {
       await sql.raw(`grant gmsi_loader to ${user}`).execute(own.db);
       await sql`delete from gmsi.kysely_migration where name = (select max(name) from gmsi.kysely_migration)`.execute(
-        own.db.withoutPlugins(),
+        own.db,
       );
       const { code, lines } = await look();
       expect(lines.schema).toMatchObject({ sign: '✗', fix: expect.stringMatching(/^As \S+: gmsi migrate$/) });

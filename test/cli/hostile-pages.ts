@@ -142,7 +142,7 @@ export async function expectWithstood(what: Hostile): Promise<void> {
   const rejected = await countRows(warehouse.db, 'rejected_records');
   const { failed, ...leaves } = what.leaves;
   expect({ code, rows, rejected }, stderr).toEqual(leaves);
-  const windows = await warehouse.db.selectFrom('windows').select('last_error').execute();
+  const windows = await warehouse.db.selectFrom('gmsi.windows').select('last_error').execute();
   expect(windows).toHaveLength(8);
   for (const { last_error } of windows) expect(last_error ?? '').toMatch(failed ?? /^$/);
   expect(maxRss / mebibyte).toBeLessThan(allowed);

@@ -70,7 +70,7 @@ it('logs its progress every few seconds if there is no terminal, and not with --
   await vi.waitFor(() => expect(talking.stderr).toMatch(/"msg":"slow: \d+ of \d+ windows, /), 90_000);
   // By then the quiet one has had its time as well.
   await vi.waitFor(async () => {
-    const [load] = await other.db.selectFrom('loads').selectAll().execute();
+    const [load] = await other.db.selectFrom('gmsi.loads').selectAll().execute();
     expect(load!.heartbeat_at.getTime() - load!.started_at.getTime()).toBeGreaterThan(5_000);
   }, 90_000);
   expect(quiet.stderr).toBe('');

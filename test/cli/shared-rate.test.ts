@@ -50,7 +50,7 @@ async function aSetting(perSecond: number, topics?: string[]) {
     statuses: () => Object.keys(sandbox.stats().byStatus),
     /** What is in the one bucket of all, and at most what has leaked out of it. */
     async permitsTaken() {
-      const buckets = await warehouse.db.selectFrom('request_rate').selectAll().execute();
+      const buckets = await warehouse.db.selectFrom('gmsi.request_rate').selectAll().execute();
       expect(buckets).toHaveLength(1);
       const [{ in_bucket, counted_at }] = buckets as [(typeof buckets)[0]];
       return in_bucket + ((counted_at.getTime() - begun.getTime()) / 1000) * perSecond;

@@ -55,7 +55,7 @@ it('SIGINT: ends at once when it comes twice, though the service never answers',
 
   // In order, it would wait for its requests, and then sum up the load and close it.
   expect(await stuck.ended).toMatchObject({ code: 130, stdout: '' });
-  const loads = await warehouse.db.selectFrom('loads').select(['outcome', 'finished_at']).execute();
+  const loads = await warehouse.db.selectFrom('gmsi.loads').select(['outcome', 'finished_at']).execute();
   expect(loads).toEqual([{ outcome: null, finished_at: null }]);
 });
 

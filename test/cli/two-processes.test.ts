@@ -23,7 +23,7 @@ it('shares a job between two processes, each page asked for by one of them', asy
   expect(await Promise.all(both)).toMatchObject([{ code: 0 }, { code: 0 }]);
   expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
-  const loads = await warehouse.db.selectFrom('loads').selectAll().execute();
+  const loads = await warehouse.db.selectFrom('gmsi.loads').selectAll().execute();
   expect(loads).toHaveLength(2);
   for (const load of loads) expect(load.windows_drained).toBeGreaterThan(0);
 });

@@ -48,10 +48,10 @@ it('drains a job between two workers, each page asked for by one of them, only o
   for (const interrupted of [second!, watch]) expect(await interrupted.ended).toMatchObject({ code: 130 });
   expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
-  const loads = await warehouse.db.selectFrom('loads').selectAll().execute();
+  const loads = await warehouse.db.selectFrom('gmsi.loads').selectAll().execute();
   expect(loads.map(({ outcome }) => outcome)).toEqual(loads.map(() => 'done'));
   expect(loads.filter(({ windows_drained }) => windows_drained > 0)).toHaveLength(2);
-  expect(await warehouse.db.selectFrom('workers').select('stopped_at').execute()).not.toContainEqual({
+  expect(await warehouse.db.selectFrom('gmsi.workers').select('stopped_at').execute()).not.toContainEqual({
     stopped_at: null,
   });
 });

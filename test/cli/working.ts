@@ -31,14 +31,15 @@ export async function aSetting() {
 
 export async function atWork({ db }: TestWarehouse, workers: number): Promise<void> {
   await vi.waitFor(
-    async () => expect(await db.selectFrom('workers').select('worker_id').execute()).toHaveLength(workers),
+    async () =>
+      expect(await db.selectFrom('gmsi.workers').select('worker_id').execute()).toHaveLength(workers),
     90_000,
   );
 }
 
 export async function runIsOver({ db }: TestWarehouse, workers: readonly Running[]): Promise<void> {
   await vi.waitFor(async () => {
-    const runs = await db.selectFrom('runs').select(['outcome']).execute();
+    const runs = await db.selectFrom('gmsi.runs').select(['outcome']).execute();
     expect(runs, workers.map(({ stderr }) => stderr).join('')).toEqual([{ outcome: 'done' }]);
   }, 90_000);
 }

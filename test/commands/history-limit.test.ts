@@ -92,7 +92,7 @@ it('from the job file may be a time before today', async () => {
 
 it('that a probe has learned is named as such', async () => {
   const fact = { feed: 'gmsi-headlines', fact: 'history_limit', value: learned, evidence: 'a test' };
-  await warehouse.db.insertInto('learned_facts').values(fact).execute();
+  await warehouse.db.insertInto('gmsi.learned_facts').values(fact).execute();
   const line = `${limit}, as a probe has learned: 900 days before it are not asked for`;
   const { plan, status } = commands(await aFile(''));
   await expectNamed({ plan, status }, line, { firstDay: limit, by: 'probe', days: 900 });
@@ -100,7 +100,7 @@ it('that a probe has learned is named as such', async () => {
 
 it('that lies after a fixed end asks for nothing, and says so', async () => {
   const fact = { feed: 'gmsi-headlines', fact: 'history_limit', value: learned, evidence: 'a test' };
-  await warehouse.db.insertInto('learned_facts').values(fact).execute();
+  await warehouse.db.insertInto('gmsi.learned_facts').values(fact).execute();
   const path = join(folder, 'old.yaml');
   await writeFile(path, wanted.replace('end_date: today', `end_date: ${before({ days: 501 })}`));
   const requests = watchRequests(sandbox);

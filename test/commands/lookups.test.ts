@@ -18,7 +18,7 @@ const lookups = (
 ) => runCommand(place, (session) => lookupsCommand(session, { parameter: 'keywords', ...options }));
 
 async function bookedIn({ db }: TestWarehouse): Promise<number> {
-  const [row] = await db.selectFrom('api_usage').select('requests').execute();
+  const [row] = await db.selectFrom('gmsi.api_usage').select('requests').execute();
   return Number(row?.requests ?? 0);
 }
 

@@ -98,7 +98,7 @@ describe('the request budget', () => {
     const larger = aJobFor(scope, { step: 'P10D', budget: { requests_per_month: 16 }, service });
     // The lookups are as of the real day, whatever that is: here they are fresh, so that only pages are asked for.
     for (const list of ['countries', 'topics'] as const)
-      await db.updateTable(list).set({ refreshed_at: now }).execute();
+      await db.updateTable(`gmsi.${list}`).set({ refreshed_at: now }).execute();
     const inNovember: Promise<Page>[] = [];
     const result = await runBackfill({
       ...{ job: larger, db, sandbox, clock: moving },
@@ -188,6 +188,6 @@ describe('several budgets at once on one key', () => {
 });
 
 async function usage(db: Warehouse): Promise<Record<string, number>> {
-  const rows = await db.selectFrom('api_usage').selectAll().execute();
+  const rows = await db.selectFrom('gmsi.api_usage').selectAll().execute();
   return Object.fromEntries(rows.map(({ month, requests }) => [month, requests]));
 }

@@ -36,7 +36,7 @@ describe('records that drift', () => {
     expect(result).toMatchObject({ outcome: 'done', totals: { records_rejected: 3 } });
     const rows = await countRows(db, 'headlines');
     expect(rows + 3).toBe(result.totals.records);
-    const reasons = await db.selectFrom('rejected_records').select('reason').orderBy('reason').execute();
+    const reasons = await db.selectFrom('gmsi.rejected_records').select('reason').orderBy('reason').execute();
     expect(reasons.map(({ reason }) => reason)).toEqual(Object.values(rejected).sort());
   });
 

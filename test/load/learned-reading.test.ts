@@ -89,7 +89,7 @@ describe.each(['inclusive', 'exclusive'] as const)(
 it('what was learned of one feed says nothing of another', async () => {
   await using warehouse = await aWarehouse();
   const fact = { feed: 'ticker-headlines', fact: 'end_date', value: '"inclusive"', evidence: 'a test' };
-  await warehouse.db.insertInto('learned_facts').values(fact).execute();
+  await warehouse.db.insertInto('gmsi.learned_facts').values(fact).execute();
   const { job, endDate } = await withLearnedReading(warehouse.db, aJobFor(one));
   expect(job.service.endDate).toBe('unknown');
   expect(endDate).toEqual({ reading: 'unknown', by: 'nobody', contradicted: null });
@@ -104,7 +104,7 @@ describe('the history limit that a probe has learned', () => {
       value: JSON.stringify(value),
       evidence: 'a test',
     };
-    await warehouse.db.insertInto('learned_facts').values(fact).execute();
+    await warehouse.db.insertInto('gmsi.learned_facts').values(fact).execute();
     return warehouse;
   };
   const limitOf = async (db: Warehouse, overrides = {}) => {

@@ -36,7 +36,7 @@ describe('headlines of the service and headlines of a sandbox', () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null });
     const { db } = warehouse;
-    await db.insertInto('origin').values({ served_by: 'service' }).execute();
+    await db.insertInto('gmsi.origin').values({ served_by: 'service' }).execute();
     await expect(runBackfill({ job: aJobFor(scope), db, sandbox })).rejects.toThrow(ConfigError);
     expect(await countRows(db, 'countries')).toBe(0);
     expect(await countRows(db, 'windows')).toBe(0);

@@ -182,7 +182,7 @@ describe('a window that failed', () => {
       const [half] = await windowsOf(db);
       expect(half).toMatchObject({ state: 'failed', pages: 1 });
       // As a stopped or killed load leaves it: its load is over, so nobody holds it.
-      await db.updateTable('windows').set({ state }).execute();
+      await db.updateTable('gmsi.windows').set({ state }).execute();
 
       const requests = watchRequests(sandbox);
       const short = aJobFor(scope, { step: 'P10D', service: { ...inTurn, page_size: 100 } });

@@ -31,7 +31,7 @@ function evidenceFor({ lessons }: ProbeReport, fact: FactName): string {
 }
 
 async function storedIn({ db }: TestWarehouse): Promise<Record<string, FactValue>> {
-  const rows = await db.selectFrom('learned_facts').select(['fact', 'value']).execute();
+  const rows = await db.selectFrom('gmsi.learned_facts').select(['fact', 'value']).execute();
   return Object.fromEntries(rows.map(({ fact, value }) => [fact, value as FactValue]));
 }
 
@@ -126,7 +126,7 @@ describe('a probe of a service', () => {
         const { report, found } = await probed(options, warehouse);
         expect(report.requests).toBeLessThanOrEqual(12);
         const { requests } = await warehouse.db
-          .selectFrom('api_usage')
+          .selectFrom('gmsi.api_usage')
           .select('requests')
           .executeTakeFirstOrThrow();
         expect(requests).toBe(report.requests);
@@ -224,7 +224,7 @@ describe('a probe that meets trouble', () => {
     await using warehouse = await aWarehouse();
     await using service = await aService();
     await probed({}, warehouse);
-    await warehouse.db.updateTable('api_usage').set({ requests: 250_000 }).execute();
+    await warehouse.db.updateTable('gmsi.api_usage').set({ requests: 250_000 }).execute();
     await expect(runProbe({ db: warehouse.db, ...service })).rejects.toThrow(BudgetSpent);
     expect(service.sandbox.stats().requests).toBe(0);
   });
@@ -241,7 +241,7 @@ describe('what is probed', () => {
       time_zone: 'stated',
       history_limit: { answered: '2026-08-22', refused: '2026-08-21' },
     });
-    const rows = await warehouse.db.selectFrom('learned_facts').select('feed').distinct().execute();
+    const rows = await warehouse.db.selectFrom('gmsi.learned_facts').select('feed').distinct().execute();
     expect(rows).toEqual([{ feed: 'ticker-headlines' }]);
   });
 
@@ -257,7 +257,7 @@ describe('what is probed', () => {
     } as const;
     const days = { first_day: '2026-10-01', last_day: '2026-10-02' };
     await warehouse.db
-      .insertInto('windows')
+      .insertInto('gmsi.windows')
       .values([
         { ...series, ...days, country: 'NO', topic: 'Elections', records: 50 },
         { ...series, ...days, country: 'DE', topic: 'Market Stress', records: 70 },

@@ -78,7 +78,7 @@ describe('records that were rejected', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
     expect(await countRows(db, 'rejected_records')).toBe(0);
     expect(sandbox.stats().requests).toBe(requests);
-    const load = await db.selectFrom('loads').selectAll().where('command', '=', 'replay').execute();
+    const load = await db.selectFrom('gmsi.loads').selectAll().where('command', '=', 'replay').execute();
     expect(load).toMatchObject([
       { outcome: 'done', job: 'test', requests: 0, records: totals.records, rows_inserted: totals.records },
     ]);
@@ -111,7 +111,7 @@ describe('records that were rejected', () => {
     const without = result.stillRejected['no directional or semantic score']!;
     expect(result).toMatchObject({ outcome: 'done', rows: totals.records - without });
     expect(without).toBeGreaterThan(totals.records / 3);
-    const reasons = await db.selectFrom('rejected_records').select('reason').execute();
+    const reasons = await db.selectFrom('gmsi.rejected_records').select('reason').execute();
     expect(reasons).toEqual(
       Array.from({ length: without }, () => ({ reason: 'no directional or semantic score' })),
     );
@@ -128,7 +128,7 @@ describe('records that were rejected', () => {
     const small = aJobFor(scope, { ...exactDays, service: { ...exactDays.service, max_record_bytes: 4000 } });
     const { totals } = await runBackfill({ job: small, db, sandbox: swelling, clock });
     expect(totals.records_rejected).toBeGreaterThan(0);
-    const before = await db.selectFrom('rejected_records').selectAll().orderBy('record_hash').execute();
+    const before = await db.selectFrom('gmsi.rejected_records').selectAll().orderBy('record_hash').execute();
     expect(before[0]).toMatchObject({
       reason: expect.stringMatching(
         /^larger than a record may be \(service\.max_record_bytes\): \d+ bytes of JSON with \d+ values$/,
@@ -140,7 +140,7 @@ describe('records that were rejected', () => {
     });
     const result = await replayAll(db, {});
     expect(result).toMatchObject({ rows: 0, stillRejected: { [before[0]!.reason]: expect.any(Number) } });
-    expect(await db.selectFrom('rejected_records').selectAll().orderBy('record_hash').execute()).toEqual(
+    expect(await db.selectFrom('gmsi.rejected_records').selectAll().orderBy('record_hash').execute()).toEqual(
       before,
     );
   });
@@ -157,7 +157,7 @@ describe('records that were rejected', () => {
     };
     await replayAll(db, timeAlias, { scope: ofNorway });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, { ...scope, countries: ['NO'] }));
-    const left = await db.selectFrom('rejected_records').select('country').distinct().execute();
+    const left = await db.selectFrom('gmsi.rejected_records').select('country').distinct().execute();
     expect(left).toEqual([{ country: 'US' }]);
   });
 

@@ -68,7 +68,7 @@ describe('the bucket in the warehouse', () => {
     const { db } = warehouse;
     await takeRequests(db, key, { count: 10, rate: 1 });
     const nextHour = new Date(Date.now() + 3_600_000);
-    await db.updateTable('request_rate').set({ counted_at: nextHour }).execute();
+    await db.updateTable('gmsi.request_rate').set({ counted_at: nextHour }).execute();
     expect(await takeRequests(db, key, { count: 1, rate: 1 })).toBe(11);
     expect(await takeRequests(db, key, { count: 1, rate: 1 })).toBeLessThan(12);
   });

@@ -27,7 +27,7 @@ it('gmsi work can be watched: what it has done is what the sandbox has seen, and
     expect(await gmsiHere(['backfill', 'job', '--enqueue'], setting)).toMatchObject({ code: 0 });
     await vi.waitFor(
       async () => {
-        const runs = await warehouse.db.selectFrom('runs').select('outcome').execute();
+        const runs = await warehouse.db.selectFrom('gmsi.runs').select('outcome').execute();
         expect(runs, worker.stderr).toEqual([{ outcome: 'done' }]);
       },
       { timeout: 90_000, interval: 200 },

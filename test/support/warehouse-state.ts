@@ -3,7 +3,7 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 
 /** Every window, in the order of planning. */
 export function windowsOf(db: Warehouse) {
-  return db.selectFrom('windows').selectAll().orderBy('window_id').execute();
+  return db.selectFrom('gmsi.windows').selectAll().orderBy('window_id').execute();
 }
 
 /** How many loads have a page of a window that is theirs. */
@@ -14,7 +14,7 @@ export async function loadsWithPages(db: Warehouse): Promise<number> {
 
 /** The covered days of each series, `country topic match_type` to a multirange such as `{[2026-09-01,2026-10-01)}`. */
 export async function coverageOf(db: Warehouse): Promise<Record<string, string>> {
-  const rows = await db.selectFrom('coverage').selectAll().execute();
+  const rows = await db.selectFrom('gmsi.coverage').selectAll().execute();
   return Object.fromEntries(rows.map((row) => [`${row.country} ${row.topic} ${row.match_type}`, row.days]));
 }
 
@@ -28,6 +28,6 @@ export async function countRows(db: Warehouse, table: string): Promise<number> {
 
 /** Requests booked for all keys in all months. */
 export async function requestsBooked(db: Warehouse): Promise<number> {
-  const months = await db.selectFrom('api_usage').select('requests').execute();
+  const months = await db.selectFrom('gmsi.api_usage').select('requests').execute();
   return months.reduce((sum, { requests }) => sum + requests, 0);
 }

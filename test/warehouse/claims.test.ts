@@ -66,7 +66,7 @@ describe('a load that has lost its window to another one', () => {
     expect(await claim(first)).toBeUndefined();
     expect(await claim(second), 'the reply to its claim was lost').toBeDefined();
     for (const state of ['drained', 'refused'] as const) {
-      await db.updateTable('windows').set({ state }).execute();
+      await db.updateTable('gmsi.windows').set({ state }).execute();
       for (const loadId of [first, second]) expect(await claim(loadId), state).toBeUndefined();
     }
   });

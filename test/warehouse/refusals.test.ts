@@ -31,7 +31,7 @@ async function windows(db: Warehouse, of: readonly Record<string, unknown>[], ot
     ...other,
   }));
   const ids = await db
-    .insertInto('windows')
+    .insertInto('gmsi.windows')
     .values(rows as never)
     .returning('window_id')
     .execute();

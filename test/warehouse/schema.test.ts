@@ -95,9 +95,11 @@ describe('the schema gmsi', () => {
       ),
     );
     const tables = [
-      ...interfaces.get('Database')!.matchAll(/^ {2}(\w+): (?:((?:\w+ &\s+)*)\{\n([\s\S]*?)^ +\}|(\w+));/gm),
+      ...interfaces
+        .get('Database')!
+        .matchAll(/^ {2}'gmsi\.(\w+)': (?:((?:\w+ &\s+)*)\{\n([\s\S]*?)^ +\}|(\w+));/gm),
     ];
-    expect(tables).toHaveLength(interfaces.get('Database')!.match(/^ {2}\w+:/gm)!.length);
+    expect(tables).toHaveLength(interfaces.get('Database')!.match(/^ {2}\S+:/gm)!.length);
     for (const [, table = '', bases = '', own = '', type] of tables) {
       const named = [...(bases.match(/\w+/g) ?? []), ...(type ? [type] : [])];
       const typed = [...named.map((name) => interfaces.get(name)!), own].flatMap(fieldsOf);

@@ -18,7 +18,7 @@ it('remembers a thousand names of a feed, and no more, however many loads make u
   expect(fourth.appeared).toEqual([]);
   expect(await countRows(db, 'wire_fields')).toBe(1000);
   const time = await db
-    .selectFrom('wire_fields')
+    .selectFrom('gmsi.wire_fields')
     .select('last_load_id')
     .where('field', '=', 'publication_time')
     .execute();

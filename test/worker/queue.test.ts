@@ -113,7 +113,7 @@ it('gives back the tasks that nobody works on any more, and the try that was cut
   await queueWindows(db, scope, since, drainTasks(1, 'backfill'), 500);
   const worker = { run_by: 'test', version: 'test', key_fingerprint: 'k', concurrency: 1 };
   await db
-    .insertInto('workers')
+    .insertInto('gmsi.workers')
     .values([
       { ...worker, worker_id: 'alive' },
       { ...worker, worker_id: 'silent', heartbeat_at: '2026-01-01T00:00:00Z' },

@@ -166,7 +166,7 @@ it('ends a run whose job turns unreadable under way, and leaves the job until it
     { job: 'garbled', why: expect.stringContaining('unheard_of') },
   ]);
   await vi.waitFor(async () => expect(await drainTasksOf(db)).toEqual([]), { timeout: 20_000 });
-  expect(await db.selectFrom('runs').select(['outcome', 'error']).execute()).toEqual([
+  expect(await db.selectFrom('gmsi.runs').select(['outcome', 'error']).execute()).toEqual([
     { outcome: 'failed', error: expect.stringContaining('unheard_of') },
   ]);
   expect(await openWindows(db)).toEqual(left);
@@ -192,7 +192,7 @@ it.each([
     const { db } = warehouse;
     const job = jobFor(scope, { schedule: { backfill: '15 * * * *' } });
     await registered(db, 'a foreign one', job, lastNight);
-    await db.updateTable('schedules').set(foreign).where('command', '=', 'backfill').execute();
+    await db.updateTable('gmsi.schedules').set(foreign).where('command', '=', 'backfill').execute();
     await registered(db, 'plain', job, lastNight);
     const { log, lines } = aLog();
     await using worker = aWorker({ warehouse, sandbox, log });

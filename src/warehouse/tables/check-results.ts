@@ -3,7 +3,7 @@ import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
 
 /** The result of a check, as it is kept. */
-export type KeptResult = Omit<Insertable<Database['check_results']>, 'settings'> & {
+export type KeptResult = Omit<Insertable<Database['gmsi.check_results']>, 'settings'> & {
   readonly settings: Readonly<Record<string, number>>;
 };
 

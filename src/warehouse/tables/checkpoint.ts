@@ -30,7 +30,8 @@ export interface PageProgress extends PageCounts {
 }
 
 /**
- * Moves a window's checkpoint past the page of this transaction; with the last page the window is drained.
+ * Moves a window's checkpoint past the page of this transaction. With the last page the window is drained, and its settled
+ * days are covered.
  * @param nextToken cursor of the next page, `null` with the last one
  * @returns false if the window is no longer this load's, or not at this position: the page must be dropped
  */
@@ -40,8 +41,8 @@ export async function advanceCheckpoint(
   nextToken: string | null,
   counts: PageProgress,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('windows')
+  const advanced = trx
+    .updateTable('gmsi.windows')
     .set((eb) => ({
       next_token: nextToken,
       refused_with: null,
@@ -69,21 +70,19 @@ export async function advanceCheckpoint(
     .where('state', '=', 'draining')
     .where('load_id', '=', at.loadId)
     .where('pages', '=', at.pages)
-    .where('next_token', 'is not distinct from', at.nextToken)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
-}
-
-/** Counts the settled days of a drained window as covered. */
-export async function addCoverage(trx: Transaction<Database>, windowId: number): Promise<void> {
-  await sql`
-    insert into gmsi.coverage as kept (${seriesColumns}, days)
-    select ${seriesColumns}, datemultirange(days * daterange(null, settled_before))
-    from gmsi.windows
-    where window_id = ${windowId} and not isempty(days * daterange(null, settled_before))
-    on conflict (${seriesColumns})
-    do update set days = kept.days + excluded.days, updated_at = now()
+    .where('next_token', 'is not distinct from', at.nextToken);
+  if (nextToken !== null) return (await advanced.executeTakeFirst()).numUpdatedRows === 1n;
+  const { rows } = await sql`
+    with advanced as (
+      ${advanced} returning ${seriesColumns}, days * daterange(null, settled_before) as settled
+    ), covered as (
+      insert into gmsi.coverage as kept (${seriesColumns}, days)
+      select ${seriesColumns}, datemultirange(settled) from advanced where not isempty(settled)
+      on conflict (${seriesColumns}) do update set days = kept.days + excluded.days, updated_at = now()
+    )
+    select from advanced
   `.execute(trx);
+  return rows.length === 1;
 }
 
 /**
@@ -96,7 +95,7 @@ export async function isCommitted(
   nextToken: string | null,
 ): Promise<boolean> {
   const row = await trx
-    .selectFrom('windows')
+    .selectFrom('gmsi.windows')
     .select('window_id')
     .where('window_id', '=', at.windowId)
     .where('load_id', '=', at.loadId)
@@ -124,7 +123,7 @@ export async function startLoad(
   load: { command: string; job: string; feed: string; run_by: string; windows_planned?: number | null },
 ): Promise<number> {
   const { load_id } = await db
-    .insertInto('loads')
+    .insertInto('gmsi.loads')
     .values(load)
     .returning('load_id')
     .executeTakeFirstOrThrow();
@@ -134,7 +133,7 @@ export async function startLoad(
 /** A heartbeat: keeps this load's windows claimed, and its totals current. */
 export async function beat(db: Kysely<Database>, loadId: number, totals: LoadTotals): Promise<void> {
   await db
-    .updateTable('loads')
+    .updateTable('gmsi.loads')
     .set({ ...totals, heartbeat_at: sql<Date>`now()` })
     .where('load_id', '=', loadId)
     .execute();
@@ -150,7 +149,7 @@ export async function finishLoad(
 ): Promise<void> {
   await releaseWindows(db, loadId);
   await db
-    .updateTable('loads')
+    .updateTable('gmsi.loads')
     .set({ ...totals, outcome, error, heartbeat_at: sql<Date>`now()`, finished_at: sql<Date>`now()` })
     .where('load_id', '=', loadId)
     .execute();
@@ -275,7 +274,7 @@ export async function coverByFiles(
 /** The loads of a feed that were imports. */
 export async function importsOf(db: Kysely<Database>, feed: string): Promise<number[]> {
   const rows = await db
-    .selectFrom('loads')
+    .selectFrom('gmsi.loads')
     .select('load_id')
     .where('command', '=', 'import')
     .where('feed', '=', feed)

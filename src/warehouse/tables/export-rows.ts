@@ -150,7 +150,7 @@ export async function readMonths(
 /** When a load began; `undefined` if there is none with this number. */
 export async function startOfLoad(warehouse: Warehouse, loadId: number): Promise<Date | undefined> {
   const load = await warehouse
-    .selectFrom('loads')
+    .selectFrom('gmsi.loads')
     .select('started_at')
     .where('load_id', '=', loadId)
     .executeTakeFirst();

@@ -31,7 +31,7 @@ export async function registerJob(
     `.execute(trx);
     for (const command of ['backfill', 'sync'] as const) {
       await trx
-        .insertInto('schedules')
+        .insertInto('gmsi.schedules')
         .values({
           ...{ job, command, fired_at: at },
           ...(schedule && { cron: schedule[command], timezone: schedule.timezone }),
@@ -53,7 +53,7 @@ export async function registerJob(
 
 /** Removes the schedule of a job whose file no longer has one. */
 export async function unscheduleJob(db: Kysely<Database>, job: string): Promise<void> {
-  await db.updateTable('schedules').set({ cron: null }).where('job', '=', job).execute();
+  await db.updateTable('gmsi.schedules').set({ cron: null }).where('job', '=', job).execute();
 }
 
 /** The stored definition of a job; `undefined` if it was removed meanwhile. */
@@ -61,7 +61,7 @@ export async function readDefinition(
   db: Kysely<Database>,
   job: string,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
-  const row = await db.selectFrom('jobs').select('definition').where('job', '=', job).executeTakeFirst();
+  const row = await db.selectFrom('gmsi.jobs').select('definition').where('job', '=', job).executeTakeFirst();
   return row?.definition as Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -69,7 +69,7 @@ export type StoredSchedule = Selectable<SchedulesTable>;
 
 /** Every schedule, locked against other workers until the transaction ends. */
 export async function lockSchedules(db: Kysely<Database>): Promise<StoredSchedule[]> {
-  return db.selectFrom('schedules').selectAll().orderBy('job').orderBy('command').forUpdate().execute();
+  return db.selectFrom('gmsi.schedules').selectAll().orderBy('job').orderBy('command').forUpdate().execute();
 }
 
 /** Stores that a job has begun; it is no longer paused. */
@@ -79,7 +79,7 @@ export async function noteFired(
   at: Date,
 ): Promise<void> {
   await db
-    .updateTable('schedules')
+    .updateTable('gmsi.schedules')
     .set({ fired_at: at, resumes_at: null, paused_because: null, pause_error: null })
     .where('job', '=', job)
     .where('command', '=', command)
@@ -97,7 +97,7 @@ export async function pauseSchedule(
   pause: { because: 'budget' | 'failures'; error: string; resumesAt: (pausesBefore: number) => Date },
 ): Promise<Date> {
   const schedule = await trx
-    .selectFrom('schedules')
+    .selectFrom('gmsi.schedules')
     .select('pauses')
     .where('job', '=', job)
     .where('command', '=', command)
@@ -107,7 +107,7 @@ export async function pauseSchedule(
   const pauses = schedule?.pauses ?? 0;
   const resumesAt = pause.resumesAt(pauses);
   await trx
-    .updateTable('schedules')
+    .updateTable('gmsi.schedules')
     .set({
       resumes_at: resumesAt,
       paused_because: pause.because,
@@ -126,7 +126,7 @@ export async function forgetPauses(
   { job, command }: Pick<StoredSchedule, 'job' | 'command'>,
 ): Promise<void> {
   await db
-    .updateTable('schedules')
+    .updateTable('gmsi.schedules')
     .set({ pauses: 0, resumes_at: null, paused_because: null, pause_error: null })
     .where('job', '=', job)
     .where('command', '=', command)
@@ -147,13 +147,13 @@ export async function registerWorker(
   await sql`delete from gmsi.workers where heartbeat_at < now() - make_interval(days => ${listedFor})`.execute(
     db,
   );
-  await db.insertInto('workers').values(worker).execute();
+  await db.insertInto('gmsi.workers').values(worker).execute();
 }
 
 /** A heartbeat: keeps a worker's tasks assigned to it. */
 export async function beatWorker(db: Kysely<Database>, workerId: string): Promise<void> {
   await db
-    .updateTable('workers')
+    .updateTable('gmsi.workers')
     .set({ heartbeat_at: sql<Date>`now()` })
     .where('worker_id', '=', workerId)
     .execute();
@@ -161,7 +161,7 @@ export async function beatWorker(db: Kysely<Database>, workerId: string): Promis
 
 export async function stopWorker(db: Kysely<Database>, workerId: string): Promise<void> {
   await db
-    .updateTable('workers')
+    .updateTable('gmsi.workers')
     .set({ heartbeat_at: sql<Date>`now()`, stopped_at: sql<Date>`now()` })
     .where('worker_id', '=', workerId)
     .execute();
@@ -173,7 +173,7 @@ export async function livingWorkers(
   leaseSeconds: number,
 ): Promise<Selectable<WorkersTable>[]> {
   return db
-    .selectFrom('workers')
+    .selectFrom('gmsi.workers')
     .selectAll()
     .where('stopped_at', 'is', null)
     .where('heartbeat_at', '>', sql<Date>`now() - make_interval(secs => ${leaseSeconds})`)

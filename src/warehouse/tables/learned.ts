@@ -13,7 +13,7 @@ export interface LearnedFact {
 
 export async function readLearnedFacts(db: Kysely<Database>, feed: string): Promise<LearnedFact[]> {
   return db
-    .selectFrom('learned_facts')
+    .selectFrom('gmsi.learned_facts')
     .select(['fact', 'value', 'evidence', 'learned_at'])
     .where('feed', '=', feed)
     .execute();
@@ -27,7 +27,7 @@ export async function saveLearnedFacts(
 ): Promise<void> {
   if (facts.length === 0) return;
   await db
-    .insertInto('learned_facts')
+    .insertInto('gmsi.learned_facts')
     .values(
       facts.map(({ fact, value, evidence }) => ({ feed, fact, value: JSON.stringify(value), evidence })),
     )
@@ -50,7 +50,7 @@ export async function confirmLearnedFacts(
 ): Promise<void> {
   if (facts.length === 0) return;
   await db
-    .updateTable('learned_facts')
+    .updateTable('gmsi.learned_facts')
     .set({ confirmed_at: sql<Date>`now()` })
     .where('feed', '=', feed)
     .where('fact', 'in', [...facts])
@@ -81,7 +81,7 @@ export async function rememberFields(
   if (seen.size === 0) return { appeared: [], vanished: [] };
   return warehouse.transaction().execute(async (trx) => {
     const known = await trx
-      .selectFrom('wire_fields')
+      .selectFrom('gmsi.wire_fields')
       .select(['field', 'last_load_id'])
       .where('feed', '=', feed)
       .execute();
@@ -109,7 +109,7 @@ async function upsertFields(
 ): Promise<void> {
   if (seen.size === 0) return;
   await trx
-    .insertInto('wire_fields')
+    .insertInto('gmsi.wire_fields')
     .values(
       [...seen]
         .sort()
@@ -129,7 +129,7 @@ export type ServedBy = 'service' | 'sandbox';
 /** Who fills this warehouse; the first caller decides. */
 export async function claimOrigin(db: Kysely<Database>, servedBy: ServedBy): Promise<ServedBy> {
   await db
-    .insertInto('origin')
+    .insertInto('gmsi.origin')
     .values({ served_by: servedBy })
     .onConflict((c) => c.doNothing())
     .execute();
@@ -138,6 +138,6 @@ export async function claimOrigin(db: Kysely<Database>, servedBy: ServedBy): Pro
 
 /** Who filled this warehouse; `undefined` while it is empty. */
 async function readOrigin(db: Kysely<Database>): Promise<ServedBy | undefined> {
-  const row = await db.selectFrom('origin').select('served_by').executeTakeFirst();
+  const row = await db.selectFrom('gmsi.origin').select('served_by').executeTakeFirst();
   return row?.served_by;
 }

@@ -54,19 +54,19 @@ export interface StoredLookups {
 /** What the service listed at the last refresh of each list, in alphabetical order. */
 export async function readLookups(db: Kysely<Database>): Promise<StoredLookups> {
   const countries = await db
-    .selectFrom('countries')
+    .selectFrom('gmsi.countries')
     .selectAll()
     .where('listed', '=', true)
     .orderBy('country')
     .execute();
   const topics = await db
-    .selectFrom('topics')
+    .selectFrom('gmsi.topics')
     .selectAll()
     .where('listed', '=', true)
     .orderBy('topic')
     .execute();
   const others = await db
-    .selectFrom('lookups')
+    .selectFrom('gmsi.lookups')
     .selectAll()
     .where('listed', '=', true)
     .orderBy('code')
@@ -92,7 +92,7 @@ function oldest(rows: readonly { refreshed_at: Date }[]): Date | null {
 
 export async function saveCountries(warehouse: Warehouse, countries: readonly Country[]): Promise<void> {
   await refresh(warehouse, async (trx) => {
-    await trx.updateTable('countries').set({ listed: false }).execute();
+    await trx.updateTable('gmsi.countries').set({ listed: false }).execute();
     await sql`
       insert into gmsi.countries (country, name, extra)
       select * from unnest(${countries.map((row) => row.code)}::text[], ${countries.map((row) => row.name)}::text[],
@@ -105,7 +105,7 @@ export async function saveCountries(warehouse: Warehouse, countries: readonly Co
 
 export async function saveTopics(warehouse: Warehouse, topics: readonly Topic[]): Promise<void> {
   await refresh(warehouse, async (trx) => {
-    await trx.updateTable('topics').set({ listed: false }).execute();
+    await trx.updateTable('gmsi.topics').set({ listed: false }).execute();
     await sql`
       insert into gmsi.topics (topic, category, classification_rule, extra)
       select * from unnest(${topics.map((row) => row.name)}::text[], ${topics.map((row) => row.category)}::text[],
@@ -123,7 +123,7 @@ export async function saveCodes(
   codes: readonly ListedCode[],
 ): Promise<void> {
   await refresh(warehouse, async (trx) => {
-    await trx.updateTable('lookups').set({ listed: false }).where('lookup', '=', list).execute();
+    await trx.updateTable('gmsi.lookups').set({ listed: false }).where('lookup', '=', list).execute();
     await sql`
       insert into gmsi.lookups (lookup, code, name, extra)
       select ${list}, sent.* from unnest(${codes.map((row) => row.code)}::text[], ${codes.map((row) => row.name)}::text[],

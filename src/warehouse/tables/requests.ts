@@ -8,7 +8,7 @@ export async function usedRequests(
   month: Day,
 ): Promise<number> {
   const row = await db
-    .selectFrom('api_usage')
+    .selectFrom('gmsi.api_usage')
     .select('requests')
     .where('key_fingerprint', '=', keyFingerprint)
     .where('month', '=', month)
@@ -33,12 +33,12 @@ export async function bookRequests(
 ): Promise<{ granted: number; used: number }> {
   return db.transaction().execute(async (trx) => {
     await trx
-      .insertInto('api_usage')
+      .insertInto('gmsi.api_usage')
       .values({ key_fingerprint: keyFingerprint, month })
       .onConflict((c) => c.doNothing())
       .execute();
     const { requests } = await trx
-      .selectFrom('api_usage')
+      .selectFrom('gmsi.api_usage')
       .select('requests')
       .where('key_fingerprint', '=', keyFingerprint)
       .where('month', '=', month)
@@ -67,7 +67,7 @@ async function addRequests(
   count: number,
 ): Promise<void> {
   await db
-    .updateTable('api_usage')
+    .updateTable('gmsi.api_usage')
     .set((eb) => ({ requests: eb('requests', '+', count), updated_at: sql<Date>`now()` }))
     .where('key_fingerprint', '=', keyFingerprint)
     .where('month', '=', month)

@@ -31,7 +31,7 @@ export interface PlannedRun {
 /** Begins a run. If one of the same job and command is running, that one gets the new scope instead. */
 export async function beginRun(db: Kysely<Database>, run: PlannedRun): Promise<number> {
   const { run_id } = await db
-    .insertInto('runs')
+    .insertInto('gmsi.runs')
     .values({
       job: run.job,
       command: run.command,
@@ -63,7 +63,7 @@ const columns = [
 /** The state of a run. @param lock keeps others from tending it until the transaction ends */
 export async function readRun(db: Kysely<Database>, runId: number, lock = false): Promise<Run | undefined> {
   const row = await db
-    .selectFrom('runs')
+    .selectFrom('gmsi.runs')
     .select(columns)
     .where('run_id', '=', runId)
     .$if(lock, (query) => query.forUpdate())
@@ -95,7 +95,7 @@ function asRun({ run_id, unsettled_from, newest_first, started_at, finished_at, 
 /** Those of these runs that are over. */
 export async function finishedAmong(db: Kysely<Database>, runIds: readonly number[]): Promise<Run[]> {
   const rows = await db
-    .selectFrom('runs')
+    .selectFrom('gmsi.runs')
     .select(columns)
     .where('run_id', 'in', runIds)
     .where('finished_at', 'is not', null)
@@ -106,7 +106,7 @@ export async function finishedAmong(db: Kysely<Database>, runIds: readonly numbe
 /** Every run that is under way. */
 export async function runsUnderWay(db: Kysely<Database>) {
   return db
-    .selectFrom('runs')
+    .selectFrom('gmsi.runs')
     .select(['run_id', 'job', 'command', 'started_at'])
     .where('finished_at', 'is', null)
     .orderBy('run_id')
@@ -121,7 +121,7 @@ export async function finishRun(
   error: string | null,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
-    .updateTable('runs')
+    .updateTable('gmsi.runs')
     .set({ outcome, error, finished_at: sql<Date>`now()` })
     .where('run_id', '=', runId)
     .where('finished_at', 'is', null)
@@ -153,7 +153,7 @@ export async function endChangedRun(
 /** Hands out the series whose live answers a run still has to read; none the second time. */
 export async function takeLiveSeries(db: Kysely<Database>, runId: number): Promise<Series[]> {
   const row = await db
-    .updateTable('runs')
+    .updateTable('gmsi.runs')
     .set({ live_begun_at: sql<Date>`now()` })
     .where('run_id', '=', runId)
     .where('live_begun_at', 'is', null)
@@ -164,7 +164,7 @@ export async function takeLiveSeries(db: Kysely<Database>, runId: number): Promi
 
 export async function noteLiveFailures(db: Kysely<Database>, runId: number, failed: number): Promise<void> {
   await db
-    .updateTable('runs')
+    .updateTable('gmsi.runs')
     .set((eb) => ({ live_failed: eb('live_failed', '+', failed) }))
     .where('run_id', '=', runId)
     .execute();
@@ -172,7 +172,7 @@ export async function noteLiveFailures(db: Kysely<Database>, runId: number, fail
 
 export async function liveFailures(db: Kysely<Database>, runId: number): Promise<number> {
   const row = await db
-    .selectFrom('runs')
+    .selectFrom('gmsi.runs')
     .select('live_failed')
     .where('run_id', '=', runId)
     .executeTakeFirst();
@@ -182,7 +182,7 @@ export async function liveFailures(db: Kysely<Database>, runId: number): Promise
 /** Makes a run drain its newest days first from now on. @returns false if it does already */
 export async function drainNewestFirst(db: Kysely<Database>, runId: number): Promise<boolean> {
   const { numUpdatedRows } = await db
-    .updateTable('runs')
+    .updateTable('gmsi.runs')
     .set({ newest_first: true })
     .where('run_id', '=', runId)
     .where('newest_first', '=', false)

@@ -113,7 +113,7 @@ export async function troubles(
   atMost: number,
 ): Promise<WindowTrouble[]> {
   return db
-    .selectFrom('windows as w')
+    .selectFrom('gmsi.windows as w')
     .select(['window_id', 'feed', 'country', 'topic', 'ticker', 'match_type', 'variant'])
     .select(['first_day', 'last_day', 'state', 'last_error'])
     .where('state', 'in', ['failed', 'refused'])
@@ -142,7 +142,7 @@ export async function windowCounts(db: Kysely<Database>): Promise<WindowCount[]>
 /** The last loads, of these jobs or all. */
 export async function lastLoads(db: Kysely<Database>, jobs: readonly string[] | undefined, atMost: number) {
   return db
-    .selectFrom('loads')
+    .selectFrom('gmsi.loads')
     .selectAll()
     .$if(jobs !== undefined, (query) => query.where('job', 'in', jobs!))
     .orderBy('load_id', 'desc')
@@ -152,7 +152,7 @@ export async function lastLoads(db: Kysely<Database>, jobs: readonly string[] | 
 
 export async function usageByMonth(db: Kysely<Database>, atMost: number) {
   return db
-    .selectFrom('api_usage')
+    .selectFrom('gmsi.api_usage')
     .selectAll()
     .orderBy('month', 'desc')
     .orderBy('key_fingerprint')
@@ -256,7 +256,7 @@ export async function queueDepth(db: Kysely<Database>): Promise<QueueDepth[]> {
 export async function storedJobs(
   db: Kysely<Database>,
 ): Promise<{ readonly job: string; readonly definition: Readonly<Record<string, unknown>> }[]> {
-  const rows = await db.selectFrom('jobs').select(['job', 'definition']).orderBy('job').execute();
+  const rows = await db.selectFrom('gmsi.jobs').select(['job', 'definition']).orderBy('job').execute();
   return rows.map(({ job, definition }) => ({ job, definition: definition as Record<string, unknown> }));
 }
 

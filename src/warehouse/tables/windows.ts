@@ -138,7 +138,7 @@ export async function forgetCursor(
   at: { windowId: number; loadId: number },
 ): Promise<void> {
   await db
-    .updateTable('windows')
+    .updateTable('gmsi.windows')
     .set({ next_token: null })
     .where('window_id', '=', at.windowId)
     .where('state', '=', 'draining')
@@ -156,7 +156,7 @@ export async function leaveWindow(
   leaving: Leaving,
 ): Promise<void> {
   await db
-    .updateTable('windows')
+    .updateTable('gmsi.windows')
     .set({
       state: leaving.state,
       ...(leaving.state === 'failed' && {
@@ -174,7 +174,7 @@ export async function leaveWindow(
 /** Gives back every window that a load holds. @returns how many */
 export async function releaseWindows(db: Kysely<Database>, loadId: number): Promise<number> {
   const { numUpdatedRows } = await db
-    .updateTable('windows')
+    .updateTable('gmsi.windows')
     .set({ state: 'pending' })
     .where('load_id', '=', loadId)
     .where('state', '=', 'draining')
@@ -185,7 +185,7 @@ export async function releaseWindows(db: Kysely<Database>, loadId: number): Prom
 /** True if a load still holds a window that it has claimed. */
 export async function holdsWindow(db: Kysely<Database>, windowId: number, loadId: number): Promise<boolean> {
   const row = await db
-    .selectFrom('windows')
+    .selectFrom('gmsi.windows')
     .select('window_id')
     .where('window_id', '=', windowId)
     .where('load_id', '=', loadId)
