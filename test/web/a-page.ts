@@ -53,7 +53,7 @@ export async function aLoadedPage() {
   const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
     path.endsWith('/NO') && Object.values(query).includes('Inflation-Food');
   const sandbox = await startSandbox({
-    ...{ limits: null, volume: 1 },
+    ...{ limits: null, volume: 0.3 },
     faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
   });
   const job = aJob({ start_date: '2026-09-01', end_date: '2026-10-31', step: 'P20D' });

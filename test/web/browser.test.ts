@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inPackage } from '../../src/package.ts';
 import { Secret } from '../../src/secret.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { aTab, axeFindings, browserPath, expectToFit } from './a-browser.ts';
+import { aTab, axeFindings, browserPath, expectToFit, type Look } from './a-browser.ts';
 import { aLoadedPage, aPage } from './a-page.ts';
 
 const period = { start_date: '2026-09-01', end_date: '2026-10-31' };
@@ -22,52 +23,131 @@ beforeAll(async () => {
   await sql`
     update gmsi.headlines set headline = ${hostile}, url = 'javascript:alert(1)', changed_at = now() + interval '1 second'
     where (country, topic) = ('US', 'Inflation-Food') and published_at >= '2026-10-31'`.execute(warehouse.db);
+  await sql`insert into gmsi.countries (country, name) values ('NO', 'Norway'), ('US', 'United States')
+            on conflict (country) do update set name = excluded.name`.execute(warehouse.db);
+  await sql`insert into gmsi.topics (topic, category) values ('Inflation-Food', 'Prices'), ('Governance/Corruption', 'Politics')
+            on conflict (topic) do update set category = excluded.category`.execute(warehouse.db);
 });
 
 afterAll(() => loaded?.[Symbol.asyncDispose]());
 
 const looks = [
-  { name: '1600 px, light', viewport: { width: 1600, height: 1000 }, colorScheme: 'light' },
-  { name: '360 px, dark', viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
+  { name: '1600 px, light, by Tab as well', viewport: { width: 1600, height: 900 }, tabs: true },
+  { name: '360 px, dark', viewport: { width: 360, height: 740 }, colorScheme: 'dark', tabs: false },
 ] as const;
-const series = 'country=US&topic=Inflation-Food';
 const days = 'from=2026-09-01&to=2026-10-31';
+const series = `country=US&topic=Inflation-Food&${days}`;
 
 /** Each view, and a text that it shows once it has drawn what there is. */
 const views = [
   { view: `view=coverage&${days}`, shows: /failed/ },
   { view: `view=coverage&${days}&country=NO&topic=Inflation-Food`, shows: /gmsi backfill test/ },
-  { view: 'view=runs', shows: /Last loads/ },
-  { view: `view=sentiment&${series}&${days}`, shows: /headlines/ },
-  { view: `view=sentiment&show=map&topic=Inflation-Food&${days}`, shows: /Norway/ },
-  { view: `view=sentiment&show=heat&${series}&${days}`, shows: /Inflation-Food/ },
+  { view: 'view=runs', shows: 'Last loads' },
+  { view: `view=sentiment&${series}&as_of=2030-01-01T00:00:00Z&at=2026-10-20`, shows: /^Headlines of/ },
+  { view: `view=sentiment&show=map&${series}`, shows: 'Norway' },
+  { view: `view=sentiment&show=heat&${series}`, shows: 'Inflation-Food' },
 ];
+
+async function open(query: string, shows: string | RegExp, look?: Look) {
+  const tab = await aTab(loaded.browser, look);
+  await tab.page.goto(`${loaded.served.url}/?${query}`);
+  await tab.page.getByText(shows).first().waitFor();
+  await tab.page.waitForLoadState('networkidle').catch(() => {});
+  return { tab, page: tab.page };
+}
+
+const withFocus = (what: Locator) => what.and(what.page().locator(':focus'));
+
+/** Presses Tab until something has the focus. */
+async function tabTo(page: Page, what: Locator): Promise<void> {
+  for (let presses = 0; presses < 150; presses++) {
+    if ((await withFocus(what).count()) > 0) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`${what} is not reached`);
+}
+
+async function expectFocus(what: Locator): Promise<void> {
+  await expect.poll(() => withFocus(what).count()).toBe(1);
+}
+
+/** What can be used, in the order of the page. */
+const controls = `window.controls = [...document.querySelectorAll(
+  'a[href], button, input, select, summary, [tabindex="0"]')].filter((one) => !one.disabled && one.checkVisibility())`;
+
+/** Which of them has the focus, whether that is seen, and whether something hides it. */
+const focused = `(() => {
+  const one = document.activeElement;
+  const { left, right, top, bottom } = one.getBoundingClientRect();
+  const middle = (from, to, most) => (Math.max(0, from) + Math.min(most, to)) / 2;
+  const above = document.elementFromPoint(middle(left, right, innerWidth), middle(top, bottom, innerHeight));
+  const { outlineStyle, outlineWidth } = getComputedStyle(one);
+  return {
+    index: window.controls.indexOf(one),
+    isSeen: outlineStyle !== 'none' && parseFloat(outlineWidth) >= 1,
+    isFree: above !== null && (one.contains(above) || above.contains(one)),
+  };
+})()`;
+
+interface Focused {
+  readonly index: number;
+  readonly isSeen: boolean;
+  readonly isFree: boolean;
+}
+
+/** What a pointer can click and no key can: the map's countries are in the table beside it. */
+const outOfReach = `[...document.querySelectorAll('main *')].filter((one) => getComputedStyle(one).cursor === 'pointer'
+  && !one.closest('a, button, input, select, summary, label, .map path, [tabindex="0"]')).map((one) => one.outerHTML)`;
+
+/** Whether Tab reaches all there is to use, and one sees where it is. */
+async function expectTabToReachAll(page: Page): Promise<void> {
+  await page.evaluate(controls);
+  const names = (await page.evaluate(
+    "controls.map((one) => (one.ariaLabel ?? one.textContent ?? '').slice(0, 60) + ' ' + one.tagName)",
+  )) as string[];
+  const [reached, unseen, hidden] = [new Set<number>(), new Set(names), new Set<string>()];
+  for (let presses = 0; presses < 2 * names.length + 40 && reached.size < names.length; presses++) {
+    await page.keyboard.press('Tab');
+    const { index, isSeen, isFree } = (await page.evaluate(focused)) as Focused;
+    if (index < 0) continue;
+    reached.add(index);
+    // Of a field with parts, the browser marks some within.
+    if (isSeen) unseen.delete(names[index]!);
+    if (!isFree) hidden.add(names[index]!);
+  }
+  expect(names.filter((_, index) => !reached.has(index))).toEqual([]);
+  expect([...unseen]).toEqual([]);
+  expect([...hidden]).toEqual([]);
+  expect(await page.evaluate(outOfReach)).toEqual([]);
+}
 
 describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
   it.each(looks.flatMap((look) => views.map((one) => ({ ...look, ...one }))))(
     'at $name: $view',
-    async ({ view, shows, viewport, colorScheme }) => {
-      await using tab = await aTab(loaded.browser, { viewport, colorScheme });
-      await tab.page.goto(`${loaded.served.url}/?${view}`);
-      await tab.page.getByText(shows).first().waitFor();
-      await tab.page.waitForLoadState('networkidle').catch(() => {});
-      await expectToFit(tab.page);
-      expect(await axeFindings(tab.page)).toEqual([]);
+    async ({ view, shows, ...look }) => {
+      const { tab, page } = await open(view, shows, look);
+      await using _ = tab;
+      await expectToFit(page);
+      expect(await axeFindings(page)).toEqual([]);
+      if (look.tabs) await expectTabToReachAll(page);
       expect(tab.complaints).toEqual([]);
-      expect(await tab.page.title()).not.toContain('hacked');
+      expect(await page.title()).not.toContain('hacked');
     },
   );
 
-  it.each(['coverage', 'runs', 'sentiment'])('says what to do if nothing is loaded: %s', async (view) => {
+  it('says what to do if nothing is loaded, in each view', async () => {
     await using empty = await aWarehouse();
-    await using page = await aPage(empty.db, built);
+    await using served = await aPage(empty.db, built);
     await using tab = await aTab(loaded.browser);
-    await tab.page.goto(`${page.url}/?view=${view}`);
-    await tab.page
-      .getByText(/npx gmsi/)
-      .first()
-      .waitFor();
-    expect(await axeFindings(tab.page)).toEqual([]);
+    const { page } = tab;
+    for (const view of ['coverage', 'runs', 'sentiment']) {
+      await page.goto(`${served.url}/?view=${view}`);
+      await page
+        .getByText(/npx gmsi/)
+        .first()
+        .waitFor();
+      expect(await axeFindings(page), view).toEqual([]);
+    }
     expect(tab.complaints).toEqual([]);
   });
 
@@ -89,19 +169,23 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
   });
 
   it('goes by its address: keys, back and forward, and a link that is sent to somebody', async () => {
-    await using tab = await aTab(loaded.browser);
-    const { page } = tab;
-    await page.goto(`${loaded.served.url}/?view=coverage&${days}`);
-    await page.getByRole('heading', { name: 'Coverage' }).waitFor();
-    await page.keyboard.press('2');
-    await page.getByRole('heading', { name: 'Runs' }).waitFor();
-    expect(page.url()).toContain('view=runs');
-    await page.goBack();
-    await page.getByRole('heading', { name: 'Coverage' }).waitFor();
-    await page.goForward();
-    await page.getByRole('heading', { name: 'Runs' }).waitFor();
+    let sent: string;
+    {
+      await using tab = await aTab(loaded.browser);
+      const { page } = tab;
+      await page.goto(`${loaded.served.url}/?view=coverage&${days}`);
+      await page.getByRole('heading', { name: 'Coverage' }).waitFor();
+      await page.keyboard.press('2');
+      await page.getByRole('heading', { name: 'Runs' }).waitFor();
+      expect(page.url()).toContain('view=runs');
+      await page.goBack();
+      await page.getByRole('heading', { name: 'Coverage' }).waitFor();
+      await page.goForward();
+      await page.getByRole('heading', { name: 'Runs' }).waitFor();
+      sent = page.url();
+    }
     await using other = await aTab(loaded.browser);
-    await other.page.goto(page.url());
+    await other.page.goto(sent);
     await other.page.getByRole('heading', { name: 'Runs' }).waitFor();
   });
 
@@ -110,7 +194,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     const { page } = tab;
     await page.goto(`${loaded.served.url}/?view=coverage&${days}&country=NO&topic=Inflation-Food`);
     await page.getByText(hostile).first().waitFor();
-    await page.goto(`${loaded.served.url}/?view=sentiment&${series}&${days}&at=2026-10-31`);
+    await page.goto(`${loaded.served.url}/?view=sentiment&${series}&at=2026-10-31`);
     await page.getByText(hostile).first().waitFor();
     expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
     expect(await page.locator('img').count()).toBe(0);
@@ -153,5 +237,115 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     expect(tab.page.url()).not.toContain(token);
     await tab.page.reload();
     await tab.page.getByRole('heading', { name: 'Last loads' }).waitFor();
+  });
+});
+
+describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
+  it('coverage: from a cell to its days, its news and its windows, and back to the cell', async () => {
+    const { tab, page } = await open(`view=coverage&${days}`, /failed/);
+    await using _ = tab;
+    const grid = page.getByRole('grid');
+    await tabTo(page, grid);
+    const told = page.locator('.matrix [aria-live]');
+    for (const key of ['ArrowRight', 'ArrowDown', 'ArrowUp']) await page.keyboard.press(key);
+    await expect.poll(() => told.innerText()).toMatch(/^NO, Inflation-Food: .* failed/);
+    await page.keyboard.press('Enter');
+    const calendar = page.getByRole('application');
+    await calendar.waitFor();
+    await tabTo(page, calendar);
+    const day = page.locator('.calendar .said');
+    await page.keyboard.press('ArrowLeft');
+    await expect.poll(() => day.innerText()).toMatch(/^2026-10-31: /);
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('ArrowUp');
+    await expect.poll(() => day.innerText()).toMatch(/^2026-10-23: /);
+    await tabTo(page, page.getByRole('link', { name: 'its news' }));
+    await tabTo(page, page.getByRole('button', { name: /^Copy/ }).first());
+    await tabTo(page, page.getByRole('region', { name: 'Windows' }));
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.locator('.series').count()).toBe(0);
+    await expectFocus(grid);
+    await expect.poll(() => told.innerText()).toMatch(/^NO, Inflation-Food/);
+  });
+
+  it('sentiment: chooses a country, a model and a past moment, and comes back to now', async () => {
+    const { tab, page } = await open(`view=sentiment&${series}`, /headlines/);
+    await using _ = tab;
+    const asked = (name: string) => new URL(page.url()).searchParams.getAll(name);
+    const country = page.getByRole('combobox', { name: 'Countr' });
+    await tabTo(page, country);
+    await page.keyboard.type('norw');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => asked('country')).toEqual(['US', 'NO']);
+    await page.keyboard.press('Tab');
+    await expect.poll(() => page.getByRole('listbox', { name: 'Countries' }).count()).toBe(0);
+    await tabTo(page, page.getByRole('button', { name: 'semantic', exact: true }));
+    await page.keyboard.press('Enter');
+    await expect.poll(() => asked('model')).toEqual(['semantic']);
+    const back = page.getByRole('button', { name: 'as of …' });
+    await tabTo(page, back);
+    await page.keyboard.press('Enter');
+    const slider = page.getByRole('slider', { name: 'Moment' });
+    await slider.waitFor();
+    const [now] = asked('as_of');
+    await tabTo(page, slider);
+    for (let presses = 0; presses < 3; presses++) await page.keyboard.press('ArrowLeft');
+    await expect.poll(() => asked('as_of')[0]! < now!).toBe(true);
+    await expectFocus(slider);
+    await tabTo(page, page.getByRole('button', { name: 'Back to now' }));
+    await page.keyboard.press('Enter');
+    await expect.poll(() => asked('as_of')).toEqual([]);
+    await expectFocus(back);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('sentiment: from a point to its headlines, and back to the point; its SQL opens and closes', async () => {
+    const { tab, page } = await open(`view=sentiment&${series}`, /headlines/);
+    await using _ = tab;
+    const chart = page.getByRole('application');
+    await tabTo(page, chart);
+    await page.keyboard.press('End');
+    await page.keyboard.press('ArrowLeft');
+    await page.getByRole('status').filter({ hasText: '2026-10-30' }).waitFor();
+    await page.keyboard.press('Enter');
+    const headlines = page.getByRole('region', { name: 'Headlines of Fri 2026-10-30' });
+    await headlines.getByRole('row').nth(1).waitFor();
+    const source = headlines.getByRole('button', { name: 'SQL' });
+    await tabTo(page, source);
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByText('from gmsi.headlines').first().waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    await expectFocus(source);
+    await tabTo(page, headlines.getByRole('button', { name: 'Close' }));
+    await page.keyboard.press('Enter');
+    await expect.poll(() => headlines.count()).toBe(0);
+    await expectFocus(chart);
+  });
+
+  it.each(['ArrowUp', 'Home'])('heat map: %s begins with a topic, and Enter shows its line', async (key) => {
+    const { tab, page } = await open(`view=sentiment&show=heat&${series}`, 'Inflation-Food');
+    await using _ = tab;
+    await tabTo(page, page.getByRole('application'));
+    await page.keyboard.press(key);
+    const told = page.getByRole('status').filter({ hasText: 'week of' });
+    await told.filter({ hasText: 'Governance/Corruption' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await told.filter({ hasText: 'Inflation-Food' }).waitFor();
+    await page.keyboard.press('ArrowUp');
+    await told.filter({ hasText: 'Governance/Corruption' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('application', { name: /^Sentiment by week/ }).waitFor();
+    expect(new URL(page.url()).searchParams.get('topic')).toBe('Governance/Corruption');
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('map: the table beside it leads to the line of a country', async () => {
+    const { tab, page } = await open(`view=sentiment&show=map&${series}`, 'Norway');
+    await using _ = tab;
+    await tabTo(page, page.getByRole('button', { name: 'Norway' }).first());
+    await page.keyboard.press('Enter');
+    await expect.poll(() => new URL(page.url()).searchParams.get('country')).toBe('NO');
+    await page.getByRole('application', { name: /^Sentiment by day/ }).waitFor();
   });
 });

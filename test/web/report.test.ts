@@ -1,8 +1,8 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { accessTo, aFolder, type Folder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
@@ -22,7 +22,7 @@ beforeAll(async () => {
   warehouse = await aWarehouse();
   const match = ({ path }: { path: string }) => path.endsWith('/NO');
   sandbox = await startSandbox({
-    limits: null,
+    ...{ limits: null, volume: 0.2 },
     faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
   });
   const asked = { countries: ['US', 'NO'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-03-31' };
@@ -78,21 +78,20 @@ it('is written to the file that is named, and says what to do if it cannot be', 
   );
 });
 
-describe.skipIf(!browserPath)('in a browser', { timeout: 120_000 }, () => {
-  it.each([
-    { name: '1600 px, light', viewport: { width: 1600, height: 1000 }, colorScheme: 'light' },
-    { name: '360 px, dark', viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
-  ] as const)('it shows itself without a script or a server: $name', async ({ viewport, colorScheme }) => {
-    const { stdout } = await run('report', '--html', '-');
-    const path = join(folder.path, 'report.html');
-    await writeFile(path, stdout);
-    await using browser = await aBrowser();
-    await using tab = await aTab(browser, { viewport, colorScheme });
-    await tab.page.goto(pathToFileURL(path).href);
+it.skipIf(!browserPath)('shows itself in a browser without a script or a server', async () => {
+  const { stdout } = await run('report', '--html', '-');
+  const { href } = pathToFileURL(await folder.write('report.html', stdout));
+  await using browser = await aBrowser();
+  for (const look of [
+    { viewport: { width: 1600, height: 1000 }, colorScheme: 'light' },
+    { viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
+  ] as const) {
+    await using tab = await aTab(browser, look);
+    await tab.page.goto(href);
     await tab.page.getByText('Last loads').waitFor();
     await expectToFit(tab.page);
     expect(await axeFindings(tab.page)).toEqual([]);
-    expect(tab.complaints).toEqual([`asks ${pathToFileURL(path).href}`]);
+    expect(tab.complaints).toEqual([`asks ${href}`]);
     expect(await tab.page.title()).toMatch(/^gmsi, \d{4}/);
-  });
+  }
 });
