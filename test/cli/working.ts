@@ -1,11 +1,12 @@
 import { expect, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseWithQueue } from '../support/a-worker.ts';
+import type { TestWarehouse } from '../support/test-warehouse.ts';
 import { accessTo, aFolder, type Running, startGmsi } from './gmsi.ts';
 
 /** A service, a warehouse, and processes that are gone with them. */
 export async function aSetting() {
-  const warehouse: TestWarehouse = await aWarehouse();
+  const warehouse: TestWarehouse = await aWarehouseWithQueue();
   const sandbox: Sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const folder = await aFolder();
   const elsewhere = await aFolder('gmsi elsewhere ');

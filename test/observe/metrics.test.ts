@@ -15,9 +15,9 @@ const hourly = { end_date: 'today', schedule: { sync: '15 * * * *' }, alerts: { 
 describe('a scrape', () => {
   it('counts as the sandbox counts, and as the warehouse holds', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
     const { db } = warehouse;
-    const job = aJob({ ...quarter, service: { page_size: 100, end_date: 'inclusive' } });
+    const job = aJob({ ...quarter, service: { page_size: 40, end_date: 'inclusive' } });
     await using telemetry = await aTelemetry(db, [job]);
     const inUS = ({ path }: SeenRequest) => path.endsWith('/US');
     const ofNorway =
@@ -69,7 +69,8 @@ describe('a scrape', () => {
 
   it('says how far a job lags, and whether its budget lasts', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: () => new Date('2026-11-20T12:00:00Z') });
+    const clock = () => new Date('2026-11-20T12:00:00Z');
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
     const { db } = warehouse;
     const job = aJob({ ...hourly, start_date: '2026-11-01', budget: { requests_per_month: 3_000 } });
     await using never = await aTelemetry(db, [job]);

@@ -3,7 +3,7 @@ import { startSandbox } from '../../src/sandbox/index.ts';
 import { accessTo, aFolder, type Running, startGmsi } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseWithQueue } from '../support/a-worker.ts';
 import { byLabel, scrape } from './a-telemetry.ts';
 
 /** Where a worker serves its metrics, as its log says. */
@@ -17,8 +17,8 @@ async function addressOf(worker: Running): Promise<{ url: string }> {
 
 it('gmsi work can be watched: what it has done is what the sandbox has seen, and it is ready until it is stopped', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null });
-  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
+  await using warehouse = await aWarehouseWithQueue();
   const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   await folder.write('jobs/job.yaml', jobFor({ ...quarter, to: '2024-01-31' }));
   const worker = startGmsi(['work', '--metrics-port', '0'], setting);

@@ -19,9 +19,9 @@ import { registerJob } from '../../src/warehouse/tables/jobs.ts';
 import { addTasks } from '../../src/warehouse/tables/queue.ts';
 import { usedRequests } from '../../src/warehouse/tables/requests.ts';
 import { createWorkerEvents, type WorkerContext, type WorkerEvent } from '../../src/worker/context.ts';
-import { tickTask } from '../../src/worker/queue.ts';
+import { openQueue, tickTask } from '../../src/worker/queue.ts';
 import { runWorker } from '../../src/worker/run-worker.ts';
-import type { TestWarehouse } from './test-warehouse.ts';
+import { aWarehouse, type TestWarehouse } from './test-warehouse.ts';
 
 export interface WorkerInTest extends AsyncDisposable {
   /** Its events so far. */
@@ -29,6 +29,17 @@ export interface WorkerInTest extends AsyncDisposable {
   /** Told to stop, as by SIGTERM; rejects with what it ended by, if it did not stop in order. */
   stop(): Promise<void>;
   readonly ended: Promise<void>;
+}
+
+/** A warehouse in which workers have been at work before: installing their queue takes longer than most tests. */
+export function aWarehouseWithQueue(): Promise<TestWarehouse> {
+  return aWarehouse({ prepare: installQueue });
+}
+
+async function installQueue({ db, url }: Pick<TestWarehouse, 'db' | 'url'>): Promise<void> {
+  const pool = openPool({ kind: 'url', url: new Secret(url) }, 1);
+  await openQueue(db, pool, createLog({ level: 'silent', readable: false }), new AbortController().signal);
+  await pool.end();
 }
 
 export interface WorkerSetting {

@@ -42,7 +42,7 @@ const empty = `
       execute 'drop table ' || part;
     end loop;
     for filled in select oid from pg_class
-      where oid >= 16384 and relkind = 'r' and relname not like 'kysely_%' loop
+      where oid >= 16384 and relkind = 'r' and relname not like 'kysely_%' and relname <> 'migrations' loop
       execute 'select exists (select from ' || filled || ')' into has_rows;
       if has_rows then execute 'delete from ' || filled; end if;
     end loop;

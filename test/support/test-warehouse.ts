@@ -17,31 +17,51 @@ interface Standing {
   readonly url: string;
 }
 
+/** What a test needs in its warehouse beside the schema of the program. */
+type Preparation = (warehouse: Standing) => Promise<unknown>;
+
+interface Reusable extends Standing {
+  readonly prepare: Preparation | undefined;
+  /** What `schemaOf` said when it was new. */
+  readonly fresh: string;
+}
+
 /** Warehouses whose tests are over, empty again; with their connections, whose start is most of what a database costs. */
-const free: Standing[] = [];
-let fresh: string | undefined;
+const free: Reusable[] = [];
 
 /** How many connections a warehouse is used by. */
 const usual = 6;
 
-/**
- * A fresh warehouse: one that an earlier test of this worker has left and that is as it was, or a clone of the template.
- * @param connections another number than usual is for a test of connections, which gets new ones, and leaves none
- */
-export async function aWarehouse({ connections = usual } = {}): Promise<TestWarehouse> {
-  const standing =
-    (connections === usual ? free.pop() : undefined) ??
-    (await aDatabase(`template ${inject('template')}`, connections));
-  fresh ??= await schemaOf(standing.db);
+interface Wanted {
+  /** Another number than usual is for a test of connections, which gets new ones, and leaves none. */
+  readonly connections?: number;
+  readonly prepare?: Preparation;
+}
+
+/** A fresh warehouse: one that an earlier test of this worker has left and that is as it was, or a clone of the template. */
+export async function aWarehouse({ connections = usual, prepare }: Wanted = {}): Promise<TestWarehouse> {
+  if (connections !== usual) return disposable(await aClone(connections));
+  const left = free.findIndex((one) => one.prepare === prepare);
+  const standing = left >= 0 ? free.splice(left, 1)[0]! : await aReusable(prepare);
   return {
     db: standing.db,
     url: standing.url,
     async [Symbol.asyncDispose]() {
-      if (connections === usual && free.length < 3 && (await emptyAgain(standing.db, fresh!)))
-        free.push(standing);
+      const others = free.filter((one) => one.prepare === prepare);
+      if (others.length < 3 && (await emptyAgain(standing.db, standing.fresh))) free.push(standing);
       else await drop(standing);
     },
   };
+}
+
+async function aReusable(prepare: Preparation | undefined): Promise<Reusable> {
+  const standing = await aClone(usual);
+  await prepare?.(standing);
+  return { ...standing, prepare, fresh: await schemaOf(standing.db) };
+}
+
+function aClone(connections: number): Promise<Standing> {
+  return aDatabase(`template ${inject('template')}`, connections);
 }
 
 /**

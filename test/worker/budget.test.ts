@@ -2,22 +2,21 @@ import { expect, it, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { jobFor } from '../cli/jobs.ts';
-import { aWorker, registered, tickNow, told } from '../support/a-worker.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseWithQueue, aWorker, registered, tickNow, told } from '../support/a-worker.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
-const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-08-01', to: '2026-10-30' };
-const service = { end_date: 'inclusive', page_size: 40, concurrency: 2 };
+const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-10-30' };
+const service = { end_date: 'inclusive', page_size: 10, concurrency: 2 };
 const budget = { requests_per_month: 40, reserve: 25 };
 const share = 15;
 
 it('keeps the reserve for syncs, and goes on by itself at the first of the month, UTC', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   const { db } = warehouse;
   let now = new Date('2026-11-20T12:00:00Z');
   const clock = () => now;
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.4 });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
   const historic = jobFor(scope, { service, budget, step: 'P10D', schedule: { backfill: '0 1 * * *' } });
   await registered(db, 'historic', historic, new Date('2026-11-19T12:00:00Z'));
   await using one = aWorker({ warehouse, sandbox, clock, concurrency: 2 });

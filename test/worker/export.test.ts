@@ -11,8 +11,15 @@ import { aFolder, type Folder } from '../cli/gmsi.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
 import { aStorage, bucket, download, envFor, type Storage } from '../support/a-storage.ts';
-import { aWorker, aWorkerContext, registered, told, type WorkerInTest } from '../support/a-worker.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import {
+  aWarehouseWithQueue,
+  aWorker,
+  aWorkerContext,
+  registered,
+  told,
+  type WorkerInTest,
+} from '../support/a-worker.ts';
+import type { TestWarehouse } from '../support/test-warehouse.ts';
 
 const scope = { ...quarter, countries: ['NO'], topics: ['Inflation-Food'] };
 /** Of the job's period: its last window may bring a day more. */
@@ -30,7 +37,7 @@ const kept: Record<string, string | undefined> = {};
 beforeAll(async () => {
   sandbox = await startSandbox({ limits: null, volume: 0.1 });
   storage = await aStorage();
-  warehouse = await aWarehouse();
+  warehouse = await aWarehouseWithQueue();
   folder = await aFolder();
   for (const [name, value] of Object.entries(envFor(storage.endpoint))) {
     kept[name] = process.env[name];

@@ -4,8 +4,7 @@ import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aLog } from '../support/a-log.ts';
-import { aWorker, registered, tickNow, told } from '../support/a-worker.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseWithQueue, aWorker, registered, tickNow, told } from '../support/a-worker.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
@@ -19,10 +18,11 @@ const schedule = { backfill: '0 1 * * *' };
 const service = { max_attempts: 1 };
 
 it('tries a window that failed again in the same run, from its last good page on', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   const { db } = warehouse;
-  await registered(db, 'flaky', jobFor(scope, { schedule, service }), lastNight);
+  const inPages = jobFor(scope, { schedule, service: { ...service, page_size: 30 } });
+  await registered(db, 'flaky', inPages, lastNight);
   const match = ({ token, path }: { token: string | null; path: string }) =>
     token !== null && path.endsWith('/NO');
   sandbox.script([{ kind: 'server-error', match }]);
@@ -41,7 +41,7 @@ it('tries a window that failed again in the same run, from its last good page on
 });
 
 it('does not ask for a window again that was refused; the next run does', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
@@ -65,11 +65,11 @@ it('does not ask for a window again that was refused; the next run does', async 
 });
 
 it('pauses a job whose windows fail one after the other, and goes on by itself', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
-  const job = jobFor(scope, { schedule, step: 'P2D', service: { ...service, concurrency: 2 } });
+  const job = jobFor(scope, { schedule, step: 'P3D', service: { ...service, concurrency: 2 } });
   await registered(db, 'hopeless', job, lastNight);
   const isPage = ({ path }: { path: string }) => path.includes('/feed/');
   const requests = watchRequests(sandbox, [{ kind: 'server-error', times: 1000, match: isPage }]);
@@ -91,7 +91,7 @@ it('pauses a job whose windows fail one after the other, and goes on by itself',
 });
 
 it('ends if it cannot be listed, instead of working unseen', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await sql`drop table gmsi.workers`.execute(warehouse.db);
   await using worker = aWorker({ warehouse, sandbox });
@@ -99,11 +99,11 @@ it('ends if it cannot be listed, instead of working unseen', async () => {
 });
 
 it('ends the run of a job whose budget is spent, also if the job was taken out of the schedule meanwhile', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const budget = { requests_per_month: 12, reserve: 0 };
-  await registered(db, 'short', jobFor(scope, { schedule, budget }), lastNight);
+  await registered(db, 'short', jobFor(scope, { schedule, budget, step: 'P3D' }), lastNight);
   let asked = 0;
   await using worker = aWorker({
     ...{ warehouse, sandbox },
@@ -116,7 +116,7 @@ it('ends the run of a job whose budget is spent, also if the job was taken out o
 });
 
 it('pauses a job that could not be planned in any try, and goes on by itself', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
@@ -144,7 +144,7 @@ it('pauses a job that could not be planned in any try, and goes on by itself', a
 });
 
 it('warns of a task that is not tried again, and of no other', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   const { db } = warehouse;
   const one = { ...scope, countries: ['NO'] };

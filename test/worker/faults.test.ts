@@ -2,20 +2,19 @@ import pg from 'pg';
 import { expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
-import { aWorker, registered, tickNow, told } from '../support/a-worker.ts';
+import { aWarehouseWithQueue, aWorker, registered, tickNow, told } from '../support/a-worker.ts';
 import { refusing, servedFrom, sorted } from '../support/refusing.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const lastNight = new Date('2026-11-19T20:00:00Z');
-const january = { ...quarter, to: '2024-01-31' };
+const january = { ...quarter, topics: ['Inflation-Food'], to: '2024-01-31' };
 const schedule = { backfill: '0 1 * * *' };
 
 it('outlives connections that break, those of its queue included', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
   const { db, url } = warehouse;
   await registered(db, 'cut off', jobFor(january, { schedule, step: 'P3D' }), lastNight);
@@ -23,7 +22,7 @@ it('outlives connections that break, those of its queue included', async () => {
   await using two = aWorker({ warehouse, sandbox });
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();
-  for (const settled of [4, 10, 20]) {
+  for (const settled of [3, 8, 14]) {
     await told([one, two], 'window settled', settled);
     await admin.query(
       'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
@@ -37,7 +36,7 @@ it('outlives connections that break, those of its queue included', async () => {
 });
 
 it('notices how far the service looks back, and loads all that it answers', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   const historyLimitDays = 50;
   await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.1 });
   const { db } = warehouse;
@@ -65,11 +64,11 @@ it('notices how far the service looks back, and loads all that it answers', asyn
 });
 
 it('loads series from their beginnings on, and after refusals that pass, whichever worker meets them', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
   const { db } = warehouse;
   const several = {
-    ...{ from: '2026-03-01', to: '2026-09-16' },
+    ...{ from: '2026-03-01', to: '2026-07-27' },
     ...{ countries: ['US', 'DE'], topics: ['Inflation-Food'] },
   };
   const begins = (series: string) => (series === 'US Inflation-Food' ? '2026-05-17' : '2020-01-01');
@@ -106,7 +105,7 @@ it('loads series from their beginnings on, and after refusals that pass, whichev
 });
 
 it('ends once the service refuses its key, and leaves the windows to others', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
   const { db } = warehouse;
   await registered(db, 'keyless', jobFor(january, { schedule }), lastNight);

@@ -2,16 +2,13 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { planWindows } from '../../src/plan/plan-windows.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { Secret } from '../../src/secret.ts';
-import { createLog } from '../../src/terminal/log.ts';
-import { openPool, type Warehouse } from '../../src/warehouse/connect.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { queueWindows, unlockAbandoned } from '../../src/warehouse/tables/queue.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
-import { drainTasks, openQueue } from '../../src/worker/queue.ts';
+import { drainTasks } from '../../src/worker/queue.ts';
 import { jobFor } from '../cli/jobs.ts';
-import { aWorker, registered, told } from '../support/a-worker.ts';
+import { aWarehouseWithQueue, aWorker, registered, told } from '../support/a-worker.ts';
 import { aJobFor } from '../support/run-backfill.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
 const january = { countries: ['US', 'NO'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-30' };
@@ -22,7 +19,7 @@ const scopeOf = (countries: string[]): WindowScope => ({
 const since = { startedAt: new Date('2100-01-01T00:00:00Z'), newestFirst: true, leaseSeconds: 30 };
 
 it('queues each window once, half-drained ones first, then the newest days, all series in turn', async () => {
-  await using warehouse = await withQueue();
+  await using warehouse = await aWarehouseWithQueue();
   const { db } = warehouse;
   const scope = scopeOf(['NO', 'US']);
   await plan(db, scope, 'P90D');
@@ -43,7 +40,7 @@ it('queues each window once, half-drained ones first, then the newest days, all 
 });
 
 it('queues a window again whose task was tried in vain too often, in a run that is over', async () => {
-  await using warehouse = await withQueue();
+  await using warehouse = await aWarehouseWithQueue();
   const { db } = warehouse;
   const scope = scopeOf(['NO']);
   await plan(db, scope, 'P90D');
@@ -56,20 +53,20 @@ it('queues a window again whose task was tried in vain too often, in a run that 
 });
 
 it('drains what two jobs have in common once, and the one that finds it queued already waits for it', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   const clock = () => new Date('2026-11-20T12:00:00Z');
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
   const { db } = warehouse;
-  const job = jobFor(january, { step: 'P3D', schedule: { backfill: '30 * * * *' } });
+  const job = jobFor(january, { step: 'P6D', schedule: { backfill: '30 * * * *' } });
   for (const name of ['one', 'two']) await registered(db, name, job, new Date('2026-11-20T11:00:00Z'));
   await using worker = aWorker({ warehouse, sandbox, clock, concurrency: 1 });
   expect(await told(worker, 'run finished', 2)).toMatchObject(Array(2).fill({ outcome: 'done' }));
-  expect(await told(worker, 'window settled')).toHaveLength(20);
+  expect(await told(worker, 'window settled')).toHaveLength(10);
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0 });
 });
 
 it('lets backfills take turns: of a large one only so much is queued that a small one comes next', async () => {
-  await using warehouse = await withQueue();
+  await using warehouse = await aWarehouseWithQueue();
   const { db } = warehouse;
   await plan(db, scopeOf(['NO', 'US']), 'P1D');
   await plan(db, scopeOf(['DE']), 'P90D');
@@ -80,15 +77,15 @@ it('lets backfills take turns: of a large one only so much is queued that a smal
 });
 
 it('drains what a sync has queued before what a backfill has', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   const clock = () => new Date('2026-11-20T12:00:00Z');
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
   const { db } = warehouse;
   const before = new Date('2026-11-20T11:00:00Z');
   await registered(
     db,
     'a backfill',
-    jobFor(january, { step: 'P3D', schedule: { backfill: '30 * * * *' } }),
+    jobFor(january, { step: 'P6D', schedule: { backfill: '30 * * * *' } }),
     before,
   );
   const recent = { ...january, from: '2026-11-17', to: '2026-11-20' };
@@ -102,11 +99,11 @@ it('drains what a sync has queued before what a backfill has', async () => {
   await told(worker, 'run finished', 2);
   const jobs = (await told(worker, 'window settled')).map(({ job }) => job);
   expect(jobs.slice(0, 2)).toEqual(Array(2).fill('some sync'));
-  expect(jobs.slice(2)).toEqual(Array(20).fill('a backfill'));
+  expect(jobs.slice(2)).toEqual(Array(10).fill('a backfill'));
 });
 
 it('gives back the tasks that nobody works on any more, and the try that was cut short', async () => {
-  await using warehouse = await withQueue();
+  await using warehouse = await aWarehouseWithQueue();
   const { db } = warehouse;
   const scope = scopeOf(['NO']);
   await plan(db, scope, 'P60D');
@@ -144,7 +141,7 @@ it('gives back the tasks that nobody works on any more, and the try that was cut
 });
 
 it('has the heartbeat of a worker give back what another one left, and works it off', async () => {
-  await using warehouse = await withQueue();
+  await using warehouse = await aWarehouseWithQueue();
   const { db } = warehouse;
   const scope = scopeOf(['NO']);
   await plan(db, scope, 'P60D');
@@ -178,17 +175,4 @@ async function queued(db: Warehouse) {
     from graphile_worker.jobs order by priority, run_at
   `.execute(db);
   return rows;
-}
-
-async function withQueue(): Promise<TestWarehouse> {
-  const warehouse = await aWarehouse();
-  const pool = openPool({ kind: 'url', url: new Secret(warehouse.url) }, 1);
-  await openQueue(
-    warehouse.db,
-    pool,
-    createLog({ level: 'silent', readable: false }),
-    new AbortController().signal,
-  );
-  await pool.end();
-  return warehouse;
 }

@@ -1,20 +1,19 @@
 import { sql } from 'kysely';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { Secret } from '../../src/secret.ts';
-import { openPool, type Warehouse } from '../../src/warehouse/connect.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { startLoad } from '../../src/warehouse/tables/checkpoint.ts';
 import { isQueued } from '../../src/warehouse/tables/queue.ts';
 import { runsUnderWay } from '../../src/warehouse/tables/runs.ts';
 import { claimOne, leaveWindow } from '../../src/warehouse/tables/windows.ts';
 import { keepParts } from '../../src/worker/parts.ts';
 import { plan } from '../../src/worker/plan.ts';
-import { openQueue, tendTask } from '../../src/worker/queue.ts';
+import { tendTask } from '../../src/worker/queue.ts';
 import { tend } from '../../src/worker/tend.ts';
 import { tick } from '../../src/worker/tick.ts';
 import { jobFor, scope as year } from '../cli/jobs.ts';
-import { aWorker, aWorkerContext, registered, told } from '../support/a-worker.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseWithQueue, aWorker, aWorkerContext, registered, told } from '../support/a-worker.ts';
+import type { TestWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
@@ -25,11 +24,8 @@ const due = { job: 'job', command: 'backfill' } as const;
 
 /** A job whose run is planned, but not worked on yet. */
 async function aRun(warehouse: TestWarehouse, sandbox: { url: string }, definition: object) {
-  const { db, url } = warehouse;
+  const { db } = warehouse;
   const context = aWorkerContext({ warehouse, sandbox });
-  const pool = openPool({ kind: 'url', url: new Secret(url) }, 1);
-  await openQueue(db, pool, context.log, context.stop);
-  await pool.end();
   await registered(db, 'job', definition, lastNight);
   await plan(context, due, false);
   const [run] = await runsUnderWay(db);
@@ -37,8 +33,8 @@ async function aRun(warehouse: TestWarehouse, sandbox: { url: string }, definiti
 }
 
 it('a run that is begun again while it is under way tries the windows again that had failed by then', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const twoWindows = jobFor(scope, { schedule, step: 'P10D' });
   const { context, runId } = await aRun(warehouse, sandbox, twoWindows);
@@ -70,8 +66,8 @@ const waysToLoseIt: [string, (db: Warehouse, key: string) => Promise<unknown>][]
   ],
 ];
 it('a run whose task that tends it is lost is tended again within the minute, also one that was only queued by hand', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const byHand = jobFor(scope);
   const { context, runId } = await aRun(warehouse, sandbox, byHand);

@@ -4,8 +4,14 @@ import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aLog } from '../support/a-log.ts';
-import { aWorker, registered, tickNow, told, type WorkerInTest } from '../support/a-worker.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import {
+  aWarehouseWithQueue,
+  aWorker,
+  registered,
+  tickNow,
+  told,
+  type WorkerInTest,
+} from '../support/a-worker.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, windowsOf } from '../support/warehouse-state.ts';
 
@@ -13,7 +19,7 @@ const scope = { ...quarter, countries: ['NO'], topics: ['Inflation-Food'], to: '
 const lastNight = new Date('2026-11-19T20:00:00Z');
 
 it('begins a job once, though two workers find it due, and catches up what was missed once', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
@@ -43,7 +49,7 @@ it('begins a job once, though two workers find it due, and catches up what was m
 });
 
 it('leaves a job that is still under way to go on, and begins it again once it is through', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
@@ -69,7 +75,7 @@ it('leaves a job that is still under way to go on, and begins it again once it i
 });
 
 it('does not begin what was due before it was scheduled, nor what is no longer scheduled', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
@@ -90,7 +96,7 @@ it('does not begin what was due before it was scheduled, nor what is no longer s
 });
 
 it('runs a job that only another machine has the file of, as it was read last', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const schedule = { backfill: '0 * * * *' };
@@ -103,7 +109,7 @@ it('runs a job that only another machine has the file of, as it was read last', 
 });
 
 it('begins the other jobs, too, if one that is paused cannot be read by this version', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const job = jobFor(scope, { schedule: { backfill: '15 * * * *' } });
@@ -116,7 +122,7 @@ it('begins the other jobs, too, if one that is paused cannot be read by this ver
 });
 
 it('does not drain what a run was planned for with what its job asks for by now, and plans that instead', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const job = jobFor(scope, { step: 'P5D', schedule: { backfill: '15 * * * *' } });
@@ -140,7 +146,7 @@ it('does not drain what a run was planned for with what its job asks for by now,
 });
 
 it('ends a run whose job turns unreadable under way, and leaves the job until it is due again', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const job = jobFor(scope, { step: 'P5D', schedule: { backfill: '0 1 * * *' } });
@@ -187,7 +193,7 @@ it.each([
 ] as const)(
   'begins the other jobs, too, where this machine does not know the %s of one (%s)',
   async (_, __, foreign) => {
-    await using warehouse = await aWarehouse();
+    await using warehouse = await aWarehouseWithQueue();
     await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
     const { db } = warehouse;
     const job = jobFor(scope, { schedule: { backfill: '15 * * * *' } });

@@ -2,9 +2,8 @@ import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { jobFor } from '../cli/jobs.ts';
-import { aWorker, registered, told } from '../support/a-worker.ts';
+import { aWarehouseWithQueue, aWorker, registered, told } from '../support/a-worker.ts';
 import { aJobFor, runSync } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
@@ -20,7 +19,7 @@ const service = { page_size: 1000 };
 const schedule = { sync: '30 * * * *' };
 
 it('syncs a job between two workers: its days are drained, and each live answer is read once', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
   const { db } = warehouse;
   await registered(db, 'hourly', { ...jobFor(scope, { service, schedule }), end_date: 'today' }, beforeNoon);
@@ -36,7 +35,7 @@ it('syncs a job between two workers: its days are drained, and each live answer 
 });
 
 it('asks the historical feed for what a live answer may have left out', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, clock, volume: 33 });
   const { db } = warehouse;
   const one = { ...scope, countries: ['US'], topics: ['Inflation-Food'], from: '2026-11-19' };
@@ -51,7 +50,7 @@ it('asks the historical feed for what a live answer may have left out', async ()
 });
 
 it('is left to the workers by gmsi sync while they are at it', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
   const { db } = warehouse;
   await registered(db, 'test', { ...jobFor(scope, { service, schedule }), end_date: 'today' }, beforeNoon);
@@ -70,7 +69,7 @@ it('is left to the workers by gmsi sync while they are at it', async () => {
 });
 
 it('is left to a worker by gmsi sync from its planning on, until its run has begun', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
   const { db } = warehouse;
   await registered(db, 'test', { ...jobFor(scope, { service, schedule }), end_date: 'today' }, beforeNoon);

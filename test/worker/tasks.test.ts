@@ -1,38 +1,25 @@
 import { sql } from 'kysely';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { Secret } from '../../src/secret.ts';
-import { openPool } from '../../src/warehouse/connect.ts';
 import { runsUnderWay } from '../../src/warehouse/tables/runs.ts';
 import { keepParts } from '../../src/worker/parts.ts';
 import { pauseJob } from '../../src/worker/pause.ts';
 import { plan } from '../../src/worker/plan.ts';
-import { openQueue } from '../../src/worker/queue.ts';
 import { tick } from '../../src/worker/tick.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
-import { aWorker, aWorkerContext, registered, told, type WorkerSetting } from '../support/a-worker.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseWithQueue, aWorker, aWorkerContext, registered, told } from '../support/a-worker.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const lastNight = new Date('2026-11-19T20:00:00Z');
 const schedule = { backfill: '0 1 * * *' };
 
-/** A worker's context whose queue is installed, without a worker that takes tasks from it. */
-async function aContextWithQueue(setting: WorkerSetting) {
-  const context = aWorkerContext(setting);
-  const pool = openPool({ kind: 'url', url: new Secret(setting.warehouse.url) }, 1);
-  await openQueue(setting.warehouse.db, pool, context.log, context.stop);
-  await pool.end();
-  return context;
-}
-
 it('a job whose planning waits in the queue is not begun again, however often it is due meanwhile', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
-  const context = await aContextWithQueue({ warehouse, sandbox, clock: () => now });
+  const context = aWorkerContext({ warehouse, sandbox, clock: () => now });
   await registered(db, 'nightly', jobFor(quarter, { schedule }), lastNight);
   await tick(context);
   const begun = [{ type: 'job begun', job: 'nightly', dueAt: new Date('2026-11-20T01:00:00Z') }];
@@ -47,7 +34,7 @@ it('a job whose planning waits in the queue is not begun again, however often it
 });
 
 it('each pause for failures is twice as long as the one before, up to an hour', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null });
   const now = new Date('2026-11-20T08:00:00Z');
   const context = aWorkerContext({ warehouse, sandbox, clock: () => now });
@@ -62,10 +49,10 @@ it('each pause for failures is twice as long as the one before, up to an hour', 
 });
 
 it('a worker that has left a run does nothing for it any more, though a task of it was handed out', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null });
   const { db } = warehouse;
-  const context = await aContextWithQueue({ warehouse, sandbox });
+  const context = aWorkerContext({ warehouse, sandbox });
   await registered(db, 'left', jobFor(quarter, { schedule }), lastNight);
   await plan(context, { job: 'left', command: 'backfill' }, false);
   const [run] = await runsUnderWay(db);
@@ -79,9 +66,9 @@ it('a worker that has left a run does nothing for it any more, though a task of 
 });
 
 it('a worker that stops in the middle of live answers leaves only the rest to others', async () => {
-  await using warehouse = await aWarehouse();
+  await using warehouse = await aWarehouseWithQueue();
   const clock = () => new Date('2026-11-20T12:00:00Z');
-  await using sandbox = await startSandbox({ limits: null, clock });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
   const { db } = warehouse;
   const scope = {
     countries: ['US', 'NO', 'DE'],
