@@ -33,35 +33,35 @@ const free: Reusable[] = [];
 const usual = 6;
 
 interface Wanted {
-  /** Another number than usual is for a test of connections, which gets new ones, and leaves none. */
+  /** Another number than usual is for a test of connections, which gets new ones. */
   readonly connections?: number;
   readonly prepare?: Preparation;
+  /** For a test of partitions: an earlier test may have left some, empty. */
+  readonly isNew?: boolean;
 }
 
-/** A fresh warehouse: one that an earlier test of this worker has left and that is as it was, or a clone of the template. */
-export async function aWarehouse({ connections = usual, prepare }: Wanted = {}): Promise<TestWarehouse> {
-  if (connections !== usual) return disposable(await aClone(connections));
-  const left = free.findIndex((one) => one.prepare === prepare);
+/** An empty warehouse: one that an earlier test of this worker has left and that is as it was, or a clone of the template. */
+export async function aWarehouse(wanted: Wanted = {}): Promise<TestWarehouse> {
+  const { connections = usual, prepare, isNew = false } = wanted;
+  const left = isNew ? -1 : free.findIndex((one) => one.prepare === prepare);
   const standing = left >= 0 ? free.splice(left, 1)[0]! : await aReusable(prepare);
+  const db = connections === usual ? standing.db : connectTo(standing.url, connections);
   return {
-    db: standing.db,
+    db,
     url: standing.url,
     async [Symbol.asyncDispose]() {
+      if (db !== standing.db) await db.destroy();
       const others = free.filter((one) => one.prepare === prepare);
-      if (others.length < 3 && (await emptyAgain(standing.db, standing.fresh))) free.push(standing);
+      if (others.length < 2 && (await emptyAgain(standing.db, standing.fresh))) free.push(standing);
       else await drop(standing);
     },
   };
 }
 
 async function aReusable(prepare: Preparation | undefined): Promise<Reusable> {
-  const standing = await aClone(usual);
+  const standing = await aDatabase(`template ${inject('template')}`);
   await prepare?.(standing);
   return { ...standing, prepare, fresh: await schemaOf(standing.db) };
-}
-
-function aClone(connections: number): Promise<Standing> {
-  return aDatabase(`template ${inject('template')}`, connections);
 }
 
 /**
@@ -70,27 +70,30 @@ function aClone(connections: number): Promise<Standing> {
  */
 export async function aCloneOf({ db, url }: TestWarehouse): Promise<TestWarehouse> {
   await db.destroy();
-  return disposable(await aDatabase(`template ${new URL(url).pathname.slice(1)}`, usual));
+  return disposable(await aDatabase(`template ${new URL(url).pathname.slice(1)}`));
 }
 
 /** A database without a schema, for tests of migrations. */
 export async function anEmptyDatabase(): Promise<TestWarehouse> {
-  return disposable(await aDatabase("template template0 encoding 'UTF8'", usual));
+  return disposable(await aDatabase("template template0 encoding 'UTF8'"));
 }
 
 function disposable(standing: Standing): TestWarehouse {
   return { db: standing.db, url: standing.url, [Symbol.asyncDispose]: () => drop(standing) };
 }
 
-async function aDatabase(from: string, connections: number): Promise<Standing> {
+async function aDatabase(from: string): Promise<Standing> {
   const name = `${inject('template')}_${randomUUID().slice(0, 8)}`;
   await asAdmin(`create database ${name} ${from}`);
   const url = new URL(inject('serverUrl'));
   url.pathname = `/${name}`;
+  return { name, db: connectTo(url.href, usual), url: url.href };
+}
+
+function connectTo(url: string, connections: number): Warehouse {
   const own = new URL(url);
   own.searchParams.set('application_name', sessionName);
-  const db = connect({ kind: 'url', url: new Secret(own.href) }, connections);
-  return { name, db, url: url.href };
+  return connect({ kind: 'url', url: new Secret(own.href) }, connections);
 }
 
 async function drop({ name, db }: Standing): Promise<void> {

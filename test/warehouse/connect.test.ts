@@ -30,7 +30,7 @@ test('a pooler that loses prepared statements is told apart from a bug', async (
 });
 
 test('a connection that has missed a partition is not used again, and the page is tried on another one', async () => {
-  await using warehouse = await aWarehouse({ connections: 1 });
+  await using warehouse = await aWarehouse({ connections: 1, isNew: true });
   const { db } = warehouse;
   const connection = async () =>
     (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)).rows[0]!.pid;

@@ -7,7 +7,7 @@ import { aRow, idOf, upsert } from './a-row.ts';
 
 describe('month partitions', () => {
   it('are made once, though many connections want the same ones at once', async () => {
-    await using warehouse = await aWarehouse({ connections: 10 });
+    await using warehouse = await aWarehouse({ connections: 10, isNew: true });
     const months = ['2026-11', '2026-12', '2027-01'];
     const results = await Promise.all(
       Array.from({ length: 30 }, (_, n) =>
@@ -31,7 +31,7 @@ describe('month partitions', () => {
   it.each(['1900-01', '1999-12', '2000-02', '2030-06', '2100-12'])(
     'are made for a month as odd as %s',
     async (month) => {
-      await using warehouse = await aWarehouse();
+      await using warehouse = await aWarehouse({ isNew: true });
       const [year, number] = month.split('-').map(Number) as [number, number];
       const lastDay = new Date(Date.UTC(year, number, 0)).toISOString().slice(0, 10);
       const rows = [`${month}-01T00:00:00Z`, `${lastDay}T23:59:59.999999Z`].map((published_at, n) =>
@@ -43,7 +43,7 @@ describe('month partitions', () => {
   );
 
   it('meet without a gap, in UTC, whatever the time zone of the session that makes them', async () => {
-    await using warehouse = await aWarehouse({ connections: 1 });
+    await using warehouse = await aWarehouse({ connections: 1, isNew: true });
     const { db } = warehouse;
     await sql`set time zone 'Pacific/Auckland'`.execute(db);
     await upsert(db, [aRow({ published_at: '2026-10-31T23:59:59Z' })]);
@@ -60,7 +60,7 @@ describe('month partitions', () => {
   });
 
   it('that were detached and left in the way are named, with what to do', async () => {
-    await using warehouse = await aWarehouse();
+    await using warehouse = await aWarehouse({ isNew: true });
     const { db } = warehouse;
     await upsert(db, [aRow()]);
     await sql`alter table gmsi.headlines detach partition gmsi.headlines_2026_09`.execute(db);
@@ -73,7 +73,7 @@ describe('month partitions', () => {
   });
 
   it('are made while other transactions write to the table, without waiting for them', async () => {
-    await using warehouse = await aWarehouse();
+    await using warehouse = await aWarehouse({ isNew: true });
     const { db } = warehouse;
     await upsert(db, [aRow()]);
     // Of another series: writers of one series wait for each other, to sum it up.

@@ -12,7 +12,7 @@ import { aRow, idOf, series, upsert } from './a-row.ts';
 let warehouse: TestWarehouse;
 
 beforeAll(async () => {
-  warehouse = await aWarehouse();
+  warehouse = await aWarehouse({ isNew: true });
   await setAsOfDelay(warehouse.db, 4_000);
 });
 afterAll(() => warehouse[Symbol.asyncDispose]());

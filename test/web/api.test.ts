@@ -7,7 +7,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { keepCheckResults } from '../../src/warehouse/tables/check-results.ts';
 import { endpoint } from '../../src/web/endpoint.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { aPage } from './a-page.ts';
 
 const period = { start_date: '2026-10-01', end_date: '2026-10-31' };
@@ -338,7 +338,7 @@ describe('a question that cannot be answered', () => {
   });
 
   it('because the warehouse does not answer says that, and no address', async () => {
-    const gone = await aWarehouse({ connections: 2 });
+    const gone = await anEmptyDatabase();
     await using other = await aPage(gone.db);
     await gone[Symbol.asyncDispose]();
     const response = await fetch(`${other.url}/api/feeds`);
