@@ -72,7 +72,7 @@ describe('with columns, indexes and views that somebody has added', () => {
       select current_setting('server_version_num')::int as number`.execute(db);
     for (const [from, statement] of newer) if (rows[0]!.number >= from) await sql.raw(statement).execute(db);
     const changes = { revised: 0.3, withdrawn: 0.1 };
-    await using sandbox = await startSandbox({ limits: null, volume: 1, clock: () => now, changes });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.3, clock: () => now, changes });
     const run = { job, db, sandbox, clock: () => now };
     expect(await runBackfill(run)).toMatchObject({ outcome: 'done' });
     before = (await sql<{ at: string }>`select clock_timestamp()::text as at`.execute(db)).rows[0]!.at;

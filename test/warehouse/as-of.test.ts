@@ -38,7 +38,7 @@ it('as of any moment, the table is what it was then, whatever has happened since
       }
       for (const { moment, rows } of copies) expect(await tableAsOf(db, moment)).toEqual(rows);
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });
 

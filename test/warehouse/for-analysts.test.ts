@@ -12,7 +12,7 @@ const clock = () => new Date('2026-11-20T12:00:00Z');
 it('every headline leads to its load and its window, or came by the live feed', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
-  await using sandbox = await startSandbox({ limits: null, clock, historicalDelayMinutes: 600, volume: 1 });
+  await using sandbox = await startSandbox({ limits: null, clock, historicalDelayMinutes: 600, volume: 0.3 });
   await runBackfill({ job, db, sandbox, clock });
   await runSync({ job, db, sandbox, clock });
   const { rows } = await sql<{ command: string; brought: string; headlines: number }>`

@@ -76,7 +76,7 @@ function newConnections({ url }: Pick<TestWarehouse, 'url'>): Warehouse {
 async function loadAndCompare(db: Warehouse): Promise<void> {
   const changes = { revised: 0.3, withdrawn: 0.05 };
   let now = new Date('2026-11-05T12:00:00Z');
-  await using sandbox = await startSandbox({ limits: null, volume: 0.5, clock: () => now, changes });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2, clock: () => now, changes });
   const run = { job, db, sandbox, clock: () => now };
   expect(await runBackfill(run)).toMatchObject({ outcome: 'done' });
   now = clock();
@@ -132,7 +132,7 @@ test('every command works in a database with odd settings', async () => {
   await using warehouse = await aWarehouse();
   await sql.raw(traps).execute(warehouse.db);
   await setOddly(warehouse);
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await using folder = await aFolder();
   await folder.write('job.yaml', jobFor({ ...quarter, topics: ['Inflation-Food'], to: '2024-01-31' }));
   const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };

@@ -25,7 +25,7 @@ it('the rollups are at any moment what the headlines add up to, and a rebuild ch
       await sql`select gmsi.rebuild_rollups()`.execute(db);
       expect(await versionsOfRollups(db)).toEqual(kept);
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });
 
