@@ -12,7 +12,7 @@ test('limits above the cap are refused', async () => {
 });
 
 test('or pages above the cap are cut short without a word, and nothing is lost', async () => {
-  const sandbox = await aSandbox({ pageCap: 50, pageCapMode: 'silent', volume: 5 });
+  const sandbox = await aSandbox({ pageCap: 50, pageCapMode: 'silent', volume: 3 });
   const pages = await drain(sandbox, { limit: 1000 });
   expect(pages[0]!.json).toMatchObject({ limit: 1000, has_more: true });
   expect(pages[0]!.json.data).toHaveLength(50);
@@ -31,8 +31,9 @@ test.each([
   async (timeZone, day, begin, hours) => {
     const sandbox = await aSandbox({ timeZone, volume: 5 });
     const { json } = await getPage(sandbox, { start_date: day, end_date: day, limit: 1000 });
+    const end = new Date(Date.parse(begin) + 86_400_000).toISOString();
     const utc = (await aSandbox({ volume: 5 }))
-      .truth({ ...FOOD_IN_US, from: '2026-01-01', to: '2026-07-20' })
+      .truth({ ...FOOD_IN_US, from: begin.slice(0, 10), to: end.slice(0, 10) })
       .map(({ id, publishedAt }) => ({ id, ms: Date.parse(publishedAt) }))
       .filter(({ ms }) => ms >= Date.parse(begin) && ms < Date.parse(begin) + 86_400_000);
     expect(json.data.length).toBeGreaterThan(10);

@@ -35,7 +35,7 @@ test('each feed pages through its truth, all of it, in order, whatever the limit
         pageCapMode: fc.constant('silent' as const),
         pageCap: fc.constantFrom(25, 1000),
       }),
-      fc.integer({ min: 1, max: 9 }),
+      fc.integer({ min: 1, max: 4 }),
       fc.integer({ min: 10, max: 1000 }),
       async (name, options, days, limit) => {
         await using sandbox = await startSandbox({ ...options, limits: null, clock: () => NOON });
