@@ -23,7 +23,12 @@ export function aJob(overrides: Record<string, unknown> = {}, today = '2026-11-2
     start_date: '2024-01-01',
     end_date: '2024-12-31',
     ...overrides,
-    service: { rate: 'unlimited', max_attempts: 4, ...(overrides.service as object | undefined) },
+    service: {
+      rate: 'unlimited',
+      max_attempts: 4,
+      concurrency: 2,
+      ...(overrides.service as object | undefined),
+    },
   };
   return parseJob(
     { path: 'test.yaml', name: 'test', text: JSON.stringify(file) },
