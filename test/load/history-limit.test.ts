@@ -11,7 +11,7 @@ import { watchRequests } from '../support/watch-requests.ts';
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const historyLimitDays = 100;
 const words = 'start_date must not be before 2026-08-12';
-const period = { from: '2026-05-01', to: '2026-09-16' };
+const period = { from: '2026-05-20', to: '2026-09-16' };
 const one = { ...period, countries: ['US'], topics: ['Inflation-Food'] };
 const several = { ...period, countries: ['US', 'DE'], topics: ['Inflation-Food', 'Policy Outlook'] };
 
@@ -20,9 +20,11 @@ const perSeries = (step: number) => 2 + 2 + Math.ceil(Math.log2(step));
 
 describe('a service that does not answer windows older than its history limit', () => {
   it.each([
-    ['one series, newest first', one, 'newest-first', 4],
-    ['several series, oldest first, many at a time', several, 'oldest-first', 20],
-  ] as const)('is asked for little in vain: %s', async (_, scope, order, concurrency) => {
+    ['one series, newest first', ['US'], 'newest-first', 2],
+    ['two series, oldest first, many at a time', ['US', 'DE'], 'oldest-first', 8],
+  ] as const)('is asked for little in vain: %s', async (_, countries, order, concurrency) => {
+    // Most windows are never asked for, and cost nothing.
+    const scope = { ...one, countries, from: '2026-01-01' };
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
     const { db } = warehouse;
@@ -56,7 +58,7 @@ describe('a service that does not answer windows older than its history limit', 
       const again = watchRequests(sandbox);
       expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'incomplete' });
       expect(again.length).toBeGreaterThan(0);
-      expect(again.length).toBeLessThanOrEqual(Math.min(askedAgain, 2 * series));
+      expect(again.length).toBeLessThanOrEqual(2 * series);
       for (const request of again) asked.add(`${seriesOf(request)} ${request.query.start_date}`);
     }
     expect(asked.size).toBe(series * (1 + 3));
@@ -70,9 +72,14 @@ describe('a service that does not answer windows older than its history limit', 
     await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.02 });
     const { db } = warehouse;
     const topics = ['Inflation-Food', 'Policy Outlook', 'Market Stress'];
-    const many = { ...period, countries: ['US', 'DE', 'NO', 'GB', 'FR', 'SE', 'DK'], topics };
+    const many = {
+      topics,
+      countries: ['US', 'DE', 'NO', 'GB', 'FR', 'SE', 'DK'],
+      from: '2026-07-01',
+      to: '2026-08-17',
+    };
     expect(many.countries.length * topics.length).toBeGreaterThan(askedAgain);
-    const job = aJobFor(many, { step: 'P30D', service: { concurrency: 8 } });
+    const job = aJobFor(many, { step: 'P30D' });
     expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({
       windows: { failed: 0, pending: 0 },
     });
@@ -89,8 +96,8 @@ describe('a service that does not answer windows older than its history limit', 
   it('is found though all of a short job is asked for at once', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
-    const scope = { ...several, from: '2026-06-01', to: '2026-11-15' };
-    const job = aJobFor(scope, { step: 'P60D', service: { concurrency: 20 } });
+    const scope = { ...several, topics: ['Inflation-Food'], from: '2026-06-01', to: '2026-09-16' };
+    const job = aJobFor(scope, { step: 'P30D', service: { concurrency: 8 } });
     const result = await runBackfill({ job, db: warehouse.db, sandbox, clock });
     expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 0, pending: 0 } });
     const inReach = { ...scope, from: '2026-08-12' };
@@ -101,9 +108,9 @@ describe('a service that does not answer windows older than its history limit', 
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
     const { db } = warehouse;
-    const scope = { ...several, from: '2026-07-19', to: '2026-11-15' };
-    const job = aJobFor(scope, { step: 'P60D' });
-    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ windows: { failed: 4 } });
+    const scope = { ...several, topics: ['Inflation-Food'], from: '2026-07-19' };
+    const job = aJobFor(scope, { step: 'P30D' });
+    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ windows: { failed: 2 } });
     expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({
       windows: { failed: 0, pending: 0 },
     });
@@ -179,24 +186,24 @@ describe('a history limit of a job', () => {
 });
 
 describe('series that begin at different dates', () => {
-  const scope = { ...several, countries: ['US', 'DE', 'NO'], from: '2026-06-01', to: '2026-11-15' };
+  const scope = { ...several, countries: ['US', 'DE', 'NO'], from: '2026-06-01', to: '2026-10-16' };
   const begins = (series: string) =>
     ({
       'US Inflation-Food': '2020-01-01',
       'US Policy Outlook': '2026-07-27',
-      'DE Inflation-Food': '2026-11-20',
+      'DE Inflation-Food': '2026-10-20',
       'DE Policy Outlook': '2026-09-01',
       'NO Inflation-Food': '2026-06-02',
       // In its newest window: nothing younger is answered.
-      'NO Policy Outlook': '2026-11-01',
+      'NO Policy Outlook': '2026-10-01',
     })[series]!;
 
   it('are all loaded from their beginning on', async () => {
-    const [order, concurrency] = ['newest-first', 8];
+    const concurrency = 4;
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
     const { db } = warehouse;
-    const job = aJobFor(scope, { step: 'P30D', order, service: { concurrency } });
+    const job = aJobFor(scope, { step: 'P30D', service: { concurrency } });
     const { refused } = refusing(sandbox, (series, from) => from < begins(series));
     expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'incomplete' });
     expect(refused.length).toBeLessThanOrEqual(6 * perSeries(30) + 2 * concurrency);
@@ -220,7 +227,7 @@ describe('refusals that pass', () => {
       ['DE Policy Outlook', 1],
     ]);
     refusing(sandbox, (series, from) => {
-      const isDue = from < '2026-08-01' && from > '2026-05-15' && (left.get(series) ?? 0) > 0;
+      const isDue = from < '2026-08-01' && from > '2026-05-25' && (left.get(series) ?? 0) > 0;
       if (isDue) left.set(series, left.get(series)! - 1);
       return isDue;
     });
@@ -258,10 +265,10 @@ describe('refusals that pass', () => {
     const scope = { ...several, countries: ['US'], from: '2026-10-25', to: '2026-11-20' };
     const job = aJobFor(scope, { end_date: 'today', step: 'P2D', lookback: 'P8D' });
     refusing(sandbox, (series) => series === 'US Policy Outlook');
-    for (let run = 0; run < 3; run++) await runSync({ job, db, sandbox, clock });
+    for (let run = 0; run < 2; run++) await runSync({ job, db, sandbox, clock });
     expect((await windowsOf(db)).some(({ state }) => state === 'refused')).toBe(true);
     sandbox.script([]);
-    for (let run = 0; run < 3; run++) await runSync({ job, db, sandbox, clock });
+    for (let run = 0; run < 2; run++) await runSync({ job, db, sandbox, clock });
     const recent = { ...scope, from: '2026-11-13' };
     expect(await heldBy(db, recent)).toEqual(servedBy(sandbox, recent));
   });
@@ -292,14 +299,14 @@ describe('a hole in a series', () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
     const { db } = warehouse;
-    const scope = { ...several, countries: ['US'], from: '2026-04-01', to: '2026-10-16' };
+    const scope = { ...several, countries: ['US'], from: '2026-05-01', to: '2026-09-27' };
     const job = aJobFor(scope, { step: 'P30D' });
-    const isHole = (from: string) => from >= '2026-05-01' && from < '2026-09-01';
+    const isHole = (from: string) => from >= '2026-05-31' && from < '2026-08-28';
     refusing(sandbox, (series, from) => series === 'US Inflation-Food' && isHole(from));
     for (let run = 0; run < 4; run++) await runBackfill({ job, db, sandbox, clock });
     const rest = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
     expect(rest.every(({ first_day, country }) => country === 'US' && isHole(first_day))).toBe(true);
-    const below = { ...scope, to: '2026-05-15' };
+    const below = { ...scope, to: '2026-05-30' };
     expect(await heldBy(db, below)).toEqual(servedBy(sandbox, below));
     // What stays refused, though older days are answered, does not cost every run a request for good.
     await runBackfill({ job, db, sandbox, clock });
@@ -313,7 +320,7 @@ describe('a hole in a series', () => {
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
     const { db } = warehouse;
     const job = aJobFor(several, { step: 'P30D' });
-    refusing(sandbox, (series, from) => series === 'DE Policy Outlook' && from < '2026-05-10');
+    refusing(sandbox, (series, from) => series === 'DE Policy Outlook' && from < '2026-05-25');
     const result = await runBackfill({ job, db, sandbox, clock });
     expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, refused: 0, pending: 0 } });
   });
