@@ -13,7 +13,7 @@ import { aFolder, clock, rowsIn, runImport } from './importing.ts';
 
 /** The vendor's bulk archives, as the sandbox writes them, against the same data over the API. */
 
-const days = { from: '2025-12-16', to: '2026-01-15' };
+const days = { from: '2025-12-25', to: '2026-01-05' };
 const world: SandboxOptions = {
   ...{ limits: null, clock, volume: 0.5, tickerHistoryLimitDays: null },
   archive: { ...days, tickers: ['BTC_CRY'], countries: ['US'], topics: ['Governance/Corruption'] },
@@ -89,7 +89,7 @@ describe.each(feeds)('an archive of $feed', ({ feed, table, archive, types }) =>
     }
     const { rows: drainedDays } = await sql<{ days: string }>`
       select distinct days::text from gmsi.windows`.execute(imported.db);
-    expect(drainedDays).toEqual([{ days: '[2026-01-01,2026-01-16)' }]);
+    expect(drainedDays).toEqual([{ days: '[2026-01-01,2026-01-06)' }]);
     // One page each: the first of January to the last day.
     expect(sandbox.stats().pages - before).toBe(series);
     expect(await rowsIn(imported.db, table)).toEqual(rows);
@@ -123,7 +123,7 @@ it('with its days stated, an archive leaves nothing to ask for, not even what wa
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
   const service = { end_date: 'inclusive', concurrency: 1 };
-  const job = jobFor('gmsi-headlines', 'COMBINED', { step: 'P5D', service });
+  const job = jobFor('gmsi-headlines', 'COMBINED', { step: 'P2D', service });
   // Somebody began over the API, and stopped.
   const stop = new AbortController();
   const aroundPage = async <T>(ask: () => Promise<T>): Promise<T> => {
@@ -169,26 +169,44 @@ it('headlines of the parts of a match type can be loaded as the whole', async ()
   expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ totals: { pages: 0 } });
 });
 
-describe('of two versions of an archive', () => {
-  it('the newest counts, together and one after the other', async () => {
-    await using versions = await aFolder();
-    const at = (time: string) => ({ ...world, clock: () => new Date(time), changes: { revised: 0.9 } });
-    const write = (time: string) => writeArchives(versions.path, at(time));
-    const [older, newer] = [await write('2026-01-16T12:00:00Z'), await write('2026-10-01T12:00:00Z')];
-    const pathOf = (all: typeof older) => all.find(({ path }) => path.includes('gmsi_headlines_'))!.path;
+describe('headlines that the service revises', () => {
+  const revising = (time: string): SandboxOptions => ({
+    ...{ ...world, clock: () => new Date(time), changes: { revised: 0.9 } },
+    archive: { ...world.archive, tickers: [] },
+  });
+  const [before, after] = [revising('2026-01-06T12:00:00Z'), revising('2026-10-01T12:00:00Z')];
+  const job = jobFor('gmsi-headlines', 'COMBINED');
+  let versions: Awaited<ReturnType<typeof aFolder>>;
+  let older: string;
+  let newer: string;
+  let today: Sandbox;
+  beforeAll(async () => {
+    versions = await aFolder();
+    today = await startSandbox(after);
+    const write = async (options: SandboxOptions) =>
+      (await writeArchives(versions.path, options)).find(({ path }) => path.includes('gmsi_headlines_'))!
+        .path;
+    [older, newer] = [await write(before), await write(after)];
+  });
+  afterAll(async () => {
+    await versions[Symbol.asyncDispose]();
+    await today.stop();
+  });
+
+  it('are as in the newest of two archives, read together and one after the other', async () => {
     await using warehouse = await aWarehouse();
     await using alone = await aWarehouse();
-    await runImport(alone.db, [pathOf(newer)]);
-    const both = await runImport(warehouse.db, [pathOf(newer), pathOf(older)]);
-    expect(both).toMatchObject({ outcome: 'done', superseded: [pathOf(older)] });
-    const late = await runImport(warehouse.db, [pathOf(older)]);
-    expect(late).toMatchObject({ outcome: 'done', loaded: 0, superseded: [pathOf(older)] });
+    await runImport(alone.db, [newer]);
+    const both = await runImport(warehouse.db, [newer, older]);
+    expect(both).toMatchObject({ outcome: 'done', superseded: [older] });
+    const late = await runImport(warehouse.db, [older]);
+    expect(late).toMatchObject({ outcome: 'done', loaded: 0, superseded: [older] });
     expect(await rowsIn(warehouse.db, 'headlines')).toEqual(await rowsIn(alone.db, 'headlines'));
 
     // The other way round, what has changed since is a revision of an import.
     await using grown = await aWarehouse();
-    await runImport(grown.db, [pathOf(older)]);
-    const { loads } = await runImport(grown.db, [pathOf(newer)]);
+    await runImport(grown.db, [older]);
+    const { loads } = await runImport(grown.db, [newer]);
     expect(loads[0]!.totals).toMatchObject({ rows_inserted: 0, rows_changed: expect.any(Number) });
     expect(await rowsIn(grown.db, 'headlines')).toEqual(await rowsIn(alone.db, 'headlines'));
     const { rows } = await sql<{ command: string; revisions: number }>`
@@ -197,23 +215,13 @@ describe('of two versions of an archive', () => {
     expect(rows).toEqual([{ command: 'import', revisions: loads[0]!.totals.rows_changed }]);
     expect(rows[0]!.revisions).toBeGreaterThan(5);
   });
-});
 
-describe('a difference between an archive and the service', () => {
-  const revising = (time: string): SandboxOptions => ({
-    ...{ ...world, clock: () => new Date(time), changes: { revised: 0.9 } },
-  });
-  const job = jobFor('gmsi-headlines', 'COMBINED');
-  const fullRefresh = { plan: { fullRefresh: true, retryRefused: false } };
-
-  it('is a revision of the import, if the service says it later', async () => {
+  it('have a revision of the import, if the service says it later', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    await using old = await aFolder();
-    await writeArchives(old.path, revising('2026-01-16T12:00:00Z'));
-    await using today = await startSandbox(revising('2026-11-20T12:00:00Z'));
-    await runImport(db, [old.path]);
-    const { totals } = await runBackfill({ job, db, sandbox: today, clock, ...fullRefresh });
+    await runImport(db, [older]);
+    const plan = { fullRefresh: true, retryRefused: false };
+    const { totals } = await runBackfill({ job, db, sandbox: today, clock, plan });
     expect(totals).toMatchObject({ rows_inserted: 0, rows_retracted: 0 });
     expect(totals.rows_changed).toBeGreaterThan(5);
     const { rows } = await sql`
@@ -225,17 +233,13 @@ describe('a difference between an archive and the service', () => {
     expect(rows).toEqual([{ was: 'import', became: 'backfill', is_backfilled: true }]);
   });
 
-  it('changes nothing, if the archive was made before the service said it', async () => {
+  it('stay as the service has them, if an archive was made before', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    await using old = await aFolder();
-    await writeArchives(old.path, revising('2026-01-16T12:00:00Z'));
-    await using today = await startSandbox(revising('2026-11-20T12:00:00Z'));
     await runBackfill({ job, db, sandbox: today, clock });
     const rows = await rowsIn(db, 'headlines');
-    const { loads } = await runImport(db, [old.path]);
-    const [headlines] = loads.filter(({ feed }) => feed === 'gmsi-headlines');
-    expect(headlines!.totals).toMatchObject({ records: rows.length, rows_inserted: 0, rows_changed: 0 });
+    const { loads } = await runImport(db, [older]);
+    expect(loads[0]!.totals).toMatchObject({ records: rows.length, rows_inserted: 0, rows_changed: 0 });
     expect(await rowsIn(db, 'headlines')).toEqual(rows);
   });
 });
