@@ -32,7 +32,7 @@ test('headlines that come late, change and are withdrawn, loaded and synced day 
   const changes = { late: 0.05, revised: 0.1, withdrawn: 0.15 };
   await using sandbox = await startSandbox({ ...ordinary, clock, changes });
   await using warehouse = await aWarehouse();
-  const watched = aJob({ ...busy, start_date: '2024-03-01', end_date: 'today' }, '2024-05-03');
+  const watched = aJob({ ...busy, start_date: '2024-04-01', end_date: 'today' }, '2024-05-03');
   const setting = { job: watched, db: warehouse.db, sandbox, clock };
   await runBackfill(setting);
   for (let day = 0; day < 4; day++) {

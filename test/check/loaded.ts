@@ -21,7 +21,7 @@ export const busy = {
   step: 'P30D',
 };
 
-export const ordinary: SandboxOptions = { limits: null, volume: 2 };
+export const ordinary: SandboxOptions = { limits: null, volume: 1 };
 
 /** Loads jobs from a sandbox. */
 export async function loaded(jobs: readonly Job[], options = ordinary): Promise<TestWarehouse> {
@@ -52,12 +52,22 @@ export async function whileChanged(
     warehouse.db,
   );
   const { columns } = rows[0]!;
-  await change(warehouse, `create table public.kept as select ${columns} from ${table}`);
+  await change(
+    warehouse,
+    `create table public.kept as select tableoid as part, ctid as place, ${columns} from ${table}`,
+  );
+  const stands = (row: string, where: string) =>
+    `exists (select from ${where} where part = ${row}.tableoid and place = ${row}.ctid)`;
   try {
     await look(await change(warehouse, statement));
   } finally {
-    await change(warehouse, `delete from ${table}`);
-    await change(warehouse, `insert into ${table} (${columns}) overriding system value table public.kept`);
+    // A row that stands where it stood has not changed.
+    await change(warehouse, `delete from ${table} now where not ${stands('now', 'public.kept')}`);
+    await change(
+      warehouse,
+      `insert into ${table} (${columns}) overriding system value
+       select ${columns} from public.kept where not ${stands('now', `${table} now`)}`,
+    );
     await change(warehouse, 'drop table public.kept');
   }
 }
@@ -70,16 +80,17 @@ export async function checkedJob(db: Warehouse, job: Job): Promise<CheckedJob> {
   return { feed, scope: { window, table: feed.table, settledBefore: settled } };
 }
 
+const builtIn = findChecks({ cwd: '/' }, [...catalog.keys()]);
+
 export const run: CheckRun = { rows: 20, timeout: 60, stop: new AbortController().signal };
 
 /** Runs the built-in checks over a job. */
 export async function checkAll(db: Warehouse, job: Job | CheckedJob): Promise<CheckResult[]> {
   const checked = 'scope' in job ? job : await checkedJob(db, job);
-  return (await runChecks(db, [checked], await findChecks({ cwd: '/' }, [...catalog.keys()]), run))[0]!;
+  return (await runChecks(db, [checked], await builtIn, run))[0]!;
 }
 
 /** Runs one of them. */
 export async function checkOne({ db }: TestWarehouse, job: Job, name: string): Promise<CheckResult> {
-  const checks = onlyThese(await findChecks({ cwd: '/' }, [...catalog.keys()]), [name]);
-  return (await runChecks(db, [await checkedJob(db, job)], checks, run))[0]![0]!;
+  return (await runChecks(db, [await checkedJob(db, job)], onlyThese(await builtIn, [name]), run))[0]![0]!;
 }
