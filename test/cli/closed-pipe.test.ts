@@ -7,7 +7,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { accessTo, aFolder, type Folder, program } from './gmsi.ts';
-import { jobFor, quarter } from './jobs.ts';
+import { january, jobFor } from './jobs.ts';
 
 let folder: Folder;
 let sandbox: Sandbox;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   folder = await aFolder();
   sandbox = await startSandbox({ limits: null, volume: 0.05 });
   warehouse = await aWarehouse();
-  await folder.write('jobs/job.yaml', jobFor(quarter));
+  await folder.write('jobs/job.yaml', jobFor(january));
 });
 
 afterAll(async () => {
@@ -31,7 +31,7 @@ it('loads all that it was asked for and ends with 0 although nobody reads what i
   child.stdout!.destroy();
   child.stderr!.destroy();
   expect(await once(child, 'exit')).toEqual([0, null]);
-  expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+  expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
 });
 
 it('ends quietly if nobody reads its result', async () => {

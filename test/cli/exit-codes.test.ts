@@ -4,7 +4,7 @@ import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { accessTo, aFolder, type Ended, gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
-import { jobFor, quarter } from './jobs.ts';
+import { january, jobFor } from './jobs.ts';
 
 it('0: all is done, and done again without a request', async () => {
   await withJob({}, async ({ sandbox, backfill }) => {
@@ -33,7 +33,7 @@ it('1: some windows failed, and a rerun takes them up again', async () => {
     });
     expect(first.stderr).toContain('not today');
     expect(await backfill()).toMatchObject({ code: 0 });
-    expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+    expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
   });
 });
 
@@ -83,14 +83,14 @@ it('75: the budget is spent, to the request, and a rerun with more goes on from 
       await change({ budget: { requests_per_month: 250_000, reserve: 0 } });
       expect(await backfill()).toMatchObject({ code: 0 });
       expect(sandbox.stats().pagesServedTwice).toBe(0);
-      expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+      expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
     },
   );
 });
 
 it('the worst of several jobs', async () => {
   await withJob({}, async ({ sandbox, folder, run }) => {
-    const small = { ...quarter, to: '2024-01-10' };
+    const small = { ...january, to: '2024-01-10' };
     const good = await folder.write('good.yaml', jobFor({ ...small, countries: ['US'] }));
     const bad = await folder.write('bad.yaml', jobFor({ ...small, countries: ['NO'] }));
     sandbox.script([{ kind: 'refuse', match: ({ path }) => path.endsWith('/NO'), times: 2 }]);
@@ -121,7 +121,7 @@ async function withJob(
   await using sandbox = await startSandbox({ limits: null, volume: 0.1, ...options });
   await using warehouse = await aWarehouse();
   const change = (to: object) =>
-    folder.write('jobs/job.yaml', jobFor(quarter, { step: 'P30D', service: { page_size: 30 }, ...to }));
+    folder.write('jobs/job.yaml', jobFor(january, { step: 'P10D', service: { page_size: 10 }, ...to }));
   await change(overrides);
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   const backfill = (env: Record<string, string> = {}, start = gmsiHere) =>

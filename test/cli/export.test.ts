@@ -16,7 +16,7 @@ let folder: Folder;
 let setting: Setting;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ limits: null, volume: 0.3 });
+  sandbox = await startSandbox({ limits: null, volume: 0.1 });
   warehouse = await aWarehouse();
   await using first = await aFolder();
   const job = await first.write('job.yaml', jobFor(quarter));

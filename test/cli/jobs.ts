@@ -10,6 +10,8 @@ export const scope: TruthScope = {
 
 export const quarter: TruthScope = { ...scope, to: '2024-03-31' };
 
+export const january: TruthScope = { ...scope, to: '2024-01-31' };
+
 /** A job file for a scope: unlimited in rate and retrying at once unless it says otherwise. */
 export function jobFor(
   { countries, topics, from, to }: TruthScope,

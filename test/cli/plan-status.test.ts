@@ -7,7 +7,7 @@ import { jobFor, quarter } from './jobs.ts';
 
 it('plans and reports on an empty, a half-loaded and a covered warehouse without a request', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.05 });
   await using warehouse = await aWarehouse();
   const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   await folder.write('jobs/job.yaml', jobFor(quarter, { step: 'P30D', service: { end_date: 'inclusive' } }));

@@ -5,16 +5,17 @@ import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { accessTo, aFolder, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
-import { jobFor, quarter } from './jobs.ts';
+import { january, jobFor } from './jobs.ts';
 
-const service = { concurrency: 4, page_size: 10 };
+/** Eight windows of some six pages. */
+const pages = { step: 'P16D', service: { concurrency: 4, page_size: 5 } };
 
 it('SIGTERM: finishes the pages in hand, gives its windows back and exits with 130; a rerun asks for nothing again', async () => {
   await using folder = await aFolder();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   await using warehouse = await aWarehouse();
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-  const job = await folder.write('job.yaml', jobFor(quarter, { service }));
+  const job = await folder.write('job.yaml', jobFor(january, pages));
 
   // So slow that it is in the middle when it is stopped, however late that is.
   sandbox.script([{ kind: 'latency', ms: 300, times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
@@ -36,7 +37,7 @@ it('SIGTERM: finishes the pages in hand, gives its windows back and exits with 1
 
   expect(await gmsiHere(['backfill', job], run)).toMatchObject({ code: 0 });
   expect(sandbox.stats().pagesServedTwice).toBe(0);
-  expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+  expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
 });
 
 it('SIGINT: ends at once when it comes twice, though the service never answers', async () => {
@@ -44,7 +45,7 @@ it('SIGINT: ends at once when it comes twice, though the service never answers',
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   await using warehouse = await aWarehouse();
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-  const job = await folder.write('job.yaml', jobFor(quarter, { service }));
+  const job = await folder.write('job.yaml', jobFor(january, pages));
   sandbox.script([{ kind: 'hang', times: 100, match: ({ token }) => token !== null }]);
 
   const stuck = startGmsi(['backfill', job], run);
@@ -63,7 +64,7 @@ it('is interrupted before the first page as well', async () => {
   await using folder = await aFolder();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   await using warehouse = await aWarehouse();
-  const job = await folder.write('job.yaml', jobFor(quarter));
+  const job = await folder.write('job.yaml', jobFor(january));
   sandbox.script([{ kind: 'hang', match: ({ path }) => path.endsWith('/countries') }]);
 
   const waiting = startGmsi(['backfill', job], { cwd: folder.path, env: accessTo(warehouse, sandbox) });

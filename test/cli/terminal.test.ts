@@ -14,9 +14,12 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     'draws progress on one line of %i columns and leaves nothing of it behind, with ^C as well',
     async (columns) => {
       await using folder = await aFolder();
-      await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
+      await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
       await using warehouse = await aWarehouse();
-      const job = await folder.write('job.yaml', jobFor(quarter, { service: { rate: 10, burst: 2 } }));
+      const job = await folder.write(
+        'job.yaml',
+        jobFor(quarter, { service: { rate: 10, burst: 2, page_size: 30 } }),
+      );
       const terminal = startOnTerminal(['backfill', job], columns, {
         cwd: folder.path,
         env: accessTo(warehouse, sandbox),
@@ -46,7 +49,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
 
   it('watches in 60 and in 80 columns without half a word or half a number', async () => {
     await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
     await using warehouse = await aWarehouse();
     const name = 'a-job-with-a-rather-long-name';
     await folder.write(`jobs/${name}.yaml`, jobFor(quarter));
@@ -76,7 +79,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
 
   it('says what it is counting while it plans', async () => {
     await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
     await using warehouse = await aWarehouse();
     const job = await folder.write('job.yaml', { ...jobFor(quarter), countries: 'all', topics: 'all' });
     const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
@@ -105,13 +108,17 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
 
   it('leaves no progress behind when it is interrupted twice', async () => {
     await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
     await using warehouse = await aWarehouse();
     sandbox.script([{ kind: 'hang', times: 100, match: ({ token }) => token !== null }]);
-    const terminal = startOnTerminal(['backfill', await folder.write('job.yaml', jobFor(quarter))], 80, {
-      cwd: folder.path,
-      env: accessTo(warehouse, sandbox),
-    });
+    const terminal = startOnTerminal(
+      ['backfill', await folder.write('job.yaml', jobFor(quarter, { service: { page_size: 30 } }))],
+      80,
+      {
+        cwd: folder.path,
+        env: accessTo(warehouse, sandbox),
+      },
+    );
 
     await vi.waitFor(() => expect(sandbox.stats().faults.hang, terminal.written).toBe(4), 90_000);
     terminal.type('\x03');

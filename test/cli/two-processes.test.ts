@@ -5,14 +5,20 @@ import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { loadsWithPages, requestsBooked, windowsOf } from '../support/warehouse-state.ts';
 import { accessTo, aFolder, gmsi, startGmsi } from './gmsi.ts';
-import { jobFor, quarter } from './jobs.ts';
+import { january, jobFor } from './jobs.ts';
+
+/** Eight windows of some three pages. */
+const step = 'P16D';
 
 it('shares a job between two processes, each page asked for by one of them', async () => {
   await using folder = await aFolder();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   await using warehouse = await aWarehouse();
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-  const job = await folder.write('job.yaml', jobFor(quarter, { service: { page_size: 15, concurrency: 2 } }));
+  const job = await folder.write(
+    'job.yaml',
+    jobFor(january, { step, service: { page_size: 10, concurrency: 2 } }),
+  );
   // So slow that none of them can drain it all before the other has begun.
   sandbox.script([{ kind: 'latency', ms: 500, times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
 
@@ -21,7 +27,7 @@ it('shares a job between two processes, each page asked for by one of them', asy
   sandbox.script([]);
 
   expect(await Promise.all(both)).toMatchObject([{ code: 0 }, { code: 0 }]);
-  expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+  expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
   const loads = await warehouse.db.selectFrom('gmsi.loads').selectAll().execute();
   expect(loads).toHaveLength(2);
@@ -33,10 +39,10 @@ it('takes over what a killed process held while the other one waited for it', as
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   await using warehouse = await aWarehouse();
   const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-  const service = { concurrency: 4, page_size: 15 };
+  const service = { concurrency: 4, page_size: 10 };
   const job = await folder.write(
     'job.yaml',
-    jobFor(quarter, { service: { ...service, headers_timeout: 'PT10M' } }),
+    jobFor(january, { step, service: { ...service, headers_timeout: 'PT10M' } }),
   );
 
   // Of four windows the second page never comes while the first process lives, however long the other takes to start.
@@ -58,7 +64,7 @@ it('takes over what a killed process held while the other one waited for it', as
   );
 
   expect(await other.ended).toMatchObject({ code: 0 });
-  expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+  expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
   const { requests, pagesServedTwice } = sandbox.stats();
   // Of each window in hand, the page on its way to the table and the one on its way here.
   expect(pagesServedTwice).toBeLessThanOrEqual(2 * 4);

@@ -2,15 +2,16 @@ import { expect, it, vi } from 'vitest';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { loadsWithPages, windowsOf } from '../support/warehouse-state.ts';
 import { gmsiHere } from './in-process.ts';
-import { jobFor, quarter } from './jobs.ts';
+import { january, jobFor } from './jobs.ts';
 import { aSetting, atWork, runIsOver } from './working.ts';
 
-const service = { concurrency: 4, page_size: 15 };
+/** Eight windows of some three pages. */
+const pages = { step: 'P16D', service: { concurrency: 4, page_size: 10 } };
 
 it('drains a job between two workers, each page asked for by one of them, only one of them has the job file, and all can be watched', async () => {
   await using setting = await aSetting();
   const { warehouse, sandbox, cli, bare, folder } = setting;
-  await folder.write('jobs/shared.yaml', jobFor(quarter, { service }));
+  await folder.write('jobs/shared.yaml', jobFor(january, pages));
   const watch = setting.start(['status', 'shared', '--watch', '--json'], cli);
   const lines = () =>
     watch.stdout
@@ -46,7 +47,7 @@ it('drains a job between two workers, each page asked for by one of them, only o
   for (const interrupted of [second!, watch]) interrupted.kill('SIGINT');
   expect(await first!.ended).toMatchObject({ code: 0 });
   for (const interrupted of [second!, watch]) expect(await interrupted.ended).toMatchObject({ code: 130 });
-  expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+  expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
   const loads = await warehouse.db.selectFrom('gmsi.loads').selectAll().execute();
   expect(loads.map(({ outcome }) => outcome)).toEqual(loads.map(() => 'done'));
@@ -59,9 +60,9 @@ it('drains a job between two workers, each page asked for by one of them, only o
 it('does not start with a bad job file, or with a named one that has no schedule', async () => {
   await using setting = await aSetting();
   const { sandbox, cli, folder } = setting;
-  await folder.write('jobs/good.yaml', jobFor(quarter, { schedule: { sync: '15 * * * *' } }));
-  await folder.write('jobs/bad.yaml', jobFor(quarter, { schedule: { sync: 'now and then' } }));
-  await folder.write('jobs/plain.yaml', jobFor(quarter));
+  await folder.write('jobs/good.yaml', jobFor(january, { schedule: { sync: '15 * * * *' } }));
+  await folder.write('jobs/bad.yaml', jobFor(january, { schedule: { sync: 'now and then' } }));
+  await folder.write('jobs/plain.yaml', jobFor(january));
 
   const bad = await gmsiHere(['work'], cli);
   expect(bad).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('schedule.sync') });
@@ -73,7 +74,7 @@ it('does not start with a bad job file, or with a named one that has no schedule
 it('ends with 2 once the service refuses the key, and spends no more on it', async () => {
   await using setting = await aSetting();
   const { warehouse, sandbox, cli, folder } = setting;
-  await folder.write('jobs/any.yaml', jobFor(quarter, { service }));
+  await folder.write('jobs/any.yaml', jobFor(january, pages));
   expect(await gmsiHere(['backfill', 'any', '--enqueue'], cli)).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/any +1 +8\n\nNo worker is running/),

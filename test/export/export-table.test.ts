@@ -19,7 +19,7 @@ let warehouse: TestWarehouse;
 let db: Warehouse;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ limits: null, volume: 0.25 });
+  sandbox = await startSandbox({ limits: null, volume: 0.15 });
   warehouse = await aWarehouse();
   db = warehouse.db;
   await runBackfill({ job: aJob({ end_date: '2024-02-29' }), db, sandbox });
@@ -49,7 +49,7 @@ async function insertAwkward(db: Warehouse): Promise<void> {
 describe.each(formats)('an export as %s', (format) => {
   it('holds every row of the table, to the last digit and microsecond, in a file for each month, and more if it would get too long', async () => {
     await using folder = await aFolder(`gmsi's export `);
-    const { out, manifest } = await runExport({ db, folder: folder.path, format, rowsPerFile: 40 });
+    const { out, manifest } = await runExport({ db, folder: folder.path, format, rowsPerFile: 100 });
 
     const held = await rowsOfTable(db, 'gmsi.headlines');
     expect(held.length).toBeGreaterThan(500);
@@ -60,9 +60,9 @@ describe.each(formats)('an export as %s', (format) => {
       select to_char(published_at at time zone 'UTC', 'YYYY-MM') as month, count(*) as rows
       from gmsi.headlines group by 1 order by 1`.execute(db);
     const expected = rows.flatMap(({ month, rows }) =>
-      Array.from({ length: Math.ceil(rows / 40) }, (_, n) => ({
+      Array.from({ length: Math.ceil(rows / 100) }, (_, n) => ({
         path: `month=${month}/part-${n}.${format}`,
-        rows: Math.min(40, rows - 40 * n),
+        rows: Math.min(100, rows - 100 * n),
       })),
     );
     expect(expected.length).toBeGreaterThan(rows.length);

@@ -41,7 +41,7 @@ async function twoMinutesLater(db: Warehouse) {
 describe('a webhook gets', () => {
   it('once of windows that fail ten times, whoever looks and how often, and once when they no longer do', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
     await using webhook = await aWebhook();
     const { db } = warehouse;
     await check(db, webhook);
@@ -71,7 +71,7 @@ describe('a webhook gets', () => {
 
   it('not that windows are well again while they are only being tried again', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
     await using webhook = await aWebhook();
     const { db } = warehouse;
     const inUS = ({ path }: { path: string }) => path.includes('/gmsi/US');
@@ -90,7 +90,7 @@ describe('a webhook gets', () => {
 
   it('of a job that is late, and of a budget that will not last the month, once each', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: () => now });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.1, clock: () => now });
     await using webhook = await aWebhook();
     const { db } = warehouse;
     const hourly = aJob({
@@ -111,7 +111,7 @@ describe('a webhook gets', () => {
 
   it('later, if it does not answer; the load goes on', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
     await using webhook = await aWebhook();
     const { db } = warehouse;
     sandbox.script([{ kind: 'server-error', times: 1_000, match: ({ path }) => path.includes('/gmsi/US') }]);
@@ -145,7 +145,7 @@ describe('a webhook gets', () => {
 
   it('never if an alert was over before it could be sent', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
     await using webhook = await aWebhook();
     const { db } = warehouse;
     sandbox.script([{ kind: 'server-error', times: 2, match: ({ path }) => path.includes('/gmsi/US') }]);

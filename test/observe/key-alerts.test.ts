@@ -3,6 +3,7 @@ import { startSandbox } from '../../src/sandbox/index.ts';
 import { accessTo, aFolder, startGmsi } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
+import { aWarehouseWithQueue } from '../support/a-worker.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aConfig, aTelemetry } from './a-telemetry.ts';
@@ -15,14 +16,14 @@ const said = ({ taken }: Awaited<ReturnType<typeof aWebhook>>) =>
 
 it('a key that is refused while gmsi work runs is reported to every webhook once, before it ends', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
-  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+  await using warehouse = await aWarehouseWithQueue();
   await using usual = await aWebhook();
   await using own = await aWebhook();
   const env = { ...accessTo(warehouse, sandbox), GMSI_ALERT_WEBHOOK_URL: usual.url.reveal() };
   const setting = { cwd: folder.path, env };
   const schedule = { backfill: '0 1 1 1 *' };
-  await folder.write('jobs/one.yaml', jobFor(january, { schedule, step: 'P3D' }));
+  await folder.write('jobs/one.yaml', jobFor(january, { schedule, step: 'P8D' }));
   await folder.write(
     'jobs/two.yaml',
     jobFor({ ...january, countries: ['DE'] }, { schedule, alerts: { webhook_url: own.url.reveal() } }),
@@ -51,7 +52,7 @@ it('a key that is refused while gmsi work runs is reported to every webhook once
 
 it('a refused key is reported after a run by cron, too', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   await using warehouse = await aWarehouse();
   await using webhook = await aWebhook();
   const env = { ...accessTo(warehouse, sandbox, 'not-a-key'), GMSI_ALERT_WEBHOOK_URL: webhook.url.reveal() };
