@@ -18,10 +18,10 @@ const refresh = { fullRefresh: true, retryRefused: false };
 const job = aJobFor(scope, { lookback: 'P0D', service: { end_date: 'inclusive', page_size: 50 } });
 
 /** A warehouse and a service that withdraws a share of its headlines some days after they appeared. */
-async function aService({ withdrawn = 0.3, connections = 6 } = {}) {
+async function aService({ withdrawn = 0.3, connections = 6, isNew = false } = {}) {
   let now = before;
   const clock = () => new Date(now);
-  const warehouse = await aWarehouse({ connections });
+  const warehouse = await aWarehouse({ connections, isNew });
   const sandbox = await startSandbox({
     limits: null,
     clock,
@@ -254,8 +254,8 @@ it('a load that has lost its window does not make the one that has it now forget
 });
 
 it('identical drains write no row', async () => {
-  // One connection, so that it is the one whose statistics are flushed.
-  await using service = await aService({ withdrawn: 0, connections: 1 });
+  // One connection, so that it is the one whose statistics are flushed; in a new warehouse, because they are of all its life.
+  await using service = await aService({ withdrawn: 0, connections: 1, isNew: true });
   const { db, run } = service;
   await runBackfill(run);
   const first = await writes(db);
