@@ -29,7 +29,7 @@ it.each(['lookups', 'check job', '--help'])('ends quietly if nobody reads its re
 );
 
 // Without --json there is something new to write every few seconds.
-it.each(['status --watch', 'status --watch --json'])(
+it.concurrent.each(['status --watch', 'status --watch --json'])(
   'stops watching once nobody looks any more: gmsi %s',
   (command) => expectQuiet(command, true),
 );

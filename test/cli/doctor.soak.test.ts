@@ -7,7 +7,11 @@ it('shows what a probe found out although the clock of the service is wrong', as
   await using folder = await aFolder();
   await using warehouse = await aWarehouse();
   const days = 6 * 24 * 3_600_000;
-  await using sandbox = await startSandbox({ limits: null, clock: () => new Date(Date.now() - days) });
+  // Without headlines there is no token, with which the probe would wait for a minute.
+  await using sandbox = await startSandbox({
+    ...{ limits: null, volume: 0 },
+    clock: () => new Date(Date.now() - days),
+  });
   const env = { DATABASE_URL: warehouse.url, GMSI_BASE_URL: sandbox.url, GMSI_API_KEY: 'sandbox-key' };
   const { code, stdout } = await gmsi(['doctor', '--probe', '--json'], { cwd: folder.path, env });
   expect(code).toBe(2);
@@ -19,5 +23,5 @@ it('shows what a probe found out although the clock of the service is wrong', as
       found: expect.stringContaining("behind this machine's"),
     }),
   );
-  expect(probe).toBeDefined();
+  expect(probe.facts.length).toBeGreaterThan(5);
 });

@@ -14,7 +14,7 @@ const service = { concurrency, page_size: 50 };
 /** What a process books at a time (rate/budget.ts). */
 const block = 25;
 
-const kills = 10;
+const kills = 6;
 
 // Killed once, in the middle: two-processes.test.ts.
 it('loses nothing and doubles nothing, however often and whenever it is killed', async () => {
@@ -48,7 +48,7 @@ it('loses nothing and doubles nothing, however often and whenever it is killed',
     expect(await gone.ended, `kill ${kill}`).toMatchObject({ signal: 'SIGKILL' });
     if ((await totals()).halfDrained > 0) killsInTheMiddle++;
   }
-  expect(killsInTheMiddle, 'kills that left a window half drained').toBeGreaterThanOrEqual(3);
+  expect(killsInTheMiddle, 'kills that left a window half drained').toBeGreaterThanOrEqual(kills / 3);
 
   expect(await gmsiHere(['backfill', job], run)).toMatchObject({ code: 0 });
   expect(await heldBy(warehouse.db, scope)).toEqual(servedBy(sandbox, scope));
