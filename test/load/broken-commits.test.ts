@@ -27,7 +27,7 @@ async function timesWritten(db: Warehouse): Promise<number> {
 describe('a page that breaks the connection whenever it is committed', () => {
   it('fails its window after three times, saying what to do, and the others are drained; a rerun takes it up', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
     const { db } = warehouse;
     await breakAt(db, someHeadline(sandbox, scope, 'DE'), 1_000);
 
@@ -58,7 +58,7 @@ describe('a page that breaks the connection whenever it is committed', () => {
 
   it('is committed if it breaks it twice', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
     const { db } = warehouse;
     await breakAt(db, someHeadline(sandbox, scope, 'DE'), 2);
     expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({
@@ -97,7 +97,7 @@ describe('a page that breaks the connection whenever it is committed', () => {
 
   it('ends a replay of its record, which a later one takes up', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
     await using renamed = await aRewritingProxy(sandbox, renaming({ publication_time: 'pubTime' }));
     const { db } = warehouse;
     await runBackfill({ job, db, sandbox: renamed, clock });

@@ -84,7 +84,7 @@ describe('days that changes seldom reach', () => {
     const { db } = warehouse;
     await twoDaysOldChanges(db, 200);
     await using simulated = await aSandbox({
-      volume: 0.4,
+      volume: 0.2,
       changes: { late: 0.1, revised: 0.2, withdrawn: 0 },
     });
     const { sandbox, at } = simulated;
@@ -118,7 +118,7 @@ describe('days that changes seldom reach', () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     await twoDaysOldChanges(db, 200);
-    await using simulated = await aSandbox({ volume: 0.3 });
+    await using simulated = await aSandbox({ volume: 0.1 });
     const { sandbox, at } = simulated;
     const short = aJobFor(busy, { ...overrides, lookback: 'P6D' }, '2040-03-01');
     const syncOn = (day: number) => runSync({ job: short, db, sandbox, clock: at(begin + day * dayMs) });

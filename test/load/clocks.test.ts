@@ -4,7 +4,8 @@ import { ClocksApart, watchClocks } from '../../src/load/clocks.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { aFolder, gmsi } from '../cli/gmsi.ts';
+import { aFolder } from '../cli/gmsi.ts';
+import { gmsiHere } from '../cli/in-process.ts';
 import { aLog } from '../support/a-log.ts';
 import { aWorker, registered, tickNow, told } from '../support/a-worker.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
@@ -193,13 +194,13 @@ describe('clocks more than an hour apart', () => {
       service: { rate: 'unlimited' },
     });
     const setting = { cwd: folder.path, env };
-    const { code, stdout, stderr } = await gmsi(['backfill', file], setting);
+    const { code, stdout, stderr } = await gmsiHere(['backfill', file], setting);
     expect(code, stderr).toBe(1);
     expect(stdout).toContain('The clocks are 6 days apart (UTC): this machine');
     expect(stdout).toContain('loaded, but no day counts as covered');
     expect(stdout).toContain('No day was counted as covered.');
     expect(stderr).toContain('The clocks are 6 days apart');
-    const second = await gmsi(['sync', file, '--json'], setting);
+    const second = await gmsiHere(['sync', file, '--json'], setting);
     expect(second.code).toBe(1);
     const [{ outcome, error }] = JSON.parse(second.stdout).jobs;
     expect({ outcome, error }).toEqual({
@@ -208,7 +209,7 @@ describe('clocks more than an hour apart', () => {
     });
     expect(await coverageOf(warehouse.db)).toEqual({});
 
-    const doctor = await gmsi(['doctor'], setting);
+    const doctor = await gmsiHere(['doctor'], setting);
     expect(doctor.code).toBe(2);
     expect(doctor.stdout).toMatch(/✗ service .*its clock is 5\d{5} s behind this machine's/);
   });

@@ -75,7 +75,7 @@ describe('a token that the service takes no longer', () => {
       let now = clock().getTime();
       const moving = () => new Date(now);
       await using sandbox = await startSandbox({
-        ...{ limits: null, clock: moving, tokenLifetimeMs: hour, tokenErrorStatus },
+        ...{ limits: null, clock: moving, volume: 0.3, tokenLifetimeMs: hour, tokenErrorStatus },
       });
       const { db } = warehouse;
       const stop = new AbortController();

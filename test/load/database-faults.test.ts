@@ -21,7 +21,7 @@ const covered = {
 describe('a load whose connections are cut again and again', () => {
   it('commits every page once', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
     const admin = connect({ kind: 'url', url: new Secret(warehouse.url) }, 1);
     let cut = 0;
     let asked = 0;
@@ -59,7 +59,7 @@ describe('a reply that is lost after the server has done its work', () => {
 
   it.each(lost)('(number %i, to %s) costs nothing', async (nth, _, pattern, concurrency) => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
     await using proxy = await aCuttingProxy(warehouse.url);
     const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 6);
     const service = { end_date: 'inclusive', page_size: 12, concurrency };
@@ -85,12 +85,12 @@ describe('a reply that is lost after the server has done its work', () => {
 describe('a warehouse whose disk is full', () => {
   it('ends the run with what to do about it, and a rerun goes on', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
     const { db } = warehouse;
     await sql`
       create function gmsi.fill_disk() returns trigger language plpgsql as $$
       begin
-        if (select count(*) from gmsi.headlines) > 45 then
+        if (select count(*) from gmsi.headlines) > 25 then
           raise exception 'could not extend file: No space left on device' using errcode = '53100';
         end if;
         return null;

@@ -29,7 +29,7 @@ const rejected: Record<string, string> = {
 describe('records that drift', () => {
   it('are all kept: each is a row, or a rejected record with its reason', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
     const { db } = warehouse;
     sandbox.script([{ kind: 'drift' }]);
     const result = await runBackfill({ job, db, sandbox, clock });
@@ -42,7 +42,7 @@ describe('records that drift', () => {
 
   it.each(kept)('by %s are rows with everything that can be held', async (drift) => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
     const { db } = warehouse;
     sandbox.script([{ kind: 'drift', drifts: [drift] }]);
     const newest = sandbox.truth({ country: 'US', topic: 'Inflation-Food', ...scope }).at(-1)!;
@@ -61,7 +61,7 @@ describe('records that drift', () => {
 
   it.each(Object.entries(rejected))('by %s are kept whole in rejected_records: %s', async (drift, reason) => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
     const { db } = warehouse;
     sandbox.script([{ kind: 'drift', drifts: [drift as DriftKind] }]);
     const newest = sandbox.truth({ country: 'US', topic: 'Inflation-Food', ...scope }).at(-1)!;
@@ -83,7 +83,7 @@ describe('records that drift', () => {
 describe('field names that come or go', () => {
   it('are noted once per load, and not at all by the load after it', async () => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
     const { db } = warehouse;
     const plan = { fullRefresh: true, retryRefused: false };
     const drain = async (drifts: readonly DriftKind[] | undefined) => {

@@ -10,8 +10,8 @@ import { firstPages, watchRequests } from '../support/watch-requests.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
-const service = { end_date: 'inclusive', page_size: 40 };
-const limit = 10;
+const limit = 4;
+const service = { end_date: 'inclusive', page_size: 40, max_pages_without_news: limit };
 
 /** A record that the real reader accepts; `n` makes it different from others. */
 const record = (n: number) => ({
@@ -114,19 +114,22 @@ describe('a cursor without end', () => {
         expect(requests[0]).toBeNull();
         const [window] = await windowsOf(db);
         expect(window).toMatchObject({ state: 'failed', next_token: null });
-        expect(window!.last_error).toContain('10 pages in a row without a record that was not there before');
+        expect(window!.last_error).toContain('4 pages in a row without a record that was not there before');
         expect(await coverageOf(db)).toEqual({});
       }
     },
   );
 
   it('costs as many requests more as the job file allows pages without news, and none beyond', async () => {
-    for (const max of [1, 4]) {
+    for (const [max, more] of [
+      [undefined, 10],
+      [1, 1],
+    ]) {
       await using warehouse = await aWarehouse();
       await using endless = await aService(() => ({ data: page(0) }));
       const job = aJobFor(scope, { service: { ...service, max_pages_without_news: max } });
       await runBackfill({ job, db: warehouse.db, sandbox: endless, clock, servedBy: 'service' });
-      expect(endless.tokens).toHaveLength(1 + max);
+      expect(endless.tokens).toHaveLength(1 + more!);
     }
   });
 
@@ -200,12 +203,12 @@ describe('a cursor without end', () => {
 });
 
 describe('a window whose cursor is well', () => {
-  it('may have nine empty pages in a row, time and again', async () => {
+  it('may have empty pages in a row, one less than the limit, time and again', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     await using quiet = await aService(({ pages }) => {
       const isNews = pages % limit === limit - 1;
-      return { data: isNews ? page(40 * pages) : [], has_more: pages < 10 * limit - 1 };
+      return { data: isNews ? page(40 * pages) : [], has_more: pages < 5 * limit - 1 };
     });
     const result = await runBackfill({
       job: aJobFor(scope, { service }),
@@ -214,7 +217,7 @@ describe('a window whose cursor is well', () => {
       clock,
       servedBy: 'service',
     });
-    expect(result).toMatchObject({ outcome: 'done', totals: { pages: 100, records: 400 } });
+    expect(result).toMatchObject({ outcome: 'done', totals: { pages: 20, records: 200 } });
   });
 
   it('may bring on every page what the table holds already, also when it is taken up half drained', async () => {
@@ -242,7 +245,7 @@ describe('a window whose cursor is well', () => {
   it('may bring unreadable records alone, if they are others each time', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
-    await using broken = await aService(({ pages }) => ({ data: [unreadable(pages)], has_more: pages < 29 }));
+    await using broken = await aService(({ pages }) => ({ data: [unreadable(pages)], has_more: pages < 9 }));
     const result = await runSync({
       ...{
         job: aJobFor({ ...scope, to: '2026-11-20' }, { service }),
@@ -252,7 +255,7 @@ describe('a window whose cursor is well', () => {
         servedBy: 'service',
       },
     });
-    expect(result.totals.records_rejected).toBeGreaterThanOrEqual(29);
+    expect(result.totals.records_rejected).toBeGreaterThanOrEqual(9);
     expect(result.windows.failed).toBe(0);
   });
 });

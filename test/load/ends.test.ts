@@ -10,7 +10,7 @@ import { countRows } from '../support/warehouse-state.ts';
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = {
   ...{ countries: ['US', 'DE'], topics: ['Inflation-Food'] },
-  ...{ from: '2026-03-01', to: '2026-09-30' },
+  ...{ from: '2026-07-01', to: '2026-09-30' },
 };
 const refusal = { kind: 'refuse', status: 422, detail: 'no', times: 1e6 } as const;
 

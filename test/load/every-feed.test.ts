@@ -158,7 +158,7 @@ describe.each(cases.filter(isLive))('the live twin of feed $feed', ({ feed, job:
       tickerHistoryLimitDays: null,
       volume: 1,
     });
-    const since = { from: '2026-11-14', to: '2026-11-20' };
+    const since = { from: '2026-11-18', to: '2026-11-20' };
     const none = { countries: undefined, topics: undefined };
     const job = aJob({ feed, ...none, ...keys, start_date: since.from, end_date: 'today' });
 
@@ -185,9 +185,9 @@ describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, colum
       ...{ limits: null, clock: moving, tickerHistoryLimitDays: null },
       changes: { withdrawn: 0.3 },
     });
-    const of = { from: '2026-10-01', to: '2026-10-10' };
+    const of = { from: '2026-10-01', to: '2026-10-05' };
     const none = { countries: undefined, topics: undefined };
-    const job = aJob({ feed, ...none, ...keys, start_date: of.from, end_date: of.to, step: 'P6D' });
+    const job = aJob({ feed, ...none, ...keys, start_date: of.from, end_date: of.to, step: 'P3D' });
     const loadAt = async (instant: string) => {
       now = instant;
       const plan = { fullRefresh: true, retryRefused: false };

@@ -76,7 +76,7 @@ describe('a service that does not answer windows older than its history limit', 
       topics,
       countries: ['US', 'DE', 'NO', 'GB', 'FR', 'SE', 'DK'],
       from: '2026-07-01',
-      to: '2026-08-17',
+      to: '2026-09-10',
     };
     expect(many.countries.length * topics.length).toBeGreaterThan(askedAgain);
     const job = aJobFor(many, { step: 'P30D' });

@@ -108,7 +108,12 @@ describe('a headline that only the live feed has brought', () => {
     const { db } = warehouse;
     const time = { now: new Date('2026-11-20T12:00:00Z') };
     const clock = () => time.now;
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 3, historicalDelayMinutes: 600 });
+    await using sandbox = await startSandbox({
+      limits: null,
+      clock,
+      volume: 1.5,
+      historicalDelayMinutes: 600,
+    });
     const week = { ...scope, from: '2026-11-14', to: '2026-11-20' };
     const syncJob = aJobFor(week, { end_date: 'today', lookback: 'P3D' });
     const lagging = { job: syncJob, db, sandbox, clock };
@@ -148,7 +153,7 @@ describe('a headline that only the live feed has brought', () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     const clock = () => new Date('2026-11-20T12:00:00Z');
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 3 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 1 });
     const syncJob = aJobFor({ ...scope, from: '2026-11-14', to: '2026-11-20' }, { end_date: 'today' });
     await runSync({ job: syncJob, db, sandbox, clock });
     const run = { job: syncJob, db, sandbox, clock };
@@ -172,7 +177,7 @@ describe('a headline that only the live feed has brought', () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     const clock = () => new Date('2026-11-20T12:00:00Z');
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 3 });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 1 });
     const syncJob = aJobFor({ ...scope, from: '2026-11-14', to: '2026-11-20' }, { end_date: 'today' });
     await runSync({ job: syncJob, db, sandbox, clock });
     const withoutHistory = {
@@ -197,7 +202,8 @@ describe('a service whose days begin at another hour', () => {
     const { db } = warehouse;
     const clock = () => new Date(after);
     await using sandbox = await startSandbox({ limits: null, clock, volume: 3 });
-    const run = { job, db, sandbox, clock, plan: refresh };
+    const around = { ...scope, from: '2026-09-09', to: '2026-09-13' };
+    const run = { job: aJobFor(around, { lookback: 'P0D' }), db, sandbox, clock, plan: refresh };
     await runBackfill(run);
     const midday = aJobFor(
       { ...scope, from: '2026-09-10', to: '2026-09-12' },
