@@ -15,7 +15,7 @@ const withoutEnvelope = ({ data }: { data: unknown }) => data;
 
 it('reads a historical feed that answers with bare arrays, as long as they are shorter than what was asked for', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
   await using bare = await aRewritingProxy(sandbox, withoutEnvelope);
   const { db } = warehouse;
   const job = aJobFor(scope, { service: { end_date: 'inclusive' } });
@@ -26,7 +26,7 @@ it('reads a historical feed that answers with bare arrays, as long as they are s
 
 it('never counts a window as covered whose bare array is as long as the page that was asked for', async () => {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock });
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
   await using bare = await aRewritingProxy(sandbox, withoutEnvelope);
   const { db } = warehouse;
   const all = servedBy(sandbox, scope).length;

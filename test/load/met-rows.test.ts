@@ -37,9 +37,9 @@ it('counts no row twice if there are more than it remembers, and still finds a c
   const size = 10_000;
   for (let from = 0; from < 1.5 * remembered; from += size) met.take(page(from, from + size));
   expect(met.perDay).toEqual([0, remembered, 0]);
+  const pages = [2, 3, 4].map((nth) => page(nth * remembered, nth * remembered + size));
   const circle = () => {
-    for (let round = 0; round < 20; round++)
-      for (const from of [2, 3, 4]) met.take(page(from * remembered, from * remembered + size));
+    for (let round = 0; round < 20; round++) for (const one of pages) met.take(one);
   };
   expect(circle).toThrow(CursorWithoutEnd);
   expect(met.perDay).toEqual([0, remembered, 0]);

@@ -9,8 +9,8 @@ import { watchRequests } from '../support/watch-requests.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = {
-  ...{ countries: ['US', 'DE', 'NO'], topics: ['Inflation-Food'] },
-  ...{ from: '2026-05-01', to: '2026-07-09' },
+  ...{ countries: ['US', 'DE'], topics: ['Inflation-Food'] },
+  ...{ from: '2026-05-01', to: '2026-06-09' },
 };
 const job = aJobFor(scope, { step: 'P10D' });
 
@@ -69,10 +69,8 @@ describe('a request that is refused', () => {
       expect(window.last_error).toContain(String(status));
       expect(window.last_error).toContain(detail);
     }
-    for (const country of ['US', 'NO']) {
-      const other = { ...scope, countries: [country] };
-      expect(await heldBy(db, other)).toEqual(servedBy(sandbox, other));
-    }
+    const other = { ...scope, countries: ['US'] };
+    expect(await heldBy(db, other)).toEqual(servedBy(sandbox, other));
 
     sandbox.script([]);
     const before = sandbox.stats().requests;

@@ -32,7 +32,7 @@ describe('a headline that the service revises', () => {
     await using warehouse = await aWarehouse();
     let now = new Date(before);
     const clock = () => now;
-    await using sandbox = await startSandbox({ limits: null, clock, changes: { revised: 0.4 } });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5, changes: { revised: 0.4 } });
     const { db } = warehouse;
     await runBackfill({ job, db, sandbox, clock });
     const old = new Map((await headlines(db)).map((row) => [row.headline_id, row]));
@@ -73,7 +73,7 @@ describe('a headline that the service revises', () => {
     await using warehouse = await aWarehouse();
     let now = new Date(before);
     const clock = () => now;
-    await using sandbox = await startSandbox({ limits: null, clock, changes: { revised: 1 } });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3, changes: { revised: 1 } });
     const { db } = warehouse;
     for (const instant of [before, after, before, after]) {
       now = new Date(instant);

@@ -17,7 +17,7 @@ describe('the first sync of a day', () => {
     const { db } = warehouse;
     let now = noonOf(10);
     const clock = () => now;
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     await runBackfill({ job, db, sandbox, clock });
     const requests = watchRequests(sandbox);
     for (now of [noonOf(11), noonOf(12)]) await runSync({ job, db, sandbox, clock });
@@ -39,7 +39,7 @@ describe('a job that nothing but syncs load', () => {
     const patient = aJobFor(one, { end_date: 'today', lookback: 'P5D' });
     let now = noonOf(10);
     const clock = () => now;
-    await using sandbox = await startSandbox({ limits: null, clock, changes: { late: 0.2 } });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3, changes: { late: 0.2 } });
     for (const day of [10, 11, 12, 20, 21]) {
       now = noonOf(day);
       await runSync({ job: patient, db, sandbox, clock });

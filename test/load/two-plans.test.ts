@@ -16,7 +16,7 @@ it.each([
   '%s of two jobs that overlap plan each day once between them, though both look for missing days at once',
   async (_, runJob) => {
     await using warehouse = await aWarehouse({ connections: 12 });
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
     const service = { page_size: 1000, end_date: 'inclusive' };
     const covered = aJobFor({ ...scope, to: '2026-10-15' }, { service });
