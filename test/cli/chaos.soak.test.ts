@@ -27,12 +27,12 @@ const faults = {
 it('four workers, every fault, one of them killed every few seconds and the database restarted: the warehouse is the truth', async () => {
   await using folder = await aFolder();
   await using server = await aRestartableServer();
-  await using sandbox = await startSandbox({ volume: 0.5, faults: { random: faults } });
+  await using sandbox = await startSandbox({ volume: 0.25, faults: { random: faults } });
   const url = server.url.reveal();
   const env = { DATABASE_URL: url, GMSI_BASE_URL: sandbox.url, GMSI_API_KEY: 'sandbox-key' };
   // Any port: four workers on one machine.
   const setting = { cwd: folder.path, env: { ...env, GMSI_LEASE_SECONDS: '3', GMSI_METRICS_PORT: '0' } };
-  const service = { rate: 25, burst: 50, concurrency: 4, page_size: 50, max_attempts: 4 };
+  const service = { rate: 25, burst: 50, concurrency: 4, page_size: 25, max_attempts: 4 };
   const job = await folder.write('chaos.yaml', jobFor(scope, { service, step: 'P30D' }));
   const start = () => startGmsi(['work', '--concurrency', '2'], setting);
   const fleet: Running[] = [];

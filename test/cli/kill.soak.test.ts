@@ -10,7 +10,7 @@ import { gmsiHere } from './in-process.ts';
 import { jobFor, scope } from './jobs.ts';
 
 const concurrency = 4;
-const service = { concurrency, page_size: 50 };
+const service = { concurrency, page_size: 25 };
 /** What a process books at a time (rate/budget.ts). */
 const block = 25;
 
@@ -19,7 +19,7 @@ const kills = 6;
 // Killed once, in the middle: two-processes.test.ts.
 it('loses nothing and doubles nothing, however often and whenever it is killed', async () => {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.7 });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.35 });
   await using warehouse = await aWarehouse();
   const run = { cwd: folder.path, env: { ...accessTo(warehouse, sandbox), GMSI_LEASE_SECONDS: '2' } };
   expect(await gmsiHere(['lookups'], run)).toMatchObject({ code: 0 });

@@ -7,7 +7,7 @@ import { aCollector, type CollectedSpan, type Collector } from './a-collector.ts
 
 /** Two windows and several pages each. */
 const january = { ...quarter, topics: ['Inflation-Food'], to: '2024-01-31' };
-const service = { page_size: 30 };
+const service = { page_size: 10 };
 const key = 'k3y-0f-some0ne';
 
 const named = ({ spans }: Collector, name: string) => spans.filter((span) => span.name === name);
@@ -18,7 +18,7 @@ const names = (spans: readonly CollectedSpan[]) => spans.map(({ name }) => name)
 describe('with a collector set, a run by hand', () => {
   it('sends a tree of load, windows, pages and their stages, with what leads back to the rows, before it ends', async () => {
     await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.3, keys: [key] });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.1, keys: [key] });
     await using warehouse = await aWarehouse();
     await using collector = await aCollector();
     await folder.write('jobs/job.yaml', jobFor(january, { service }));
@@ -68,7 +68,7 @@ describe('with a collector set, a run by hand', () => {
 
   it('says which page failed its window and why, and never the key', async () => {
     await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.3, keys: [key] });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.1, keys: [key] });
     await using warehouse = await aWarehouse();
     await using collector = await aCollector();
     await folder.write('jobs/job.yaml', jobFor({ ...january, countries: ['US'] }, { service }));
@@ -95,7 +95,7 @@ describe('with a collector set, a run by hand', () => {
 
   it('ends as it would without one, with one warning, if nobody listens', async () => {
     await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
+    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
     await using warehouse = await aWarehouse();
     const gone = await aCollector();
     await gone[Symbol.asyncDispose]();

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
     path.endsWith('/NO') && Object.values(query).includes('Inflation-Food');
   sandbox = await startSandbox({
-    ...{ limits: null, volume: 2 },
+    ...{ limits: null, volume: 0.5 },
     faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
   });
   await runBackfill({ job, db: warehouse.db, sandbox });
