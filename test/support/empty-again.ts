@@ -64,7 +64,8 @@ const empty = `
       execute 'drop table ' || part;
     end loop;
     for filled in select oid from pg_class
-      where oid >= 16384 and relkind = 'r' and relname not like 'kysely_%' and relname <> 'migrations' loop
+      where oid >= 16384 and relkind = 'r' and pg_relation_size(oid) > 0
+        and relname not like 'kysely_%' and relname <> 'migrations' loop
       execute 'select exists (select from ' || filled || ')' into has_rows;
       if has_rows then execute 'delete from ' || filled; end if;
     end loop;
@@ -82,7 +83,7 @@ export async function schemaOf(db: Warehouse): Promise<string> {
         union all select reltype from part union all select typarray from pg_type where oid in (select reltype from part)
         union all select oid from pg_constraint where conrelid in (select oid from part)
       )
-    select md5(string_agg(part, ' ' order by part collate "C")) as state from (
+    select concat_ws(' ', count(*), sum(hashtextextended(part, 0))) as state from (
       select 'class ' || concat_ws(' ', oid, relname, relowner, relkind, relacl, reloptions, relrowsecurity) as part
         from pg_class where oid >= 16384 and oid not in (select oid from kept)
       union all select 'column ' || concat_ws(' ', attrelid, attnum, xmin)
