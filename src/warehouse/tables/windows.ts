@@ -51,21 +51,21 @@ export async function claimWindow(
   run: Claimant & { order: 'newest-first' | 'oldest-first' },
 ): Promise<ClaimedWindow | undefined> {
   const direction = sql.raw(run.order === 'newest-first' ? 'desc' : 'asc');
-  for (const step of claimSteps) {
-    const { rows } = await sql<ClaimedWindow>`
-      update gmsi.windows set state = 'draining', load_id = ${run.loadId}, attempts = attempts + 1, restarts = 0
-      where window_id = (
-        select w.window_id from gmsi.windows w
-        where ${inScope(scope)} and ${isOpen} and ${step} and ${isFree(run)}
-        order by w.last_day ${direction}, w.country ${direction}, w.topic ${direction}, w.ticker ${direction},
-                 w.variant ${direction}
-        limit 1 for update of w skip locked
-      )
-      returning ${asClaimed}
-    `.execute(db);
-    if (rows[0]) return rows[0];
-  }
-  return undefined;
+  // PostgreSQL looks for a step's window only if the steps before it have none.
+  const next = claimSteps.map(
+    (step) => sql`(
+      select w.window_id from gmsi.windows w
+      where ${inScope(scope)} and ${isOpen} and ${step} and ${isFree(run)}
+      order by w.last_day ${direction}, w.country ${direction}, w.topic ${direction}, w.ticker ${direction},
+               w.variant ${direction}
+      limit 1 for update of w skip locked)`,
+  );
+  const { rows } = await sql<ClaimedWindow>`
+    update gmsi.windows set state = 'draining', load_id = ${run.loadId}, attempts = attempts + 1, restarts = 0
+    where window_id = coalesce(${sql.join(next)})
+    returning ${asClaimed}
+  `.execute(db);
+  return rows[0];
 }
 
 /**
