@@ -40,7 +40,7 @@ describe('migrating', () => {
 
   it('gives the schema that a migrated template has', async () => {
     await using database = await anEmptyDatabase();
-    await using template = await aWarehouse();
+    await using template = await aWarehouse({ isNew: true });
     await migrate(database.db);
     expect(await relations(database.db)).toEqual(await relations(template.db));
   });
