@@ -29,7 +29,7 @@ let db: Warehouse;
 
 /** The documented indexes, between a month that is loaded already and one that comes later. */
 beforeAll(async () => {
-  warehouse = await aWarehouse();
+  warehouse = await aWarehouse({ isNew: true });
   db = warehouse.db;
   const load = (month: string, from: number) => {
     const all = [...texts, ...Array.from({ length: others }, (_, n) => `Market wire, note ${n}`)];

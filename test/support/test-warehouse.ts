@@ -36,7 +36,7 @@ interface Wanted {
   /** Another number than usual is for a test of connections, which gets new ones. */
   readonly connections?: number;
   readonly prepare?: Preparation;
-  /** For a test of partitions: an earlier test may have left some, empty. */
+  /** For a test of partitions or plans: an earlier test may have left some partitions, empty. */
   readonly isNew?: boolean;
 }
 

@@ -9,7 +9,7 @@ import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 let warehouse: TestWarehouse;
 
 beforeAll(async () => {
-  warehouse = await aWarehouse();
+  warehouse = await aWarehouse({ isNew: true });
   await warehouse.db.transaction().execute(async (trx) => {
     // Without its triggers: this is about reading.
     await sql`set local session_replication_role = replica`.execute(trx);
