@@ -201,9 +201,9 @@ export function createClient(options: ClientOptions) {
     }
   }
 
-  function parsed(answer: HttpAnswer, parse: (body: HttpAnswer) => unknown): unknown {
+  function parsed(answer: HttpAnswer, parse: () => unknown): unknown {
     try {
-      return parse(answer);
+      return parse();
     } catch (error) {
       if (!(error instanceof NotJson)) throw error;
       const words = serviceWords(answer.text, redact);
@@ -218,14 +218,14 @@ export function createClient(options: ClientOptions) {
   }
 
   function pageOf(answer: HttpAnswer, envelope: EnvelopeOptions | undefined): Page {
-    const body = parsed(answer, (whole) => parsePage(whole, settings.maxRecordBytes));
+    const body = parsed(answer, () => parsePage(answer, settings.maxRecordBytes));
     const page = readEnvelope(body, answer.bytes, envelope);
     const whole = answer.release ? { ...page, release: answer.release } : page;
     return echoesKey(answer) ? withoutKey(whole, redactor) : whole;
   }
 
   function jsonOf(answer: HttpAnswer): unknown {
-    const body = parsed(answer, ({ text }) => parseAnything(text));
+    const body = parsed(answer, () => parseAnything(answer.text));
     const shown = echoesKey(answer) ? redactor.value(body) : body;
     answer.release?.();
     return shown;

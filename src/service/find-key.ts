@@ -68,7 +68,10 @@ const invisible =
   '\\0-\\x1f\\x7f-\\x9f\\xad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u180e\\u200b-\\u200f\\u202a-\\u202e' +
   '\\u2060-\\u2064\\u2066-\\u206f\\ufeff\\ufff9-\\ufffb\\ud804\\ud80d\\ud82f\\ud834\\udb40';
 
-/** An escape, except of the letters of most scripts, of which whole pages can consist; or an invisible character. */
+/**
+ * An escape, except of the letters of most scripts, of which whole pages can consist; or an invisible character, which no
+ * printable one of ASCII is: asked first, since it is far quicker than the ranges.
+ */
 const interrupting =
   '(?:(?!\\\\u(?:0[1-57-9a-fA-F]|[3-9a-eA-E])[\\da-fA-F]{2})\\\\|%(?=[\\da-fA-Fu\\\\%&])|&(?=[#\\w\\\\%&])' +
   `|(?![ -~])[${invisible}])`;

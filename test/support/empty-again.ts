@@ -63,6 +63,7 @@ const empty = `
     loop
       execute 'drop table ' || part;
     end loop;
+    -- Not the lists of migrations, Kysely's and graphile-worker's.
     for filled in select oid from pg_class
       where oid >= 16384 and relkind = 'r' and pg_relation_size(oid) > 0
         and relname not like 'kysely_%' and relname <> 'migrations' loop
