@@ -4,6 +4,7 @@ import { gmsiHeadlines } from '../src/feeds/gmsi-headlines.ts';
 import { commitPage } from '../src/load/commit-page.ts';
 import { type Budget, openBudget } from '../src/rate/budget.ts';
 import { Secret } from '../src/secret.ts';
+import { sortedFrom } from '../src/warehouse/arrays.ts';
 import type { Warehouse } from '../src/warehouse/connect.ts';
 import { copyWindow } from './copy.ts';
 import { pageSize, series, someWindows, type WindowOfPages } from './pages.ts';
@@ -113,7 +114,7 @@ async function loadWindow(
     const token = page === 0 ? null : `token ${page}`;
     const nextToken = page === pages.length - 1 ? null : `token ${page + 1}`;
     const at = { windowId, loadId: 1, pages: page, nextToken: token };
-    const from = { feed: gmsiHeadlines, series: { ...series, country }, isBackfilled: () => true };
+    const from = { feed: gmsiHeadlines, series: { ...series, country }, backfilledBefore: 'always' as const };
     const poll = {
       now: new Date(),
       tellsOfNews: false,
@@ -124,7 +125,15 @@ async function loadWindow(
     };
     await commitPage(
       db,
-      { ...from, ...poll, rows, rejected: [], records: rows.length, at, nextToken },
+      {
+        ...from,
+        ...poll,
+        rows: sortedFrom(gmsiHeadlines.table, rows),
+        rejected: [],
+        records: rows.length,
+        at,
+        nextToken,
+      },
       known,
     );
   }

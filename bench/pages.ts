@@ -1,6 +1,5 @@
 import type { Row, Series } from '../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../src/feeds/gmsi-headlines.ts';
-import { readPage } from '../src/load/read-page.ts';
 import { startSandbox } from '../src/sandbox/index.ts';
 
 /** The rows of one window's pages, in the order in which the service sends them. */
@@ -38,7 +37,7 @@ export async function someWindows(windows: number, pagesEach: number): Promise<W
         headers: { 'x-api-key': 'sandbox-key' },
       });
       const page = (await response.json()) as { data: unknown[]; next_token: string | null };
-      pages.push(readPage(page.data, reader).rows);
+      pages.push(page.data.map((record) => reader.read(record).row!));
       token = page.next_token;
     }
     if (pages.some((rows) => rows.length !== pageSize)) throw new Error('a page is not full');

@@ -12,6 +12,7 @@ import { scopeOf } from '../src/load/resolve-load.ts';
 import { dayRange } from '../src/plan/days.ts';
 import { planWindows } from '../src/plan/plan-windows.ts';
 import { table } from '../src/terminal/table.ts';
+import { sortedFrom } from '../src/warehouse/arrays.ts';
 import type { Warehouse } from '../src/warehouse/connect.ts';
 import { readLookups } from '../src/warehouse/tables/lookups.ts';
 import { ensurePartitions, upsertRows } from '../src/warehouse/tables/rows.ts';
@@ -69,17 +70,20 @@ async function sizes(db: Warehouse): Promise<string[][]> {
 /** The rows of pages of 1,000, as a commit writes them: new, and once more, when nothing has changed. */
 async function timePages(db: Warehouse): Promise<[string, string][]> {
   const [pages] = await someWindows(1, 9);
-  for (const rows of pages!) await ensurePartitions(db, gmsiHeadlines.table, rows, new Set());
+  for (const rows of pages!)
+    await ensurePartitions(db, gmsiHeadlines.table, sortedFrom(gmsiHeadlines.table, rows), new Set());
   const times = { new: await timeUpserts(db, pages!), unchanged: await timeUpserts(db, pages!) };
   return Object.entries(times).map(([which, time]) => [`page of 1,000 ${which} rows`, time]);
 }
 
 async function timeUpserts(db: Warehouse, pages: readonly (readonly Row[])[]): Promise<string> {
-  const provenance = { series, loadId: 1, windowId: 1, isBackfilled: true };
+  const provenance = { series, loadId: 1, windowId: 1, backfilledBefore: 'always' } as const;
   const times: number[] = [];
   for (const rows of pages) {
     const upsert = () =>
-      writeTransaction(db, (trx) => upsertRows(trx, gmsiHeadlines.table, rows, provenance));
+      writeTransaction(db, (trx) =>
+        upsertRows(trx, gmsiHeadlines.table, sortedFrom(gmsiHeadlines.table, rows), provenance),
+      );
     times.push(await timed(upsert));
   }
   // The first one warms up.

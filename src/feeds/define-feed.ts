@@ -49,7 +49,7 @@ export function defineFeed(definition: FeedDefinition): Feed {
     ...{ name, dimensions, method, path, matchTypes, variants, inPath, fields },
     ...(hours !== undefined && { live: { path: livePath, limit: 1000, hours } }),
     parameters: { ...windowParameters, ...definition.parameters },
-    table: { ...ofTable, columns, key: [time, id], partitionedBy: isPartitioned ? time : null },
+    table: { ...ofTable, columns, key: [time, id], isPartitioned },
     reader: (overrides) =>
       createRecordReader({ columns, fields, identity, differences, required }, overrides),
   };

@@ -1,3 +1,5 @@
+import type { RowsByColumn } from './reading/rows-by-column.ts';
+
 /**
  * What a feed is asked for over time. Coverage, windows and cursors are kept per series. A dimension that the feed does not
  * have is empty. Named as in the warehouse, whose rows hold one.
@@ -24,12 +26,12 @@ export interface FeedTable {
   readonly name: string;
   /** The columns that a record is read into, in the order in which they are sent. */
   readonly columns: Readonly<Record<string, ColumnType>>;
-  /** Columns of `columns` that, together with the series, identify a row; sorted by in every write. */
-  readonly key: readonly string[];
+  /** The columns of `columns` that, together with the series, identify a row: its time and its id. */
+  readonly key: readonly [time: string, id: string];
   /** The columns that say which series a row belongs to, all part of its key; a `parameter` is one from the variant. */
   readonly series: Readonly<Record<string, keyof Series | { readonly parameter: string }>>;
-  /** The column of `key` by whose month the table is partitioned, if it is. */
-  readonly partitionedBy: string | null;
+  /** Whether it is partitioned by the month of its key's time. */
+  readonly isPartitioned: boolean;
 }
 
 /** One row as read from a record: a value for each of the table's columns, `null` if the record has none. */
@@ -51,6 +53,15 @@ export type RefillResult =
 /** Turns records of one feed into rows. Each load has its own reader, which remembers the fields that it has met. */
 export interface RecordReader {
   read(record: unknown): ReadResult;
+  /** The rows of the page that is being read. */
+  readonly rows: RowsByColumn;
+  /**
+   * Adds a usual record to `rows`, straight from its bytes, as `read` would read it.
+   * @param content a page's content, with which `rows` began, or a part of it
+   * @param start where the record begins, which must be valid JSON
+   * @returns false if the record has to be parsed and read
+   */
+  scan(content: Buffer, start: number): boolean;
   /** Fills the empty columns of a row from its `extra`. */
   refill(row: Row): RefillResult;
   /** Every top-level wire name that fills a column, or holds names that do. */

@@ -17,7 +17,7 @@ import { noteLiveSightings, noteSightings, retractUnseen } from '../warehouse/ta
 import {
   ensurePartitions,
   type KnownPartitions,
-  type Upserted,
+  type Provenance,
   upsertRows,
 } from '../warehouse/tables/rows.ts';
 import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
@@ -31,8 +31,7 @@ export class ClaimLost extends GmsiError {
 export interface PageToCommit extends ReadPage {
   readonly feed: Feed;
   readonly series: Series;
-  /** Whether rows of a day (UTC) are backfilled. */
-  readonly isBackfilled: (day: Day) => boolean;
+  readonly backfilledBefore: Provenance['backfilledBefore'];
   /** How many records the page had, readable or not. */
   readonly records: number;
   /** First day that does not count as covered, if it is earlier than it seemed when the drain began. */
@@ -70,7 +69,10 @@ export async function commitPage(
     await ensurePartitions(warehouse, feed.table, page.rows, known);
     return writeTransaction(warehouse, async (trx) => {
       // A window that is not compared had no rows when its drain began. If that goes wrong, the next attempt assumes nothing.
-      const upserted = await upsertByDay(trx, page, !page.isCompared && attempt === 1);
+      const { backfilledBefore } = page;
+      const provenance = { series, loadId: at.loadId, windowId: at.windowId, backfilledBefore };
+      const areLikelyNew = !page.isCompared && attempt === 1;
+      const upserted = await upsertRows(trx, feed.table, page.rows, provenance, areLikelyNew);
       await keepRejected(trx, rejected, { series, windowId: at.windowId, loadId: at.loadId });
       const retracted = page.isCompared ? await compare(trx, page) : 0;
       const counts = { ...upserted, retracted, records: page.records, rejected: rejected.length };
@@ -92,35 +94,11 @@ export async function commitPage(
   return withWriteRetries(commit, log);
 }
 
-/**
- * A window can return a day more than its own (`end_date: unknown`), and that day may be one that is not settled. So
- * backfilled rows and others are written separately, older ones first, which is the order of the key.
- */
-async function upsertByDay(
-  trx: WriteTransaction,
-  page: PageToCommit,
-  areLikelyNew: boolean,
-): Promise<Upserted> {
-  const { feed, series, at, rows } = page;
-  const [time] = feed.table.key;
-  const total = { inserted: 0, changed: 0 };
-  for (const isBackfilled of [true, false]) {
-    const ofKind = rows.filter(
-      (row) => page.isBackfilled((row[time!] as string).slice(0, 10)) === isBackfilled,
-    );
-    const provenance = { series, loadId: at.loadId, windowId: at.windowId, isBackfilled };
-    const { inserted, changed } = await upsertRows(trx, feed.table, ofKind, provenance, areLikelyNew);
-    total.inserted += inserted;
-    total.changed += changed;
-  }
-  return total;
-}
-
 /** Notes the rows of a page of a compared window and, with the last page, retracts the rows that no page had. */
 async function compare(trx: WriteTransaction, page: PageToCommit): Promise<number> {
   const { feed, series, rows, at } = page;
   const { windowId, loadId, pages } = at;
-  await noteSightings(trx, feed.table, rows, { windowId, page: pages });
+  await noteSightings(trx, rows, { windowId, page: pages });
   if (page.nextToken !== null) return 0;
   return retractUnseen(trx, feed, series, {
     windowId,
@@ -151,7 +129,7 @@ export async function commitLive(
     await ensurePartitions(warehouse, feed.table, rows, known);
     return writeTransaction(warehouse, async (trx) => {
       await noteLiveSightings(trx, feed, series, rows, polledAt);
-      const provenance = { series, loadId, windowId: null, isBackfilled: false };
+      const provenance = { series, loadId, windowId: null, backfilledBefore: 'never' } as const;
       const upserted = await upsertRows(trx, feed.table, rows, provenance);
       await keepRejected(trx, rejected, { series, windowId: null, loadId });
       await notePoll(trx, { series, loadId, at: polledAt, isPoll: false, ...upserted });

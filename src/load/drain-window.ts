@@ -156,10 +156,10 @@ async function settledByClocks(
 /** The rows that the drain has met; if it resumes, also those of its earlier pages. */
 async function memoryOf(load: Load, window: ClaimedWindow, { feed, series }: Drain): Promise<MetRows> {
   const { maxPagesWithoutNews } = load.job.service;
-  if (window.next_token === null) return rememberRows(feed.table, window, maxPagesWithoutNews);
+  if (window.next_token === null) return rememberRows(window, maxPagesWithoutNews);
   const of = { table: feed.table, series };
   const rows = await withWarehouseRetries(() => metSoFar(load.warehouse, of, window, remembered), load.abort);
-  return rememberRows(feed.table, window, maxPagesWithoutNews, { rows, perDay: window.rows_met });
+  return rememberRows(window, maxPagesWithoutNews, { rows, perDay: window.rows_met });
 }
 
 async function ask(load: Load, request: Drain, at: Checkpoint): Promise<PageInHand> {
@@ -176,7 +176,7 @@ async function ask(load: Load, request: Drain, at: Checkpoint): Promise<PageInHa
       try {
         // Read at once, because rows are much smaller than what the service sent, and the pages that wait decide how much memory
         // a load needs.
-        const read = await atStage(load, 'map', () => readPage(records, load.reader));
+        const read = await atStage(load, 'map', () => readPage(records, load.reader, load.feed.table));
         return { ...read, records: records.length, nextToken, span, release };
       } catch (error) {
         release();
@@ -198,10 +198,10 @@ async function commit(
   page: PageInHand & Pick<PageToCommit, 'rowsMet' | 'settledBefore'>,
 ): Promise<void> {
   const now = load.clock();
-  const isBackfilled = backfilledBy(load, now);
+  const backfilledBefore = backfilledUntil(load, now);
   const reachesToday = window.last_day >= now.toISOString().slice(0, 10);
   const tellsOfNews = load.command === 'sync' || reachesToday;
-  const about = { feed, series, isBackfilled, at, now, tellsOfNews, reachesToday, isCompared };
+  const about = { feed, series, backfilledBefore, at, now, tellsOfNews, reachesToday, isCompared };
   const counts = await atStage(load, 'commit', () =>
     commitPage(load.warehouse, { ...about, ...page }, load.partitions, load.log),
   );
@@ -209,10 +209,9 @@ async function commit(
 }
 
 /** Which days are backfilled: not those that only seemed settled because a clock was ahead. */
-function backfilledBy({ unsettledFrom, job }: Load, now: Date): PageToCommit['isBackfilled'] {
-  if (unsettledFrom === null) return () => true;
-  const [from] = [unsettledFrom, settledAt(now, job.lookbackDays)].sort();
-  return (day) => day < from!;
+function backfilledUntil({ unsettledFrom, job }: Load, now: Date): PageToCommit['backfilledBefore'] {
+  if (unsettledFrom === null) return 'always';
+  return [unsettledFrom, settledAt(now, job.lookbackDays)].sort()[0]!;
 }
 
 /** Fixes what is asked for, and which of the days count as covered at the end, by the day on which the drain begins. */

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { FeedTable, Row } from '../feeds/feed.ts';
 import { dayRange, daysIn } from '../plan/days.ts';
 import { newsGuard } from '../service/cursor.ts';
 import type { MetRow } from '../warehouse/tables/retract.ts';
@@ -33,12 +32,10 @@ export interface MetRows {
  * already
  */
 export function rememberRows(
-  table: FeedTable,
   window: Pick<ClaimedWindow, 'first_day' | 'last_day'>,
   maxPagesWithoutNews: number,
   before?: { readonly rows: readonly MetRow[]; readonly perDay: readonly number[] | null },
 ): MetRows {
-  const [time, id] = table.key as [string, string];
   const days = dayRange(window.first_day, window.last_day);
   const indexOf = new Map(
     Array.from({ length: daysIn(days) }, (_, index) => [days.from.add({ days: index }).toString(), index]),
@@ -61,10 +58,9 @@ export function rememberRows(
     return { isNew: true, counts };
   }
 
-  function noteRow(row: Row): boolean {
-    const at = row[time] as string;
-    const { isNew, counts } = note(digestOf(at, row[id] as string));
-    const day = indexOf.get(at.slice(0, 10));
+  function noteRow(time: string, id: string): boolean {
+    const { isNew, counts } = note(digestOf(time, id));
+    const day = indexOf.get(time.slice(0, 10));
     if (counts && day !== undefined && perDay) perDay[day]!++;
     return isNew;
   }
@@ -72,7 +68,7 @@ export function rememberRows(
   return {
     take({ rows, rejected, nextToken }) {
       let hasNews = false;
-      for (const row of rows) if (noteRow(row)) hasNews = true;
+      for (const [index, time] of rows.times.entries()) if (noteRow(time, rows.ids[index]!)) hasNews = true;
       for (const { record_hash } of rejected)
         if (note(digestOf('rejected', record_hash)).isNew) hasNews = true;
       acceptNews(hasNews || nextToken === null);

@@ -74,7 +74,7 @@ async function readOne(load: Load, series: Series): Promise<{ records: number; i
       await load.origin.check(load.client.servedBy);
       const records = page.records.length;
       span.setAttribute('gmsi.records', records);
-      const read = await atStage(load, 'map', () => readPage(page.records, reader));
+      const read = await atStage(load, 'map', () => readPage(page.records, reader, feed.table));
       const live = { feed, series, loadId, records, polledAt: load.clock(), ...read };
       countPage(
         load,

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { ReadResult, RecordReader, Row } from '../feeds/feed.ts';
+import type { FeedTable, ReadResult, RecordReader } from '../feeds/feed.ts';
 import { holdableJson } from '../feeds/reading/holdable-json.ts';
 import type { Records } from '../service/page.ts';
-import { RecordTooLarge } from '../service/parse-page.ts';
+import { RecordsAsJson, RecordTooLarge } from '../service/parse-page.ts';
+import { type SortedRows, sortedRows } from '../warehouse/arrays.ts';
 import type { RejectedRecord } from '../warehouse/tables/rejected-records.ts';
 
 export interface ReadPage {
-  readonly rows: readonly Row[];
+  readonly rows: SortedRows;
   readonly rejected: readonly RejectedRecord[];
 }
 
@@ -14,21 +15,36 @@ export interface ReadPage {
  * Turns a page's records into rows; a record that cannot be read is rejected with its reason. Of one that is too large, only its
  * hash, size and beginning are kept.
  */
-export function readPage(records: Records, reader: RecordReader): ReadPage {
-  const rows: Row[] = [];
+export function readPage(records: Records, reader: RecordReader, table: FeedTable): ReadPage {
+  const { rows } = reader;
   const rejected = new Map<string, RejectedRecord>();
-  for (const record of records) {
+  const take = (record: unknown) => {
     const { row, rejected: reason } =
       record instanceof RecordTooLarge ? tooLarge(record) : reader.read(record);
     if (row) {
-      rows.push(row);
+      rows.add(row);
     } else {
       const json = holdableJson(record);
       const record_hash = createHash('md5').update(json).digest('hex');
       rejected.set(record_hash, { record_hash, reason, record: json });
     }
+  };
+  if (records instanceof RecordsAsJson) {
+    const content = Buffer.from(
+      records.content.buffer,
+      records.content.byteOffset,
+      records.content.byteLength,
+    );
+    rows.begin(records.length, content);
+    for (let index = 0; index < records.length; index++) {
+      const isScanned = !records.isTooLarge(index) && reader.scan(content, records.placeOf(index)[0]);
+      if (!isScanned) take(records.at(index));
+    }
+  } else {
+    rows.begin(records.length);
+    for (const record of records) take(record);
   }
-  return { rows, rejected: [...rejected.values()] };
+  return { rows: sortedRows(table, rows), rejected: [...rejected.values()] };
 }
 
 function tooLarge({ bytes, values }: RecordTooLarge): ReadResult {

@@ -1,6 +1,7 @@
 import type { Feed, FieldAliases, RecordReader, Row } from '../feeds/feed.ts';
 import type { Log } from '../log.ts';
 import { standsForLarger } from '../service/parse-page.ts';
+import { sortedFrom } from '../warehouse/arrays.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { withWarehouseRetries, withWriteRetries } from '../warehouse/retries.ts';
@@ -178,7 +179,10 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
   const { warehouse, feed, totals, log } = run;
   if (readable.length + renewed.length === 0) return nothing;
   const loadId = await run.loadId();
-  const rows = readable.map(({ row }) => row);
+  const all = sortedFrom(
+    feed.table,
+    readable.map(({ row }) => row),
+  );
   const move = async (trx: WriteTransaction) => {
     const taken = await takeRejected(trx, readable);
     const done = { ...nothing, taken: taken.length };
@@ -186,9 +190,10 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
       const series = records[0];
       const superseded = await findSuperseded(trx, feed.table, series, records);
       const current = records.filter((_, index) => !superseded.has(index)).map(({ row }) => row);
+      const rows = sortedFrom(feed.table, current);
       // Rows of a replay count as backfilled.
-      const upserted = await upsertRows(trx, feed.table, current, {
-        ...{ series, loadId, windowId: null, isBackfilled: true },
+      const upserted = await upsertRows(trx, feed.table, rows, {
+        ...{ series, loadId, windowId: null, backfilledBefore: 'always' },
       });
       done.superseded += superseded.size;
       done.inserted += upserted.inserted;
@@ -204,7 +209,7 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
     return done;
   };
   const commit = async () => {
-    await ensurePartitions(warehouse, feed.table, rows, new Set());
+    await ensurePartitions(warehouse, feed.table, all, new Set());
     // Repeatable read: if a load commits a newer version after the check for one, this attempt fails, and the version is not
     // lost.
     return writeTransaction(warehouse, move, 'repeatable read');

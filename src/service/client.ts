@@ -13,6 +13,7 @@ import { type Http, type HttpAnswer, openHttp } from './http.ts';
 import { type EnvelopeOptions, type Page, readEnvelope, type ServiceRequest } from './page.ts';
 import { NotJson } from './parse-body.ts';
 import { parseAnything, parsePage } from './parse-page.ts';
+import { textOf } from './read-body.ts';
 import { redactorOf, withoutKey } from './redact.ts';
 import { defaultPatience, type Patience, withRetries } from './retry.ts';
 import { serviceWords } from './service-words.ts';
@@ -206,7 +207,7 @@ export function createClient(options: ClientOptions) {
       return parse();
     } catch (error) {
       if (!(error instanceof NotJson)) throw error;
-      const words = serviceWords(answer.text, redact);
+      const words = serviceWords(textOf(answer.content), redact);
       // Without the cause: a parser's message quotes the body, and the body could echo the key.
       const what = `it answers ${answer.status} with what is not JSON: ${words}`;
       const hint =
@@ -218,21 +219,21 @@ export function createClient(options: ClientOptions) {
   }
 
   function pageOf(answer: HttpAnswer, envelope: EnvelopeOptions | undefined): Page {
-    const body = parsed(answer, () => parsePage(answer, settings.maxRecordBytes));
+    const body = parsed(answer, () => parsePage(answer.content, settings.maxRecordBytes));
     const page = readEnvelope(body, answer.bytes, envelope);
     const whole = answer.release ? { ...page, release: answer.release } : page;
     return echoesKey(answer) ? withoutKey(whole, redactor) : whole;
   }
 
   function jsonOf(answer: HttpAnswer): unknown {
-    const body = parsed(answer, () => parseAnything(answer.text));
+    const body = parsed(answer, () => parseAnything(answer.content));
     const shown = echoesKey(answer) ? redactor.value(body) : body;
     answer.release?.();
     return shown;
   }
 
-  function echoesKey({ text }: HttpAnswer): boolean {
-    if (!redactor.isIn(text)) return false;
+  function echoesKey({ content }: HttpAnswer): boolean {
+    if (!redactor.isIn(content)) return false;
     if (!saidEcho) onEvent({ type: 'key echoed' });
     saidEcho = true;
     return true;

@@ -16,22 +16,39 @@ const mostLooks = 50_000;
 /** A text has so many escapes within escapes that it would take seconds to look for the key in it. */
 export class TooManyEscapes extends Error {}
 
+export interface KeyFinder {
+  /** @throws TooManyEscapes if it cannot tell */
+  readonly find: (text: string) => Span[];
+  /**
+   * Whether the key may begin anywhere in a text, given its bytes in UTF-8 as one character each. False for nearly all pages,
+   * which then need not be decoded.
+   */
+  readonly mayBegin: (bytes: string) => boolean;
+}
+
 /**
  * Finds every place of a text that holds a key, or the beginning of a key that was cut off: as it is; with any of its
  * characters escaped as in JSON, JavaScript, URLs or HTML, in any mixture and up to three times; with invisible characters
  * in between, which a terminal would not show; in base64 (of either alphabet, and within a longer text) or in hexadecimal
  * digits.
- * @returns a function that throws `TooManyEscapes` if it cannot tell
  */
-export function keyFinder(key: string): (text: string) => Span[] {
+export function keyFinder(key: string): KeyFinder {
   const needles = [[...key], ...base64Of(key), hexOf(key)];
   const firsts = [...new Set(needles.flatMap(([first = '']) => [...first]))];
-  const start = new RegExp(
-    [...needles.map(startOf), ...escapesOf([...firsts, '\\', '%', '&'])].join('|'),
-    // Not with the flag u, which makes a search through a whole page take twice as long.
-    'g',
-  );
-  return (text) => {
+  const startsWith = (interrupting: string) =>
+    new RegExp(
+      [
+        ...needles.map((needle) => startOf(needle, interrupting)),
+        ...escapesOf([...firsts, '\\', '%', '&']),
+      ].join('|'),
+      // Not with the flag u, which makes a search through a whole page take twice as long.
+      'g',
+    );
+  const start = startsWith(`${escape}|${invisible}`);
+  const startInBytes = startsWith(`${escape}|${invisibleInBytes}`);
+  const isAscii = /^[ -~]*$/.test(key);
+
+  const find = (text: string) => {
     const spans: Span[] = [];
     const { readingsAt } = reader(text);
     start.lastIndex = 0;
@@ -43,6 +60,7 @@ export function keyFinder(key: string): (text: string) => Span[] {
     }
     return spans;
   };
+  return { find, mayBegin: (bytes) => !isAscii || bytes.search(startInBytes) !== -1 };
 }
 
 /**
@@ -63,22 +81,25 @@ function hexOf(key: string): Needle {
   return [...Buffer.from(key).toString('hex')].map((char) => char + char.toUpperCase());
 }
 
-/** Characters that a terminal would not show (Unicode's Cc and Cf) as UTF-16: of rare ones their first half, so some more. */
-const invisible =
-  '\\0-\\x1f\\x7f-\\x9f\\xad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u180e\\u200b-\\u200f\\u202a-\\u202e' +
-  '\\u2060-\\u2064\\u2066-\\u206f\\ufeff\\ufff9-\\ufffb\\ud804\\ud80d\\ud82f\\ud834\\udb40';
-
 /**
- * An escape, except of the letters of most scripts, of which whole pages can consist; or an invisible character, which no
- * printable one of ASCII is: asked first, since it is far quicker than the ranges.
+ * Characters that a terminal would not show (Unicode's Cc and Cf) as UTF-16: of rare ones their first half, so some more. That
+ * none is a printable one of ASCII is asked first, since it is far quicker than the ranges.
  */
-const interrupting =
-  '(?:(?!\\\\u(?:0[1-57-9a-fA-F]|[3-9a-eA-E])[\\da-fA-F]{2})\\\\|%(?=[\\da-fA-Fu\\\\%&])|&(?=[#\\w\\\\%&])' +
-  `|(?![ -~])[${invisible}])`;
+const invisible =
+  '(?![ -~])[\\0-\\x1f\\x7f-\\x9f\\xad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u180e\\u200b-\\u200f\\u202a-\\u202e' +
+  '\\u2060-\\u2064\\u2066-\\u206f\\ufeff\\ufff9-\\ufffb\\ud804\\ud80d\\ud82f\\ud834\\udb40]';
 
-/** A pattern for the first characters of a needle; from the first escaped character on, it allows anything. */
-function startOf(needle: Needle): string {
-  const [first, ...next] = needle.slice(0, 4).map((chars) => `[${chars.replace(/[\]\\^-]/g, '\\$&')}]`);
+/** The same in the bytes of UTF-8, by what they begin with, so many more. */
+const invisibleInBytes =
+  '(?![ -~])(?:[\\0-\\x1f\\x7f\\xd8\\xdb\\xdc\\xe0\\xe1\\xef\\xf0\\xf3]|\\xc2[\\x80-\\x9f\\xad]|\\xe2[\\x80\\x81])';
+
+/** An escape, except of the letters of most scripts, of which whole pages can consist. */
+const escape =
+  '(?!\\\\u(?:0[1-57-9a-fA-F]|[3-9a-eA-E])[\\da-fA-F]{2})\\\\|%(?=[\\da-fA-Fu\\\\%&])|&(?=[#\\w\\\\%&])';
+
+/** A pattern for the first characters of a needle; from what interrupts them on, it allows anything. */
+function startOf(needle: Needle, interrupting: string): string {
+  const [first, ...next] = needle.slice(0, 8).map((chars) => `[${chars.replace(/[\]\\^-]/g, '\\$&')}]`);
   return first + next.reduceRight((rest, chars) => `(?:${interrupting}|${chars}${rest})`, '');
 }
 

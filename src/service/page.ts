@@ -1,5 +1,5 @@
 import { CursorBroken, CutOff, MalformedPage } from './errors.ts';
-import { mostRecords, RecordsAsText, tooManyRecords } from './parse-page.ts';
+import { mostRecords, RecordsAsJson, tooManyRecords } from './parse-page.ts';
 
 /** One request to the service: a GET, or with a body a POST. */
 export interface ServiceRequest {
@@ -74,7 +74,7 @@ export function readEnvelope(body: unknown, bytes: number, options: EnvelopeOpti
 
 /** @throws PageTooLarge for more than `mostRecords` records */
 function isRecords(value: unknown): value is Records {
-  if (!Array.isArray(value) && !(value instanceof RecordsAsText)) return false;
+  if (!Array.isArray(value) && !(value instanceof RecordsAsJson)) return false;
   if (value.length > mostRecords) throw tooManyRecords();
   return true;
 }

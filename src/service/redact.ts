@@ -1,14 +1,17 @@
 import { inspect } from 'node:util';
 import type { Secret } from '../secret.ts';
 import { CursorBroken, MalformedPage } from './errors.ts';
-import { keyFinder, TooManyEscapes } from './find-key.ts';
+import { type KeyFinder, keyFinder, TooManyEscapes } from './find-key.ts';
 import type { Page, Records } from './page.ts';
 import { RecordTooLarge } from './parse-page.ts';
+import { textOf } from './read-body.ts';
 
 /** A shorter key looks like ordinary words: removing "a" from every message would hide nothing. */
 export const shortestHidden = 8;
 
 export type Redactor = ReturnType<typeof redactorOf>;
+
+const findsNothing: KeyFinder = { find: () => [], mayBegin: () => false };
 
 /** Deeper than any record that is read; deeper values are removed as a whole. */
 const deepest = 1000;
@@ -24,7 +27,7 @@ export function isHidden(key: Secret): boolean {
  * not removed.
  */
 export function redactorOf(secret: Secret) {
-  const find = isHidden(secret) ? keyFinder(secret.reveal()) : () => [];
+  const { find, mayBegin } = isHidden(secret) ? keyFinder(secret.reveal()) : findsNothing;
 
   /** `[key]` in place of the key; see `keyFinder` for the forms that are found. */
   function text(from: string): string {
@@ -59,10 +62,11 @@ export function redactorOf(secret: Secret) {
     );
   }
 
-  /** @throws MalformedPage if it would take too long to tell */
-  function isIn(from: string): boolean {
+  /** Whether a body's content holds the key. @throws MalformedPage if it would take too long to tell */
+  function isIn(content: Uint8Array): boolean {
+    const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
     try {
-      return find(from).length > 0;
+      return mayBegin(bytes.toString('latin1')) && find(textOf(content)).length > 0;
     } catch (error) {
       if (!(error instanceof TooManyEscapes)) throw error;
       throw new MalformedPage(

@@ -41,6 +41,5 @@ describe('the catalog', () => {
 
   test.each([...catalog.values()])('$name has its key and its partition column among its columns', (feed) => {
     expect(Object.keys(feed.table.columns)).toEqual(expect.arrayContaining([...feed.table.key]));
-    expect([null, ...feed.table.key]).toContain(feed.table.partitionedBy);
   });
 });

@@ -1,18 +1,21 @@
 import { expect, it } from 'vitest';
-import { feedNamed } from '../../src/feeds/catalog.ts';
 import { remembered, rememberRows } from '../../src/load/met-rows.ts';
 import { CursorWithoutEnd } from '../../src/service/cursor.ts';
 
-const { table } = feedNamed('gmsi-headlines');
 const window = { first_day: '2026-09-01', last_day: '2026-09-03' };
 const page = (from: number, to: number, time = '2026-09-02T09:00:00Z') => ({
-  rows: Array.from({ length: to - from }, (_, n) => ({ published_at: time, headline_id: `id ${from + n}` })),
+  rows: {
+    length: to - from,
+    times: Array.from({ length: to - from }, () => time),
+    ids: Array.from({ length: to - from }, (_, n) => `id ${from + n}`),
+    columns: [],
+  },
   rejected: [],
   nextToken: 'more',
 });
 
 it('counts a row once, on the day (UTC) that it is of, and none beyond the window', () => {
-  const met = rememberRows(table, window, 10);
+  const met = rememberRows(window, 10);
   met.take(page(0, 5));
   met.take(page(3, 7));
   met.take(page(0, 2, '2026-09-01T00:00:00Z'));
@@ -24,16 +27,16 @@ it('counts a row once, on the day (UTC) that it is of, and none beyond the windo
 
 it('goes on from what was met before, in the form in which the warehouse writes times', () => {
   const rows = [{ time: '2026-09-02T09:00:00.000000Z', id: 'id 0' }];
-  const met = rememberRows(table, window, 10, { rows, perDay: [0, 1, 0] });
+  const met = rememberRows(window, 10, { rows, perDay: [0, 1, 0] });
   met.take(page(0, 3));
   expect(met.perDay).toEqual([0, 3, 0]);
-  const unknown = rememberRows(table, window, 10, { rows, perDay: null });
+  const unknown = rememberRows(window, 10, { rows, perDay: null });
   unknown.take(page(0, 3));
   expect(unknown.perDay).toBeNull();
 });
 
 it('counts no row twice if there are more than it remembers, and still finds a circle that begins late', () => {
-  const met = rememberRows(table, window, 3);
+  const met = rememberRows(window, 3);
   const size = 10_000;
   for (let from = 0; from < 1.5 * remembered; from += size) met.take(page(from, from + size));
   expect(met.perDay).toEqual([0, remembered, 0]);

@@ -63,8 +63,9 @@ describe('a good answer', () => {
   test('becomes a page', async () => {
     const page = { data: [{ a: 1 }], limit: 1000, has_more: true, next_token: 'A' };
     const server = await rawServer(json(page));
-    await expect(aClient(server.url).client.getPage(request, never)).resolves.toEqual({
-      records: [{ a: 1 }],
+    const { records, ...rest } = await aClient(server.url).client.getPage(request, never);
+    expect([...records]).toEqual([{ a: 1 }]);
+    expect(rest).toEqual({
       nextToken: 'A',
       isCutOff: false,
       bytes: JSON.stringify(page).length,
@@ -82,9 +83,8 @@ describe('a good answer', () => {
   test('may be a bare array, and anything for getJson', async () => {
     const server = await rawServer(json(['US']));
     const { client } = aClient(server.url);
-    await expect(client.getPage(request, never, { bareArray: true })).resolves.toMatchObject({
-      records: ['US'],
-    });
+    const { records } = await client.getPage(request, never, { bareArray: true });
+    expect([...records]).toEqual(['US']);
     await expect(client.getJson(request, never)).resolves.toEqual(['US']);
   });
 
@@ -119,7 +119,10 @@ describe('what can be retried', () => {
   ])('is retried, and booked once for each attempt: %s', async (_name, fault) => {
     const server = await rawServer(inTurn(fault, fault, json(emptyPage)));
     const { client, budget } = aClient(server.url);
-    await expect(client.getPage(request, never)).resolves.toMatchObject({ records: [], nextToken: null });
+    await expect(client.getPage(request, never)).resolves.toMatchObject({
+      records: { length: 0 },
+      nextToken: null,
+    });
     expect(server.targets).toHaveLength(3);
     expect(budget.book).toHaveBeenCalledTimes(3);
     expect(client.stats()).toMatchObject({ requests: 3, retries: 2 });

@@ -4,6 +4,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MalformedPage, PageTooLarge, ServiceUnavailable } from '../../src/service/errors.ts';
 import { type Http, type HttpAnswer, type HttpOptions, openHttp } from '../../src/service/http.ts';
+import { textOf } from '../../src/service/read-body.ts';
 import { cutShort, json, rawServer, reset, text } from './raw-server.ts';
 
 const never = new AbortController().signal;
@@ -42,7 +43,8 @@ describe('openHttp', () => {
   test('sends the headers and the target as they are and reads status, headers and body', async () => {
     const server = await rawServer(text('hello', 418, { 'x-flavour': 'mint' }));
     const answer = await http(server.url).send('/v1/x?a=%20%2B', undefined, never);
-    expect(answer).toMatchObject({ status: 418, text: 'hello', bytes: 5, headers: { 'x-flavour': 'mint' } });
+    expect(textOf(answer.content)).toBe('hello');
+    expect(answer).toMatchObject({ status: 418, bytes: 5, headers: { 'x-flavour': 'mint' } });
     expect(server.targets).toEqual(['/v1/x?a=%20%2B']);
     expect(server.headers[0]).toMatchObject({ 'x-api-key': 'k', accept: 'application/json' });
   });
@@ -68,7 +70,8 @@ describe('openHttp', () => {
     });
     const answer = await http(server.url).send('/', undefined, never);
     expect(server.headers[0]).toMatchObject({ 'accept-encoding': 'gzip' });
-    expect(answer).toMatchObject({ text: 'x'.repeat(5000), bytes: packed.length });
+    expect(textOf(answer.content)).toBe('x'.repeat(5000));
+    expect(answer.bytes).toBe(packed.length);
   });
 
   const content = 'unpacked: "für" '.repeat(500);
@@ -93,7 +96,8 @@ describe('openHttp', () => {
       response.setHeader('content-encoding', encoding).end(body);
     });
     const answer = await http(server.url).send('/', undefined, never);
-    expect(answer).toMatchObject({ text: content, bytes: body.length });
+    expect(textOf(answer.content)).toBe(content);
+    expect(answer.bytes).toBe(body.length);
   });
 
   test.each([
@@ -139,8 +143,8 @@ describe('openHttp', () => {
       response.on('drain', write);
       write();
     });
-    const { status, text } = await http(server.url).send('/', undefined, never);
-    expect({ status, length: text.length }).toEqual({ status: 500, length: 65_536 });
+    const { status, content } = await http(server.url).send('/', undefined, never);
+    expect({ status, length: content.length }).toEqual({ status: 500, length: 65_536 });
   });
 
   test('has one large body in memory at a time, and does not count the wait for it as slowness', async () => {
@@ -250,7 +254,7 @@ describe('openHttp', () => {
     });
     await expect(http(server.url).send('/', undefined, never)).resolves.toMatchObject({
       status: 401,
-      text: '',
+      content: new Uint8Array(),
     });
   });
 

@@ -5,7 +5,7 @@ import { PageTooLarge } from '../../src/service/errors.ts';
 import { NotJson } from '../../src/service/parse-body.ts';
 import { parseAnything, parsePage, RecordTooLarge, standsForLarger } from '../../src/service/parse-page.ts';
 
-const bodyOf = (text: string) => ({ text, unpackedBytes: Buffer.byteLength(text) });
+const bodyOf = (text: string) => Buffer.from(text);
 
 /** A page as it would be parsed in one go, records that are read one by one as an array. */
 function read(text: string, maxRecordBytes: number): unknown {
@@ -54,12 +54,12 @@ describe('parsePage', () => {
     });
   });
 
-  test('takes the last of several members by one name, whatever comes between, and however they are written', () => {
+  test('takes the last of several members by one name, whatever comes between, and no other members', () => {
     const filler = 'x'.repeat(1000);
     const text = ` { "data" : [1], "x":{"data":[2],"y":"${filler}"}, "d\\u0061ta" :\n[ 3 , {"z":4} ] , "has_more":true }`;
-    expect(read(text, 500)).toEqual({ data: [3, { z: 4 }], ...JSON.parse(text), has_more: true });
+    expect(read(text, 500)).toEqual({ data: [3, { z: 4 }], has_more: true });
     const none = `{"data":[1],"data":null,"has_more":false,"x":"${filler}"}`;
-    expect(read(none, 500)).toEqual(JSON.parse(none));
+    expect(read(none, 500)).toEqual({ data: null, has_more: false });
   });
 
   test('reads any page as JSON.parse does if nothing is too large, and accepts nothing that is not JSON', () => {
@@ -112,6 +112,6 @@ describe('parsePage', () => {
 });
 
 test('parseAnything gives up what would be many times as large once it is parsed', () => {
-  expect(parseAnything(`[${'{},'.repeat(100_000)}{}]`)).toHaveLength(100_001);
-  expect(() => parseAnything(`[${'{},'.repeat(300_000)}{}]`)).toThrow(PageTooLarge);
+  expect(parseAnything(bodyOf(`[${'{},'.repeat(100_000)}{}]`))).toHaveLength(100_001);
+  expect(() => parseAnything(bodyOf(`[${'{},'.repeat(300_000)}{}]`))).toThrow(PageTooLarge);
 });

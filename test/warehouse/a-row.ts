@@ -1,5 +1,6 @@
 import type { Row } from '../../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
+import { type SortedRows, sortedFrom } from '../../src/warehouse/arrays.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { ensurePartitions, type Upserted, upsertRows } from '../../src/warehouse/tables/rows.ts';
 import { writeTransaction } from '../../src/warehouse/write-transaction.ts';
@@ -25,13 +26,24 @@ export function idOf(number: number): string {
   return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 }
 
+/** Rows as a page's are once they are read. */
+export function sorted(rows: readonly Row[]): SortedRows {
+  return sortedFrom(gmsiHeadlines.table, rows);
+}
+
 /** Writes rows as the commit of a page does. */
 export async function upsert(
   db: Warehouse,
   rows: readonly Row[],
   { loadId = 1, isBackfilled = true, areLikelyNew = false } = {},
 ): Promise<Upserted> {
-  await ensurePartitions(db, gmsiHeadlines.table, rows, new Set());
-  const provenance = { series, loadId, windowId: null, isBackfilled };
-  return writeTransaction(db, (trx) => upsertRows(trx, gmsiHeadlines.table, rows, provenance, areLikelyNew));
+  const ready = sorted(rows);
+  await ensurePartitions(db, gmsiHeadlines.table, ready, new Set());
+  const provenance = {
+    series,
+    loadId,
+    windowId: null,
+    backfilledBefore: isBackfilled ? 'always' : 'never',
+  } as const;
+  return writeTransaction(db, (trx) => upsertRows(trx, gmsiHeadlines.table, ready, provenance, areLikelyNew));
 }

@@ -9,7 +9,7 @@ import { ensurePartitions, upsertRows } from '../../src/warehouse/tables/rows.ts
 import { type WriteTransaction, writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aStep, empty, hours, take } from './a-history.ts';
-import { aRow, idOf, series, upsert } from './a-row.ts';
+import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
 it('the rollups are at any moment what the headlines add up to, and a rebuild changes nothing', async () => {
   await using warehouse = await aWarehouse({ connections: 1 });
@@ -39,10 +39,10 @@ it.each([
     aRow({ headline_id: idOf(number), published_at, directional_score });
   // So that there is a partition, and a sum of the day that both change.
   await upsert(db, [row(1, '2026-10-31T10:00:00Z', 0.1)]);
-  const provenance = { series, loadId: 1, windowId: null, isBackfilled: true };
+  const provenance = { series, loadId: 1, windowId: null, backfilledBefore: 'always' } as const;
   // Not bounded in time as the pages of a load are: the first one is held open until the second one waits.
   const write = (trx: Transaction<Database>, one: ReturnType<typeof aRow>) =>
-    upsertRows(trx as WriteTransaction, gmsiHeadlines.table, [one], provenance);
+    upsertRows(trx as WriteTransaction, gmsiHeadlines.table, sorted([one]), provenance);
   const first = await db.startTransaction().execute();
   await write(first, row(2, '2026-10-31T22:10:00Z', 0.2));
   const second = db.transaction().execute((trx) => write(trx, row(3, at, 0.4)));
@@ -71,14 +71,14 @@ it('a transaction at repeatable read, which cannot see the hours of a later one,
   const { db } = warehouse;
   await upsert(db, [aRow({ published_at: '2026-10-30T10:00:00Z' })]);
   const rows = [2, 3].map((n) => aRow({ headline_id: idOf(n), directional_score: n / 10 }));
-  await ensurePartitions(db, gmsiHeadlines.table, rows, new Set());
+  await ensurePartitions(db, gmsiHeadlines.table, sorted(rows), new Set());
   let attempts = 0;
   const work = async (trx: WriteTransaction) => {
     // Takes the snapshot.
     await sql`select from gmsi.headlines`.execute(trx);
     if (++attempts === 1) await upsert(db, [rows[0]!]);
-    const provenance = { series, loadId: 1, windowId: null, isBackfilled: true };
-    await upsertRows(trx, gmsiHeadlines.table, [rows[1]!], provenance);
+    const provenance = { series, loadId: 1, windowId: null, backfilledBefore: 'always' } as const;
+    await upsertRows(trx, gmsiHeadlines.table, sorted([rows[1]!]), provenance);
   };
   await withWriteRetries(() => writeTransaction(db, work, 'repeatable read'));
   expect(attempts).toBe(2);
@@ -125,8 +125,8 @@ it('a transaction that is rolled back leaves no trace in the rollups', async () 
   const before = await versionsOfRollups(db);
   const attempt = writeTransaction(db, async (trx) => {
     const row = aRow({ headline_id: idOf(2) });
-    const provenance = { series, loadId: 1, windowId: null, isBackfilled: true };
-    await upsertRows(trx, gmsiHeadlines.table, [row], provenance);
+    const provenance = { series, loadId: 1, windowId: null, backfilledBefore: 'always' } as const;
+    await upsertRows(trx, gmsiHeadlines.table, sorted([row]), provenance);
     throw new Error('not this time');
   });
   await expect(attempt).rejects.toThrow('not this time');

@@ -10,7 +10,7 @@ import { upsertRows } from '../../src/warehouse/tables/rows.ts';
 import type { WriteTransaction } from '../../src/warehouse/write-transaction.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
-import { aRow, idOf, series, upsert } from './a-row.ts';
+import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
 let warehouse: TestWarehouse;
 
@@ -90,8 +90,8 @@ describe('rows of a page', () => {
     const { db } = warehouse;
     await upsert(db, [aRow({ headline_id: idOf(9) })]);
     const first = await db.startTransaction().execute();
-    await upsertRows(first as unknown as WriteTransaction, gmsiHeadlines.table, [aRow()], {
-      ...{ series, loadId: 1, windowId: null, isBackfilled: true },
+    await upsertRows(first as unknown as WriteTransaction, gmsiHeadlines.table, sorted([aRow()]), {
+      ...{ series, loadId: 1, windowId: null, backfilledBefore: 'always' },
     });
     const failures: unknown[] = [];
     const second = withWriteRetries(async () => {

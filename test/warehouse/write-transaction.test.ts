@@ -7,7 +7,7 @@ import { type WriteTransaction, writeTransaction } from '../../src/warehouse/wri
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
-import { aRow, idOf, series, upsert } from './a-row.ts';
+import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
 let warehouse: TestWarehouse;
 
@@ -18,12 +18,12 @@ beforeAll(async () => {
 afterAll(() => warehouse[Symbol.asyncDispose]());
 beforeEach(async () => {
   await sql`delete from gmsi.headlines`.execute(warehouse.db);
-  await ensurePartitions(warehouse.db, gmsiHeadlines.table, [aRow()], new Set());
+  await ensurePartitions(warehouse.db, gmsiHeadlines.table, sorted([aRow()]), new Set());
 });
 
 function write(trx: WriteTransaction, headline: number) {
-  const provenance = { series, loadId: 1, windowId: null, isBackfilled: true };
-  return upsertRows(trx, gmsiHeadlines.table, [aRow({ headline_id: idOf(headline) })], provenance);
+  const provenance = { series, loadId: 1, windowId: null, backfilledBefore: 'always' } as const;
+  return upsertRows(trx, gmsiHeadlines.table, sorted([aRow({ headline_id: idOf(headline) })]), provenance);
 }
 
 /** Resolves once a session has ended. */
@@ -110,7 +110,7 @@ it('waits for a partition no longer than for a row', async () => {
     const months = ensurePartitions(
       db,
       gmsiHeadlines.table,
-      [aRow({ published_at: '2031-01-01T00:00:00Z' })],
+      sorted([aRow({ published_at: '2031-01-01T00:00:00Z' })]),
       new Set(),
     );
     await expect(months).rejects.toThrow(WriteLocked);

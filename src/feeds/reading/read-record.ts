@@ -4,6 +4,8 @@ import { holdableJson, holdableText } from './holdable-json.ts';
 import { identityOfContent, identityOfEntry, identityOfId, identityOfText } from './identity.ts';
 import { isJsonObject, keepAsSent, type Reading, readFields } from './read-fields.ts';
 import { type Difference, fillDifferences, refillRow } from './refill-row.ts';
+import { RowsByColumn } from './rows-by-column.ts';
+import { createScanner, planScan, type ScanPlan } from './scan-record.ts';
 
 /** How the records of a feed are read, as data. */
 export interface RecordShape {
@@ -44,7 +46,12 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
   const tree = buildFieldTree(shape.columns, shape.fields, overrides);
   const emptyRow: Row = Object.fromEntries(Object.keys(shape.columns).map((column) => [column, null]));
   const fieldsSeen = new Map<string, 'column' | 'extra'>();
-  const isNoted = notedBefore(fieldsSeen, tree);
+  const rows = new RowsByColumn(shape.columns);
+  const scanner = createScanner(shape, rows);
+  let plan: ScanPlan | undefined;
+  const isNoted = notedBefore(fieldsSeen, tree, (names) => {
+    plan = planScan(shape, tree, names) ?? plan;
+  });
 
   function read(record: unknown): ReadResult {
     if (!isJsonObject(record)) return { rejected: 'not a JSON object' };
@@ -62,8 +69,9 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
     return { row: reading.row };
   }
 
+  const scan = (content: Buffer, start: number) => plan !== undefined && scanner.scan(content, start, plan);
   const refill = (row: Row) => refillRow(shape, tree, emptyRow, row);
-  return { read, refill, knownFields: [...tree.keys()], fieldsSeen };
+  return { read, rows, scan, refill, knownFields: [...tree.keys()], fieldsSeen };
 }
 
 function fillIdentity(identity: RecordIdentity, reading: Reading): void {
@@ -100,8 +108,13 @@ function canBeNoted(name: string, { size }: { readonly size: number }): boolean 
 /**
  * Whether there is nothing to note of a record: its fields are those of the record before, and no value of theirs would
  * change what was noted. That holds for nearly all records, and noting costs a tenth of reading them.
+ * @param onSettled called with such fields when there was still something to note before
  */
-function notedBefore(fieldsSeen: ReadonlyMap<string, 'column' | 'extra'>, tree: FieldTree) {
+function notedBefore(
+  fieldsSeen: ReadonlyMap<string, 'column' | 'extra'>,
+  tree: FieldTree,
+  onSettled: (names: readonly string[]) => void,
+) {
   let before: readonly string[] = [];
   let isSettled = false;
   const isFinal = (name: string) => fieldsSeen.get(name) === 'column' || !tree.has(name);
@@ -112,6 +125,7 @@ function notedBefore(fieldsSeen: ReadonlyMap<string, 'column' | 'extra'>, tree: 
     // Asked before this record is noted, so once more with the next one.
     isSettled = isAlike && names.every(isFinal);
     before = names;
+    if (isSettled) onSettled(names);
     return isSettled;
   };
 }

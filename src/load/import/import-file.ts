@@ -1,4 +1,4 @@
-import type { RecordReader, Series } from '../../feeds/feed.ts';
+import type { FeedTable, RecordReader, Series } from '../../feeds/feed.ts';
 import type { Log } from '../../log.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { withWarehouseRetries, withWriteRetries } from '../../warehouse/retries.ts';
@@ -81,7 +81,7 @@ export async function importFile(
       next = batches.next();
       // Awaited in the next round. If this batch's commit fails first, what the next one says does not matter.
       next.catch(() => {});
-      const groups = groupsOf(batch, seriesOf, load.reader);
+      const groups = groupsOf(batch, seriesOf, load.reader, feed.table);
       await commitBatch(load, placement, file, groups, at);
       at = { ...at, records: at.records + batch.records.length };
       onCommit();
@@ -103,7 +103,12 @@ interface Group extends ReadPage {
 }
 
 /** The rows of a batch by series, which are written one after the other, in the same order everywhere. */
-function groupsOf(batch: Batch, seriesOf: ReturnType<typeof seriesReader>, reader: RecordReader): Group[] {
+function groupsOf(
+  batch: Batch,
+  seriesOf: ReturnType<typeof seriesReader>,
+  reader: RecordReader,
+  table: FeedTable,
+): Group[] {
   const bySeries = new Map<string, { series: Series; records: unknown[] }>();
   let last: { series: Series; records: unknown[] } | undefined;
   for (const [index, record] of batch.records.entries()) {
@@ -117,7 +122,11 @@ function groupsOf(batch: Batch, seriesOf: ReturnType<typeof seriesReader>, reade
   }
   return [...bySeries]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, { series, records }]) => ({ series, records: records.length, ...readPage(records, reader) }));
+    .map(([, { series, records }]) => ({
+      series,
+      records: records.length,
+      ...readPage(records, reader, table),
+    }));
 }
 
 async function commitBatch(
@@ -132,7 +141,13 @@ async function commitBatch(
     return writeTransaction(warehouse, async (trx) => {
       const counts = { records: 0, inserted: 0, changed: 0, retracted: 0, rejected: 0 };
       for (const { series, records, rows, rejected } of groups) {
-        const provenance = { series, loadId, windowId: null, isBackfilled: true, of: { madeAt, imports } };
+        const provenance = {
+          series,
+          loadId,
+          windowId: null,
+          backfilledBefore: 'always',
+          of: { madeAt, imports },
+        } as const;
         const upserted = await upsertRows(trx, feed.table, rows, provenance, attempt === 1);
         await keepRejected(trx, rejected, { series, windowId: null, loadId });
         counts.records += records;

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
-import type { Feed, FeedTable, Row, Series } from '../../feeds/feed.ts';
+import type { Feed, FeedTable, Series } from '../../feeds/feed.ts';
 import { isStampedAtEnd } from '../../feeds/hourly-index.ts';
-import { arrayParameter } from '../arrays.ts';
+import type { SortedRows } from '../arrays.ts';
 import type { Database } from '../database.ts';
 import type { WriteTransaction } from '../write-transaction.ts';
 import { retractionOf } from './rows.ts';
@@ -11,12 +11,11 @@ import type { ClaimedWindow } from './windows.ts';
 /** Stores the rows of a page of a compared window, until the window's drain ends. */
 export async function noteSightings(
   trx: Transaction<Database>,
-  table: FeedTable,
-  rows: readonly Row[],
+  rows: SortedRows,
   at: { readonly windowId: number; readonly page: number },
 ): Promise<void> {
   if (rows.length === 0) return;
-  const { times, ids } = sightings(table, rows);
+  const { times, ids } = keyArrays(rows);
   await sql`
     insert into gmsi.drain_sightings (window_id, page, row_times, row_ids)
     values (${at.windowId}, ${at.page}, ${times}::timestamptz[], ${ids}::uuid[]) on conflict do nothing
@@ -28,10 +27,10 @@ export async function noteLiveSightings(
   trx: Transaction<Database>,
   feed: Feed,
   series: Series,
-  rows: readonly Row[],
+  rows: SortedRows,
   now: Date,
 ): Promise<void> {
-  const { times, ids } = sightings(feed.table, rows);
+  const { times, ids } = keyArrays(rows);
   await sql`
     with forgotten as (
       delete from gmsi.live_sightings l
@@ -126,9 +125,9 @@ function reachedFrom({ live }: Feed, now: Date): RawBuilder<Date> {
   return sql`${new Date(now.getTime() - (live?.hours ?? 0) * 3_600_000)}::timestamptz`;
 }
 
-function sightings({ key, columns }: FeedTable, rows: readonly Row[]) {
-  const [times, ids] = key.map((column) => arrayParameter(rows, column, columns[column]!));
-  return { times, ids };
+/** Times and ids need no quotes. */
+function keyArrays({ times, ids }: SortedRows) {
+  return { times: `{${times.join()}}`, ids: `{${ids.join()}}` };
 }
 
 function isSame(alias: string, table: FeedTable, met: string): RawBuilder<boolean> {

@@ -1,7 +1,8 @@
 import { CompiledQuery, type RawBuilder, sql } from 'kysely';
 import type { FeedTable, Row, Series } from '../../feeds/feed.ts';
-import { arrayParameter } from '../arrays.ts';
+import { arrayParameter, type SortedRows } from '../arrays.ts';
 import type { Warehouse } from '../connect.ts';
+import type { Day } from '../database.ts';
 import { type WriteTransaction, writeTransaction } from '../write-transaction.ts';
 import { isRowOfJob, isRowOfSeries, seriesInTable, type WindowScope } from './series.ts';
 
@@ -27,7 +28,8 @@ export interface Provenance {
   readonly loadId: number;
   /** The window that brought them; `null` for rows of the live feed, a replay or an import. */
   readonly windowId: number | null;
-  readonly isBackfilled: boolean;
+  /** Rows of days before this one are backfilled; `always` if all are. */
+  readonly backfilledBefore: Day | 'always' | 'never';
   /**
    * For a file, which can be older than what is held: when it was made. Rows that were written since are left alone, unless
    * by one of these loads, which imported files as well.
@@ -48,19 +50,17 @@ export interface Provenance {
 export async function upsertRows(
   trx: WriteTransaction,
   table: FeedTable,
-  rows: readonly Row[],
-  { series, loadId, windowId, isBackfilled, of }: Provenance,
+  rows: SortedRows,
+  { series, loadId, windowId, backfilledBefore, of }: Provenance,
   areLikelyNew = false,
 ): Promise<Upserted> {
-  const unique = sortedAndUnique(rows, table.key);
-  if (unique.length === 0) return { inserted: 0, changed: 0 };
-  const columns = Object.entries(table.columns).map(([column, type]) => arrayParameter(unique, column, type));
+  if (rows.length === 0) return { inserted: 0, changed: 0 };
   const parameters = [
-    isBackfilled,
+    backfilledBounds[backfilledBefore] ?? `${backfilledBefore}T00:00:00Z`,
     loadId,
     windowId,
     ...Object.values(seriesInTable(table, series)),
-    ...columns,
+    ...rows.columns,
   ];
   const { insert, upsert, upsertUnlessNewer } = statementsFor(table);
   if (areLikelyNew) {
@@ -73,6 +73,8 @@ export async function upsertRows(
   const result = await trx.executeQuery<Upserted>(statement);
   return result.rows[0]!;
 }
+
+const backfilledBounds: Readonly<Record<string, string>> = { always: 'infinity', never: '-infinity' };
 
 interface Statements {
   /** Inserts the rows if none of them is here. */
@@ -95,13 +97,16 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
   const names = Object.keys(columns);
   const values = names.filter((column) => !key.includes(column));
   const list = (of: readonly string[], before = '') => of.map((column) => `${before}"${column}"`).join(', ');
-  const given = ['$1::boolean', '$2::bigint', '$3::bigint', ...ofSeries.map((_, i) => `$${i + 4}::text`)];
+  const [time, id] = key;
+  const given = [
+    `sent."${time}" < $1::timestamptz`,
+    ...['$2::bigint', '$3::bigint', ...ofSeries.map((_, i) => `$${i + 4}::text`)],
+  ];
   const arrays = Object.values(columns).map((type, i) => `$${i + 4 + ofSeries.length}::${type}[]`);
   const into = `
       insert into gmsi."${name}" as kept (is_backfilled, load_id, window_id, ${list([...ofSeries, ...names])})`;
   // In the select list, because a function in FROM would first store each column separately.
   const sent = `select ${arrays.map((array, i) => `unnest(${array}) as "${names[i]}"`).join(', ')}`;
-  const [time, id] = key;
   const [times, ids] = [time, id].map((column) => `(${arrays[names.indexOf(column!)]})`);
   const insert = `
     with near as materialized (
@@ -131,24 +136,6 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
   const next = given.length + arrays.length + 1;
   const unlessNewer = `and (kept.changed_at <= $${next}::timestamptz or kept.load_id = any($${next + 1}::bigint[]))`;
   return { insert, upsert: upsert(''), upsertUnlessNewer: upsert(unlessNewer) };
-}
-
-/**
- * Sorted by the key, with only the last of several rows with one key: writers that lock rows in one order cannot deadlock,
- * and one statement may not touch a row twice (error 21000).
- */
-function sortedAndUnique(rows: readonly Row[], key: readonly string[]): readonly Row[] {
-  const sorted = rows.slice().sort((a, b) => compare(a, b, key));
-  return sorted.filter((row, i) => i === sorted.length - 1 || compare(row, sorted[i + 1]!, key) !== 0);
-}
-
-function compare(a: Row, b: Row, key: readonly string[]): number {
-  for (const column of key) {
-    const left = a[column]!;
-    const right = b[column]!;
-    if (left !== right) return left < right ? -1 : 1;
-  }
-  return 0;
 }
 
 /** The update that retracts rows of a series: those with the keys of `gone`, a set of the query that it is part of. */
@@ -259,12 +246,11 @@ export type KnownPartitions = Set<string>;
 export async function ensurePartitions(
   warehouse: Warehouse,
   table: FeedTable,
-  rows: readonly Row[],
+  { times }: SortedRows,
   known: KnownPartitions,
 ): Promise<void> {
-  const { partitionedBy } = table;
-  if (partitionedBy === null) return;
-  const months = new Set(rows.map((row) => (row[partitionedBy] as string).slice(0, 7)));
+  if (!table.isPartitioned) return;
+  const months = new Set(times.map((time) => time.slice(0, 7)));
   for (const month of months) {
     if (known.has(`${table.name} ${month}`)) continue;
     await writeTransaction(warehouse, (trx) =>

@@ -1,0 +1,189 @@
+import type { FeedTable, Row } from '../feed.ts';
+
+/** Where a text is: nowhere, because it is null; in `#texts`; from 0 on, the index of its first byte. */
+const [isNull, isText] = [-1, -2];
+
+const nothing = Buffer.alloc(0);
+const [openBrace, closeBrace] = [0x7b, 0x7d];
+
+/**
+ * The rows of a page, column by column. A text stays in the bytes that the service sent until it is copied into what
+ * PostgreSQL gets. A row has no object of its own: to collect those took as long as to read the records.
+ */
+export class RowsByColumn {
+  readonly #types: readonly string[];
+  readonly #places: ReadonlyMap<string, number>;
+  #content: Buffer = nothing;
+  /** How many rows there are. */
+  length = 0;
+  /** A cell for each column, row by row; NaN for null. */
+  #numbers = new Float64Array();
+  /** The places of texts and JSON; of JSON within `#json`. */
+  #starts = new Int32Array();
+  #ends = new Int32Array();
+  /** Texts and JSON that are not bytes of the content. */
+  readonly #texts = new Map<number, string>();
+  /** JSON objects that were put together from parts of the content. */
+  #json = nothing;
+  #jsonEnd = 0;
+  /** The end of the members of the row that is being read. */
+  #memberEnd = 0;
+  /** The values of columns of other types. */
+  readonly #words: readonly (string | null)[][];
+  readonly #wordPlaces: readonly number[];
+
+  constructor(columns: FeedTable['columns']) {
+    this.#types = Object.values(columns);
+    this.#places = new Map(Object.keys(columns).map((column, place) => [column, place]));
+    this.#words = this.#types.map(() => []);
+    this.#wordPlaces = [...this.#types.keys()].filter((place) => isWord(this.#types[place]!));
+  }
+
+  placeOf(column: string): number {
+    return this.#places.get(column)!;
+  }
+
+  /**
+   * Forgets all rows.
+   * @param most how many rows there will be at most
+   * @param content what places of bytes refer to
+   */
+  begin(most: number, content: Uint8Array = nothing): void {
+    this.length = 0;
+    this.#texts.clear();
+    for (const words of this.#words) words.length = 0;
+    this.#content = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+    this.#jsonEnd = 0;
+    const cells = most * this.#types.length;
+    if (this.#numbers.length >= cells) return;
+    this.#numbers = new Float64Array(cells);
+    this.#starts = new Int32Array(cells);
+    this.#ends = new Int32Array(cells);
+  }
+
+  /** Begins a row in which every column is null; it counts once it is complete. */
+  beginRow(): void {
+    const first = this.#cell(this.length, 0);
+    this.#numbers.fill(Number.NaN, first, first + this.#types.length);
+    this.#starts.fill(isNull, first, first + this.#types.length);
+    for (const place of this.#wordPlaces) this.#words[place]![this.length] = null;
+    this.#memberEnd = this.#jsonEnd;
+  }
+
+  completeRow(): void {
+    this.length++;
+  }
+
+  /** Adds a whole row. */
+  add(row: Row): void {
+    this.beginRow();
+    for (const [column, place] of this.#places) {
+      const value = row[column] ?? null;
+      if (value !== null) this.#put(place, value);
+    }
+    this.completeRow();
+  }
+
+  #put(place: number, value: string | number): void {
+    const type = this.#types[place];
+    if (type === 'double precision') this.putNumber(place, value as number);
+    else if (isWord(type!)) this.putWord(place, String(value));
+    else this.putText(place, String(value));
+  }
+
+  putNumber(place: number, value: number): void {
+    this.#numbers[this.#cell(this.length, place)] = value;
+  }
+
+  putText(place: number, text: string): void {
+    const cell = this.#cell(this.length, place);
+    this.#starts[cell] = isText;
+    this.#texts.set(cell, text);
+  }
+
+  /** Puts a time or an id. */
+  putWord(place: number, word: string): void {
+    this.#words[place]![this.length] = word;
+  }
+
+  /** Puts a text that is the content's bytes from `start` to before `end`. */
+  putBytes(place: number, start: number, end: number): void {
+    const cell = this.#cell(this.length, place);
+    this.#starts[cell] = start;
+    this.#ends[cell] = end;
+  }
+
+  /** Adds a member to the row's JSON object. @param name as `,"name":` @param start of its value in the content */
+  addMember(name: Uint8Array, start: number, end: number): void {
+    const size = this.#memberEnd + name.length + end - start;
+    // With room for the closing brace.
+    if (this.#json.length <= size) {
+      const larger = Buffer.allocUnsafe(Math.max(64 * 1024, 2 * size));
+      this.#json.copy(larger, 0, 0, this.#memberEnd);
+      this.#json = larger;
+    }
+    const at = copyBytes(name, 0, name.length, this.#json, this.#memberEnd);
+    this.#memberEnd = copyBytes(this.#content, start, end, this.#json, at);
+  }
+
+  /** Puts the object of the members that were added, if there are any. */
+  putMembers(place: number): void {
+    if (this.#memberEnd === this.#jsonEnd) return;
+    const cell = this.#cell(this.length, place);
+    this.#starts[cell] = this.#jsonEnd;
+    this.#json[this.#jsonEnd] = openBrace;
+    this.#json[this.#memberEnd++] = closeBrace;
+    this.#jsonEnd = this.#memberEnd;
+    this.#ends[cell] = this.#jsonEnd;
+  }
+
+  /** A number of a row; NaN for null. */
+  numberAt(row: number, place: number): number {
+    return this.#numbers[this.#cell(row, place)]!;
+  }
+
+  wordAt(row: number, place: number): string | null {
+    return this.#words[place]![row] ?? null;
+  }
+
+  isNull(row: number, place: number): boolean {
+    const cell = this.#cell(row, place);
+    return (
+      Number.isNaN(this.#numbers[cell]) && this.#starts[cell] === isNull && this.wordAt(row, place) === null
+    );
+  }
+
+  /** Bytes of a text in UTF-8; -1 for null. */
+  sizeAt(row: number, place: number): number {
+    const cell = this.#cell(row, place);
+    const start = this.#starts[cell]!;
+    if (start === isNull) return -1;
+    return start === isText ? Buffer.byteLength(this.#texts.get(cell)!) : this.#ends[cell]! - start;
+  }
+
+  /** Writes a text. @returns the index after its last byte; -1 for null */
+  writeAt(row: number, place: number, into: Buffer, at: number): number {
+    const cell = this.#cell(row, place);
+    const start = this.#starts[cell]!;
+    if (start === isNull) return -1;
+    if (start === isText) return at + into.write(this.#texts.get(cell)!, at);
+    const source = this.#types[place] === 'jsonb' ? this.#json : this.#content;
+    return copyBytes(source, start, this.#ends[cell]!, into, at);
+  }
+
+  #cell(row: number, place: number): number {
+    return row * this.#types.length + place;
+  }
+}
+
+function isWord(type: string): boolean {
+  return type === 'uuid' || type === 'timestamptz';
+}
+
+/** Copies bytes; for as few as most texts have, quicker than a call of a function of Node.js. */
+function copyBytes(source: Uint8Array, start: number, end: number, into: Uint8Array, at: number): number {
+  const length = end - start;
+  if (length > 64) into.set(source.subarray(start, end), at);
+  else for (let index = 0; index < length; index++) into[at + index] = source[start + index]!;
+  return at + length;
+}

@@ -1,0 +1,243 @@
+import type { FieldTree } from './field-tree.ts';
+import { deepestKept, holdableText } from './holdable-json.ts';
+import { identityOfId } from './identity.ts';
+import type { RecordShape } from './read-record.ts';
+import { readTime } from './read-time.ts';
+import type { RowsByColumn } from './rows-by-column.ts';
+
+/** A field of the records that a plan is for. */
+interface PlannedField {
+  /** Its name as JSON, in UTF-8. */
+  readonly name: Uint8Array;
+  /** The same as what a member of an object after others begins with. */
+  readonly member: Uint8Array;
+  /** What its value fills; `extra` takes it as it is, with its name. */
+  readonly fills: 'number' | 'text' | 'time' | 'id' | 'extra';
+  readonly place: number;
+}
+
+/** Which fields records have, in which order, and what each of them fills. */
+export type ScanPlan = readonly PlannedField[];
+
+/**
+ * A plan for records with these fields, in this order.
+ * @returns undefined if reading them takes more: fields within fields, several for one column, no id of the record's own
+ */
+export function planScan(
+  { columns, identity }: RecordShape,
+  tree: FieldTree,
+  names: readonly string[],
+): ScanPlan | undefined {
+  if ('of' in identity || identity.apart) return undefined;
+  const places = Object.keys(columns);
+  const plan: PlannedField[] = [];
+  for (const name of names) {
+    const field = tree.get(name);
+    const column = field?.target?.column;
+    if (field && !column) return undefined;
+    const place = places.indexOf(column ?? 'extra');
+    const fills = column === undefined ? 'extra' : fillOf(columns[column]!);
+    if (fills !== 'extra' && plan.some((other) => other.place === place)) return undefined;
+    const text = JSON.stringify(name);
+    plan.push({ name: Buffer.from(text), member: Buffer.from(`,${text}:`), fills, place });
+  }
+  const isFilled = (column: string) => plan.some(({ place }) => place === places.indexOf(column));
+  return isFilled(identity.id) && isFilled(identity.time) ? plan : undefined;
+}
+
+function fillOf(type: string): PlannedField['fills'] {
+  if (type === 'double precision') return 'number';
+  if (type === 'timestamptz') return 'time';
+  return type === 'uuid' ? 'id' : 'text';
+}
+
+/**
+ * Reads usual records straight from their bytes: those whose fields are in the order of a plan, each with a value that its
+ * column takes as it is. That costs a fifth of parsing them and reading the objects; it leaves all others to that, so both
+ * must agree (test/feeds/scan-record.test.ts).
+ */
+export function createScanner(shape: RecordShape, rows: RowsByColumn) {
+  const { required, differences, identity } = shape;
+  const groups = required.map(({ anyOf }) => anyOf.map((column) => rows.placeOf(column)));
+  const sums = differences.map(({ column, of }) => [column, ...of].map((name) => rows.placeOf(name)));
+  const extraPlace = rows.placeOf('extra');
+  const keyPlaces = 'of' in identity ? [] : [rows.placeOf(identity.id), rows.placeOf(identity.time)];
+  let bytes: Buffer = Buffer.alloc(0);
+  let at = 0;
+
+  /** Puts a record of the content, which is valid JSON, into the next row. @returns false if it does not fit the plan */
+  function scan(content: Buffer, start: number, plan: ScanPlan): boolean {
+    bytes = content;
+    at = start;
+    rows.beginRow();
+    if (!scanFields(plan)) return false;
+    const row = rows.length;
+    const isThere = (place: number) => !rows.isNull(row, place);
+    if (!keyPlaces.every(isThere) || !groups.every((group) => group.some(isThere))) return false;
+    for (const [place, from, take] of sums as [number, number, number][]) {
+      if (rows.isNull(row, place)) rows.putNumber(place, rows.numberAt(row, from) - rows.numberAt(row, take));
+    }
+    rows.completeRow();
+    return true;
+  }
+
+  function scanFields(plan: ScanPlan): boolean {
+    if (bytes[at] !== openBrace) return false;
+    at++;
+    for (let next = 0; skipSpace() !== closeBrace; next++) {
+      if (bytes[at] === comma) {
+        at++;
+        skipSpace();
+      }
+      // Records may lack fields.
+      while (next < plan.length && !isNext(plan[next]!.name)) next++;
+      const field = plan[next];
+      if (!field) return false;
+      at += field.name.length;
+      skipSpace();
+      at++;
+      skipSpace();
+      const begins = at;
+      if (field.fills === 'extra') {
+        if (!skipPlain()) return false;
+        rows.addMember(field.member, begins, at);
+      } else if (bytes[at] === lowerN) at += 4;
+      else if (!scanValue(field)) return false;
+    }
+    rows.putMembers(extraPlace);
+    return true;
+  }
+
+  function scanValue({ fills, place }: PlannedField): boolean {
+    if (fills === 'number') return scanNumber(place);
+    const begins = at + 1;
+    if (bytes[at] !== quote) return false;
+    const hasEscapes = skipString();
+    const ends = at - 1;
+    if (begins === ends) return true;
+    if (fills === 'text') {
+      if (hasEscapes) rows.putText(place, holdableText(JSON.parse(bytes.toString('utf8', begins - 1, at))));
+      else rows.putBytes(place, begins, ends);
+      return true;
+    }
+    // Bytes beyond ASCII become letters that are in no time and in no id.
+    const word = bytes.toString('latin1', begins, ends);
+    const read = fills === 'time' ? readTime(word) : identityOfId(word);
+    if (read === undefined || (fills === 'id' && read !== word)) return false;
+    rows.putWord(place, read);
+    return true;
+  }
+
+  /** Moves past a string. @returns whether it has escapes */
+  function skipString(): boolean {
+    let hasEscapes = false;
+    let end = at + 1;
+    for (; bytes[end] !== quote; end++) {
+      if (bytes[end] !== backslash) continue;
+      hasEscapes = true;
+      end++;
+    }
+    at = end + 1;
+    return hasEscapes;
+  }
+
+  /** Numbers of so few digits are read exactly: both are integers of less than 2^53, and a division rounds correctly. */
+  function scanNumber(place: number): boolean {
+    const begins = at;
+    const isNegative = bytes[at] === minus;
+    if (isNegative) at++;
+    let digits = 0;
+    let decimals = 0;
+    let whole = 0;
+    for (; ; at++) {
+      const digit = bytes[at]! - zero;
+      if (digit >= 0 && digit <= 9) {
+        whole = whole * 10 + digit;
+        digits++;
+        if (decimals > 0) decimals++;
+      } else if (bytes[at] === point) decimals = 1;
+      else break;
+    }
+    if (digits === 0) return false;
+    if (digits > mostDigits || (bytes[at]! | 0x20) === lowerE) {
+      while (!isEndOfToken(bytes[at]!)) at++;
+      whole = Number(bytes.toString('latin1', begins, at));
+      if (!Number.isFinite(whole)) return false;
+      rows.putNumber(place, whole);
+      return true;
+    }
+    const value = decimals > 1 ? whole / powersOfTen[decimals - 1]! : whole;
+    rows.putNumber(place, isNegative ? -value : value);
+    return true;
+  }
+
+  /** Moves past a value that `jsonb` shows as JSON.stringify writes it. @returns false if it is another */
+  function skipPlain(): boolean {
+    let depth = 0;
+    do {
+      const byte = skipSpace();
+      if (byte === quote) {
+        if (skipString()) return false;
+      } else if (byte === openBrace || byte === openBracket) {
+        if (++depth >= deepestKept) return false;
+        at++;
+      } else if (byte === closeBrace || byte === closeBracket) {
+        depth--;
+        at++;
+      } else if (byte === comma || byte === colon) at++;
+      else if (!skipPlainToken()) return false;
+    } while (depth > 0);
+    return true;
+  }
+
+  function skipPlainToken(): boolean {
+    const first = bytes[at]!;
+    const begins = at;
+    let hasPoint = false;
+    for (; !isEndOfToken(bytes[at]!); at++) {
+      if (bytes[at] === point) hasPoint = true;
+      else if (isNumberBegin(first) && !isDigit(bytes[at]!) && (bytes[at] !== minus || at > begins))
+        return false;
+    }
+    if (!isNumberBegin(first)) return first === lowerN || first === lowerT || first === lowerF;
+    const isUsual = at - begins <= mostDigits && (first !== minus || bytes[begins + 1] !== zero || hasPoint);
+    return isUsual && !(hasPoint && bytes[at - 1] === zero);
+  }
+
+  function skipSpace(): number {
+    while (isSpace(bytes[at]!)) at++;
+    return bytes[at]!;
+  }
+
+  function isNext(name: Uint8Array): boolean {
+    for (let index = 0; index < name.length; index++) if (bytes[at + index] !== name[index]) return false;
+    return true;
+  }
+
+  return { scan };
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= zero && byte <= 0x39;
+}
+
+function isNumberBegin(byte: number): boolean {
+  return byte === minus || isDigit(byte);
+}
+
+function isEndOfToken(byte: number): boolean {
+  return byte === comma || byte === closeBrace || byte === closeBracket || isSpace(byte);
+}
+
+const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d] as const;
+const [quote, backslash, comma, colon, minus, point, zero] = [
+  0x22, 0x5c, 0x2c, 0x3a, 0x2d, 0x2e, 0x30,
+] as const;
+const [lowerE, lowerF, lowerN, lowerT] = [0x65, 0x66, 0x6e, 0x74];
+/** Digits of a number that a double holds exactly, and the powers of ten that it does. */
+const mostDigits = 15;
+const powersOfTen = Array.from({ length: mostDigits + 1 }, (_, power) => 10 ** power);
