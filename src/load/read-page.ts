@@ -30,21 +30,19 @@ export function readPage(records: Records, reader: RecordReader, table: FeedTabl
     }
   };
   if (records instanceof RecordsAsJson) {
-    const content = Buffer.from(
-      records.content.buffer,
-      records.content.byteOffset,
-      records.content.byteLength,
-    );
+    const { content } = records;
     rows.begin(records.length, content);
     for (let index = 0; index < records.length; index++) {
-      const isScanned = !records.isTooLarge(index) && reader.scan(content, records.placeOf(index)[0]);
+      const isScanned = !records.isTooLarge(index) && reader.scan(content, records.startOf(index));
       if (!isScanned) take(records.at(index));
     }
   } else {
     rows.begin(records.length);
     for (const record of records) take(record);
   }
-  return { rows: sortedRows(table, rows), rejected: [...rejected.values()] };
+  const sorted = sortedRows(table, rows);
+  rows.clear();
+  return { rows: sorted, rejected: [...rejected.values()] };
 }
 
 function tooLarge({ bytes, values }: RecordTooLarge): ReadResult {

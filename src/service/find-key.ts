@@ -44,8 +44,8 @@ export function keyFinder(key: string): KeyFinder {
       // Not with the flag u, which makes a search through a whole page take twice as long.
       'g',
     );
-  const start = startsWith(`${escape}|${invisible}`);
-  const startInBytes = startsWith(`${escape}|${invisibleInBytes}`);
+  const start = startsWith(`${anEscape}|${invisible}`);
+  const startInBytes = startsWith(`${anEscape}|${invisibleInBytes}`);
   const isAscii = /^[ -~]*$/.test(key);
 
   const find = (text: string) => {
@@ -94,7 +94,7 @@ const invisibleInBytes =
   '(?![ -~])(?:[\\0-\\x1f\\x7f\\xd8\\xdb\\xdc\\xe0\\xe1\\xef\\xf0\\xf3]|\\xc2[\\x80-\\x9f\\xad]|\\xe2[\\x80\\x81])';
 
 /** An escape, except of the letters of most scripts, of which whole pages can consist. */
-const escape =
+const anEscape =
   '(?!\\\\u(?:0[1-57-9a-fA-F]|[3-9a-eA-E])[\\da-fA-F]{2})\\\\|%(?=[\\da-fA-Fu\\\\%&])|&(?=[#\\w\\\\%&])';
 
 /** A pattern for the first characters of a needle; from what interrupts them on, it allows anything. */

@@ -1,3 +1,17 @@
+import {
+  backslash,
+  colon,
+  comma,
+  isDigit,
+  isSpace,
+  minus,
+  openBrace,
+  openBracket,
+  plus,
+  point,
+  quote,
+  zero,
+} from '../json-bytes.ts';
 import { NotJson } from './parse-body.ts';
 
 /**
@@ -144,14 +158,6 @@ function notJson(): NotJson {
   return new NotJson('The body is not JSON.');
 }
 
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= zero && byte <= 0x39;
-}
-
 function isHexDigit(byte: number | undefined): boolean {
   if (byte === undefined) return false;
   const letter = byte | 0x20;
@@ -162,8 +168,7 @@ function closing(opening: number): number {
   return opening + 2;
 }
 
-const [openBracket, openBrace, quote, backslash, comma, colon] = [0x5b, 0x7b, 0x22, 0x5c, 0x2c, 0x3a];
-const [minus, plus, point, zero, lowerE, upperE, lowerU] = [0x2d, 0x2b, 0x2e, 0x30, 0x65, 0x45, 0x75];
+const [lowerE, upperE, lowerU] = [0x65, 0x45, 0x75];
 const escapable = new Set(Buffer.from('"\\/bfnrt'));
 /** Words by their first byte. */
 const words: Readonly<Record<number, string>> = Object.fromEntries(

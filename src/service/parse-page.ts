@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { closeBrace, closeBracket, colon, comma, openBrace, openBracket } from '../json-bytes.ts';
 import { PageTooLarge } from './errors.ts';
 import { JsonScan } from './json-scan.ts';
 import { parseBody } from './parse-body.ts';
@@ -108,12 +109,12 @@ type Spans = readonly number[];
 
 /** Valid records, which are parsed one by one, again at each iteration. */
 export class RecordsAsJson implements Iterable<unknown> {
-  readonly content: Uint8Array;
+  readonly content: Buffer;
   readonly #spans: Spans;
   readonly #maxRecordBytes: number;
 
   constructor(content: Uint8Array, spans: Spans, maxRecordBytes: number) {
-    this.content = content;
+    this.content = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
     this.#spans = spans;
     this.#maxRecordBytes = maxRecordBytes;
   }
@@ -122,24 +123,28 @@ export class RecordsAsJson implements Iterable<unknown> {
     return this.#spans.length / 3;
   }
 
-  /** The indices of a record's first byte and after its last. */
-  placeOf(index: number): readonly [start: number, end: number] {
-    return [this.#spans[3 * index]!, this.#spans[3 * index + 1]!];
+  /** The index of a record's first byte. */
+  startOf(index: number): number {
+    return this.#spans[3 * index]!;
   }
 
   isTooLarge(index: number): boolean {
-    const [start, end] = this.placeOf(index);
-    return end - start > this.#maxRecordBytes || this.#valuesOf(index) > this.#maxRecordBytes * valuesPerByte;
+    const bytes = this.#endOf(index) - this.startOf(index);
+    return bytes > this.#maxRecordBytes || this.#valuesOf(index) > this.#maxRecordBytes * valuesPerByte;
   }
 
   at(index: number): unknown {
-    const [start, end] = this.placeOf(index);
+    const [start, end] = [this.startOf(index), this.#endOf(index)];
     if (!this.isTooLarge(index)) return parseBody(textOf(this.content, start, end));
     return new RecordTooLarge(this.content.subarray(start, end), this.#valuesOf(index));
   }
 
   *[Symbol.iterator](): Iterator<unknown> {
     for (let index = 0; index < this.length; index++) yield this.at(index);
+  }
+
+  #endOf(index: number): number {
+    return this.#spans[3 * index + 1]!;
   }
 
   #valuesOf(index: number): number {
@@ -174,5 +179,3 @@ function readName(scan: JsonScan, content: Uint8Array): string {
 export function tooManyRecords(): PageTooLarge {
   return new PageTooLarge(`The page holds more than ${mostRecords} records.`);
 }
-
-const [comma, colon, openBracket, closeBracket, openBrace, closeBrace] = [0x2c, 0x3a, 0x5b, 0x5d, 0x7b, 0x7d];

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PageTooLarge } from '../../src/service/errors.ts';
-import { NotJson } from '../../src/service/parse-body.ts';
+import { JsonScan } from '../../src/service/json-scan.ts';
+import { NotJson, parseBody } from '../../src/service/parse-body.ts';
 import { parseAnything, parsePage, RecordTooLarge, standsForLarger } from '../../src/service/parse-page.ts';
 
 const bodyOf = (text: string) => Buffer.from(text);
@@ -115,3 +116,44 @@ test('parseAnything gives up what would be many times as large once it is parsed
   expect(parseAnything(bodyOf(`[${'{},'.repeat(100_000)}{}]`))).toHaveLength(100_001);
   expect(() => parseAnything(bodyOf(`[${'{},'.repeat(300_000)}{}]`))).toThrow(PageTooLarge);
 });
+
+test('JsonScan passes over what parseBody parses, and nothing else', () => {
+  const text = fc.oneof(
+    fc.jsonValue().map((value) => JSON.stringify(value)),
+    fc.jsonValue().map((value) => JSON.stringify(value, null, '\t')),
+    fc.constantFrom('NaN', '[-Infinity]', '1e5', '-0.5E-3', '"\\u00e9\\n\\/"', ' [ { } , [ ] ] '),
+  );
+  const part = fc.constantFrom(...'[]{}",:\\ue+-.015ntN \n\t\0x', 'null', '""', '\\u00', 'é');
+  const changed = fc
+    .tuple(text, fc.array(fc.tuple(fc.nat(), fc.nat(2), part), { maxLength: 3 }))
+    .map(([text, changes]) =>
+      changes.reduce((before, [at, gone, put]) => {
+        const place = at % (before.length + 1);
+        return before.slice(0, place) + put + before.slice(place + gone);
+      }, text),
+    )
+    // In place of a name, parseBody would take these tokens for one.
+    .filter((text) => !/(?:NaN|Infinity)\s*:/.test(text));
+  fc.assert(
+    fc.property(changed, (text) => {
+      const isPassed = passes(() => {
+        const scan = new JsonScan(Buffer.from(text));
+        scan.next();
+        scan.skipValue();
+        scan.expectEnd();
+      });
+      expect(isPassed).toBe(passes(() => parseBody(text)));
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+function passes(attempt: () => void): boolean {
+  try {
+    attempt();
+    return true;
+  } catch (error) {
+    expect(error).toBeInstanceOf(NotJson);
+    return false;
+  }
+}

@@ -1,10 +1,13 @@
+import { closeBrace, openBrace } from '../../json-bytes.ts';
 import type { FeedTable, Row } from '../feed.ts';
 
 /** Where a text is: nowhere, because it is null; in `#texts`; from 0 on, the index of its first byte. */
 const [isNull, isText] = [-1, -2];
 
-const nothing = Buffer.alloc(0);
-const [openBrace, closeBrace] = [0x7b, 0x7d];
+const nothing: Buffer = Buffer.alloc(0);
+
+/** Far more than most pages need. */
+const mostJsonKept = 1024 * 1024;
 
 /**
  * The rows of a page, column by column. A text stays in the bytes that the service sent until it is copied into what
@@ -44,21 +47,28 @@ export class RowsByColumn {
   }
 
   /**
-   * Forgets all rows.
+   * Begins a page.
    * @param most how many rows there will be at most
    * @param content what places of bytes refer to
    */
-  begin(most: number, content: Uint8Array = nothing): void {
-    this.length = 0;
-    this.#texts.clear();
-    for (const words of this.#words) words.length = 0;
-    this.#content = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
-    this.#jsonEnd = 0;
+  begin(most: number, content: Buffer = nothing): void {
+    this.clear();
+    this.#content = content;
     const cells = most * this.#types.length;
     if (this.#numbers.length >= cells) return;
     this.#numbers = new Float64Array(cells);
     this.#starts = new Int32Array(cells);
     this.#ends = new Int32Array(cells);
+  }
+
+  /** Forgets all rows and the content. */
+  clear(): void {
+    this.length = 0;
+    this.#content = nothing;
+    this.#texts.clear();
+    for (const words of this.#words) words.length = 0;
+    this.#jsonEnd = 0;
+    if (this.#json.length > mostJsonKept) this.#json = nothing;
   }
 
   /** Begins a row in which every column is null; it counts once it is complete. */

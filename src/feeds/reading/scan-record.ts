@@ -1,3 +1,18 @@
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  isDigit,
+  isSpace,
+  minus,
+  openBrace,
+  openBracket,
+  point,
+  quote,
+  zero,
+} from '../../json-bytes.ts';
 import type { FieldTree } from './field-tree.ts';
 import { deepestKept, holdableText } from './holdable-json.ts';
 import { identityOfId } from './identity.ts';
@@ -217,14 +232,6 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
   return { scan };
 }
 
-function isSpace(byte: number): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= zero && byte <= 0x39;
-}
-
 function isNumberBegin(byte: number): boolean {
   return byte === minus || isDigit(byte);
 }
@@ -233,10 +240,6 @@ function isEndOfToken(byte: number): boolean {
   return byte === comma || byte === closeBrace || byte === closeBracket || isSpace(byte);
 }
 
-const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d] as const;
-const [quote, backslash, comma, colon, minus, point, zero] = [
-  0x22, 0x5c, 0x2c, 0x3a, 0x2d, 0x2e, 0x30,
-] as const;
 const [lowerE, lowerF, lowerN, lowerT] = [0x65, 0x66, 0x6e, 0x74];
 /** Digits of a number that a double holds exactly, and the powers of ten that it does. */
 const mostDigits = 15;
