@@ -133,30 +133,62 @@ describe('a record', () => {
     await expectTheSame(result);
   });
 
-  test('comes out the same, however its values are written', async () => {
-    const value = fc.oneof(
-      { weight: 4, arbitrary: fc.constantFrom(...Object.values(usual)) },
-      fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
-      fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text).replace(/[^ -~]/g, escaped)),
-      fc.jsonValue().map((value) => JSON.stringify(value)),
-      fc.double().map((number) => String(number)),
-      fc
-        .double()
-        .map((number) => number.toExponential())
-        .filter((text) => !/[IN]/.test(text)),
-      fc.integer().map(String),
-      fc.bigInt().map(String),
-      fc.constantFrom(
-        '0.10',
-        '-0.0',
-        '1.0',
-        '0.000000000000001',
-        '999999999999999',
-        '9999999999999999',
-        '1E+2',
+  test.each([
+    ['a NUL', '\0'],
+    ['half of a pair', '\ud800'],
+    ['a quote', '"'],
+    ['the name of an object of its own', '__proto__'],
+    ['a name of every object', 'constructor'],
+    ['no letter', ''],
+    ['letters beyond ASCII', 'größe'],
+  ])('comes out the same if all records have a field whose name is %s', async (_, name) => {
+    const records = [1, 2, 3, 4].map((n) =>
+      json({ ...usual, id: `"10000000-0000-4000-8000-00000000000${n}"` }).replace(
+        /\}$/,
+        `,${JSON.stringify(name)}:{"a":1}}`,
       ),
     );
-    const name = fc.oneof(fc.constantFrom(...Object.keys(usual)), fc.string());
+    await expectTheSame(read(...records));
+  });
+
+  const value = fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(...Object.values(usual)) },
+    fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
+    fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text).replace(/[^ -~]/g, escaped)),
+    fc.jsonValue().map((value) => JSON.stringify(value)),
+    fc.double().map((number) => String(number)),
+    fc
+      .double()
+      .map((number) => number.toExponential())
+      .filter((text) => !/[IN]/.test(text)),
+    fc.integer().map(String),
+    fc.bigInt().map(String),
+    fc.constantFrom(
+      '0.10',
+      '-0.0',
+      '1.0',
+      '0.000000000000001',
+      '999999999999999',
+      '9999999999999999',
+      '1E+2',
+    ),
+  );
+  const name = fc.oneof(fc.constantFrom(...Object.keys(usual)), fc.string());
+
+  test('comes out the same, whatever fields all records have', async () => {
+    const names = fc.dictionary(fc.oneof(name, fc.string({ unit: 'binary' })), value, { maxKeys: 6 });
+    const alike = names.map((values) =>
+      [1, 2, 3, 4].map((n) => json({ ...usual, ...values, id: `"10000000-0000-4000-8000-00000000000${n}"` })),
+    );
+    await fc.assert(
+      fc.asyncProperty(alike, async (records) => {
+        await expectTheSame(read(...records));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('comes out the same, however its values are written', async () => {
     const record = fc
       .tuple(fc.dictionary(name, value, { maxKeys: 4 }), fc.subarray(Object.keys(usual), { minLength: 8 }))
       .map(([changes, kept]) =>

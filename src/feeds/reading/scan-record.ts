@@ -36,7 +36,8 @@ export type ScanPlan = readonly PlannedField[];
 
 /**
  * A plan for records with these fields, in this order.
- * @returns undefined if reading them takes more: fields within fields, several for one column, no id of the record's own
+ * @returns undefined if reading them takes more: fields within fields, several for one column, no id of the record's own, a
+ * name with escapes
  */
 export function planScan(
   { columns, identity }: RecordShape,
@@ -54,6 +55,8 @@ export function planScan(
     const fills = column === undefined ? 'extra' : fillOf(columns[column]!);
     if (fills !== 'extra' && plan.some((other) => other.place === place)) return undefined;
     const text = JSON.stringify(name);
+    // In `extra`, names have no escapes that jsonb refuses.
+    if (text.includes('\\')) return undefined;
     plan.push({ name: Buffer.from(text), member: Buffer.from(`,${text}:`), fills, place });
   }
   const isFilled = (column: string) => plan.some(({ place }) => place === places.indexOf(column));
