@@ -57,11 +57,10 @@ export interface RecordReader {
   readonly rows: RowsByColumn;
   /**
    * Adds a usual record to `rows`, straight from its bytes, as `read` would read it.
-   * @param content a page's content, with which `rows` began, or a part of it
-   * @param start where the record begins, which must be valid JSON
+   * @param start where the record, which must be valid JSON, begins in the content of `rows`
    * @returns false if the record has to be parsed and read
    */
-  scan(content: Buffer, start: number): boolean;
+  scan(start: number): boolean;
   /** Fills the empty columns of a row from its `extra`. */
   refill(row: Row): RefillResult;
   /** Every top-level wire name that fills a column, or holds names that do. */

@@ -30,10 +30,9 @@ export function readPage(records: Records, reader: RecordReader, table: FeedTabl
     }
   };
   if (records instanceof RecordsAsJson) {
-    const { content } = records;
-    rows.begin(records.length, content);
+    rows.begin(records.length, records.content);
     for (let index = 0; index < records.length; index++) {
-      const isScanned = !records.isTooLarge(index) && reader.scan(content, records.startOf(index));
+      const isScanned = !records.isTooLarge(index) && reader.scan(records.startOf(index));
       if (!isScanned) take(records.at(index));
     }
   } else {

@@ -179,10 +179,8 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
   const { warehouse, feed, totals, log } = run;
   if (readable.length + renewed.length === 0) return nothing;
   const loadId = await run.loadId();
-  const all = sortedFrom(
-    feed.table,
-    readable.map(({ row }) => row),
-  );
+  const [time] = feed.table.key;
+  const times = readable.map(({ row }) => row[time] as string);
   const move = async (trx: WriteTransaction) => {
     const taken = await takeRejected(trx, readable);
     const done = { ...nothing, taken: taken.length };
@@ -209,7 +207,7 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
     return done;
   };
   const commit = async () => {
-    await ensurePartitions(warehouse, feed.table, all, new Set());
+    await ensurePartitions(warehouse, feed.table, { times }, new Set());
     // Repeatable read: if a load commits a newer version after the check for one, this attempt fails, and the version is not
     // lost.
     return writeTransaction(warehouse, move, 'repeatable read');

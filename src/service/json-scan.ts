@@ -40,11 +40,6 @@ export class JsonScan {
     return bytes[at];
   }
 
-  /** Moves past a byte that `next` has returned. */
-  skip(): void {
-    this.at++;
-  }
-
   /** @throws NotJson if another byte is next */
   take(byte: number): void {
     if (this.next() !== byte) throw notJson();

@@ -72,7 +72,7 @@ export function parsePage(content: Uint8Array, maxRecordBytes: number): unknown 
   }
   if (scan.next() !== openBrace) return parseAnything(content);
   const members: Record<string, unknown> = {};
-  scan.skip();
+  scan.take(openBrace);
   for (let isFirst = true; scan.next() !== closeBrace; isFirst = false) {
     if (!isFirst) scan.take(comma);
     const name = readName(scan, content);
@@ -86,7 +86,7 @@ export function parsePage(content: Uint8Array, maxRecordBytes: number): unknown 
       if (membersRead.includes(name)) members[name] = parseAnything(content.subarray(start, scan.at));
     }
   }
-  scan.skip();
+  scan.take(closeBrace);
   scan.expectEnd();
   return members;
 }
@@ -154,7 +154,7 @@ export class RecordsAsJson implements Iterable<unknown> {
 
 function readElements(scan: JsonScan): Spans {
   const spans: number[] = [];
-  scan.skip();
+  scan.take(openBracket);
   while (scan.next() !== closeBracket) {
     if (spans.length > 0) scan.take(comma);
     scan.next();
@@ -164,7 +164,7 @@ function readElements(scan: JsonScan): Spans {
     spans.push(start, scan.at, scan.values - before);
     if (spans.length > 3 * mostRecords) throw tooManyRecords();
   }
-  scan.skip();
+  scan.take(closeBracket);
   return spans;
 }
 

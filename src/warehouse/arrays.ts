@@ -34,18 +34,19 @@ export function sortedRows({ columns, key }: FeedTable, rows: RowsByColumn): Sor
 
 /** Rows that are objects, as `sortedRows` of a page. */
 export function sortedFrom(table: FeedTable, rows: readonly Row[]): SortedRows {
-  const byColumn = new RowsByColumn(table.columns);
-  byColumn.begin(rows.length);
-  for (const row of rows) byColumn.add(row);
-  return sortedRows(table, byColumn);
+  return sortedRows(table, byColumn(table.columns, rows));
 }
 
 /** One column of rows as an array. */
 export function arrayParameter(rows: readonly Row[], column: string, type: ColumnType): ArrayParameter {
-  const byColumn = new RowsByColumn({ [column]: type });
-  byColumn.begin(rows.length);
-  for (const row of rows) byColumn.add(row);
-  return arrayOf(byColumn, [...rows.keys()], 0, type);
+  return arrayOf(byColumn({ [column]: type }, rows), [...rows.keys()], 0, type);
+}
+
+function byColumn(columns: FeedTable['columns'], rows: readonly Row[]): RowsByColumn {
+  const all = new RowsByColumn(columns);
+  all.begin(rows.length);
+  for (const row of rows) all.add(row);
+  return all;
 }
 
 function compareWords(rows: RowsByColumn, place: number, a: number, b: number): number {

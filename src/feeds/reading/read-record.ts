@@ -69,7 +69,7 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
     return { row: reading.row };
   }
 
-  const scan = (content: Buffer, start: number) => plan !== undefined && scanner.scan(content, start, plan);
+  const scan = (start: number) => plan !== undefined && scanner.scan(start, plan);
   const refill = (row: Row) => refillRow(shape, tree, emptyRow, row);
   return { read, rows, scan, refill, knownFields: [...tree.keys()], fieldsSeen };
 }

@@ -16,7 +16,7 @@ const mostJsonKept = 1024 * 1024;
 export class RowsByColumn {
   readonly #types: readonly string[];
   readonly #places: ReadonlyMap<string, number>;
-  #content: Buffer = nothing;
+  #content = nothing;
   /** How many rows there are. */
   length = 0;
   /** A cell for each column, row by row; NaN for null. */
@@ -40,6 +40,11 @@ export class RowsByColumn {
     this.#places = new Map(Object.keys(columns).map((column, place) => [column, place]));
     this.#words = this.#types.map(() => []);
     this.#wordPlaces = [...this.#types.keys()].filter((place) => isWord(this.#types[place]!));
+  }
+
+  /** The bytes of the page. */
+  get content(): Buffer {
+    return this.#content;
   }
 
   placeOf(column: string): number {

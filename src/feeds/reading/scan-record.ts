@@ -71,28 +71,31 @@ function fillOf(type: string): PlannedField['fills'] {
 
 /**
  * Reads usual records straight from their bytes: those whose fields are in the order of a plan, each with a value that its
- * column takes as it is. That costs a fifth of parsing them and reading the objects; it leaves all others to that, so both
- * must agree (test/feeds/scan-record.test.ts).
+ * column takes as it is. That costs much less than parsing them and reading the objects (docs/benchmarks.md). All others are
+ * left to that, so both must agree (test/feeds/scan-record.test.ts).
  */
 export function createScanner(shape: RecordShape, rows: RowsByColumn) {
   const { required, differences, identity } = shape;
   const groups = required.map(({ anyOf }) => anyOf.map((column) => rows.placeOf(column)));
-  const sums = differences.map(({ column, of }) => [column, ...of].map((name) => rows.placeOf(name)));
+  const computed = differences.map(({ column, of }) => [column, ...of].map((name) => rows.placeOf(name)));
   const extraPlace = rows.placeOf('extra');
   const keyPlaces = 'of' in identity ? [] : [rows.placeOf(identity.id), rows.placeOf(identity.time)];
-  let bytes: Buffer = Buffer.alloc(0);
+  let bytes = nothing;
   let at = 0;
 
-  /** Puts a record of the content, which is valid JSON, into the next row. @returns false if it does not fit the plan */
-  function scan(content: Buffer, start: number, plan: ScanPlan): boolean {
-    bytes = content;
+  /** Puts a record of the page, which is valid JSON, into the next row. @returns false if it does not fit the plan */
+  function scan(start: number, plan: ScanPlan): boolean {
+    bytes = rows.content;
     at = start;
     rows.beginRow();
-    if (!scanFields(plan)) return false;
+    const fits = scanFields(plan);
+    // Not held beyond the record: a page may be large.
+    bytes = nothing;
+    if (!fits) return false;
     const row = rows.length;
     const isThere = (place: number) => !rows.isNull(row, place);
     if (!keyPlaces.every(isThere) || !groups.every((group) => group.some(isThere))) return false;
-    for (const [place, from, take] of sums as [number, number, number][]) {
+    for (const [place, from, take] of computed as [number, number, number][]) {
       if (rows.isNull(row, place)) rows.putNumber(place, rows.numberAt(row, from) - rows.numberAt(row, take));
     }
     rows.completeRow();
@@ -244,6 +247,8 @@ function isEndOfToken(byte: number): boolean {
 }
 
 const [lowerE, lowerF, lowerN, lowerT] = [0x65, 0x66, 0x6e, 0x74];
+const nothing: Buffer = Buffer.alloc(0);
+
 /** Digits of a number that a double holds exactly, and the powers of ten that it does. */
 const mostDigits = 15;
 const powersOfTen = Array.from({ length: mostDigits + 1 }, (_, power) => 10 ** power);

@@ -246,7 +246,7 @@ export type KnownPartitions = Set<string>;
 export async function ensurePartitions(
   warehouse: Warehouse,
   table: FeedTable,
-  { times }: SortedRows,
+  { times }: Pick<SortedRows, 'times'>,
   known: KnownPartitions,
 ): Promise<void> {
   if (!table.isPartitioned) return;
