@@ -123,6 +123,7 @@ export async function sandbox(options: object): Promise<SandboxProcess> {
 }
 
 async function end(child: ChildProcess): Promise<void> {
-  child.kill('SIGTERM');
+  // It has nothing to finish.
+  child.kill('SIGKILL');
   await once(child, 'exit');
 }

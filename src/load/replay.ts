@@ -1,4 +1,5 @@
 import type { Feed, FieldAliases, RecordReader, Row } from '../feeds/feed.ts';
+import { microsecondsOf } from '../feeds/reading/read-time.ts';
 import type { Log } from '../log.ts';
 import { standsForLarger } from '../service/parse-page.ts';
 import { sortedFrom } from '../warehouse/arrays.ts';
@@ -180,7 +181,7 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
   if (readable.length + renewed.length === 0) return nothing;
   const loadId = await run.loadId();
   const [time] = feed.table.key;
-  const times = readable.map(({ row }) => row[time] as string);
+  const times = readable.map(({ row }) => microsecondsOf(row[time] as string));
   const move = async (trx: WriteTransaction) => {
     const taken = await takeRejected(trx, readable);
     const done = { ...nothing, taken: taken.length };

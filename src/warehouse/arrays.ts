@@ -1,17 +1,21 @@
 import type { ColumnType, FeedTable, Row } from '../feeds/feed.ts';
+import { uuidBytes } from '../feeds/reading/identity.ts';
 import { RowsByColumn } from '../feeds/reading/rows-by-column.ts';
 
-/** What `pg` sends unchanged: text in PostgreSQL's text format, bytes in its binary format. */
-export type ArrayParameter = string | Buffer;
+/** An array in PostgreSQL's binary format, which `pg` sends unchanged. */
+export type ArrayParameter = Buffer;
 
 /** The rows of a page as they are written: sorted by their key, and only the last of several with one key. */
 export interface SortedRows {
   readonly length: number;
-  /** The keys of the rows. */
-  readonly times: readonly string[];
-  readonly ids: readonly string[];
+  /** The times of their keys, in microseconds since 1970. */
+  readonly times: readonly number[];
+  /** The ids of their keys, 16 bytes each. */
+  readonly ids: Uint8Array;
   /** The columns of the table, in its order. */
   readonly columns: readonly ArrayParameter[];
+  /** Those of them that the keys are made of. */
+  readonly key: readonly [times: ArrayParameter, ids: ArrayParameter];
 }
 
 /**
@@ -20,15 +24,19 @@ export interface SortedRows {
  */
 export function sortedRows({ columns, key }: FeedTable, rows: RowsByColumn): SortedRows {
   const [time, id] = key.map((column) => rows.placeOf(column)) as [number, number];
-  const compare = (a: number, b: number) => compareWords(rows, time, a, b) || compareWords(rows, id, a, b);
+  const compare = (a: number, b: number) =>
+    rows.numberAt(a, time) - rows.numberAt(b, time) || rows.compareIds(id, a, b);
   const sorted = Array.from({ length: rows.length }, (_, row) => row).sort(compare);
   const order = sorted.filter((row, at) => at === sorted.length - 1 || compare(row, sorted[at + 1]!) !== 0);
-  const words = (place: number) => order.map((row) => rows.wordAt(row, place)!);
+  const ids = new Uint8Array(order.length * uuidBytes);
+  for (const [index, row] of order.entries()) rows.writeIdAt(row, id, ids, index * uuidBytes);
+  const arrays = Object.values(columns).map((type, place) => arrayOf(rows, order, place, type));
   return {
     length: order.length,
-    times: words(time),
-    ids: words(id),
-    columns: Object.values(columns).map((type, place) => arrayOf(rows, order, place, type)),
+    times: order.map((row) => rows.numberAt(row, time)),
+    ids,
+    columns: arrays,
+    key: [arrays[time]!, arrays[id]!],
   };
 }
 
@@ -49,23 +57,16 @@ function byColumn(columns: FeedTable['columns'], rows: readonly Row[]): RowsByCo
   return all;
 }
 
-function compareWords(rows: RowsByColumn, place: number, a: number, b: number): number {
-  const [left, right] = [rows.wordAt(a, place)!, rows.wordAt(b, place)!];
-  if (left === right) return 0;
-  return left < right ? -1 : 1;
-}
-
 /** OIDs of the element types, the same on every server (pg_type.dat). */
-const oids = { text: 25, 'double precision': 701, jsonb: 3802 } as const;
+const oids = { text: 25, 'double precision': 701, timestamptz: 1184, uuid: 2950, jsonb: 3802 } as const;
 
 /** Dimensions, a flag that nulls may occur, the element's type, the array's length, its lower bound. */
 const headerBytes = 20;
 const nullLength = -1;
 
 /**
- * One column of rows as an array that PostgreSQL can unnest. Numbers and texts use the binary format, which needs neither
- * digits nor quotes and costs both sides half as much as text. Ids and times, which are texts here and need no quotes, use
- * the text format.
+ * One column of rows as an array that PostgreSQL can unnest. In the binary format, which needs neither digits nor quotes, it
+ * costs both sides half as much as in the text format.
  */
 function arrayOf(
   rows: RowsByColumn,
@@ -73,24 +74,50 @@ function arrayOf(
   place: number,
   type: ColumnType,
 ): ArrayParameter {
-  if (type === 'double precision') return arrayOfNumbers(rows, order, place);
   if (type === 'text') return arrayOfTexts(rows, order, place, oids.text, nothing);
   // jsonb in the binary format is the version number 1 and the JSON text.
   if (type === 'jsonb') return arrayOfTexts(rows, order, place, oids.jsonb, jsonbVersion);
-  return `{${order.map((row) => rows.wordAt(row, place) ?? 'NULL').join(',')}}`;
+  return type === 'uuid' ? arrayOfIds(rows, order, place) : arrayOfNumbers(rows, order, place, type);
 }
 
-function arrayOfNumbers(rows: RowsByColumn, order: readonly number[], place: number): Buffer {
+function arrayOfNumbers(
+  rows: RowsByColumn,
+  order: readonly number[],
+  place: number,
+  type: 'double precision' | 'timestamptz',
+): Buffer {
   const bytes = Buffer.allocUnsafe(headerBytes + order.length * 12);
   const view = new DataView(bytes.buffer, bytes.byteOffset);
-  let at = writeHeader(bytes, oids['double precision'], order.length);
+  let at = writeHeader(bytes, oids[type], order.length);
   // By index: an iterator makes objects of numbers, for the garbage collector to remove.
   for (let index = 0; index < order.length; index++) {
     const value = rows.numberAt(order[index]!, place);
     const isNull = Number.isNaN(value);
     view.setInt32(at, isNull ? nullLength : 8);
-    if (!isNull) view.setFloat64(at + 4, value);
+    if (type === 'timestamptz' && !isNull) setMicroseconds(view, at + 4, value - beginOf2000);
+    else if (!isNull) view.setFloat64(at + 4, value);
     at += isNull ? 4 : 12;
+  }
+  return bytes.subarray(0, at);
+}
+
+/** Where PostgreSQL's times count from, in microseconds since 1970. */
+const beginOf2000 = Date.UTC(2000) * 1000;
+
+/** As `setBigInt64`, without making a BigInt. */
+function setMicroseconds(view: DataView, at: number, value: number): void {
+  const high = Math.floor(value / 2 ** 32);
+  view.setInt32(at, high);
+  view.setUint32(at + 4, value - high * 2 ** 32);
+}
+
+function arrayOfIds(rows: RowsByColumn, order: readonly number[], place: number): Buffer {
+  const bytes = Buffer.allocUnsafe(headerBytes + order.length * (4 + uuidBytes));
+  let at = writeHeader(bytes, oids.uuid, order.length);
+  for (const row of order) {
+    const isNull = rows.isNull(row, place);
+    at = bytes.writeInt32BE(isNull ? nullLength : uuidBytes, at);
+    if (!isNull) at = rows.writeIdAt(row, place, bytes, at);
   }
   return bytes.subarray(0, at);
 }

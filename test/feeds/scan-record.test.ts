@@ -90,6 +90,8 @@ describe('a record', () => {
     ],
     ['has more digits than a double', { topic_probability: '0.12345678901234567890' }],
     ['has a time with its zone', { publication_time: '"2026-03-20T23:59:13.25+02:00"' }],
+    ['has a leap second', { publication_time: '"2026-12-31T23:59:60Z"' }],
+    ['has an id in capitals', { id: usual.id!.toUpperCase() }],
   ])('that %s is read from its bytes', async (_, values) => {
     const result = read(json({ ...usual, ...values }));
     expect(result.scanned).toBe(1);
@@ -108,7 +110,8 @@ describe('a record', () => {
     ['has nothing', '{}'],
     ['has no id', json({ ...usual, id: 'null' })],
     ['has an id that is no UUID', json({ ...usual, id: '"one"' })],
-    ['has an id in capitals', json({ ...usual, id: usual.id!.toUpperCase() })],
+    ['has an id with a dash at another place', json({ ...usual, id: usual.id!.replace('e-4', '-e4') })],
+    ['has an id with a letter that is no digit', json({ ...usual, id: usual.id!.replace('e', 'g') })],
     ['has no time', json({ ...usual, publication_time: '""' })],
     ['has a time of no calendar', json({ ...usual, publication_time: '"2026-02-30T00:00:00"' })],
     ['has no score', json({ id: usual.id!, publication_time: usual.publication_time! })],

@@ -1,18 +1,30 @@
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import type { FeedTable } from '../../src/feeds/feed.ts';
+import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
+import { bytesOfUuid } from '../../src/feeds/reading/identity.ts';
+import { microsecondsOf } from '../../src/feeds/reading/read-time.ts';
 import { remembered, rememberRows } from '../../src/load/met-rows.ts';
 import { CursorWithoutEnd } from '../../src/service/cursor.ts';
+import { sortedFrom } from '../../src/warehouse/arrays.ts';
+import { idOf } from '../warehouse/a-row.ts';
 
 const window = { first_day: '2026-09-01', last_day: '2026-09-03' };
-const page = (from: number, to: number, time = '2026-09-02T09:00:00Z') => ({
-  rows: {
-    length: to - from,
-    times: Array.from({ length: to - from }, () => time),
-    ids: Array.from({ length: to - from }, (_, n) => `id ${from + n}`),
-    columns: [],
-  },
+const table: FeedTable = {
+  ...gmsiHeadlines.table,
+  columns: { published_at: 'timestamptz', headline_id: 'uuid' },
+  key: ['published_at', 'headline_id'],
+};
+const pageOf = (keys: readonly { time: string; id: string }[]) => ({
+  rows: sortedFrom(
+    table,
+    keys.map(({ time, id }) => ({ published_at: time, headline_id: id })),
+  ),
   rejected: [],
   nextToken: 'more',
 });
+const page = (from: number, to: number, time = '2026-09-02T09:00:00Z') =>
+  pageOf(Array.from({ length: to - from }, (_, n) => ({ time, id: idOf(from + n) })));
 
 it('counts a row once, on the day (UTC) that it is of, and none beyond the window', () => {
   const met = rememberRows(window, 10);
@@ -25,8 +37,29 @@ it('counts a row once, on the day (UTC) that it is of, and none beyond the windo
   expect(met.perDay).toEqual([2, 7, 3]);
 });
 
-it('goes on from what was met before, in the form in which the warehouse writes times', () => {
-  const rows = [{ time: '2026-09-02T09:00:00.000000Z', id: 'id 0' }];
+it('tells all rows apart whose times or ids differ, however little', () => {
+  const time = fc
+    .integer({ min: 0, max: 86_400 })
+    .map((ms) => `2026-09-02T09:00:00.${String(ms).padStart(6, '0')}Z`);
+  // Ids as they are counted up, drawn, or made from a clock, of which only the beginning or the end changes.
+  const counted = fc.nat({ max: 1e9 }).map(idOf);
+  const clocked = fc
+    .nat({ max: 0xffffffff })
+    .map((n) => `${n.toString(16).padStart(8, '0')}-1111-1111-8111-0242ac120002`);
+  const key = fc.record({ time, id: fc.oneof(counted, clocked, fc.uuid()) });
+  const nameOf = (one: { time: string; id: string }) => `${one.time} ${one.id}`;
+  fc.assert(
+    fc.property(fc.uniqueArray(key, { selector: nameOf, minLength: 500, maxLength: 1000 }), (keys) => {
+      const met = rememberRows(window, 10);
+      met.take(pageOf(keys));
+      expect(met.perDay).toEqual([0, keys.length, 0]);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+it('goes on from what was met before', () => {
+  const rows = [{ time: microsecondsOf('2026-09-02T09:00:00.000000Z'), id: bytesOfUuid(idOf(0)) }];
   const met = rememberRows(window, 10, { rows, perDay: [0, 1, 0] });
   met.take(page(0, 3));
   expect(met.perDay).toEqual([0, 3, 0]);

@@ -1,7 +1,45 @@
 import { hash } from 'node:crypto';
+import { minus } from '../../json-bytes.ts';
 import { deepestKept } from './holdable-json.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The length of a UUID. */
+export const uuidBytes = 16;
+
+/** The bytes of a UUID, with dashes or without. @throws TypeError if it is none */
+export function bytesOfUuid(text: string): Uint8Array {
+  const bytes = Buffer.from(text.replaceAll('-', ''), 'hex');
+  if (bytes.length !== uuidBytes) throw new TypeError(`"${text}" is not a UUID.`);
+  return bytes;
+}
+
+/**
+ * Reads the usual form of a UUID from the bytes of its text.
+ * @param into takes its 16 bytes
+ * @returns false if it is not one
+ */
+export function scanUuid(text: Uint8Array, start: number, end: number, into: Uint8Array): boolean {
+  if (end - start !== 36) return false;
+  let at = start;
+  for (let index = 0; index < uuidBytes; index++) {
+    if (dashesBefore.has(index) && text[at++] !== minus) return false;
+    const value = hexDigits[text[at]!]! * 16 + hexDigits[text[at + 1]!]!;
+    // NaN if one of them is no digit.
+    if (!(value >= 0)) return false;
+    into[index] = value;
+    at += 2;
+  }
+  return true;
+}
+
+/** Indexes of the bytes of a UUID that a dash comes before. */
+const dashesBefore = new Set([4, 6, 8, 10]);
+/** The value of each byte that is a hexadecimal digit; NaN for all others. */
+const hexDigits = Float64Array.from({ length: 256 }, (_, byte) => {
+  const digit = String.fromCharCode(byte);
+  return /[0-9a-f]/i.test(digit) ? Number.parseInt(digit, 16) : Number.NaN;
+});
 
 /** Whether an id of the service can be kept as it is in a `uuid` column. */
 function isUuid(id: string): boolean {

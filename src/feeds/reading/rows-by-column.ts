@@ -1,7 +1,9 @@
 import { closeBrace, openBrace } from '../../json-bytes.ts';
-import type { FeedTable, Row } from '../feed.ts';
+import type { ColumnType, FeedTable, Row } from '../feed.ts';
+import { bytesOfUuid, uuidBytes } from './identity.ts';
+import { microsecondsOf } from './read-time.ts';
 
-/** Where a text is: nowhere, because it is null; in `#texts`; from 0 on, the index of its first byte. */
+/** Where a text is: nowhere, because it is null; in `#texts`; from 0 on, the index of its first byte. An id is at 0. */
 const [isNull, isText] = [-1, -2];
 
 const nothing: Buffer = Buffer.alloc(0);
@@ -14,12 +16,12 @@ const mostJsonKept = 1024 * 1024;
  * PostgreSQL gets. A row has no object of its own: to collect those took as long as to read the records.
  */
 export class RowsByColumn {
-  readonly #types: readonly string[];
+  readonly #types: readonly ColumnType[];
   readonly #places: ReadonlyMap<string, number>;
   #content = nothing;
   /** How many rows there are. */
   length = 0;
-  /** A cell for each column, row by row; NaN for null. */
+  /** A cell for each column, row by row: a number, or a time in microseconds since 1970; NaN for null. */
   #numbers = new Float64Array();
   /** The places of texts and JSON; of JSON within `#json`. */
   #starts = new Int32Array();
@@ -31,15 +33,13 @@ export class RowsByColumn {
   #jsonEnd = 0;
   /** The end of the members of the row that is being read. */
   #memberEnd = 0;
-  /** The values of columns of other types. */
-  readonly #words: readonly (string | null)[][];
-  readonly #wordPlaces: readonly number[];
+  /** The ids of each column that has them, in the order of the rows. */
+  readonly #ids: Uint8Array[];
 
   constructor(columns: FeedTable['columns']) {
     this.#types = Object.values(columns);
     this.#places = new Map(Object.keys(columns).map((column, place) => [column, place]));
-    this.#words = this.#types.map(() => []);
-    this.#wordPlaces = [...this.#types.keys()].filter((place) => isWord(this.#types[place]!));
+    this.#ids = this.#types.map(() => nothing);
   }
 
   /** The bytes of the page. */
@@ -64,6 +64,9 @@ export class RowsByColumn {
     this.#numbers = new Float64Array(cells);
     this.#starts = new Int32Array(cells);
     this.#ends = new Int32Array(cells);
+    for (const [place, type] of this.#types.entries()) {
+      if (type === 'uuid') this.#ids[place] = new Uint8Array(most * uuidBytes);
+    }
   }
 
   /** Forgets all rows and the content. */
@@ -71,7 +74,6 @@ export class RowsByColumn {
     this.length = 0;
     this.#content = nothing;
     this.#texts.clear();
-    for (const words of this.#words) words.length = 0;
     this.#jsonEnd = 0;
     if (this.#json.length > mostJsonKept) this.#json = nothing;
   }
@@ -81,7 +83,6 @@ export class RowsByColumn {
     const first = this.#cell(this.length, 0);
     this.#numbers.fill(Number.NaN, first, first + this.#types.length);
     this.#starts.fill(isNull, first, first + this.#types.length);
-    for (const place of this.#wordPlaces) this.#words[place]![this.length] = null;
     this.#memberEnd = this.#jsonEnd;
   }
 
@@ -102,10 +103,12 @@ export class RowsByColumn {
   #put(place: number, value: string | number): void {
     const type = this.#types[place];
     if (type === 'double precision') this.putNumber(place, value as number);
-    else if (isWord(type!)) this.putWord(place, String(value));
+    else if (type === 'timestamptz') this.putNumber(place, microsecondsOf(String(value)));
+    else if (type === 'uuid') this.putId(place, bytesOfUuid(String(value)));
     else this.putText(place, String(value));
   }
 
+  /** Puts a number, or a time in microseconds since 1970. */
   putNumber(place: number, value: number): void {
     this.#numbers[this.#cell(this.length, place)] = value;
   }
@@ -116,9 +119,10 @@ export class RowsByColumn {
     this.#texts.set(cell, text);
   }
 
-  /** Puts a time or an id. */
-  putWord(place: number, word: string): void {
-    this.#words[place]![this.length] = word;
+  /** Puts an id. @param id its 16 bytes */
+  putId(place: number, id: Uint8Array): void {
+    this.#starts[this.#cell(this.length, place)] = 0;
+    copyBytes(id, 0, uuidBytes, this.#ids[place]!, this.length * uuidBytes);
   }
 
   /** Puts a text that is the content's bytes from `start` to before `end`. */
@@ -152,20 +156,29 @@ export class RowsByColumn {
     this.#ends[cell] = this.#jsonEnd;
   }
 
-  /** A number of a row; NaN for null. */
+  /** A number of a row, or a time in microseconds since 1970; NaN for null. */
   numberAt(row: number, place: number): number {
     return this.#numbers[this.#cell(row, place)]!;
   }
 
-  wordAt(row: number, place: number): string | null {
-    return this.#words[place]![row] ?? null;
-  }
-
   isNull(row: number, place: number): boolean {
     const cell = this.#cell(row, place);
-    return (
-      Number.isNaN(this.#numbers[cell]) && this.#starts[cell] === isNull && this.wordAt(row, place) === null
-    );
+    return Number.isNaN(this.#numbers[cell]) && this.#starts[cell] === isNull;
+  }
+
+  /** Compares the ids of two rows. @returns 0 if they are equal, else a number of the sign that a sort takes */
+  compareIds(place: number, left: number, right: number): number {
+    const ids = this.#ids[place]!;
+    const [from, to] = [left * uuidBytes, right * uuidBytes];
+    let at = 0;
+    while (at < uuidBytes - 1 && ids[from + at] === ids[to + at]) at++;
+    return ids[from + at]! - ids[to + at]!;
+  }
+
+  /** Writes the 16 bytes of an id. @returns the index after the last one */
+  writeIdAt(row: number, place: number, into: Uint8Array, at: number): number {
+    const start = row * uuidBytes;
+    return copyBytes(this.#ids[place]!, start, start + uuidBytes, into, at);
   }
 
   /** Bytes of a text in UTF-8; -1 for null. */
@@ -189,10 +202,6 @@ export class RowsByColumn {
   #cell(row: number, place: number): number {
     return row * this.#types.length + place;
   }
-}
-
-function isWord(type: string): boolean {
-  return type === 'uuid' || type === 'timestamptz';
 }
 
 /** Copies bytes; for as few as most texts have, quicker than a call of a function of Node.js. */

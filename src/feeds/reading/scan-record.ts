@@ -15,9 +15,9 @@ import {
 } from '../../json-bytes.ts';
 import type { FieldTree } from './field-tree.ts';
 import { deepestKept, holdableText } from './holdable-json.ts';
-import { identityOfId } from './identity.ts';
+import { scanUuid, uuidBytes } from './identity.ts';
 import type { RecordShape } from './read-record.ts';
-import { readTime } from './read-time.ts';
+import { microsecondsOf, readTime, scanTime } from './read-time.ts';
 import type { RowsByColumn } from './rows-by-column.ts';
 
 /** A field of the records that a plan is for. */
@@ -80,6 +80,7 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
   const computed = differences.map(({ column, of }) => [column, ...of].map((name) => rows.placeOf(name)));
   const extraPlace = rows.placeOf('extra');
   const keyPlaces = 'of' in identity ? [] : [rows.placeOf(identity.id), rows.placeOf(identity.time)];
+  const id = new Uint8Array(uuidBytes);
   let bytes = nothing;
   let at = 0;
 
@@ -141,20 +142,30 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
       else rows.putBytes(place, begins, ends);
       return true;
     }
-    // Bytes beyond ASCII become letters that are in no time and in no id.
-    const word = bytes.toString('latin1', begins, ends);
-    const read = fills === 'time' ? readTime(word) : identityOfId(word);
-    if (read === undefined || (fills === 'id' && read !== word)) return false;
-    rows.putWord(place, read);
+    if (fills === 'time') {
+      const time = scanTime(bytes, begins, ends) ?? readUnusualTime(begins, ends);
+      if (time === undefined) return false;
+      rows.putNumber(place, time);
+      return true;
+    }
+    if (!scanUuid(bytes, begins, ends, id)) return false;
+    rows.putId(place, id);
     return true;
+  }
+
+  function readUnusualTime(begins: number, ends: number): number | undefined {
+    // Bytes beyond ASCII become letters that are in no time.
+    const time = readTime(bytes.toString('latin1', begins, ends));
+    return time === undefined ? undefined : microsecondsOf(time);
   }
 
   /** Moves past a string. @returns whether it has escapes */
   function skipString(): boolean {
+    const text = bytes;
     let hasEscapes = false;
     let end = at + 1;
-    for (; bytes[end] !== quote; end++) {
-      if (bytes[end] !== backslash) continue;
+    for (; text[end] !== quote; end++) {
+      if (text[end] !== backslash) continue;
       hasEscapes = true;
       end++;
     }
@@ -164,21 +175,23 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
 
   /** Numbers of so few digits are read exactly: both are integers of less than 2^53, and a division rounds correctly. */
   function scanNumber(place: number): boolean {
+    const text = bytes;
     const begins = at;
-    const isNegative = bytes[at] === minus;
-    if (isNegative) at++;
+    const isNegative = text[begins] === minus;
     let digits = 0;
     let decimals = 0;
     let whole = 0;
-    for (; ; at++) {
-      const digit = bytes[at]! - zero;
+    let end = isNegative ? begins + 1 : begins;
+    for (; ; end++) {
+      const digit = text[end]! - zero;
       if (digit >= 0 && digit <= 9) {
         whole = whole * 10 + digit;
         digits++;
         if (decimals > 0) decimals++;
-      } else if (bytes[at] === point) decimals = 1;
+      } else if (text[end] === point) decimals = 1;
       else break;
     }
+    at = end;
     if (digits === 0) return false;
     if (digits > mostDigits || (bytes[at]! | 0x20) === lowerE) {
       while (!isEndOfToken(bytes[at]!)) at++;
@@ -231,7 +244,8 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
   }
 
   function isNext(name: Uint8Array): boolean {
-    for (let index = 0; index < name.length; index++) if (bytes[at + index] !== name[index]) return false;
+    const [text, from] = [bytes, at];
+    for (let index = 0; index < name.length; index++) if (text[from + index] !== name[index]) return false;
     return true;
   }
 

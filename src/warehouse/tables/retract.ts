@@ -15,7 +15,7 @@ export async function noteSightings(
   at: { readonly windowId: number; readonly page: number },
 ): Promise<void> {
   if (rows.length === 0) return;
-  const { times, ids } = keyArrays(rows);
+  const [times, ids] = rows.key;
   await sql`
     insert into gmsi.drain_sightings (window_id, page, row_times, row_ids)
     values (${at.windowId}, ${at.page}, ${times}::timestamptz[], ${ids}::uuid[]) on conflict do nothing
@@ -30,7 +30,7 @@ export async function noteLiveSightings(
   rows: SortedRows,
   now: Date,
 ): Promise<void> {
-  const { times, ids } = keyArrays(rows);
+  const [times, ids] = rows.key;
   await sql`
     with forgotten as (
       delete from gmsi.live_sightings l
@@ -125,20 +125,15 @@ function reachedFrom({ live }: Feed, now: Date): RawBuilder<Date> {
   return sql`${new Date(now.getTime() - (live?.hours ?? 0) * 3_600_000)}::timestamptz`;
 }
 
-/** Times and ids need no quotes. */
-function keyArrays({ times, ids }: SortedRows) {
-  return { times: `{${times.join()}}`, ids: `{${ids.join()}}` };
-}
-
 function isSame(alias: string, table: FeedTable, met: string): RawBuilder<boolean> {
   const [time, id] = table.key;
   return sql`(${sql.ref(`${alias}.${time}`)} = ${sql.ref(`${met}.row_time`)} and ${sql.ref(`${alias}.${id}`)} = ${sql.ref(`${met}.row_id`)})`;
 }
 
-/** A row by its time, `YYYY-MM-DDTHH:MM:SS.ffffffZ`, and its id. */
+/** A row by its time, in microseconds since 1970, and the 16 bytes of its id. */
 export interface MetRow {
-  readonly time: string;
-  readonly id: string;
+  readonly time: number;
+  readonly id: Uint8Array;
 }
 
 /**
@@ -164,7 +159,7 @@ export async function metSoFar(
     from gmsi.windows w join ${sql.table(`gmsi.${table.name}`)} as kept on ${isInDaysOfWindow(table, series)}
     where w.window_id = ${window_id}`;
   const { rows } = await sql<MetRow>`
-    select to_char(met.time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time, met.id
+    select (extract(epoch from met.time) * 1000000)::bigint as time, uuid_send(met.id) as id
     from (${is_compared ? noted : held}) as met limit ${atMost}
   `.execute(db);
   return rows;

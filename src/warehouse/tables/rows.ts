@@ -1,5 +1,6 @@
 import { CompiledQuery, type RawBuilder, sql } from 'kysely';
 import type { FeedTable, Row, Series } from '../../feeds/feed.ts';
+import { microsecondsADay } from '../../feeds/reading/read-time.ts';
 import { arrayParameter, type SortedRows } from '../arrays.ts';
 import type { Warehouse } from '../connect.ts';
 import type { Day } from '../database.ts';
@@ -112,9 +113,8 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
     with near as materialized (
       select "${id}" from gmsi."${name}"
       where ${ofSeries.map((column, i) => `"${column}" = $${i + 4}::text`).join(' and ')}
-        -- The rows are sorted by time, but as texts, of which 12:00:00.5 comes before 12:00:00.
-        and "${time}" between date_trunc('second', ${times}[1])
-                      and date_trunc('second', ${times}[cardinality(${times})]) + interval '1 second'
+        -- The rows are sorted by time.
+        and "${time}" between ${times}[1] and ${times}[cardinality(${times})]
     )
     ${into}
     select ${given.join(', ')}, ${list(names)} from (${sent}) as sent
@@ -250,8 +250,9 @@ export async function ensurePartitions(
   known: KnownPartitions,
 ): Promise<void> {
   if (!table.isPartitioned) return;
-  const months = new Set(times.map((time) => time.slice(0, 7)));
-  for (const month of months) {
+  const days = new Set(times.map((time) => Math.floor(time / microsecondsADay)));
+  const months = [...days].map((day) => new Date((day * microsecondsADay) / 1000).toISOString().slice(0, 7));
+  for (const month of new Set(months)) {
     if (known.has(`${table.name} ${month}`)) continue;
     await writeTransaction(warehouse, (trx) =>
       sql`select gmsi.ensure_month_partition(${table.name}, ${`${month}-01`}::date)`.execute(trx),
