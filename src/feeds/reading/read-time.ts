@@ -74,13 +74,20 @@ export function scanTime(text: Uint8Array, start: number, end: number): number |
   if (end - start !== 19 && !(end - start === 20 && text[end - 1] === upperZ)) return undefined;
   if (text[start + 4] !== minus || text[start + 7] !== minus || text[start + 10] !== upperT) return undefined;
   if (text[start + 13] !== colon || text[start + 16] !== colon) return undefined;
-  const two = (at: number) =>
-    isDigit(text[at]) && isDigit(text[at + 1]) ? text[at]! * 10 + text[at + 1]! - 11 * zero : Number.NaN;
-  const begins = beginOf(two(start) * 100 + two(start + 2), two(start + 5), two(start + 8));
-  const [hour, minute, second] = [two(start + 11), two(start + 14), two(start + 17)];
+  const year = twoDigits(text, start) * 100 + twoDigits(text, start + 2);
+  const begins = beginOf(year, twoDigits(text, start + 5), twoDigits(text, start + 8));
+  const hour = twoDigits(text, start + 11);
+  const minute = twoDigits(text, start + 14);
+  const second = twoDigits(text, start + 17);
   // No comparison holds for NaN.
   if (!(hour <= 23 && minute <= 59 && second <= 59)) return undefined;
   return begins === undefined ? undefined : begins + ((hour * 60 + minute) * 60 + second) * 1e6;
+}
+
+/** The number that two bytes are the digits of; NaN if one of them is none. */
+function twoDigits(text: Uint8Array, at: number): number {
+  const [tens, ones] = [text[at]! - zero, text[at + 1]! - zero];
+  return isDigit(text[at]) && isDigit(text[at + 1]) ? tens * 10 + ones : Number.NaN;
 }
 
 const [upperT, upperZ] = [0x54, 0x5a];
