@@ -71,7 +71,7 @@ async function sizes(db: Warehouse): Promise<string[][]> {
 async function timePages(db: Warehouse): Promise<[string, string][]> {
   const [pages] = await someWindows(1, 9);
   for (const rows of pages!)
-    await ensurePartitions(db, gmsiHeadlines.table, sortedFrom(gmsiHeadlines.table, rows), new Set());
+    await ensurePartitions(db, gmsiHeadlines.table, sortedFrom(gmsiHeadlines.table, rows).times, new Set());
   const times = { new: await timeUpserts(db, pages!), unchanged: await timeUpserts(db, pages!) };
   return Object.entries(times).map(([which, time]) => [`page of 1,000 ${which} rows`, time]);
 }

@@ -66,7 +66,7 @@ export async function commitPage(
 ): Promise<PageCounts> {
   const { feed, series, at, nextToken, rejected } = page;
   const commit = async (attempt: number) => {
-    await ensurePartitions(warehouse, feed.table, page.rows, known);
+    await ensurePartitions(warehouse, feed.table, page.rows.times, known);
     return writeTransaction(warehouse, async (trx) => {
       // A window that is not compared had no rows when its drain began. If that goes wrong, the next attempt assumes nothing.
       const { backfilledBefore } = page;
@@ -126,7 +126,7 @@ export async function commitLive(
 ): Promise<PageCounts> {
   const { feed, series, loadId, rows, rejected, records, polledAt } = live;
   const commit = async () => {
-    await ensurePartitions(warehouse, feed.table, rows, known);
+    await ensurePartitions(warehouse, feed.table, rows.times, known);
     return writeTransaction(warehouse, async (trx) => {
       await noteLiveSightings(trx, feed, series, rows, polledAt);
       const provenance = { series, loadId, windowId: null, backfilledBefore: 'never' } as const;

@@ -208,7 +208,7 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
     return done;
   };
   const commit = async () => {
-    await ensurePartitions(warehouse, feed.table, { times }, new Set());
+    await ensurePartitions(warehouse, feed.table, times, new Set());
     // Repeatable read: if a load commits a newer version after the check for one, this attempt fails, and the version is not
     // lost.
     return writeTransaction(warehouse, move, 'repeatable read');

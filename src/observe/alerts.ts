@@ -111,8 +111,6 @@ export function findingsOfJobs(standing: JobStanding, failed: WindowsInTrouble):
     { job: job.name, kind: 'failed windows', trouble: failedWindows(standing, failed) },
     ...(budget ? budgetFindings(job.name, budget) : []),
     { job: job.name, kind: 'late', trouble: lateness(standing) },
-    // An export that is no longer wanted does not fail.
-    ...(job.exports.length === 0 ? [{ job: job.name, kind: 'export failed', trouble: null } as const] : []),
   ];
 }
 

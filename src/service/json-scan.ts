@@ -3,6 +3,7 @@ import {
   colon,
   comma,
   isDigit,
+  isHexDigit,
   isSpace,
   minus,
   openBrace,
@@ -151,12 +152,6 @@ export class JsonScan {
 
 function notJson(): NotJson {
   return new NotJson('The body is not JSON.');
-}
-
-function isHexDigit(byte: number | undefined): boolean {
-  if (byte === undefined) return false;
-  const letter = byte | 0x20;
-  return isDigit(byte) || (letter >= 0x61 && letter <= 0x66);
 }
 
 function closing(opening: number): number {

@@ -2,6 +2,7 @@ import { cutRefusedWindows } from '../plan/plan-windows.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { RunsTable } from '../warehouse/database.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
+import { resolveAlert } from '../warehouse/tables/alerts.ts';
 import { forgetPauses, readDefinition } from '../warehouse/tables/jobs.ts';
 import {
   addTasks,
@@ -92,6 +93,8 @@ async function end(context: WorkerContext, { runId, scope, job, command, started
       await finishRun(trx, runId, outcome, null);
       await forgetPauses(trx, { job, command });
       if (await hasExports(trx, job)) await addTasks(trx, [exportTask(job)]);
+      // An export that is no longer wanted does not fail.
+      else await resolveAlert(trx, { job, kind: 'export failed' });
       return outcome;
     }),
   );

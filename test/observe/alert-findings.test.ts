@@ -26,14 +26,7 @@ function told(standing: JobStanding, failed = noneFailed) {
 
 describe('the alerts of a job', () => {
   it('is nothing if all is well', () => {
-    expect(told(aStanding())).toMatchObject({ 'failed windows': null, budget: null, late: null });
-  });
-
-  it('is no export that failed, if the job no longer has exports', () => {
-    expect(told(aStanding())).toHaveProperty('export failed', null);
-    // Otherwise the next export says whether it still fails.
-    const job = aJob({ exports: [{ to: '/exports' }] });
-    expect(told(aStanding({ job }))).not.toHaveProperty('export failed');
+    expect(told(aStanding())).toEqual({ 'failed windows': null, budget: null, late: null });
   });
 
   it('is how many windows failed, and the commonest reason', () => {

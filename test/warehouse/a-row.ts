@@ -38,7 +38,7 @@ export async function upsert(
   { loadId = 1, isBackfilled = true, areLikelyNew = false } = {},
 ): Promise<Upserted> {
   const ready = sorted(rows);
-  await ensurePartitions(db, gmsiHeadlines.table, ready, new Set());
+  await ensurePartitions(db, gmsiHeadlines.table, ready.times, new Set());
   const provenance = {
     series,
     loadId,

@@ -71,7 +71,7 @@ it('a transaction at repeatable read, which cannot see the hours of a later one,
   const { db } = warehouse;
   await upsert(db, [aRow({ published_at: '2026-10-30T10:00:00Z' })]);
   const rows = [2, 3].map((n) => aRow({ headline_id: idOf(n), directional_score: n / 10 }));
-  await ensurePartitions(db, gmsiHeadlines.table, sorted(rows), new Set());
+  await ensurePartitions(db, gmsiHeadlines.table, sorted(rows).times, new Set());
   let attempts = 0;
   const work = async (trx: WriteTransaction) => {
     // Takes the snapshot.

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => warehouse[Symbol.asyncDispose]());
 beforeEach(async () => {
   await sql`delete from gmsi.headlines`.execute(warehouse.db);
-  await ensurePartitions(warehouse.db, gmsiHeadlines.table, sorted([aRow()]), new Set());
+  await ensurePartitions(warehouse.db, gmsiHeadlines.table, sorted([aRow()]).times, new Set());
 });
 
 function write(trx: WriteTransaction, headline: number) {
@@ -110,7 +110,7 @@ it('waits for a partition no longer than for a row', async () => {
     const months = ensurePartitions(
       db,
       gmsiHeadlines.table,
-      sorted([aRow({ published_at: '2031-01-01T00:00:00Z' })]),
+      sorted([aRow({ published_at: '2031-01-01T00:00:00Z' })]).times,
       new Set(),
     );
     await expect(months).rejects.toThrow(WriteLocked);

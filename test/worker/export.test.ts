@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { manifestName } from '../../src/export/manifest.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { raiseAlert } from '../../src/warehouse/tables/alerts.ts';
 import { addTasks } from '../../src/warehouse/tables/queue.ts';
 import { exportJob } from '../../src/worker/export.ts';
 import { exportTask } from '../../src/worker/queue.ts';
@@ -133,4 +134,20 @@ it('reports an export that fails, which the run does not mind, and makes it good
   await exportJob(context, { job: 'failing' }, false);
   expect(await alerts()).toEqual([{ kind: 'export failed', message, is_over: true }]);
   expect((await held('failing')).paths).toContain(manifestName);
+});
+
+it('ends the alert of an export that a job no longer has', async () => {
+  const { db } = warehouse;
+  await registered(db, 'once exported', jobFor(scope, { schedule }), lastNight);
+  const cause = { job: 'once exported', kind: 'export failed' } as const;
+  await raiseAlert(db, cause, { message: 'It failed.', details: {} });
+  await using _worker = aWorker(settingNow());
+  await vi.waitFor(
+    async () => {
+      const { rows } = await sql<object>`
+        select resolved_at is not null as is_over from gmsi.alerts where job = ${cause.job}`.execute(db);
+      expect(rows).toEqual([{ is_over: true }]);
+    },
+    { timeout: 30_000, interval: 50 },
+  );
 });

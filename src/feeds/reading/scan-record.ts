@@ -161,11 +161,10 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
 
   /** Moves past a string. @returns whether it has escapes */
   function skipString(): boolean {
-    const text = bytes;
     let hasEscapes = false;
     let end = at + 1;
-    for (; text[end] !== quote; end++) {
-      if (text[end] !== backslash) continue;
+    for (; bytes[end] !== quote; end++) {
+      if (bytes[end] !== backslash) continue;
       hasEscapes = true;
       end++;
     }
@@ -175,23 +174,21 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
 
   /** Numbers of so few digits are read exactly: both are integers of less than 2^53, and a division rounds correctly. */
   function scanNumber(place: number): boolean {
-    const text = bytes;
     const begins = at;
-    const isNegative = text[begins] === minus;
+    const isNegative = bytes[at] === minus;
+    if (isNegative) at++;
     let digits = 0;
     let decimals = 0;
     let whole = 0;
-    let end = isNegative ? begins + 1 : begins;
-    for (; ; end++) {
-      const digit = text[end]! - zero;
+    for (; ; at++) {
+      const digit = bytes[at]! - zero;
       if (digit >= 0 && digit <= 9) {
         whole = whole * 10 + digit;
         digits++;
         if (decimals > 0) decimals++;
-      } else if (text[end] === point) decimals = 1;
+      } else if (bytes[at] === point) decimals = 1;
       else break;
     }
-    at = end;
     if (digits === 0) return false;
     if (digits > mostDigits || (bytes[at]! | 0x20) === lowerE) {
       while (!isEndOfToken(bytes[at]!)) at++;
@@ -244,8 +241,7 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
   }
 
   function isNext(name: Uint8Array): boolean {
-    const [text, from] = [bytes, at];
-    for (let index = 0; index < name.length; index++) if (text[from + index] !== name[index]) return false;
+    for (let index = 0; index < name.length; index++) if (bytes[at + index] !== name[index]) return false;
     return true;
   }
 

@@ -137,7 +137,7 @@ async function commitBatch(
   at: FilePosition,
 ): Promise<void> {
   const commit = async (attempt: number): Promise<PageCounts> => {
-    for (const { rows } of groups) await ensurePartitions(warehouse, feed.table, rows, partitions);
+    for (const { rows } of groups) await ensurePartitions(warehouse, feed.table, rows.times, partitions);
     return writeTransaction(warehouse, async (trx) => {
       const counts = { records: 0, inserted: 0, changed: 0, retracted: 0, rejected: 0 };
       for (const { series, records, rows, rejected } of groups) {

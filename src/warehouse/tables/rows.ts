@@ -246,7 +246,7 @@ export type KnownPartitions = Set<string>;
 export async function ensurePartitions(
   warehouse: Warehouse,
   table: FeedTable,
-  { times }: Pick<SortedRows, 'times'>,
+  times: SortedRows['times'],
   known: KnownPartitions,
 ): Promise<void> {
   if (!table.isPartitioned) return;
