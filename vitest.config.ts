@@ -10,8 +10,8 @@ export default defineConfig({
   test: {
     // Test files of one worker share its modules: loading them anew for each file took a tenth of the whole run.
     isolate: false,
-    // The pipeline's tests run real processes against a real server on what may be two cores; they wait more than they work.
-    maxWorkers: 4,
+    // On what may be two cores: tests wait a third of their time, and each worker has to load and compile all anew.
+    maxWorkers: 3,
     setupFiles: ['test/support/patience.ts'],
     // For what hangs. No test is to come near them, even if a machine starves it for seconds.
     testTimeout: 60_000,

@@ -15,7 +15,7 @@ import { breakAt, someHeadline } from './break-at.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
-const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 12 } });
+const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 20 } });
 
 /** How often it was written, or was to be. */
 async function timesWritten(db: Warehouse): Promise<number> {

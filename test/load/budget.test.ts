@@ -11,7 +11,7 @@ import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
-const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-08-01', to: '2026-10-30' };
+const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-10-30' };
 const service = { end_date: 'inclusive', page_size: 30, concurrency: 4 };
 const signal = new AbortController().signal;
 

@@ -17,7 +17,7 @@ const hour = 3_600_000;
 const day = 24 * hour;
 const series = { countries: ['US'], topics: ['Inflation-Food'] };
 const scope = { ...series, from: '2026-11-01', to: '2026-11-20' };
-const settings = { end_date: 'today', lookback: 'P3D', service: { end_date: 'inclusive', page_size: 12 } };
+const settings = { end_date: 'today', lookback: 'P3D', service: { end_date: 'inclusive', page_size: 24 } };
 const job = aJobFor(scope, settings);
 
 /** True time, and clocks that are off by so much. */

@@ -8,7 +8,7 @@ import { firstPages, watchRequests } from '../support/watch-requests.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-15' };
-const service = { end_date: 'inclusive', page_size: 12 };
+const service = { end_date: 'inclusive', page_size: 20 };
 const job = aJobFor(scope, { service });
 
 describe('a cursor that is broken', () => {

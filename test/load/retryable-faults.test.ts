@@ -7,7 +7,7 @@ import { windowsOf } from '../support/warehouse-state.ts';
 
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const job = aJobFor(scope, {
-  service: { end_date: 'inclusive', page_size: 12, body_timeout: 'PT0.2S', max_attempts: 4 },
+  service: { end_date: 'inclusive', page_size: 20, body_timeout: 'PT0.2S', max_attempts: 4 },
 });
 
 const faults: Record<string, Fault> = {

@@ -11,7 +11,7 @@ import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts'
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
-const service = { end_date: 'inclusive', page_size: 8 };
+const service = { end_date: 'inclusive', page_size: 16 };
 const job = aJobFor(scope, { step: 'P5D', service });
 const covered = {
   'US Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
