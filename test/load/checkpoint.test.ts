@@ -13,7 +13,7 @@ const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const job = aJobFor(scope, {
   step: 'P15D',
-  service: { end_date: 'inclusive', page_size: 14, concurrency: 3 },
+  service: { end_date: 'inclusive', page_size: 10, concurrency: 3 },
 });
 
 describe('a run that is stopped and taken up again', () => {

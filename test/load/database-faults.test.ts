@@ -12,7 +12,7 @@ import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts'
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
-const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 20 } });
+const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 12 } });
 const covered = {
   'US Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
   'DE Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
@@ -62,7 +62,7 @@ describe('a reply that is lost after the server has done its work', () => {
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
     await using proxy = await aCuttingProxy(warehouse.url);
     const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 6);
-    const service = { end_date: 'inclusive', page_size: 20, concurrency };
+    const service = { end_date: 'inclusive', page_size: 12, concurrency };
     try {
       const result = await runBackfill({
         ...{ job: aJobFor(scope, { step: 'P15D', service }), db, sandbox, clock },
