@@ -114,10 +114,13 @@ function unknownSettings(env: Environment): string[] {
     });
 }
 
+/** Or the library for S3 would warn of the end of its support for Node.js 20, which is not the user's to solve. */
+const noWarning = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' };
+
 function readDotenv(cwd: string): Environment {
   const values = readDotenvFile(join(cwd, '.env'), isSetting);
   // pg reads PG*, OpenTelemetry OTEL_* and the library for S3 AWS_* from the environment of the process only.
-  for (const [name, value] of Object.entries(values)) {
+  for (const [name, value] of Object.entries({ ...noWarning, ...values })) {
     if (/^(PG|OTEL_|AWS_)/.test(name)) process.env[name] ??= value;
   }
   return withoutEmpty(values);
@@ -274,10 +277,7 @@ function readServeToken(text: string | undefined): Secret | undefined {
   return new Secret(token);
 }
 
-const ofAwsWarning = 'AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED';
 function readEndpoint(env: Environment): string | undefined {
-  // The library would warn of the end of its support for Node.js 20, which is not the user's to solve.
-  process.env[ofAwsWarning] ??= 'true';
   const name = env.AWS_ENDPOINT_URL_S3 === undefined ? 'AWS_ENDPOINT_URL' : 'AWS_ENDPOINT_URL_S3';
   const text = env[name]?.trim();
   if (text === undefined) return;
