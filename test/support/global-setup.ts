@@ -91,7 +91,7 @@ async function setUpServer(home: string): Promise<void> {
   // Databases are made and dropped by the hundred; none of them has to outlive the machine.
   await admin.query('alter system set fsync = off');
   await admin.query('alter system set full_page_writes = off');
-  // Nor is there time to gain from tidying them, and a plan does not change while a test reads it.
+  // Nor do they live long enough to need it, and no plan changes while a test reads it.
   await admin.query('alter system set autovacuum = off');
   await admin.end();
 }

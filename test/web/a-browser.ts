@@ -12,7 +12,7 @@ export const browserPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/
 export function aBrowser(): Promise<Browser> {
   const args = [
     ...['--no-sandbox', '--disable-background-networking', '--disable-component-update'],
-    // One process shows all pages, in turn: with one for each, the tests' own, a view costs half a second more.
+    // One process shows all pages, in turn: with a new one for each, the tests of views take a seventh more.
     ...['--disable-site-isolation-trials', '--renderer-process-limit=1'],
   ];
   return chromium.launch({ executablePath: browserPath!, args });
