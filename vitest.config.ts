@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     // Test files of one worker share its modules: loading them anew for each file took a tenth of the whole run.
     isolate: false,
-    // On what may be two cores: tests wait a third of their time, and each worker has to load and compile all anew.
+    // For what may be two cores: one worker keeps four fifths of one busy, and each has to load and compile all anew.
     maxWorkers: 3,
     setupFiles: ['test/support/patience.ts'],
     // For what hangs. No test is to come near them, even if a machine starves it for seconds.

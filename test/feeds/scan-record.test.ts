@@ -187,7 +187,7 @@ describe('a record', () => {
       fc.asyncProperty(alike, async (records) => {
         await expectTheSame(read(...records));
       }),
-      { numRuns: 100 },
+      { numRuns: 200 },
     );
   });
 
@@ -209,7 +209,7 @@ describe('a record', () => {
           await expectTheSame(read(...records));
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 200 },
     );
   });
 });
