@@ -1,6 +1,6 @@
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { sql } from 'kysely';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { serveTelemetry, usualBounds } from '../../src/observe/server.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aTelemetry } from './a-telemetry.ts';
@@ -14,16 +14,10 @@ const telling: Parameters<typeof serveTelemetry>[1] = {
 /** As usual, but so short that a test need not wait. */
 const bounds = { ...usualBounds, headersMs: 200, requestMs: 400, answerMs: 200, idleMs: 300 };
 
-const sockets: Socket[] = [];
-afterEach(() => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-});
-
-/** A connection that says whatever a client should not. */
+/** A connection that says whatever a client should not; the server closes it with itself. */
 async function dial(url: string) {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
-  sockets.push(socket);
   let heard = '';
   socket.setEncoding('utf8').on('data', (text) => {
     heard += text;
@@ -33,7 +27,8 @@ async function dial(url: string) {
   return { socket, ended };
 }
 
-describe('the server for metrics and health', () => {
+// Most of their time they wait.
+describe.concurrent('the server for metrics and health', () => {
   it('ends a request whose headers drip in', async () => {
     await using server = await serveTelemetry(anyPort, telling, bounds);
     const { socket, ended } = await dial(server.url);
@@ -97,35 +92,35 @@ describe('the server for metrics and health', () => {
     expect(usualBounds.answerMs).toBeLessThan(10_000);
     expect(Math.max(usualBounds.headersMs, usualBounds.requestMs)).toBeLessThan(10_000);
   });
-});
 
-it('says within its time that a warehouse whose queries hang is away, and takes one connection for all who ask', async () => {
-  await using warehouse = await aWarehouse({ connections: 3 });
-  const { db } = warehouse;
-  await using telemetry = await aTelemetry(db, []);
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
+  it('says within its time that a warehouse whose queries hang is away, and takes one connection for all who ask', async () => {
+    await using warehouse = await aWarehouse({ connections: 3 });
+    const { db } = warehouse;
+    await using telemetry = await aTelemetry(db, []);
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await using other = await aConnectionTo(warehouse.url);
+    // Locks that a migration of somebody's takes and does not give back.
+    const locked = other.hold(
+      'lock table gmsi.windows, gmsi.kysely_migration in access exclusive mode',
+      released,
+    );
+    await locked.taken;
+    const asked = Array.from({ length: 5 }, () => fetch(`${telemetry.url}/readyz`));
+    const scrapes = Array.from({ length: 5 }, () => fetch(`${telemetry.url}/metrics`));
+    for (const answer of await Promise.all(asked)) expect(answer.status).toBe(503);
+    for (const answer of await Promise.all(scrapes)) {
+      expect(answer.status).toBe(200);
+      expect(await answer.text()).toContain('gmsi_warehouse_up 0');
+    }
+    // The third one is still free for the work itself.
+    await sql`select 1`.execute(db);
+    release();
+    await locked.done;
+    expect((await fetch(`${telemetry.url}/readyz`)).status).toBe(200);
   });
-  await using other = await aConnectionTo(warehouse.url);
-  // Locks that a migration of somebody's takes and does not give back.
-  const locked = other.hold(
-    'lock table gmsi.windows, gmsi.kysely_migration in access exclusive mode',
-    released,
-  );
-  await locked.taken;
-  const asked = Array.from({ length: 5 }, () => fetch(`${telemetry.url}/readyz`));
-  const scrapes = Array.from({ length: 5 }, () => fetch(`${telemetry.url}/metrics`));
-  for (const answer of await Promise.all(asked)) expect(answer.status).toBe(503);
-  for (const answer of await Promise.all(scrapes)) {
-    expect(answer.status).toBe(200);
-    expect(await answer.text()).toContain('gmsi_warehouse_up 0');
-  }
-  // The third one is still free for the work itself.
-  await sql`select 1`.execute(db);
-  release();
-  await locked.done;
-  expect((await fetch(`${telemetry.url}/readyz`)).status).toBe(200);
 });
 
 async function aConnectionTo(url: string) {
