@@ -114,7 +114,7 @@ function unknownSettings(env: Environment): string[] {
     });
 }
 
-/** Or the library for S3 would warn of the end of its support for Node.js 20, which is not the user's to solve. */
+/** Without it, the library for S3 would warn of the end of its support for Node.js 20, which is not the user's to solve. */
 const noWarning = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' };
 
 function readDotenv(cwd: string): Environment {
