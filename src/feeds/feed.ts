@@ -50,6 +50,17 @@ export type RefillResult =
   | { readonly outcome: 'unchanged' | 'another identity' }
   | { readonly outcome: 'refilled'; readonly row: Row; readonly filled: readonly string[] };
 
+/** The records of a page as sent: valid JSON, of which it is known where values end. */
+export interface SentRecords {
+  readonly content: Buffer;
+  /** The index of a record's first byte. */
+  startOf(index: number): number;
+  /** The index in `ends` of the first member of a record, if that is an object. */
+  firstMemberOf(index: number): number;
+  /** The indexes after the values of all records' members; negative for a value with escapes. Perhaps not of the last ones. */
+  readonly ends: Int32Array;
+}
+
 /** Turns records of one feed into rows. Each load has its own reader, which remembers the fields that it has met. */
 export interface RecordReader {
   read(record: unknown): ReadResult;
@@ -57,10 +68,10 @@ export interface RecordReader {
   readonly rows: RowsByColumn;
   /**
    * Adds a usual record to `rows`, straight from its bytes, as `read` would read it.
-   * @param start where the record, which must be valid JSON, begins in the content of `rows`
+   * @param records of the page that is being read
    * @returns false if the record has to be parsed and read
    */
-  scan(start: number): boolean;
+  scan(records: SentRecords, index: number): boolean;
   /** Fills the empty columns of a row from its `extra`. */
   refill(row: Row): RefillResult;
   /** Every top-level wire name that fills a column, or holds names that do. */

@@ -32,7 +32,7 @@ export function readPage(records: Records, reader: RecordReader, table: FeedTabl
   if (records instanceof RecordsAsJson) {
     rows.begin(records.length, records.content);
     for (let index = 0; index < records.length; index++) {
-      const isScanned = !records.isTooLarge(index) && reader.scan(records.startOf(index));
+      const isScanned = !records.isTooLarge(index) && reader.scan(records, index);
       if (!isScanned) take(records.at(index));
     }
   } else {

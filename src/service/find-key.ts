@@ -20,10 +20,10 @@ export interface KeyFinder {
   /** @throws TooManyEscapes if it cannot tell */
   readonly find: (text: string) => Span[];
   /**
-   * Whether the key may begin anywhere in a text, given its bytes in UTF-8 as one character each. False for nearly all pages,
-   * which then need not be decoded.
+   * Whether the key may begin anywhere in a text, given its bytes in UTF-8. False for nearly all pages, which then need not be
+   * decoded.
    */
-  readonly mayBegin: (bytes: string) => boolean;
+  readonly mayBegin: (bytes: Buffer) => boolean;
 }
 
 /**
@@ -60,8 +60,22 @@ export function keyFinder(key: string): KeyFinder {
     }
     return spans;
   };
-  return { find, mayBegin: (bytes) => !isAscii || bytes.search(startInBytes) !== -1 };
+
+  const mayBegin = (bytes: Buffer) => {
+    for (let at = 0; at < bytes.length; at += partBytes) {
+      if (bytes.toString('latin1', at, at + partBytes + longestStart).search(startInBytes) !== -1)
+        return true;
+    }
+    return false;
+  };
+  return { find, mayBegin: (bytes) => !isAscii || mayBegin(bytes) };
 }
+
+/** Bytes that are searched at a time. */
+const partBytes = 32 * 1024;
+
+/** No pattern of a start takes as many characters, so none is missed where a part ends. */
+const longestStart = 64;
 
 /**
  * Base64 encodes three bytes at a time, so a text within another one has three forms, whose edges depend on the text around
@@ -115,9 +129,9 @@ function escapesOf(chars: readonly string[]): string[] {
   const within = '[\\\\%&]';
   const digit = '[\\dA-Fa-f]';
   return [
-    `\\\\(?:u00${hexOfAnyCase}|x${hexOfAnyCase}|u\\{0*${hexOfAnyCase}\\}|(?:u${digit}{0,3}|u\\{${digit}{0,7}|x${digit}?)${within}|[%&]|\\\\[ux])`,
+    `\\\\(?:u00${hexOfAnyCase}|x${hexOfAnyCase}|u\\{0{0,7}${hexOfAnyCase}\\}|(?:u${digit}{0,3}|u\\{${digit}{0,7}|x${digit}?)${within}|[%&]|\\\\[ux])`,
     `%(?:${hexOfAnyCase}|u00${hexOfAnyCase}|(?:u${digit}{0,3}|${digit}?)${within})`,
-    `&(?:#0*(?:${codes.join('|')})|#[xX]0*${hexOfAnyCase}|#?\\w{0,24}${within}|${names.join('|')})`,
+    `&(?:#0{0,11}(?:${codes.join('|')})|#[xX]0{0,11}${hexOfAnyCase}|#?\\w{0,24}${within}|${names.join('|')})`,
   ];
 }
 

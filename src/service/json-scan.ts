@@ -27,6 +27,8 @@ export class JsonScan {
   at = 0;
   /** Number of values so far. */
   values = 0;
+  /** Number of escapes in strings so far. */
+  #escapes = 0;
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
@@ -51,10 +53,17 @@ export class JsonScan {
     if (this.next() !== undefined) throw notJson();
   }
 
-  /** Moves past the value that begins here. */
-  skipValue(): void {
+  /**
+   * Moves past the value that begins here.
+   * @param ends if the value is an object, takes the index after the value of each member, as far as it has room; negative if
+   * the value or the name has escapes
+   * @param noted how many numbers it was given before
+   * @returns how many it has been given now
+   */
+  skipValue(ends: Int32Array = noPlaces, noted = 0): number {
     const open = this.#open;
     const outside = open.length;
+    let escapes = this.#escapes;
     for (;;) {
       const first = this.next();
       this.values++;
@@ -69,8 +78,12 @@ export class JsonScan {
       else this.#skipToken(first);
       // The value has ended here, and with it perhaps those around it.
       for (;;) {
-        if (open.length === outside) return;
+        if (open.length === outside) return noted;
         const around = open[open.length - 1]!;
+        if (around === openBrace && open.length === outside + 1) {
+          ends[noted++] = this.#escapes === escapes ? this.at : -this.at;
+          escapes = this.#escapes;
+        }
         const after = this.next();
         this.at++;
         if (after === comma) {
@@ -91,7 +104,9 @@ export class JsonScan {
     for (at++; bytes[at] !== quote; at++) {
       const byte = bytes[at];
       if (byte === undefined || byte < 0x20) throw notJson();
-      if (byte === backslash) at += this.#escapeLength(at) - 1;
+      if (byte !== backslash) continue;
+      this.#escapes++;
+      at += this.#escapeLength(at) - 1;
     }
     this.at = at + 1;
   }
@@ -160,6 +175,7 @@ function closing(opening: number): number {
 
 const [lowerE, upperE, lowerU] = [0x65, 0x45, 0x75];
 const escapable = new Set(Buffer.from('"\\/bfnrt'));
+const noPlaces = new Int32Array();
 /** Words by their first byte. */
 const words: Readonly<Record<number, string>> = Object.fromEntries(
   ['true', 'false', 'null', 'NaN', 'Infinity'].map((word) => [word.charCodeAt(0), word]),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { SentRecords } from '../feeds/feed.ts';
 import { closeBrace, closeBracket, colon, comma, openBrace, openBracket } from '../json-bytes.ts';
 import { PageTooLarge } from './errors.ts';
 import { JsonScan } from './json-scan.ts';
@@ -66,9 +67,9 @@ const membersRead = ['data', 'has_more', 'next_token'];
 export function parsePage(content: Uint8Array, maxRecordBytes: number): unknown {
   const scan = new JsonScan(content);
   if (scan.next() === openBracket) {
-    const spans = readElements(scan);
+    const records = readElements(scan, content, maxRecordBytes);
     scan.expectEnd();
-    return new RecordsAsJson(content, spans, maxRecordBytes);
+    return records;
   }
   if (scan.next() !== openBrace) return parseAnything(content);
   const members: Record<string, unknown> = {};
@@ -78,7 +79,7 @@ export function parsePage(content: Uint8Array, maxRecordBytes: number): unknown 
     const name = readName(scan, content);
     scan.take(colon);
     if (name === 'data' && scan.next() === openBracket) {
-      members.data = new RecordsAsJson(content, readElements(scan), maxRecordBytes);
+      members.data = readElements(scan, content, maxRecordBytes);
     } else {
       scan.next();
       const start = scan.at;
@@ -104,28 +105,41 @@ export function parseAnything(content: Uint8Array): unknown {
   return parseBody(textOf(content));
 }
 
-/** The place of each record of a page: the index of its first byte, the index after its last, and its number of values. */
+/**
+ * Of each record of a page: the index of its first byte, the index after its last, its number of values, and the index of its
+ * first member in `ends`.
+ */
 type Spans = readonly number[];
 
+const spanNumbers = 4;
+
+/** Bytes of content for each member whose end is noted. Members of usual records take twice as many. */
+const bytesAMember = 16;
+
 /** Valid records, which are parsed one by one, again at each iteration. */
-export class RecordsAsJson implements Iterable<unknown> {
+export class RecordsAsJson implements Iterable<unknown>, SentRecords {
   readonly content: Buffer;
+  readonly ends: Int32Array;
   readonly #spans: Spans;
   readonly #maxRecordBytes: number;
 
-  constructor(content: Uint8Array, spans: Spans, maxRecordBytes: number) {
+  constructor(content: Uint8Array, spans: Spans, ends: Int32Array, maxRecordBytes: number) {
     this.content = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+    this.ends = ends;
     this.#spans = spans;
     this.#maxRecordBytes = maxRecordBytes;
   }
 
   get length(): number {
-    return this.#spans.length / 3;
+    return this.#spans.length / spanNumbers;
   }
 
-  /** The index of a record's first byte. */
   startOf(index: number): number {
-    return this.#spans[3 * index]!;
+    return this.#spans[spanNumbers * index]!;
+  }
+
+  firstMemberOf(index: number): number {
+    return this.#spans[spanNumbers * index + 3]!;
   }
 
   isTooLarge(index: number): boolean {
@@ -144,28 +158,30 @@ export class RecordsAsJson implements Iterable<unknown> {
   }
 
   #endOf(index: number): number {
-    return this.#spans[3 * index + 1]!;
+    return this.#spans[spanNumbers * index + 1]!;
   }
 
   #valuesOf(index: number): number {
-    return this.#spans[3 * index + 2]!;
+    return this.#spans[spanNumbers * index + 2]!;
   }
 }
 
-function readElements(scan: JsonScan): Spans {
+function readElements(scan: JsonScan, content: Uint8Array, maxRecordBytes: number): RecordsAsJson {
   const spans: number[] = [];
+  const ends = new Int32Array(content.byteLength / bytesAMember);
+  let noted = 0;
   scan.take(openBracket);
   while (scan.next() !== closeBracket) {
     if (spans.length > 0) scan.take(comma);
     scan.next();
     const start = scan.at;
-    const before = scan.values;
-    scan.skipValue();
-    spans.push(start, scan.at, scan.values - before);
-    if (spans.length > 3 * mostRecords) throw tooManyRecords();
+    const [before, firstMember] = [scan.values, noted];
+    noted = scan.skipValue(ends, noted);
+    spans.push(start, scan.at, scan.values - before, firstMember);
+    if (spans.length > spanNumbers * mostRecords) throw tooManyRecords();
   }
   scan.take(closeBracket);
-  return spans;
+  return new RecordsAsJson(content, spans, ends, maxRecordBytes);
 }
 
 function readName(scan: JsonScan, content: Uint8Array): string {

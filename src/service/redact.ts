@@ -66,7 +66,7 @@ export function redactorOf(secret: Secret) {
   function isIn(content: Uint8Array): boolean {
     const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
     try {
-      return mayBegin(bytes.toString('latin1')) && find(textOf(content)).length > 0;
+      return mayBegin(bytes) && find(textOf(content)).length > 0;
     } catch (error) {
       if (!(error instanceof TooManyEscapes)) throw error;
       throw new MalformedPage(

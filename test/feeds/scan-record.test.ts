@@ -136,6 +136,13 @@ describe('a record', () => {
     await expectTheSame(result);
   });
 
+  test('is parsed if it comes after more members than a page has', async () => {
+    const short = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`m${n}`, '0']));
+    const result = read(json(short), json(usual));
+    expect(result.scanned).toBe(0);
+    await expectTheSame(result);
+  });
+
   test.each([
     ['a NUL', '\0'],
     ['half of a pair', '\ud800'],

@@ -51,6 +51,9 @@ describe('the key in what the service says', () => {
     expect(shown).toMatch(/^before .*\[key\].* after$/);
     for (const so of decodings(shown).flatMap(decodings)) expect(so).not.toContain(key.slice(0, 13));
     expect(redact.isIn(Buffer.from(written))).toBe(true);
+    // A body is searched in parts of 32 KiB.
+    for (let before = 32 * 1024 - 100; before < 32 * 1024; before += 3)
+      expect(redact.isIn(Buffer.from(' '.repeat(before) + written))).toBe(true);
   });
 
   test.each([

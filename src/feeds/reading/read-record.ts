@@ -1,4 +1,4 @@
-import type { FeedTable, FieldAliases, ReadResult, RecordReader, Row } from '../feed.ts';
+import type { FeedTable, FieldAliases, ReadResult, RecordReader, Row, SentRecords } from '../feed.ts';
 import { buildFieldTree, type FieldTree } from './field-tree.ts';
 import { holdableJson, holdableText } from './holdable-json.ts';
 import { identityOfContent, identityOfEntry, identityOfId, identityOfText } from './identity.ts';
@@ -69,7 +69,8 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
     return { row: reading.row };
   }
 
-  const scan = (start: number) => plan !== undefined && scanner.scan(start, plan);
+  const scan = (records: SentRecords, index: number) =>
+    plan !== undefined && scanner.scan(records, index, plan);
   const refill = (row: Row) => refillRow(shape, tree, emptyRow, row);
   return { read, rows, scan, refill, knownFields: [...tree.keys()], fieldsSeen };
 }

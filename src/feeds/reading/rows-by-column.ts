@@ -42,11 +42,6 @@ export class RowsByColumn {
     this.#ids = this.#types.map(() => nothing);
   }
 
-  /** The bytes of the page. */
-  get content(): Buffer {
-    return this.#content;
-  }
-
   placeOf(column: string): number {
     return this.#places.get(column)!;
   }

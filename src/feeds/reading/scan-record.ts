@@ -1,5 +1,4 @@
 import {
-  backslash,
   closeBrace,
   closeBracket,
   colon,
@@ -13,6 +12,7 @@ import {
   quote,
   zero,
 } from '../../json-bytes.ts';
+import type { SentRecords } from '../feed.ts';
 import type { FieldTree } from './field-tree.ts';
 import { deepestKept, holdableText } from './holdable-json.ts';
 import { scanUuid, uuidBytes } from './identity.ts';
@@ -84,12 +84,12 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
   let bytes = nothing;
   let at = 0;
 
-  /** Puts a record of the page, which is valid JSON, into the next row. @returns false if it does not fit the plan */
-  function scan(start: number, plan: ScanPlan): boolean {
-    bytes = rows.content;
-    at = start;
+  /** Puts a record of the page into the next row. @returns false if it does not fit the plan */
+  function scan(records: SentRecords, index: number, plan: ScanPlan): boolean {
+    bytes = records.content;
+    at = records.startOf(index);
     rows.beginRow();
-    const fits = scanFields(plan);
+    const fits = scanFields(plan, records.ends, records.firstMemberOf(index));
     // Not held beyond the record: a page may be large.
     bytes = nothing;
     if (!fits) return false;
@@ -103,42 +103,47 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
     return true;
   }
 
-  function scanFields(plan: ScanPlan): boolean {
+  function scanFields(plan: ScanPlan, ends: Int32Array, firstMember: number): boolean {
     if (bytes[at] !== openBrace) return false;
     at++;
-    for (let next = 0; skipSpace() !== closeBrace; next++) {
+    let next = 0;
+    for (let member = firstMember; skipSpace() !== closeBrace; member++) {
       if (bytes[at] === comma) {
         at++;
         skipSpace();
       }
       // Records may lack fields.
       while (next < plan.length && !isNext(plan[next]!.name)) next++;
-      const field = plan[next];
-      if (!field) return false;
+      const field = plan[next++];
+      const noted = ends[member];
+      if (!field || noted === undefined) return false;
       at += field.name.length;
       skipSpace();
       at++;
       skipSpace();
-      const begins = at;
-      if (field.fills === 'extra') {
-        if (!skipPlain()) return false;
-        rows.addMember(field.member, begins, at);
-      } else if (bytes[at] === lowerN) at += 4;
-      else if (!scanValue(field)) return false;
+      const end = Math.abs(noted);
+      if (!scanValue(field, end, noted < 0)) return false;
+      at = end;
     }
     rows.putMembers(extraPlace);
     return true;
   }
 
-  function scanValue({ fills, place }: PlannedField): boolean {
-    if (fills === 'number') return scanNumber(place);
-    const begins = at + 1;
+  /** Puts the value from `at` to before `end`, as its column takes it. @returns false if that takes more */
+  function scanValue({ fills, member, place }: PlannedField, end: number, hasEscapes: boolean): boolean {
+    if (fills === 'extra') {
+      const begins = at;
+      if (hasEscapes || !skipPlain(end)) return false;
+      rows.addMember(member, begins, end);
+      return true;
+    }
+    if (bytes[at] === lowerN) return true;
+    if (fills === 'number') return scanNumber(place, end);
     if (bytes[at] !== quote) return false;
-    const hasEscapes = skipString();
-    const ends = at - 1;
+    const [begins, ends] = [at + 1, end - 1];
     if (begins === ends) return true;
     if (fills === 'text') {
-      if (hasEscapes) rows.putText(place, holdableText(JSON.parse(bytes.toString('utf8', begins - 1, at))));
+      if (hasEscapes) rows.putText(place, holdableText(JSON.parse(bytes.toString('utf8', at, end))));
       else rows.putBytes(place, begins, ends);
       return true;
     }
@@ -159,21 +164,8 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
     return time === undefined ? undefined : microsecondsOf(time);
   }
 
-  /** Moves past a string. @returns whether it has escapes */
-  function skipString(): boolean {
-    let hasEscapes = false;
-    let end = at + 1;
-    for (; bytes[end] !== quote; end++) {
-      if (bytes[end] !== backslash) continue;
-      hasEscapes = true;
-      end++;
-    }
-    at = end + 1;
-    return hasEscapes;
-  }
-
   /** Numbers of so few digits are read exactly: both are integers of less than 2^53, and a division rounds correctly. */
-  function scanNumber(place: number): boolean {
+  function scanNumber(place: number, end: number): boolean {
     const begins = at;
     const isNegative = bytes[at] === minus;
     if (isNegative) at++;
@@ -190,9 +182,8 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
       else break;
     }
     if (digits === 0) return false;
-    if (digits > mostDigits || (bytes[at]! | 0x20) === lowerE) {
-      while (!isEndOfToken(bytes[at]!)) at++;
-      whole = Number(bytes.toString('latin1', begins, at));
+    if (digits > mostDigits || at < end) {
+      whole = Number(bytes.toString('latin1', begins, end));
       if (!Number.isFinite(whole)) return false;
       rows.putNumber(place, whole);
       return true;
@@ -202,14 +193,14 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
     return true;
   }
 
-  /** Moves past a value that `jsonb` shows as JSON.stringify writes it. @returns false if it is another */
-  function skipPlain(): boolean {
+  /** Moves past a value without escapes that `jsonb` shows as JSON.stringify writes it. @returns false if it is another */
+  function skipPlain(end: number): boolean {
+    if (bytes[at] === quote) return true;
     let depth = 0;
-    do {
+    while (at < end) {
       const byte = skipSpace();
-      if (byte === quote) {
-        if (skipString()) return false;
-      } else if (byte === openBrace || byte === openBracket) {
+      if (byte === quote) at = bytes.indexOf(quote, at + 1) + 1;
+      else if (byte === openBrace || byte === openBracket) {
         if (++depth >= deepestKept) return false;
         at++;
       } else if (byte === closeBrace || byte === closeBracket) {
@@ -217,7 +208,7 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
         at++;
       } else if (byte === comma || byte === colon) at++;
       else if (!skipPlainToken()) return false;
-    } while (depth > 0);
+    }
     return true;
   }
 
@@ -256,7 +247,7 @@ function isEndOfToken(byte: number): boolean {
   return byte === comma || byte === closeBrace || byte === closeBracket || isSpace(byte);
 }
 
-const [lowerE, lowerF, lowerN, lowerT] = [0x65, 0x66, 0x6e, 0x74];
+const [lowerF, lowerN, lowerT] = [0x66, 0x6e, 0x74];
 const nothing: Buffer = Buffer.alloc(0);
 
 /** Digits of a number that a double holds exactly, and the powers of ten that it does. */
