@@ -67,7 +67,8 @@ export function rememberRows(
   return {
     take({ rows, rejected, nextToken }) {
       let hasNews = false;
-      for (const [index, time] of rows.times.entries()) {
+      for (let index = 0; index < rows.length; index++) {
+        const time = rows.times[index]!;
         if (noteRow(time, digestOf(time, rows.ids, index))) hasNews = true;
       }
       for (const { record_hash } of rejected) {

@@ -21,18 +21,18 @@ export function bytesOfUuid(text: string): Uint8Array {
  */
 export function scanUuid(text: Uint8Array, start: number, end: number, into: Uint8Array): boolean {
   if (end - start !== 36) return false;
-  let at = start;
+  for (const dash of dashes) if (text[start + dash] !== minus) return false;
   for (let index = 0; index < uuidBytes; index++) {
-    if (dashesBefore.has(index) && text[at++] !== minus) return false;
+    const at = start + digits[index]!;
     if (!isHexDigit(text[at]) || !isHexDigit(text[at + 1])) return false;
     into[index] = hexValue(text[at]!) * 16 + hexValue(text[at + 1]!);
-    at += 2;
   }
   return true;
 }
 
-/** Indexes of the bytes of a UUID that a dash comes before. */
-const dashesBefore = new Set([4, 6, 8, 10]);
+/** Where a UUID has its dashes, and where the digits of each of its bytes begin. */
+const dashes = [8, 13, 18, 23];
+const digits = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
 /** The value of a hexadecimal digit. The letters, large and small, end in 1 to 6. */
 function hexValue(digit: number): number {

@@ -202,7 +202,7 @@ export class RowsByColumn {
 /** Copies bytes; for as few as most texts have, quicker than a call of a function of Node.js. */
 function copyBytes(source: Uint8Array, start: number, end: number, into: Uint8Array, at: number): number {
   const length = end - start;
-  if (length > 64) into.set(source.subarray(start, end), at);
+  if (length > 128) into.set(source.subarray(start, end), at);
   else for (let index = 0; index < length; index++) into[at + index] = source[start + index]!;
   return at + length;
 }

@@ -77,7 +77,11 @@ function fillOf(type: string): PlannedField['fills'] {
 export function createScanner(shape: RecordShape, rows: RowsByColumn) {
   const { required, differences, identity } = shape;
   const groups = required.map(({ anyOf }) => anyOf.map((column) => rows.placeOf(column)));
-  const computed = differences.map(({ column, of }) => [column, ...of].map((name) => rows.placeOf(name)));
+  const computed = differences.map(({ column, of: [from, take] }) => ({
+    place: rows.placeOf(column),
+    from: rows.placeOf(from),
+    take: rows.placeOf(take),
+  }));
   const extraPlace = rows.placeOf('extra');
   const keyPlaces = 'of' in identity ? [] : [rows.placeOf(identity.id), rows.placeOf(identity.time)];
   const id = new Uint8Array(uuidBytes);
@@ -93,15 +97,17 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
     // Not held beyond the record: a page may be large.
     bytes = nothing;
     if (!fits) return false;
-    const row = rows.length;
-    const isThere = (place: number) => !rows.isNull(row, place);
-    if (!keyPlaces.every(isThere) || !groups.every((group) => group.some(isThere))) return false;
-    for (const [place, from, take] of computed as [number, number, number][]) {
-      if (rows.isNull(row, place)) rows.putNumber(place, rows.numberAt(row, from) - rows.numberAt(row, take));
+    if (!keyPlaces.every(isThere) || !groups.every(hasOneOf)) return false;
+    for (const { place, from, take } of computed) {
+      if (!isThere(place))
+        rows.putNumber(place, rows.numberAt(rows.length, from) - rows.numberAt(rows.length, take));
     }
     rows.completeRow();
     return true;
   }
+
+  const isThere = (place: number) => !rows.isNull(rows.length, place);
+  const hasOneOf = (group: readonly number[]) => group.some(isThere);
 
   function scanFields(plan: ScanPlan, ends: Int32Array, firstMember: number): boolean {
     if (bytes[at] !== openBrace) return false;
