@@ -57,7 +57,7 @@ export interface SentRecords {
   startOf(index: number): number;
   /** The index in `ends` of the first member of a record, if that is an object. */
   firstMemberOf(index: number): number;
-  /** The indexes after the values of all records' members; negative for a value with escapes. Perhaps not of the last ones. */
+  /** The indexes after the values of all records' members; negative if name or value has escapes. Perhaps not of the last ones. */
   readonly ends: Int32Array;
 }
 

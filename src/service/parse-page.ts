@@ -66,12 +66,16 @@ const membersRead = ['data', 'has_more', 'next_token'];
  */
 export function parsePage(content: Uint8Array, maxRecordBytes: number): unknown {
   const scan = new JsonScan(content);
-  if (scan.next() === openBracket) {
-    const records = readElements(scan, content, maxRecordBytes);
+  const first = scan.next();
+  if (first !== openBracket && first !== openBrace) return parseAnything(content);
+  // Once, even if an envelope has `data` many times: of those, the last one counts.
+  const ends = new Int32Array(content.byteLength / bytesAMember);
+  const findRecords = () => new RecordsAsJson(content, readElements(scan, ends), ends, maxRecordBytes);
+  if (first === openBracket) {
+    const records = findRecords();
     scan.expectEnd();
     return records;
   }
-  if (scan.next() !== openBrace) return parseAnything(content);
   const members: Record<string, unknown> = {};
   scan.take(openBrace);
   for (let isFirst = true; scan.next() !== closeBrace; isFirst = false) {
@@ -79,7 +83,7 @@ export function parsePage(content: Uint8Array, maxRecordBytes: number): unknown 
     const name = readName(scan, content);
     scan.take(colon);
     if (name === 'data' && scan.next() === openBracket) {
-      members.data = readElements(scan, content, maxRecordBytes);
+      members.data = findRecords();
     } else {
       scan.next();
       const start = scan.at;
@@ -166,9 +170,8 @@ export class RecordsAsJson implements Iterable<unknown>, SentRecords {
   }
 }
 
-function readElements(scan: JsonScan, content: Uint8Array, maxRecordBytes: number): RecordsAsJson {
+function readElements(scan: JsonScan, ends: Int32Array): Spans {
   const spans: number[] = [];
-  const ends = new Int32Array(content.byteLength / bytesAMember);
   let noted = 0;
   scan.take(openBracket);
   while (scan.next() !== closeBracket) {
@@ -181,7 +184,7 @@ function readElements(scan: JsonScan, content: Uint8Array, maxRecordBytes: numbe
     if (spans.length > spanNumbers * mostRecords) throw tooManyRecords();
   }
   scan.take(closeBracket);
-  return new RecordsAsJson(content, spans, ends, maxRecordBytes);
+  return spans;
 }
 
 function readName(scan: JsonScan, content: Uint8Array): string {

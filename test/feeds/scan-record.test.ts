@@ -105,6 +105,24 @@ describe('a record', () => {
     await expectTheSame(result);
   });
 
+  test('is read from its bytes after records that are not', async () => {
+    const result = read(
+      '{}',
+      '[1, {}]',
+      json({ ...usual, headline: '17' }),
+      json({ more: '{"a":[{}]}' }),
+      json(usual),
+    );
+    expect(result.scanned).toBe(1);
+    await expectTheSame(result);
+  });
+
+  test('is read from its bytes with space around all values', async () => {
+    const result = read(json(usual).replace(/[{}[\],]|(?<="):/g, '\n $& \t'));
+    expect(result.scanned).toBe(1);
+    await expectTheSame(result);
+  });
+
   test.each<[string, string]>([
     ['is no object', '[1]'],
     ['has nothing', '{}'],

@@ -63,6 +63,11 @@ describe('parsePage', () => {
     expect(read(none, 500)).toEqual({ data: null, has_more: false });
   });
 
+  test('takes the last of as many members as a body holds', () => {
+    const text = `{${'"data":[],'.repeat(500_000)}"data":[5],"has_more":false}`;
+    expect(read(text, 500)).toEqual({ data: [5], has_more: false });
+  });
+
   test('reads any page as JSON.parse does if nothing is too large, and accepts nothing that is not JSON', () => {
     const record = fc.oneof(
       // Long integers are read as text, to the last digit.

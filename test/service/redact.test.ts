@@ -36,6 +36,7 @@ describe('the key in what the service says', () => {
       'in HTML, by numbers without semicolons',
       [...key].map((char) => `&#x00${char.charCodeAt(0).toString(16)}`).join(''),
     ],
+    ['in HTML, its first character by a long number', `&#000000000107;${key.slice(1)}`],
     ['in a URL in JSON in HTML', '&quot;k3y\\u00252F0f%2Bsome%3D0ne%26%22%3C&quot;'],
     ['in base64', Buffer.from(key).toString('base64')],
     ['in base64, as part of something', Buffer.from(`{"x-api-key":"${key}"}`).toString('base64')],
