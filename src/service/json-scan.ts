@@ -56,7 +56,7 @@ export class JsonScan {
   /**
    * Moves past the value that begins here.
    * @param ends if the value is an object, takes the index after the value of each member, as far as it has room; negative if
-   * the value or the name has escapes
+   * the value or the name has escapes. Of an empty object it takes one, too
    * @param noted how many numbers it was given before
    * @returns how many it has been given now
    */

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { SentRecords } from '../feeds/feed.ts';
 import { closeBrace, closeBracket, colon, comma, openBrace, openBracket } from '../json-bytes.ts';
 import { PageTooLarge } from './errors.ts';
 import { JsonScan } from './json-scan.ts';
@@ -121,8 +120,9 @@ const spanNumbers = 4;
 const bytesAMember = 16;
 
 /** Valid records, which are parsed one by one, again at each iteration. */
-export class RecordsAsJson implements Iterable<unknown>, SentRecords {
+export class RecordsAsJson implements Iterable<unknown> {
   readonly content: Buffer;
+  /** Where the values of their members end: see `JsonScan.skipValue`. */
   readonly ends: Int32Array;
   readonly #spans: Spans;
   readonly #maxRecordBytes: number;
@@ -138,10 +138,12 @@ export class RecordsAsJson implements Iterable<unknown>, SentRecords {
     return this.#spans.length / spanNumbers;
   }
 
+  /** The index of a record's first byte. */
   startOf(index: number): number {
     return this.#spans[spanNumbers * index]!;
   }
 
+  /** The index in `ends` of a record's first member. */
   firstMemberOf(index: number): number {
     return this.#spans[spanNumbers * index + 3]!;
   }

@@ -139,7 +139,7 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
   function scanValue({ fills, member, place }: PlannedField, end: number, hasEscapes: boolean): boolean {
     if (fills === 'extra') {
       const begins = at;
-      if (hasEscapes || !skipPlain(end)) return false;
+      if (hasEscapes || !isPlain(end)) return false;
       rows.addMember(member, begins, end);
       return true;
     }
@@ -199,8 +199,8 @@ export function createScanner(shape: RecordShape, rows: RowsByColumn) {
     return true;
   }
 
-  /** Moves past a value without escapes that `jsonb` shows as JSON.stringify writes it. @returns false if it is another */
-  function skipPlain(end: number): boolean {
+  /** Whether `jsonb` shows the value from `at` to before `end`, which has no escapes, as JSON.stringify writes it. */
+  function isPlain(end: number): boolean {
     if (bytes[at] === quote) return true;
     let depth = 0;
     while (at < end) {
