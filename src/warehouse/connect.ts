@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely';
 import pg from 'pg';
 import type { TlsSettings, WarehouseAddress } from '../config/environment.ts';
@@ -7,6 +6,7 @@ import { version } from '../package.ts';
 import type { Database } from './database.ts';
 import { isStale, namedDatabaseError } from './errors.ts';
 import { firstAnswer, postgresSocket } from './first-answer.ts';
+import { preparedOn } from './prepared.ts';
 import { inOurSettings, prepareSession } from './session-settings.ts';
 import { tlsOptions, withoutTls } from './tls.ts';
 
@@ -75,28 +75,18 @@ function wayTo(address: WarehouseAddress): pg.PoolConfig {
   return { connectionString: withoutTls(address.url.reveal()).address, ssl };
 }
 
-/**
- * Names every statement with parameters, so that a connection parses and plans it once: for an upsert into a
- * partitioned table that is a twentieth of the cost of a page of 1000 rows, for smaller pages far more.
- */
+/** Connections whose statements are prepared and batched. One that cannot be used again is closed when it is given back. */
 function preparing(pool: pg.Pool): PostgresPool {
-  const names = new Map<string, string>();
-  const nameOf = (text: string) => {
-    const name = names.get(text) ?? `gmsi_${hash('sha256', text).slice(0, 16)}`;
-    names.set(text, name);
-    return name;
-  };
   return {
     async connect() {
       const client = await pool.connect();
       let isOver = false;
+      const send = preparedOn(client);
       const query = inOurSettings(client, (text, values) =>
-        client
-          .query({ text, values: [...values], ...(values.length > 0 ? { name: nameOf(text) } : {}) })
-          .catch((error: unknown) => {
-            isOver ||= isStale(error);
-            throw error;
-          }),
+        send(text, values).catch((error: unknown) => {
+          isOver ||= isStale(error);
+          throw error;
+        }),
       );
       return { query, release: () => client.release(isOver) } as unknown as PostgresPoolClient;
     },

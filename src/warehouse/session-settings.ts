@@ -2,6 +2,7 @@ import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type pg from 'pg';
 import type { Database } from './database.ts';
 import { WarehouseUnavailable } from './errors.ts';
+import { beginsTransaction, endsTransaction, type Query } from './prepared.ts';
 
 /**
  * The settings that the program relies on, whatever `alter role … set`, `alter database … set` or the server's file say.
@@ -70,8 +71,6 @@ export async function prepareSession(client: pg.ClientBase): Promise<void> {
   }
 }
 
-type Query = (text: string, values: readonly unknown[]) => Promise<pg.QueryResult>;
-
 /**
  * Runs the statements of a connection that a pooler may share: it sets the settings in each transaction, and a statement
  * outside a transaction gets its own.
@@ -82,14 +81,14 @@ export function inOurSettings(client: pg.ClientBase, query: Query): Query {
   const begin = async (text: string) => {
     const [first, ...others] = text.split(';');
     const level = text === 'begin' ? ' isolation level read committed' : '';
-    // In one message, to save a round trip; the transaction's own settings come after it.
+    // The transaction's own settings come after these.
     const result = await query([`${first}${level}`, forTransaction, ...others].join(';'), []);
     isOpen = true;
     return result;
   };
   return async (text, values) => {
-    if (/^(begin|start transaction)\b/.test(text)) return begin(text);
-    const isEnd = /\b(commit|rollback)$/.test(text);
+    if (beginsTransaction.test(text)) return begin(text);
+    const isEnd = endsTransaction.test(text);
     if (isOpen || isEnd) {
       isOpen &&= !isEnd;
       return query(text, values);

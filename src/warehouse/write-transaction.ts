@@ -21,25 +21,22 @@ export function writeTransaction<T>(
   isolation: 'read committed' | 'repeatable read' = 'read committed',
 ): Promise<T> {
   return warehouse.connection().execute(async (connection) => {
-    let hasBegun = false;
     try {
       await sql.raw(begin(isolation)).execute(connection);
-      hasBegun = true;
       const result = await work(connection as WriteTransaction);
       await sql.raw(commit).execute(connection);
       return result;
     } catch (error) {
       // If the connection is gone, the server rolls back by itself.
       await sql`rollback`.execute(connection).catch(() => {});
-      // If the connection broke before this (the server restarted), this transaction is not the cause.
-      const named = hasBegun ? namedWriteError(error) : error;
+      const named = namedWriteError(error);
       throw named instanceof WriteLocked ? named.by(await lockHolders(connection).catch(() => [])) : named;
     }
   });
 }
 
 /**
- * Several statements in one message, to save round trips. A transaction that is idle or runs for longer than half of the
+ * A transaction that is idle or runs for longer than half of the
  * delay could no longer be committed, so it ends at once and releases its locks. Generic plans, because the statements are the
  * same for every page and read by keys: a plan for the values of each page would cost more than it saves.
  */
@@ -52,7 +49,7 @@ function begin(isolation: string): string {
     from (select (250 * least(greatest(extract(epoch from gmsi.as_of_delay()), 0.01), 1e6))::int as quarter) as bounds`;
 }
 
-/** In one message, too, so that nothing in this process can be late between the check and the COMMIT. */
+/** In one message, so that nothing in this process can be late between the check and the COMMIT. */
 const commit = 'select gmsi.refuse_late_commit(); commit';
 
 /**
