@@ -1,6 +1,7 @@
 import { GmsiError } from '../errors.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import type { Log } from '../log.ts';
+import { giveBack } from '../page-memory.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { withWriteRetries } from '../warehouse/retries.ts';
@@ -91,7 +92,9 @@ export async function commitPage(
       return counts;
     });
   };
-  return withWriteRetries(commit, log);
+  const counts = await withWriteRetries(commit, log);
+  giveBack(page.rows.memory);
+  return counts;
 }
 
 /** Notes the rows of a page of a compared window and, with the last page, retracts the rows that no page had. */
@@ -136,5 +139,7 @@ export async function commitLive(
       return { ...upserted, retracted: 0, records, rejected: rejected.length };
     });
   };
-  return withWriteRetries(commit, log);
+  const counts = await withWriteRetries(commit, log);
+  giveBack(rows.memory);
+  return counts;
 }

@@ -13,7 +13,7 @@ export interface ReadPage {
 
 /**
  * Turns a page's records into rows; a record that cannot be read is rejected with its reason. Of one that is too large, only its
- * hash, size and beginning are kept.
+ * hash, size and beginning are kept. The records cannot be read again: their memory is given back.
  */
 export function readPage(records: Records, reader: RecordReader, table: FeedTable): ReadPage {
   const { rows } = reader;
@@ -41,6 +41,7 @@ export function readPage(records: Records, reader: RecordReader, table: FeedTabl
   }
   const sorted = sortedRows(table, rows);
   rows.clear();
+  if (records instanceof RecordsAsJson) records.forget();
   return { rows: sorted, rejected: [...rejected.values()] };
 }
 

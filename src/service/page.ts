@@ -15,7 +15,7 @@ export interface ServiceRequest {
 
 /**
  * Records as sent, with a `RecordTooLarge` in place of one that is too large; those of a large page are parsed during
- * iteration.
+ * iteration. What turns them into rows gives their memory back (`readPage`).
  */
 export type Records = Iterable<unknown> & { readonly length: number };
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { closeBrace, closeBracket, colon, comma, openBrace, openBracket } from '../json-bytes.ts';
+import { giveBack } from '../page-memory.ts';
 import { PageTooLarge } from './errors.ts';
 import { JsonScan } from './json-scan.ts';
 import { parseBody } from './parse-body.ts';
@@ -121,7 +122,7 @@ const bytesAMember = 16;
 
 /** Valid records, which are parsed one by one, again at each iteration. */
 export class RecordsAsJson implements Iterable<unknown> {
-  readonly content: Buffer;
+  content: Buffer;
   /** Where the values of their members end: see `JsonScan.skipValue`. */
   readonly ends: Int32Array;
   readonly #spans: Spans;
@@ -157,6 +158,12 @@ export class RecordsAsJson implements Iterable<unknown> {
     const [start, end] = [this.startOf(index), this.#endOf(index)];
     if (!this.isTooLarge(index)) return parseBody(textOf(this.content, start, end));
     return new RecordTooLarge(this.content.subarray(start, end), this.#valuesOf(index));
+  }
+
+  /** Gives the memory of the body back; nothing can be read any more. */
+  forget(): void {
+    giveBack(this.content);
+    this.content = Buffer.alloc(0);
   }
 
   *[Symbol.iterator](): Iterator<unknown> {

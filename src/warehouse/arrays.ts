@@ -1,6 +1,7 @@
 import type { ColumnType, FeedTable, Row } from '../feeds/feed.ts';
 import { uuidBytes } from '../feeds/reading/identity.ts';
 import { RowsByColumn } from '../feeds/reading/rows-by-column.ts';
+import { lendBytes } from '../page-memory.ts';
 
 /** An array in PostgreSQL's binary format, which `pg` sends unchanged. */
 export type ArrayParameter = Buffer;
@@ -16,6 +17,8 @@ export interface SortedRows {
   readonly columns: readonly ArrayParameter[];
   /** Those of them that the keys are made of. */
   readonly key: readonly [times: ArrayParameter, ids: ArrayParameter];
+  /** What the columns are in, to be given back (page-memory.ts) once they are written. */
+  readonly memory: Buffer;
 }
 
 /**
@@ -30,13 +33,22 @@ export function sortedRows({ columns, key }: FeedTable, rows: RowsByColumn): Sor
   const order = sorted.filter((row, at) => at === sorted.length - 1 || compare(row, sorted[at + 1]!) !== 0);
   const ids = new Uint8Array(order.length * uuidBytes);
   for (const [index, row] of order.entries()) rows.writeIdAt(row, id, ids, index * uuidBytes);
-  const arrays = Object.values(columns).map((type, place) => arrayOf(rows, order, place, type));
+  const types = Object.values(columns);
+  const sizes = types.map((type, place) => mostBytes(rows, order, place, type));
+  const memory = lendBytes(sizes.reduce((sum, size) => sum + size, 0));
+  let end = 0;
+  const arrays = types.map((type, place) => {
+    const begins = end;
+    end += sizes[place]!;
+    return writeArray(rows, order, place, type, memory.subarray(begins, end));
+  });
   return {
     length: order.length,
     times: order.map((row) => rows.numberAt(row, time)),
     ids,
     columns: arrays,
     key: [arrays[time]!, arrays[id]!],
+    memory,
   };
 }
 
@@ -47,7 +59,8 @@ export function sortedFrom(table: FeedTable, rows: readonly Row[]): SortedRows {
 
 /** One column of rows as an array. */
 export function arrayParameter(rows: readonly Row[], column: string, type: ColumnType): ArrayParameter {
-  return arrayOf(byColumn({ [column]: type }, rows), [...rows.keys()], 0, type);
+  const of = [byColumn({ [column]: type }, rows), [...rows.keys()], 0, type] as const;
+  return writeArray(...of, Buffer.allocUnsafe(mostBytes(...of)));
 }
 
 function byColumn(columns: FeedTable['columns'], rows: readonly Row[]): RowsByColumn {
@@ -64,30 +77,47 @@ const oids = { text: 25, 'double precision': 701, timestamptz: 1184, uuid: 2950,
 const headerBytes = 20;
 const nullLength = -1;
 
+/** What comes before each text. jsonb in the binary format is the version number 1 and the JSON text. */
+const prefixes = { text: new Uint8Array(), jsonb: Uint8Array.of(1) } as const;
+
+/** Bytes that one column of rows needs as an array, and a few more if it has nulls. */
+function mostBytes(rows: RowsByColumn, order: readonly number[], place: number, type: ColumnType): number {
+  if (type === 'uuid') return headerBytes + order.length * (4 + uuidBytes);
+  if (type !== 'text' && type !== 'jsonb') return headerBytes + order.length * 12;
+  const prefix = prefixes[type].length;
+  let size = headerBytes;
+  for (const row of order) {
+    const length = rows.sizeAt(row, place);
+    size += 4 + (length === nullLength ? 0 : prefix + length);
+  }
+  return size;
+}
+
 /**
  * One column of rows as an array that PostgreSQL can unnest. In the binary format, which needs neither digits nor quotes, it
  * costs both sides half as much as in the text format.
+ * @param bytes where to write it, `mostBytes` long
  */
-function arrayOf(
+function writeArray(
   rows: RowsByColumn,
   order: readonly number[],
   place: number,
   type: ColumnType,
+  bytes: Buffer,
 ): ArrayParameter {
-  if (type === 'text') return arrayOfTexts(rows, order, place, oids.text, nothing);
-  // jsonb in the binary format is the version number 1 and the JSON text.
-  if (type === 'jsonb') return arrayOfTexts(rows, order, place, oids.jsonb, jsonbVersion);
-  return type === 'uuid' ? arrayOfIds(rows, order, place) : arrayOfNumbers(rows, order, place, type);
+  if (type === 'text' || type === 'jsonb') return writeTexts(rows, order, place, type, bytes);
+  if (type === 'uuid') return writeIds(rows, order, place, bytes);
+  return writeNumbers(rows, order, place, type, bytes);
 }
 
-function arrayOfNumbers(
+function writeNumbers(
   rows: RowsByColumn,
   order: readonly number[],
   place: number,
   type: 'double precision' | 'timestamptz',
+  bytes: Buffer,
 ): Buffer {
-  const bytes = Buffer.allocUnsafe(headerBytes + order.length * 12);
-  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = writeHeader(bytes, oids[type], order.length);
   // By index: an iterator makes objects of numbers, for the garbage collector to remove.
   for (let index = 0; index < order.length; index++) {
@@ -111,8 +141,7 @@ function setMicroseconds(view: DataView, at: number, value: number): void {
   view.setUint32(at + 4, value - high * 2 ** 32);
 }
 
-function arrayOfIds(rows: RowsByColumn, order: readonly number[], place: number): Buffer {
-  const bytes = Buffer.allocUnsafe(headerBytes + order.length * (4 + uuidBytes));
+function writeIds(rows: RowsByColumn, order: readonly number[], place: number, bytes: Buffer): Buffer {
   let at = writeHeader(bytes, oids.uuid, order.length);
   for (const row of order) {
     const isNull = rows.isNull(row, place);
@@ -122,29 +151,20 @@ function arrayOfIds(rows: RowsByColumn, order: readonly number[], place: number)
   return bytes.subarray(0, at);
 }
 
-const nothing = new Uint8Array();
-const jsonbVersion = Uint8Array.of(1);
-
-/** @param before what each text begins with */
-function arrayOfTexts(
+function writeTexts(
   rows: RowsByColumn,
   order: readonly number[],
   place: number,
-  oid: number,
-  before: Uint8Array,
+  type: 'text' | 'jsonb',
+  bytes: Buffer,
 ): Buffer {
-  let size = headerBytes;
-  for (const row of order) {
-    const length = rows.sizeAt(row, place);
-    size += 4 + (length === nullLength ? 0 : before.length + length);
-  }
-  const bytes = Buffer.allocUnsafe(size);
-  let at = writeHeader(bytes, oid, order.length);
+  const prefix = prefixes[type];
+  let at = writeHeader(bytes, oids[type], order.length);
   for (const row of order) {
     const begins = at + 4;
-    const ends = rows.writeAt(row, place, bytes, begins + before.length);
+    const ends = rows.writeAt(row, place, bytes, begins + prefix.length);
     bytes.writeInt32BE(ends === -1 ? nullLength : ends - begins, at);
-    if (ends !== -1) bytes.set(before, begins);
+    if (ends !== -1) bytes.set(prefix, begins);
     at = ends === -1 ? begins : ends;
   }
   return bytes;
