@@ -9,6 +9,7 @@ import { notePoll } from '../warehouse/tables/cadence.ts';
 import {
   advanceCheckpoint,
   type Checkpoint,
+  isClaimLost,
   isCommitted,
   type PageCounts,
 } from '../warehouse/tables/checkpoint.ts';
@@ -66,31 +67,39 @@ export async function commitPage(
   log?: Log,
 ): Promise<PageCounts> {
   const { feed, series, at, nextToken, rejected } = page;
+  const write = async (trx: WriteTransaction, attempt: number) => {
+    // A window that is not compared had no rows when its drain began. If that goes wrong, the next attempt assumes nothing.
+    const { backfilledBefore } = page;
+    const provenance = { series, loadId: at.loadId, windowId: at.windowId, backfilledBefore };
+    const areLikelyNew = !page.isCompared && attempt === 1;
+    const upserted = await upsertRows(trx, feed.table, page.rows, provenance, areLikelyNew);
+    await keepRejected(trx, rejected, { series, windowId: at.windowId, loadId: at.loadId });
+    const retracted = page.isCompared ? await compare(trx, page) : 0;
+    const counts = { ...upserted, retracted, records: page.records, rejected: rejected.length };
+    if (at.pages === 0) await takeBackRefusals(trx, at.windowId);
+    const { rowsMet, settledBefore } = page;
+    await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, settledBefore });
+    if (page.tellsOfNews) {
+      const isPoll = nextToken === null && page.reachesToday;
+      const { loadId } = at;
+      await notePoll(trx, { series, loadId, at: page.now, isPoll, ...upserted });
+    }
+    return counts;
+  };
   const commit = async (attempt: number) => {
     await ensurePartitions(warehouse, feed.table, page.rows.times, known);
-    return writeTransaction(warehouse, async (trx) => {
-      // A window that is not compared had no rows when its drain began. If that goes wrong, the next attempt assumes nothing.
-      const { backfilledBefore } = page;
-      const provenance = { series, loadId: at.loadId, windowId: at.windowId, backfilledBefore };
-      const areLikelyNew = !page.isCompared && attempt === 1;
-      const upserted = await upsertRows(trx, feed.table, page.rows, provenance, areLikelyNew);
-      await keepRejected(trx, rejected, { series, windowId: at.windowId, loadId: at.loadId });
-      const retracted = page.isCompared ? await compare(trx, page) : 0;
-      const counts = { ...upserted, retracted, records: page.records, rejected: rejected.length };
-      if (at.pages === 0) await takeBackRefusals(trx, at.windowId);
-      const { rowsMet, settledBefore } = page;
-      if (!(await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, settledBefore }))) {
-        // If the reply to an earlier commit was lost, the page is committed already.
-        if (attempt > 1 && (await isCommitted(trx, at, nextToken))) return counts;
-        throw new ClaimLost(`Window ${at.windowId} is no longer this load's.`);
-      }
-      if (page.tellsOfNews) {
-        const isPoll = nextToken === null && page.reachesToday;
-        const { loadId } = at;
-        await notePoll(trx, { series, loadId, at: page.now, isPoll, ...upserted });
-      }
-      return counts;
-    });
+    let counts: PageCounts | undefined;
+    try {
+      return await writeTransaction(warehouse, async (trx) => {
+        counts = await write(trx, attempt);
+        return counts;
+      });
+    } catch (error) {
+      if (!isClaimLost(error)) throw error;
+      // If the reply to an earlier commit was lost, the page is committed already.
+      if (attempt > 1 && (await isCommitted(warehouse, at, nextToken))) return counts!;
+      throw new ClaimLost(`Window ${at.windowId} is no longer this load's.`);
+    }
   };
   const counts = await withWriteRetries(commit, log);
   giveBack(page.rows.memory);

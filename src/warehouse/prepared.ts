@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import { Batch, type NamedStatement } from './batch.ts';
 
@@ -16,16 +17,29 @@ function named(text: string, values: readonly unknown[] = []): NamedStatement {
 /** Names of the statements that a connection has prepared. */
 const preparedBy = new WeakMap<pg.ClientBase, Set<string>>();
 
+/** How the text of a statement begins that is sent with the next one. Kysely hands nothing on to a connection but texts. */
+const mark = '/* later */';
+
+/**
+ * A statement of a transaction that is sent with the next one, or with the COMMIT, because nobody needs its answer. Its error
+ * is that of the statement with which it was sent.
+ */
+export function later(query: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`${sql.raw(mark)} ${query}`;
+}
+
 /**
  * Prepares every statement with parameters, so that a connection parses and plans it once: for an upsert into a partitioned
  * table that is a twentieth of the cost of a page of 1000 rows, for smaller pages far more.
  *
- * What begins a transaction is sent with its first statement, in one message.
+ * What begins a transaction is sent with its first statement, since a message costs both sides as much as a small statement.
  */
 export function preparedOn(client: pg.ClientBase): Query {
   const prepared = preparedBy.get(client) ?? new Set<string>();
   preparedBy.set(client, prepared);
   let held: readonly NamedStatement[] = [];
+  /** True if nothing of the transaction was sent yet. */
+  let isUnsent = false;
 
   const run = (statements: readonly NamedStatement[]) =>
     new Promise<pg.QueryResult>((resolve, reject) => {
@@ -35,18 +49,24 @@ export function preparedOn(client: pg.ClientBase): Query {
     });
 
   return async (text, values) => {
-    const before = held;
-    held = [];
     if (beginsTransaction.test(text)) {
       held = statementsOf(text);
+      isUnsent = true;
       return nothing;
     }
-    if (endsTransaction.test(text)) {
-      // One that was not sent has not begun.
-      return before.length > 0 ? nothing : client.query(text);
+    if (text.startsWith(mark)) {
+      held = [...held, named(text, values)];
+      return nothing;
     }
+    const [before, wasUnsent] = [held, isUnsent];
+    held = [];
+    isUnsent = false;
+    if (text === 'rollback') return wasUnsent ? nothing : client.query(text);
     if (values.length > 0) return run([...before, named(text, values)]);
-    if (before.length > 0) await run(before);
+    if (before.length > 0) {
+      if (endsTransaction.test(text)) return run([...before, ...statementsOf(text)]);
+      await run(before);
+    }
     return client.query(text);
   };
 }
@@ -56,7 +76,7 @@ const nothing = { command: '', rowCount: null, rows: [] } as unknown as pg.Query
 export const beginsTransaction = /^(begin|start transaction)\b/;
 export const endsTransaction = /\b(commit|rollback)$/;
 
-/** Of a text that begins a transaction; none has a semicolon in a literal. */
+/** Of a text that begins or ends a transaction; none has a semicolon in a literal. */
 function statementsOf(text: string): NamedStatement[] {
   return text.split(';').map((statement) => named(statement.trim()));
 }

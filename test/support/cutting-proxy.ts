@@ -15,15 +15,14 @@ export interface CuttingProxy extends AsyncDisposable {
 export async function aCuttingProxy(url: string): Promise<CuttingProxy> {
   const target = new URL(url);
   let armed: { pattern: RegExp; left: number } | undefined;
-  /** Names of prepared statements in which the pattern was found: sent again, they are nothing but their name. */
-  const prepared = new Set<string>();
+  /** Prepared statements with the NUL at their end, by their names: sent again, they are nothing but their name. */
+  const prepared = new Map<string, string>();
   let lost = 0;
   const open = new Set<Socket>();
 
   function isSought(message: string, pattern: RegExp): boolean {
-    const [name] = /gmsi_[0-9a-f]{16}/.exec(message) ?? [];
-    if (name !== undefined && pattern.test(message)) prepared.add(name);
-    return pattern.test(message) || (name !== undefined && prepared.has(name));
+    const names = message.match(/gmsi_[0-9a-f]{16}/g) ?? [];
+    return pattern.test(message) || names.some((name) => pattern.test(prepared.get(name) ?? ''));
   }
 
   const server = createServer((client) => {
@@ -34,7 +33,10 @@ export async function aCuttingProxy(url: string): Promise<CuttingProxy> {
       upstream.destroy();
     };
     client.on('data', (chunk) => {
-      if (armed && isSought(chunk.toString('latin1'), armed.pattern) && --armed.left === 0) {
+      const message = chunk.toString('latin1');
+      for (const [, name, text] of message.matchAll(/(gmsi_[0-9a-f]{16})\0([^\0]+\0)/g))
+        prepared.set(name!, text!);
+      if (armed && isSought(message, armed.pattern) && --armed.left === 0) {
         armed = undefined;
         isDoomed = true;
       }

@@ -1,13 +1,15 @@
 import fc from 'fast-check';
-import { sql } from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { preparedOn, type Query } from '../../src/warehouse/prepared.ts';
+import { later, preparedOn, type Query } from '../../src/warehouse/prepared.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 
 let warehouse: TestWarehouse;
 let client: pg.Client;
 let query: Query;
+/** Kysely on the same connection. */
+let db: Kysely<unknown>;
 
 beforeAll(async () => {
   warehouse = await aWarehouse();
@@ -22,6 +24,8 @@ afterAll(async () => {
 beforeEach(async () => {
   await client.query('truncate notes');
   query = preparedOn(client);
+  const pool = { connect: async () => ({ query, release() {} }), end: async () => {} };
+  db = new Kysely({ dialect: new PostgresDialect({ pool: pool as unknown as PostgresPool }) });
 });
 
 const note = (text: string) => query('insert into notes values ($1)', [text]);
@@ -72,6 +76,31 @@ test.each(['new', 'prepared'])(
     expect(await notes()).toEqual(['later']);
   },
 );
+
+test('what is sent later goes with the next statement or the COMMIT, in order, and what it breaks is not committed', async () => {
+  const noteLater = (text: string) =>
+    db.connection().execute((one) => later(sql`insert into notes values (${text})`).execute(one));
+  await query('begin', []);
+  await noteLater('first');
+  expect(await state()).toBe('idle');
+  expect((await query('select note from notes where note <> $1', ['none'])).rows).toEqual([
+    { note: 'first' },
+  ]);
+  await noteLater('second');
+  await query('commit', []);
+  expect(await notes()).toEqual(['first', 'second']);
+
+  await query('begin', []);
+  await note('third');
+  await noteLater('fourth');
+  await query('rollback', []);
+  await query('begin', []);
+  await note('fifth');
+  await db.connection().execute((one) => later(sql`select 1 / ${0}::int`).execute(one));
+  await expect(query('select gmsi.refuse_late_commit(); commit', [])).rejects.toThrow('division by zero');
+  await query('rollback', []);
+  expect(await notes()).toEqual(['first', 'second']);
+});
 
 test('a statement that failed when it was prepared can be run again', async () => {
   const divide = (by: number) => query('select 1 / $1::int as quotient', [by]);

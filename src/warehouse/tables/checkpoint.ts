@@ -1,6 +1,7 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day, LoadOutcome } from '../database.ts';
+import { later } from '../prepared.ts';
 import { isOfSeries, seriesColumns, seriesValues } from './series.ts';
 import { releaseWindows } from './windows.ts';
 
@@ -32,15 +33,16 @@ export interface PageProgress extends PageCounts {
 /**
  * Moves a window's checkpoint past the page of this transaction. With the last page the window is drained, and its settled
  * days are covered.
+ * It is sent with the COMMIT, which fails (`isClaimLost`) if the window is no longer this load's, or not at this position: the
+ * page must be dropped.
  * @param nextToken cursor of the next page, `null` with the last one
- * @returns false if the window is no longer this load's, or not at this position: the page must be dropped
  */
 export async function advanceCheckpoint(
   trx: Transaction<Database>,
   at: Checkpoint,
   nextToken: string | null,
   counts: PageProgress,
-): Promise<boolean> {
+): Promise<void> {
   const advanced = trx
     .updateTable('gmsi.windows')
     .set((eb) => ({
@@ -71,18 +73,22 @@ export async function advanceCheckpoint(
     .where('load_id', '=', at.loadId)
     .where('pages', '=', at.pages)
     .where('next_token', 'is not distinct from', at.nextToken);
-  if (nextToken !== null) return (await advanced.executeTakeFirst()).numUpdatedRows === 1n;
-  const { rows } = await sql`
-    with advanced as (
-      ${advanced} returning ${seriesColumns}, days * daterange(null, settled_before) as settled
-    ), covered as (
+  const covered = sql`, covered as (
       insert into gmsi.coverage as kept (${seriesColumns}, days)
       select ${seriesColumns}, datemultirange(settled) from advanced where not isempty(settled)
       on conflict (${seriesColumns}) do update set days = kept.days + excluded.days, updated_at = now()
-    )
-    select from advanced
-  `.execute(trx);
-  return rows.length === 1;
+    )`;
+  await later(sql`
+    with advanced as (
+      ${advanced} returning ${seriesColumns}, days * daterange(null, settled_before) as settled
+    )${nextToken === null ? covered : sql``}
+    select gmsi.refuse_lost_claim(exists (select from advanced))
+  `).execute(trx);
+}
+
+/** True for the error of a transaction whose page did not follow its window's position. */
+export function isClaimLost(error: unknown): boolean {
+  return (error as { code?: string }).code === 'GM001';
 }
 
 /**
@@ -90,11 +96,11 @@ export async function advanceCheckpoint(
  * and its reply.
  */
 export async function isCommitted(
-  trx: Transaction<Database>,
+  db: Kysely<Database>,
   at: Checkpoint,
   nextToken: string | null,
 ): Promise<boolean> {
-  const row = await trx
+  const row = await db
     .selectFrom('gmsi.windows')
     .select('window_id')
     .where('window_id', '=', at.windowId)

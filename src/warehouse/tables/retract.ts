@@ -3,6 +3,7 @@ import type { Feed, FeedTable, Series } from '../../feeds/feed.ts';
 import { isStampedAtEnd } from '../../feeds/hourly-index.ts';
 import type { SortedRows } from '../arrays.ts';
 import type { Database } from '../database.ts';
+import { later } from '../prepared.ts';
 import type { WriteTransaction } from '../write-transaction.ts';
 import { retractionOf } from './rows.ts';
 import { isOfSeries, isRowOfSeries, seriesColumns, seriesValues } from './series.ts';
@@ -16,10 +17,10 @@ export async function noteSightings(
 ): Promise<void> {
   if (rows.length === 0) return;
   const [times, ids] = rows.key;
-  await sql`
+  await later(sql`
     insert into gmsi.drain_sightings (window_id, page, row_times, row_ids)
     values (${at.windowId}, ${at.page}, ${times}::timestamptz[], ${ids}::uuid[]) on conflict do nothing
-  `.execute(trx);
+  `).execute(trx);
 }
 
 /** Stores rows that only the live feed has brought, before they are written; removes those that are too old for the feed. */
