@@ -10,7 +10,8 @@ declare
   first_day date := date_trunc('month', month::timestamp)::date;
   part text := format('%s_%s', parent, to_char(first_day, 'YYYY_MM'));
   without_statistics text := (select string_agg(format('alter column %I set statistics 0', a.attname), ', ')
-                              from pg_catalog.pg_attribute a where a.attrelid = parent_id and a.attstattarget = 0);
+                              from pg_catalog.pg_attribute a
+                              where a.attrelid = parent_id and a.attnum > 0 and not a.attisdropped and a.attstattarget = 0);
   held record;
 begin
   if parent_id is null then

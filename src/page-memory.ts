@@ -1,6 +1,6 @@
 /*
  * The memory of pages, used again. V8 frees bytes outside of its heap only when it collects what refers to them. What a page
- * refers to is old by the time it is committed, so that V8 marked its whole heap every 18 pages (docs/benchmarks.md).
+ * refers to is old by the time it is committed, so that V8 marked its whole heap again and again (docs/benchmarks.md).
  */
 
 const kibibyte = 1024;
@@ -24,8 +24,8 @@ export function lendBytes(size: number): Buffer {
   return Buffer.from(memory, 0, size);
 }
 
-/** Gives bytes back that were lent; nothing may refer to them any more. Does nothing with any others. */
-export function giveBack({ buffer }: Uint8Array): void {
+/** Takes bytes back that were lent; nothing may refer to them any more. Does nothing with any others. */
+export function returnBytes({ buffer }: Uint8Array): void {
   if (!lent.delete(buffer)) return;
   kept.push(buffer);
   if (kept.length > mostKept) kept.shift();

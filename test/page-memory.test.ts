@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { giveBack, lendBytes } from '../src/page-memory.ts';
+import { lendBytes, returnBytes } from '../src/page-memory.ts';
 
 const size = 300_000;
 
@@ -10,14 +10,14 @@ test('memory that was given back is lent again, to one page at a time', () => {
   const first = lendBytes(size);
   expect(first).toHaveLength(size);
   expect(lendAll()).not.toContain(first.buffer);
-  giveBack(first);
+  returnBytes(first);
   expect(lendAll().filter((memory) => memory === first.buffer)).toHaveLength(1);
 });
 
 test('memory that is given back twice is lent once, and what was not lent is lent to nobody', () => {
   const lent = lendBytes(size);
   const own = Buffer.alloc(size);
-  for (const bytes of [lent, lent, own]) giveBack(bytes);
+  for (const bytes of [lent, lent, own]) returnBytes(bytes);
   const again = lendAll();
   expect(again.filter((memory) => memory === lent.buffer)).toHaveLength(1);
   expect(again.filter((memory) => memory === own.buffer)).toHaveLength(0);
@@ -25,13 +25,13 @@ test('memory that is given back twice is lent once, and what was not lent is len
 
 test('small buffers, which share their memory with others, are not kept', () => {
   const small = lendBytes(100);
-  giveBack(small);
+  returnBytes(small);
   expect(lendBytes(5_000).buffer).not.toBe(small.buffer);
 });
 
 test('no more is kept than pages are under way', () => {
   const many = Array.from({ length: 100 }, () => lendBytes(size));
-  for (const one of many) giveBack(one);
+  for (const one of many) returnBytes(one);
   const before = new Set(many.map(({ buffer }) => buffer));
   expect(lendAll().filter((memory) => before.has(memory))).toHaveLength(32);
 });

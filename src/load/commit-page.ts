@@ -1,7 +1,7 @@
 import { GmsiError } from '../errors.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import type { Log } from '../log.ts';
-import { giveBack } from '../page-memory.ts';
+import { returnBytes } from '../page-memory.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { withWriteRetries } from '../warehouse/retries.ts';
@@ -102,7 +102,7 @@ export async function commitPage(
     }
   };
   const counts = await withWriteRetries(commit, log);
-  giveBack(page.rows.memory);
+  returnBytes(page.rows.memory);
   return counts;
 }
 
@@ -149,6 +149,6 @@ export async function commitLive(
     });
   };
   const counts = await withWriteRetries(commit, log);
-  giveBack(rows.memory);
+  returnBytes(rows.memory);
   return counts;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { closeBrace, closeBracket, colon, comma, openBrace, openBracket } from '../json-bytes.ts';
-import { giveBack } from '../page-memory.ts';
+import { returnBytes } from '../page-memory.ts';
 import { PageTooLarge } from './errors.ts';
 import { JsonScan } from './json-scan.ts';
 import { parseBody } from './parse-body.ts';
@@ -120,7 +120,7 @@ const spanNumbers = 4;
 /** Bytes of content for each member whose end is noted. Members of usual records take twice as many. */
 const bytesAMember = 16;
 
-/** Valid records, which are parsed one by one, again at each iteration. */
+/** Valid records, which are parsed one by one, again at each iteration, until they are forgotten. */
 export class RecordsAsJson implements Iterable<unknown> {
   content: Buffer;
   /** Where the values of their members end: see `JsonScan.skipValue`. */
@@ -162,7 +162,7 @@ export class RecordsAsJson implements Iterable<unknown> {
 
   /** Gives the memory of the body back; nothing can be read any more. */
   forget(): void {
-    giveBack(this.content);
+    returnBytes(this.content);
     this.content = Buffer.alloc(0);
   }
 

@@ -3,7 +3,7 @@ import { addAbortListener } from 'node:events';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw, type ZlibOptions } from 'node:zlib';
-import { giveBack, lendBytes } from '../page-memory.ts';
+import { lendBytes, returnBytes } from '../page-memory.ts';
 import { MalformedPage, PageTooLarge } from './errors.ts';
 
 /** A body, read completely and unpacked. */
@@ -68,7 +68,7 @@ export async function readBody(body: Readable, encoding: Encoding, limits: BodyL
     const packed = lendBytes(bytes);
     for (let at = 0; chunks.length > 0; ) at += chunks.shift()!.copy(packed, at);
     const whole = await unpackWithin(packed, applied, maxBodyBytes, enter, release !== undefined);
-    if (whole !== packed) giveBack(packed);
+    if (whole !== packed) returnBytes(packed);
     const read = { content: utf8(whole), bytes };
     return release ? { ...read, release } : read;
   } catch (error) {

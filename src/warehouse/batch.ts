@@ -4,16 +4,19 @@ import pg from 'pg';
 export interface NamedStatement {
   readonly name: string;
   readonly text: string;
-  readonly values: readonly unknown[];
+  /** Buffers are in the binary format, all others are text. */
+  readonly parameters: readonly (Buffer | string | null)[];
 }
 
+type Callback = (error: Error | null, result: pg.QueryResult) => void;
+
 // What pg converts parameters with, and what a query of its own does with answers; its types leave these out.
-const { prepareValue } = (
+export const { prepareValue } = (
   pg as unknown as { utils: { prepareValue(value: unknown): Buffer | string | null } }
 ).utils;
 const Query = pg.Query as unknown as new (
   config: pg.QueryConfig,
-  callback: (error: Error | null, result: pg.QueryResult) => void,
+  callback: Callback,
 ) => {
   submit(connection: pg.Connection): void;
   handleDataRow(message: unknown): void;
@@ -21,8 +24,8 @@ const Query = pg.Query as unknown as new (
 };
 
 /**
- * Statements that are sent in one message; the answer is the last one's. Once one has failed, the server skips the others,
- * which it would not if each was sent on its own (pg's `pipeline`): a statement whose transaction could not begin would be
+ * Statements that are sent at once; the answer is the last one's. Once one has failed, the server skips the others, which it
+ * would not if each was a query of its own (pg's `pipeline`): a statement whose transaction could not begin would be
  * committed by itself. Arrays are sent as they are: pg copies each parameter into a buffer that grows.
  */
 export class Batch extends Query {
@@ -31,16 +34,20 @@ export class Batch extends Query {
   readonly #message: readonly Buffer[];
   #completed = 0;
 
-  /** @param prepared names that the connection has prepared; gets those of the statements as they succeed */
+  /**
+   * @param prepared names that the connection has prepared; gets those of the statements as they succeed
+   * @param after a query to send at once, too: its answer comes to the connection's next query, `SentBefore`
+   */
   constructor(
     statements: readonly NamedStatement[],
     prepared: Set<string>,
-    callback: (error: Error | null, result: pg.QueryResult) => void,
+    callback: Callback,
+    after?: string,
   ) {
     super({ text: statements.at(-1)!.text }, callback);
     this.#statements = statements;
     this.#prepared = prepared;
-    this.#message = written(statements, prepared);
+    this.#message = written(statements, prepared, after);
   }
 
   override submit({ stream }: pg.Connection): void {
@@ -59,46 +66,51 @@ export class Batch extends Query {
   }
 }
 
-/** A statement as it is written: with its text if it is to be prepared. */
-interface ToWrite {
-  readonly name: string;
-  readonly text: string | undefined;
-  readonly parameters: readonly (Buffer | string | null)[];
+/** A query that was sent with the batch before it. */
+export class SentBefore extends Query {
+  override submit(): void {}
 }
 
 /** The messages of a batch. */
-function written(statements: readonly NamedStatement[], prepared: ReadonlySet<string>): Buffer[] {
-  const all = statements.map(({ name, text, values }) => ({
-    ...{ name, text: prepared.has(name) ? undefined : text },
-    parameters: values.map((value) => prepareValue(value)),
-  }));
-  const writer = new MessageWriter(all.reduce((size, statement) => size + mostBytes(statement), 0));
-  for (const [index, { name, text, parameters }] of all.entries()) {
-    if (text !== undefined) {
+function written(
+  statements: readonly NamedStatement[],
+  prepared: ReadonlySet<string>,
+  after?: string,
+): Buffer[] {
+  const ofAfter = after === undefined ? 0 : 10 + bytesACharacter * after.length;
+  const writer = new MessageWriter(
+    statements.reduce((size, statement) => size + mostBytes(statement, prepared), ofAfter),
+  );
+  for (const [index, { name, text, parameters }] of statements.entries()) {
+    if (!prepared.has(name)) {
       // It is prepared already if it failed when it was run first.
       writer.message('C', () => writer.text(`S${name}\0`));
       writer.message('P', () => writer.text(`${name}\0${text}\0`).int16(0));
     }
     writer.message('B', () => {
       writer.text(`\0${name}\0`).int16(parameters.length);
-      // Buffers are in the binary format; all others, and what is answered, are text.
+      // What is answered is text, too.
       for (const value of parameters) writer.int16(Buffer.isBuffer(value) ? 1 : 0);
       writer.int16(parameters.length);
       for (const value of parameters) writer.parameter(value);
       writer.int16(0);
     });
     // Only rows of the last one are read.
-    if (index === all.length - 1) writer.message('D', () => writer.text('P\0'));
+    if (index === statements.length - 1) writer.message('D', () => writer.text('P\0'));
     writer.message('E', () => writer.text('\0').int32(0));
   }
   writer.message('S', () => {});
+  if (after !== undefined) writer.message('Q', () => writer.text(`${after}\0`));
   return writer.end();
 }
 
+/** At most, in UTF-8, of a unit of UTF-16. */
+const bytesACharacter = 3;
+
 /** What the messages of a statement can take, without large parameters: a name is in three of them. */
-function mostBytes({ name, text = '', parameters }: ToWrite): number {
-  const bytesACharacter = 3;
-  let most = 64 + bytesACharacter * (3 * name.length + text.length);
+function mostBytes({ name, text, parameters }: NamedStatement, prepared: ReadonlySet<string>): number {
+  const ofText = prepared.has(name) ? 0 : text.length;
+  let most = 64 + bytesACharacter * (3 * name.length + ofText);
   for (const value of parameters) most += 6 + (value && !isLarge(value) ? bytesACharacter * value.length : 0);
   return most;
 }

@@ -84,7 +84,8 @@ function preparing(pool: pg.Pool): PostgresPool {
       const send = preparedOn(client);
       const query = inOurSettings(client, (text, values) =>
         send(text, values).catch((error: unknown) => {
-          isOver ||= isStale(error);
+          // Without an answer of the server, it is not known what the connection still sends.
+          isOver ||= isStale(error) || !(error instanceof pg.DatabaseError);
           throw error;
         }),
       );

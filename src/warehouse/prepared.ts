@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
-import { Batch, type NamedStatement } from './batch.ts';
+import { Batch, type NamedStatement, prepareValue, SentBefore } from './batch.ts';
 
 /** Runs a statement on a connection. */
 export type Query = (text: string, values: readonly unknown[]) => Promise<pg.QueryResult>;
@@ -11,7 +11,7 @@ const names = new Map<string, string>();
 function named(text: string, values: readonly unknown[] = []): NamedStatement {
   const name = names.get(text) ?? `gmsi_${hash('sha256', text).slice(0, 16)}`;
   names.set(text, name);
-  return { name, text, values };
+  return { name, text, parameters: values.map((value) => prepareValue(value)) };
 }
 
 /** Names of the statements that a connection has prepared. */
@@ -37,38 +37,53 @@ export function later(query: RawBuilder<unknown>): RawBuilder<unknown> {
 export function preparedOn(client: pg.ClientBase): Query {
   const prepared = preparedBy.get(client) ?? new Set<string>();
   preparedBy.set(client, prepared);
+  let transaction: 'none' | 'unsent' | 'sent' = 'none';
   let held: readonly NamedStatement[] = [];
-  /** True if nothing of the transaction was sent yet. */
-  let isUnsent = false;
 
-  const run = (statements: readonly NamedStatement[]) =>
-    new Promise<pg.QueryResult>((resolve, reject) => {
-      client.query(
-        new Batch(statements, prepared, (error, result) => (error ? reject(error) : resolve(result))),
-      );
-    });
+  const run = (statements: readonly NamedStatement[], after?: string) =>
+    answer((callback) => client.query(new Batch(statements, prepared, callback, after)));
+
+  /** The end is a query of its own, which the server begins only when all of it has arrived. */
+  async function runWithEnd(statements: readonly NamedStatement[], end: string): Promise<pg.QueryResult> {
+    const [ran, ended] = await Promise.allSettled([
+      run(statements, end),
+      answer((callback) => client.query(new SentBefore({ text: end }, callback))),
+    ]);
+    if (ran.status === 'rejected') throw ran.reason;
+    if (ended.status === 'rejected') throw ended.reason;
+    return ended.value;
+  }
 
   return async (text, values) => {
     if (beginsTransaction.test(text)) {
       held = statementsOf(text);
-      isUnsent = true;
+      transaction = 'unsent';
       return nothing;
     }
     if (text.startsWith(mark)) {
+      if (transaction === 'none') throw new Error(`outside of a transaction nothing is sent later: ${text}`);
       held = [...held, named(text, values)];
       return nothing;
     }
-    const [before, wasUnsent] = [held, isUnsent];
+    const [before, isUnsent, isEnd] = [held, transaction === 'unsent', endsTransaction.test(text)];
     held = [];
-    isUnsent = false;
-    if (text === 'rollback') return wasUnsent ? nothing : client.query(text);
+    if (isEnd) transaction = 'none';
+    else if (isUnsent) transaction = 'sent';
+    const hasBegun = !isUnsent || (text !== 'rollback' && before.some(({ text }) => text.startsWith(mark)));
+    if (isEnd && !hasBegun) return nothing;
+    if (text === 'rollback') return client.query(text);
     if (values.length > 0) return run([...before, named(text, values)]);
-    if (before.length > 0) {
-      if (endsTransaction.test(text)) return run([...before, ...statementsOf(text)]);
-      await run(before);
-    }
+    if (before.length === 0) return client.query(text);
+    if (isEnd) return runWithEnd(before, text);
+    await run(before);
     return client.query(text);
   };
+}
+
+function answer(ask: (callback: (error: Error | null, result: pg.QueryResult) => void) => void) {
+  return new Promise<pg.QueryResult>((resolve, reject) => {
+    ask((error, result) => (error ? reject(error) : resolve(result)));
+  });
 }
 
 const nothing = { command: '', rowCount: null, rows: [] } as unknown as pg.QueryResult;
@@ -76,7 +91,7 @@ const nothing = { command: '', rowCount: null, rows: [] } as unknown as pg.Query
 export const beginsTransaction = /^(begin|start transaction)\b/;
 export const endsTransaction = /\b(commit|rollback)$/;
 
-/** Of a text that begins or ends a transaction; none has a semicolon in a literal. */
+/** Of a text that begins a transaction; none has a semicolon in a literal. */
 function statementsOf(text: string): NamedStatement[] {
   return text.split(';').map((statement) => named(statement.trim()));
 }

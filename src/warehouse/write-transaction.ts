@@ -29,6 +29,7 @@ export function writeTransaction<T>(
     } catch (error) {
       // If the connection is gone, the server rolls back by itself.
       await sql`rollback`.execute(connection).catch(() => {});
+      // A connection that was dead before cannot be told apart: what begins the transaction is sent with its first statement.
       const named = namedWriteError(error);
       throw named instanceof WriteLocked ? named.by(await lockHolders(connection).catch(() => [])) : named;
     }

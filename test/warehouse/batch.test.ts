@@ -97,9 +97,16 @@ test('what is sent later goes with the next statement or the COMMIT, in order, a
   await query('begin', []);
   await note('fifth');
   await db.connection().execute((one) => later(sql`select 1 / ${0}::int`).execute(one));
-  await expect(query('select gmsi.refuse_late_commit(); commit', [])).rejects.toThrow('division by zero');
+  await expect(query('select 1; commit', [])).rejects.toThrow('division by zero');
   await query('rollback', []);
   expect(await notes()).toEqual(['first', 'second']);
+});
+
+test('nothing is sent later outside of a transaction, since nothing would send it', async () => {
+  const alone = db
+    .connection()
+    .execute((one) => later(sql`insert into notes values (${'lost'})`).execute(one));
+  await expect(alone).rejects.toThrow('outside of a transaction');
 });
 
 test('a statement that failed when it was prepared can be run again', async () => {

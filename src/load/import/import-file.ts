@@ -1,6 +1,6 @@
 import type { FeedTable, RecordReader, Series } from '../../feeds/feed.ts';
 import type { Log } from '../../log.ts';
-import { giveBack } from '../../page-memory.ts';
+import { returnBytes } from '../../page-memory.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { withWarehouseRetries, withWriteRetries } from '../../warehouse/retries.ts';
 import {
@@ -165,7 +165,7 @@ async function commitBatch(
     });
   };
   const counts = await withWriteRetries(commit, log);
-  for (const { rows } of groups) giveBack(rows.memory);
+  for (const { rows } of groups) returnBytes(rows.memory);
   totals.pages++;
   totals.records += counts.records;
   totals.rows_inserted += counts.inserted;
