@@ -115,7 +115,7 @@ function mostBytes({ name, text, parameters }: NamedStatement, prepared: Readonl
   return most;
 }
 
-/** Sent as they are; shorter ones are copied, since handing one to the socket takes longer than that. */
+/** Sent as it is; shorter ones are copied, so that the socket gets few parts. */
 function isLarge(value: Buffer | string): boolean {
   return typeof value !== 'string' && value.length >= 4096;
 }

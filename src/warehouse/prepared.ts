@@ -32,7 +32,8 @@ export function later(query: RawBuilder<unknown>): RawBuilder<unknown> {
  * Prepares every statement with parameters, so that a connection parses and plans it once: for an upsert into a partitioned
  * table that is a twentieth of the cost of a page of 1000 rows, for smaller pages far more.
  *
- * What begins a transaction is sent with its first statement, since a message costs both sides as much as a small statement.
+ * What begins a transaction is sent with its first statement: of what a small window costs, messages are a good part
+ * (docs/benchmarks.md).
  */
 export function preparedOn(client: pg.ClientBase): Query {
   const prepared = preparedBy.get(client) ?? new Set<string>();
@@ -69,8 +70,8 @@ export function preparedOn(client: pg.ClientBase): Query {
     held = [];
     if (isEnd) transaction = 'none';
     else if (isUnsent) transaction = 'sent';
-    const hasBegun = !isUnsent || (text !== 'rollback' && before.some(({ text }) => text.startsWith(mark)));
-    if (isEnd && !hasBegun) return nothing;
+    const isEmpty = isUnsent && (text === 'rollback' || !before.some((one) => one.text.startsWith(mark)));
+    if (isEnd && isEmpty) return nothing;
     if (text === 'rollback') return client.query(text);
     if (values.length > 0) return run([...before, named(text, values)]);
     if (before.length === 0) return client.query(text);
