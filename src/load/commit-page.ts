@@ -66,32 +66,13 @@ export async function commitPage(
   known: KnownPartitions,
   log?: Log,
 ): Promise<PageCounts> {
-  const { feed, series, at, nextToken, rejected } = page;
-  const write = async (trx: WriteTransaction, attempt: number) => {
-    // A window that is not compared had no rows when its drain began. If that goes wrong, the next attempt assumes nothing.
-    const { backfilledBefore } = page;
-    const provenance = { series, loadId: at.loadId, windowId: at.windowId, backfilledBefore };
-    const areLikelyNew = !page.isCompared && attempt === 1;
-    const upserted = await upsertRows(trx, feed.table, page.rows, provenance, areLikelyNew);
-    await keepRejected(trx, rejected, { series, windowId: at.windowId, loadId: at.loadId });
-    const retracted = page.isCompared ? await compare(trx, page) : 0;
-    const counts = { ...upserted, retracted, records: page.records, rejected: rejected.length };
-    if (at.pages === 0) await takeBackRefusals(trx, at.windowId);
-    const { rowsMet, settledBefore } = page;
-    await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, settledBefore });
-    if (page.tellsOfNews) {
-      const isPoll = nextToken === null && page.reachesToday;
-      const { loadId } = at;
-      await notePoll(trx, { series, loadId, at: page.now, isPoll, ...upserted });
-    }
-    return counts;
-  };
+  const { feed, at, nextToken } = page;
   const commit = async (attempt: number) => {
     await ensurePartitions(warehouse, feed.table, page.rows.times, known);
     let counts: PageCounts | undefined;
     try {
       return await writeTransaction(warehouse, async (trx) => {
-        counts = await write(trx, attempt);
+        counts = await writePage(trx, page, attempt);
         return counts;
       });
     } catch (error) {
@@ -103,6 +84,25 @@ export async function commitPage(
   };
   const counts = await withWriteRetries(commit, log);
   returnBytes(page.rows.memory);
+  return counts;
+}
+
+async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: number): Promise<PageCounts> {
+  const { feed, series, at, nextToken, rejected, backfilledBefore, rowsMet, settledBefore } = page;
+  const { loadId, windowId } = at;
+  // A window that is not compared had no rows when its drain began. If that goes wrong, the next attempt assumes nothing.
+  const areLikelyNew = !page.isCompared && attempt === 1;
+  const provenance = { series, loadId, windowId, backfilledBefore };
+  const upserted = await upsertRows(trx, feed.table, page.rows, provenance, areLikelyNew);
+  await keepRejected(trx, rejected, { series, windowId, loadId });
+  const retracted = page.isCompared ? await compare(trx, page) : 0;
+  const counts = { ...upserted, retracted, records: page.records, rejected: rejected.length };
+  if (at.pages === 0) await takeBackRefusals(trx, windowId);
+  await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, settledBefore });
+  if (page.tellsOfNews) {
+    const isPoll = nextToken === null && page.reachesToday;
+    await notePoll(trx, { series, loadId, at: page.now, isPoll, ...upserted });
+  }
   return counts;
 }
 

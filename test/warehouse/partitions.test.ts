@@ -72,7 +72,7 @@ describe('month partitions', () => {
     expect(await upsert(db, [aRow()])).toEqual({ inserted: 1, changed: 0 });
   });
 
-  it('are analyzed without the texts and JSON that no query is planned by', async () => {
+  it('are analyzed without the columns whose statistics change no plan', async () => {
     await using warehouse = await aWarehouse({ isNew: true });
     const { db } = warehouse;
     await upsert(db, [aRow()]);
@@ -83,7 +83,7 @@ describe('month partitions', () => {
         select attname from pg_stats where schemaname = 'gmsi' and tablename = 'headlines_2026_09')
       order by 1
     `.execute(db);
-    expect(rows.map(({ column }) => column)).toEqual(['extra', 'headline', 'url']);
+    expect(rows.map(({ column }) => column)).toEqual(['extra', 'url']);
   });
 
   it('are made while other transactions write to the table, without waiting for them', async () => {
