@@ -10,6 +10,9 @@ import { outputFailure, printError, surviveClosedOutput } from './terminal/print
 // a third more memory, and hardly any time saved (docs/benchmarks.md).
 setFlagsFromString('--heap-growing-percent=100');
 
+// So that `--verbose` shows the places in the sources.
+process.setSourceMapsEnabled(process.argv.includes('--verbose'));
+
 surviveClosedOutput();
 process.on('exit', () => {
   const cause = outputFailure();

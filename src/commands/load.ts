@@ -147,7 +147,7 @@ async function enqueueJobs(
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
-  const { openQueue } = await import('../worker/queue.ts');
+  const { openQueue } = await import('../worker/open-queue.ts');
   const pool = openPool(warehouse.address, 1);
   try {
     await openQueue(db, pool, session.log, session.stop);

@@ -1,12 +1,6 @@
-import { type LogFunctionFactory, Logger, runMigrations } from 'graphile-worker';
-import type pg from 'pg';
-import { ConfigError } from '../errors.ts';
 import type { Series } from '../feeds/feed.ts';
-import type { Log } from '../log.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
 import type { JobCommand } from '../warehouse/database.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
-import { ownsQueue, type QueuedTask, queueSchema, taskNames } from '../warehouse/tables/queue.ts';
+import { type QueuedTask, taskNames } from '../warehouse/tables/queue.ts';
 import type { OfJob } from './context.ts';
 
 /** Lower ones go first. Tasks that queue others are short and must not wait behind them. */
@@ -98,47 +92,4 @@ export function exportTask(job: string): QueuedTask {
 /** The label by which a run's tasks are counted and withdrawn. */
 export function runLabel(run: number): string {
   return `gmsi.run:${run}`;
-}
-
-/**
- * Installs graphile-worker's schema, or brings it to the version in use; processes that start together wait for each other.
- * Each of its migrations is a transaction, so one that a broken connection cuts short is tried again on another connection.
- * @throws ConfigError if the user may not do that, or if somebody else owns the schema, whose rows only its owner sees; the
- * signal's reason if it is aborted while the warehouse does not answer
- */
-export async function openQueue(
-  warehouse: Warehouse,
-  pool: pg.Pool,
-  log: Log,
-  stop: AbortSignal,
-): Promise<void> {
-  await withWarehouseRetries(() => migrateQueue(pool, log), stop);
-  const isOurs = await withWarehouseRetries(() => ownsQueue(warehouse), stop);
-  if (!isOurs) throw mayNot('it belongs to another user');
-}
-
-async function migrateQueue(pool: pg.Pool, log: Log): Promise<void> {
-  try {
-    await runMigrations({ pgPool: pool, schema: queueSchema, logger: queueLog(log) });
-  } catch (error) {
-    throw (error as { code?: string }).code === '42501' ? mayNot((error as Error).message, error) : error;
-  }
-}
-
-function mayNot(why: string, cause?: unknown): ConfigError {
-  return new ConfigError(`The warehouse's user may not use the queue, schema ${queueSchema}: ${why}`, {
-    ...(cause === undefined ? {} : { cause }),
-    hint: `It must own the schema, or be granted the role that owns it; to create it, it needs CREATE on the database.`,
-  });
-}
-
-/** graphile-worker's log as entries of ours. Failed tasks are reported elsewhere, with their meaning. */
-export function queueLog(log: Log): Logger {
-  const factory: LogFunctionFactory = (scope) => (level, message, meta) => {
-    const about = { from: 'graphile-worker', ...(scope.label ? { part: scope.label } : {}) };
-    if (level === 'error' && meta?.failure !== true) log.warn(about, message);
-    else if (level === 'warning') log.warn(about, message);
-    else log.trace(about, message);
-  };
-  return new Logger(factory);
 }

@@ -19,7 +19,8 @@ import { registerJob } from '../../src/warehouse/tables/jobs.ts';
 import { addTasks } from '../../src/warehouse/tables/queue.ts';
 import { usedRequests } from '../../src/warehouse/tables/requests.ts';
 import { createWorkerEvents, type WorkerContext, type WorkerEvent } from '../../src/worker/context.ts';
-import { openQueue, tickTask } from '../../src/worker/queue.ts';
+import { openQueue } from '../../src/worker/open-queue.ts';
+import { tickTask } from '../../src/worker/queue.ts';
 import { runWorker } from '../../src/worker/run-worker.ts';
 import { aWarehouse, type TestWarehouse } from './test-warehouse.ts';
 

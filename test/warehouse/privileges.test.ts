@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Secret } from '../../src/secret.ts';
 import { createLog } from '../../src/terminal/log.ts';
 import { openPool } from '../../src/warehouse/connect.ts';
-import { openQueue } from '../../src/worker/queue.ts';
+import { openQueue } from '../../src/worker/open-queue.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { aRow, upsert } from './a-row.ts';
 

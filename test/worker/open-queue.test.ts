@@ -6,7 +6,7 @@ import { Secret } from '../../src/secret.ts';
 import { connect, openPool } from '../../src/warehouse/connect.ts';
 import { ownsQueue, queueSummary, unlessQueueIsMissing } from '../../src/warehouse/tables/queue.ts';
 import { queueDepth } from '../../src/warehouse/tables/status.ts';
-import { openQueue } from '../../src/worker/queue.ts';
+import { openQueue } from '../../src/worker/open-queue.ts';
 import { aLog } from '../support/a-log.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
