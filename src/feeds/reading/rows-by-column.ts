@@ -1,15 +1,42 @@
 import { closeBrace, openBrace } from '../../json-bytes.ts';
 import type { ColumnType, FeedTable, Row } from '../feed.ts';
-import { bytesOfUuid, uuidBytes } from './identity.ts';
-import { microsecondsOf } from './read-time.ts';
+import { bytesOfUuid, scanUuid, uuidBytes } from './identity.ts';
+import { microsecondsOf, scanTime } from './read-time.ts';
 
-/** Where a text is: nowhere, because it is null; in `#texts`; from 0 on, the index of its first byte. An id is at 0. */
-const [isNull, isText] = [-1, -2];
+/** Where a text is that is null. */
+const isNull = -1;
 
 const nothing: Buffer = Buffer.alloc(0);
 
 /** Far more than most pages need. */
-const mostJsonKept = 1024 * 1024;
+const mostKept = 1024 * 1024;
+
+/** Bytes that a page is read into. */
+class PageBytes {
+  bytes = nothing;
+  /** The end of what is used. */
+  end = 0;
+
+  /** Makes room for as many bytes, and some more, from `from` on; what is before it stays. */
+  makeRoom(size: number, from = this.end): void {
+    if (this.bytes.length > from + size) return;
+    const larger = Buffer.allocUnsafe(Math.max(64 * 1024, 2 * (from + size)));
+    this.bytes.copy(larger, 0, 0, from);
+    this.bytes = larger;
+  }
+
+  /** Writes a text to the end, which stays where it is. @returns the end of the text */
+  write(text: string): number {
+    // No character of UTF-16 takes more bytes.
+    this.makeRoom(3 * text.length);
+    return this.end + this.bytes.write(text, this.end);
+  }
+
+  clear(): void {
+    this.end = 0;
+    if (this.bytes.length > mostKept) this.bytes = nothing;
+  }
+}
 
 /**
  * The rows of a page, column by column. A text stays in the bytes that the service sent until it is copied into what
@@ -17,28 +44,28 @@ const mostJsonKept = 1024 * 1024;
  */
 export class RowsByColumn {
   readonly #types: readonly ColumnType[];
+  readonly #names: readonly string[];
   readonly #places: ReadonlyMap<string, number>;
   #content = nothing;
   /** How many rows there are. */
   length = 0;
   /** A cell for each column, row by row: a number, or a time in microseconds since 1970; NaN for null. */
   #numbers = new Float64Array();
-  /** The places of texts and JSON; of JSON within `#json`. */
+  /** The places of texts in the content, or after it in `#texts`; those of JSON in `#json`. An id is at 0. */
   #starts = new Int32Array();
   #ends = new Int32Array();
-  /** Texts and JSON that are not bytes of the content. */
-  readonly #texts = new Map<number, string>();
-  /** JSON objects that were put together from parts of the content. */
-  #json = nothing;
-  #jsonEnd = 0;
+  readonly #texts = new PageBytes();
+  readonly #json = new PageBytes();
   /** The end of the members of the row that is being read. */
   #memberEnd = 0;
+  readonly #id = new Uint8Array(uuidBytes);
   /** The ids of each column that has them, in the order of the rows. */
   readonly #ids: Uint8Array[];
 
   constructor(columns: FeedTable['columns']) {
     this.#types = Object.values(columns);
-    this.#places = new Map(Object.keys(columns).map((column, place) => [column, place]));
+    this.#names = Object.keys(columns);
+    this.#places = new Map(this.#names.map((column, place) => [column, place]));
     this.#ids = this.#types.map(() => nothing);
   }
 
@@ -69,8 +96,7 @@ export class RowsByColumn {
     this.length = 0;
     this.#content = nothing;
     this.#texts.clear();
-    this.#jsonEnd = 0;
-    if (this.#json.length > mostJsonKept) this.#json = nothing;
+    this.#json.clear();
   }
 
   /** Begins a row in which every column is null; it counts once it is complete. */
@@ -78,7 +104,7 @@ export class RowsByColumn {
     const first = this.#cell(this.length, 0);
     this.#numbers.fill(Number.NaN, first, first + this.#types.length);
     this.#starts.fill(isNull, first, first + this.#types.length);
-    this.#memberEnd = this.#jsonEnd;
+    this.#memberEnd = this.#json.end;
   }
 
   completeRow(): void {
@@ -88,8 +114,8 @@ export class RowsByColumn {
   /** Adds a whole row. */
   add(row: Row): void {
     this.beginRow();
-    for (const [column, place] of this.#places) {
-      const value = row[column] ?? null;
+    for (let place = 0; place < this.#names.length; place++) {
+      const value = row[this.#names[place]!] ?? null;
       if (value !== null) this.#put(place, value);
     }
     this.completeRow();
@@ -98,9 +124,20 @@ export class RowsByColumn {
   #put(place: number, value: string | number): void {
     const type = this.#types[place];
     if (type === 'double precision') this.putNumber(place, value as number);
-    else if (type === 'timestamptz') this.putNumber(place, microsecondsOf(String(value)));
-    else if (type === 'uuid') this.putId(place, bytesOfUuid(String(value)));
+    else if (type === 'timestamptz') this.#putTime(place, String(value));
+    else if (type === 'uuid') this.#putUuid(place, String(value));
     else this.putText(place, String(value));
+  }
+
+  #putTime(place: number, text: string): void {
+    const end = this.#texts.write(text);
+    this.putNumber(place, scanTime(this.#texts.bytes, this.#texts.end, end) ?? microsecondsOf(text));
+  }
+
+  #putUuid(place: number, text: string): void {
+    const end = this.#texts.write(text);
+    const isUsual = scanUuid(this.#texts.bytes, this.#texts.end, end, this.#id);
+    this.putId(place, isUsual ? this.#id : bytesOfUuid(text));
   }
 
   /** Puts a number, or a time in microseconds since 1970. */
@@ -108,10 +145,13 @@ export class RowsByColumn {
     this.#numbers[this.#cell(this.length, place)] = value;
   }
 
+  /** Puts a text, or JSON as text. */
   putText(place: number, text: string): void {
-    const cell = this.#cell(this.length, place);
-    this.#starts[cell] = isText;
-    this.#texts.set(cell, text);
+    const into = this.#types[place] === 'jsonb' ? this.#json : this.#texts;
+    const from = into === this.#json ? 0 : this.#content.length;
+    const begins = into.end;
+    into.end = into.write(text);
+    this.putBytes(place, from + begins, from + into.end);
   }
 
   /** Puts an id. @param id its 16 bytes */
@@ -120,7 +160,7 @@ export class RowsByColumn {
     copyBytes(id, 0, uuidBytes, this.#ids[place]!, this.length * uuidBytes);
   }
 
-  /** Puts a text that is the content's bytes from `start` to before `end`. */
+  /** Puts a text that is the content's bytes from `start` to before `end`; also one elsewhere, see `#starts`. */
   putBytes(place: number, start: number, end: number): void {
     const cell = this.#cell(this.length, place);
     this.#starts[cell] = start;
@@ -129,26 +169,21 @@ export class RowsByColumn {
 
   /** Adds a member to the row's JSON object. @param name as `,"name":` @param start of its value in the content */
   addMember(name: Uint8Array, start: number, end: number): void {
-    const size = this.#memberEnd + name.length + end - start;
     // With room for the closing brace.
-    if (this.#json.length <= size) {
-      const larger = Buffer.allocUnsafe(Math.max(64 * 1024, 2 * size));
-      this.#json.copy(larger, 0, 0, this.#memberEnd);
-      this.#json = larger;
-    }
-    const at = copyBytes(name, 0, name.length, this.#json, this.#memberEnd);
-    this.#memberEnd = copyBytes(this.#content, start, end, this.#json, at);
+    this.#json.makeRoom(name.length + end - start + 1, this.#memberEnd);
+    const { bytes } = this.#json;
+    const at = copyBytes(name, 0, name.length, bytes, this.#memberEnd);
+    this.#memberEnd = copyBytes(this.#content, start, end, bytes, at);
   }
 
   /** Puts the object of the members that were added, if there are any. */
   putMembers(place: number): void {
-    if (this.#memberEnd === this.#jsonEnd) return;
-    const cell = this.#cell(this.length, place);
-    this.#starts[cell] = this.#jsonEnd;
-    this.#json[this.#jsonEnd] = openBrace;
-    this.#json[this.#memberEnd++] = closeBrace;
-    this.#jsonEnd = this.#memberEnd;
-    this.#ends[cell] = this.#jsonEnd;
+    const { bytes, end } = this.#json;
+    if (this.#memberEnd === end) return;
+    bytes[end] = openBrace;
+    bytes[this.#memberEnd++] = closeBrace;
+    this.putBytes(place, end, this.#memberEnd);
+    this.#json.end = this.#memberEnd;
   }
 
   /** A number of a row, or a time in microseconds since 1970; NaN for null. */
@@ -180,8 +215,7 @@ export class RowsByColumn {
   sizeAt(row: number, place: number): number {
     const cell = this.#cell(row, place);
     const start = this.#starts[cell]!;
-    if (start === isNull) return -1;
-    return start === isText ? Buffer.byteLength(this.#texts.get(cell)!) : this.#ends[cell]! - start;
+    return start === isNull ? -1 : this.#ends[cell]! - start;
   }
 
   /** Writes a text. @returns the index after its last byte; -1 for null */
@@ -189,9 +223,11 @@ export class RowsByColumn {
     const cell = this.#cell(row, place);
     const start = this.#starts[cell]!;
     if (start === isNull) return -1;
-    if (start === isText) return at + into.write(this.#texts.get(cell)!, at);
-    const source = this.#types[place] === 'jsonb' ? this.#json : this.#content;
-    return copyBytes(source, start, this.#ends[cell]!, into, at);
+    const end = this.#ends[cell]!;
+    if (this.#types[place] === 'jsonb') return copyBytes(this.#json.bytes, start, end, into, at);
+    const before = this.#content.length;
+    if (start < before) return copyBytes(this.#content, start, end, into, at);
+    return copyBytes(this.#texts.bytes, start - before, end - before, into, at);
   }
 
   #cell(row: number, place: number): number {
