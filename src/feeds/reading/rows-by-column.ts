@@ -1,3 +1,4 @@
+import { copyBytes, GrowingBytes } from '../../growing-bytes.ts';
 import { closeBrace, openBrace } from '../../json-bytes.ts';
 import type { ColumnType, FeedTable, Row } from '../feed.ts';
 import { bytesOfUuid, scanUuid, uuidBytes } from './identity.ts';
@@ -7,36 +8,6 @@ import { microsecondsOf, scanTime } from './read-time.ts';
 const isNull = -1;
 
 const nothing: Buffer = Buffer.alloc(0);
-
-/** Far more than most pages need. */
-const mostKept = 1024 * 1024;
-
-/** Bytes that a page is read into. */
-class PageBytes {
-  bytes = nothing;
-  /** The end of what is used. */
-  end = 0;
-
-  /** Makes room for as many bytes, and some more, from `from` on; what is before it stays. */
-  makeRoom(size: number, from = this.end): void {
-    if (this.bytes.length > from + size) return;
-    const larger = Buffer.allocUnsafe(Math.max(64 * 1024, 2 * (from + size)));
-    this.bytes.copy(larger, 0, 0, from);
-    this.bytes = larger;
-  }
-
-  /** Writes a text to the end, which stays where it is. @returns the end of the text */
-  write(text: string): number {
-    // No character of UTF-16 takes more bytes.
-    this.makeRoom(3 * text.length);
-    return this.end + this.bytes.write(text, this.end);
-  }
-
-  clear(): void {
-    this.end = 0;
-    if (this.bytes.length > mostKept) this.bytes = nothing;
-  }
-}
 
 /**
  * The rows of a page, column by column. A text stays in the bytes that the service sent until it is copied into what
@@ -54,8 +25,8 @@ export class RowsByColumn {
   /** The places of texts in the content, or after it in `#texts`; those of JSON in `#json`. An id is at 0. */
   #starts = new Int32Array();
   #ends = new Int32Array();
-  readonly #texts = new PageBytes();
-  readonly #json = new PageBytes();
+  readonly #texts = new GrowingBytes();
+  readonly #json = new GrowingBytes();
   /** The end of the members of the row that is being read. */
   #memberEnd = 0;
   readonly #id = new Uint8Array(uuidBytes);
@@ -233,12 +204,4 @@ export class RowsByColumn {
   #cell(row: number, place: number): number {
     return row * this.#types.length + place;
   }
-}
-
-/** Copies bytes; for as few as most texts have, quicker than a call of a function of Node.js. */
-function copyBytes(source: Uint8Array, start: number, end: number, into: Uint8Array, at: number): number {
-  const length = end - start;
-  if (length > 128) into.set(source.subarray(start, end), at);
-  else for (let index = 0; index < length; index++) into[at + index] = source[start + index]!;
-  return at + length;
 }

@@ -1,6 +1,7 @@
-import type { FeedTable, RecordReader, Series } from '../../feeds/feed.ts';
+import type { RecordReader, Series } from '../../feeds/feed.ts';
 import type { Log } from '../../log.ts';
 import { returnBytes } from '../../page-memory.ts';
+import type { Records } from '../../service/page.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { withWarehouseRetries, withWriteRetries } from '../../warehouse/retries.ts';
 import {
@@ -19,9 +20,10 @@ import { keyOfSeries } from '../../warehouse/tables/series.ts';
 import { writeTransaction } from '../../warehouse/write-transaction.ts';
 import { ClaimLost } from '../commit-page.ts';
 import { type ReadPage, readPage } from '../read-page.ts';
+import type { Batch } from './batch.ts';
 import { type DataFile, describeRefusal, FileRefused } from './data-file.ts';
 import { type ListedValues, type Placement, seriesReader } from './place-file.ts';
-import { type Batch, readBatches } from './read-records.ts';
+import { readBatches } from './read-records.ts';
 
 /** The load of a feed's files: what all of them share. */
 export interface FileLoad {
@@ -71,7 +73,7 @@ export async function importFile(
   if (claimed.isFinished) return { fileId, outcome: 'loaded before' };
 
   let at: FilePosition = claimed;
-  const seriesOf = seriesReader(placement, load.listed);
+  const groupsOf = groupReader(placement, load);
   const batches = readBatches(file, { feed, columns, skip: at.records, onBytes });
   try {
     let next = batches.next();
@@ -79,10 +81,10 @@ export async function importFile(
       const { value: batch, done } = await next;
       if (done) break;
       if (stop.aborted) return { fileId, outcome: 'stopped' };
+      const groups = groupsOf(batch);
       next = batches.next();
       // Awaited in the next round. If this batch's commit fails first, what the next one says does not matter.
       next.catch(() => {});
-      const groups = groupsOf(batch, seriesOf, load.reader, feed.table);
       await commitBatch(load, placement, file, groups, at);
       at = { ...at, records: at.records + batch.records.length };
       onCommit();
@@ -103,31 +105,32 @@ interface Group extends ReadPage {
   readonly records: number;
 }
 
-/** The rows of a batch by series, which are written one after the other, in the same order everywhere. */
-function groupsOf(
-  batch: Batch,
-  seriesOf: ReturnType<typeof seriesReader>,
-  reader: RecordReader,
-  table: FeedTable,
-): Group[] {
-  const bySeries = new Map<string, { series: Series; records: unknown[] }>();
-  let last: { series: Series; records: unknown[] } | undefined;
-  for (const [index, record] of batch.records.entries()) {
-    const series = seriesOf(record, batch.lines[index]!);
-    if (last?.series !== series) {
-      const key = keyOfSeries(series);
-      last = bySeries.get(key) ?? { series, records: [] };
-      bySeries.set(key, last);
+/** Reads the rows of a batch by series, which are written one after the other, in the same order everywhere. */
+function groupReader(placement: Placement, { reader, listed }: FileLoad): (batch: Batch) => Group[] {
+  const { table } = placement.feed;
+  const group = (series: Series, records: Records) => ({
+    ...{ series, records: records.length },
+    ...readPage(records, reader, table),
+  });
+  if (placement.fromRecords.length === 0) return ({ records }) => [group(placement.series, records)];
+  const seriesOf = seriesReader(placement, listed);
+  return ({ records, lines }) => {
+    const bySeries = new Map<string, { series: Series; records: unknown[] }>();
+    let last: { series: Series; records: unknown[] } | undefined;
+    let index = 0;
+    for (const record of records) {
+      const series = seriesOf(record, lines[index++]!);
+      if (last?.series !== series) {
+        const key = keyOfSeries(series);
+        last = bySeries.get(key) ?? { series, records: [] };
+        bySeries.set(key, last);
+      }
+      last.records.push(record);
     }
-    last.records.push(record);
-  }
-  return [...bySeries]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, { series, records }]) => ({
-      series,
-      records: records.length,
-      ...readPage(records, reader, table),
-    }));
+    return [...bySeries]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, { series, records: ofSeries }]) => group(series, ofSeries));
+  };
 }
 
 async function commitBatch(

@@ -196,7 +196,6 @@ export function seriesReader(
   { feed, series, fromRecords }: Placement,
   listed: ListedValues,
 ): (record: unknown, line: number) => Series {
-  if (fromRecords.length === 0) return () => series;
   const known = new Map<string, Series>();
   const unsaid = unsaidOf(feed, series);
   const ofNames = new URLSearchParams(series.variant);

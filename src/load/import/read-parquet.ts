@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type DuckDBResult, DuckDBTypeId } from '@duckdb/node-api';
 import { literal, openDuckDB } from '../../duckdb.ts';
+import { refuseExport } from './batch.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
-import { checking, type PlacedRecord, refuseExport } from './read-records.ts';
+import { checking } from './file-bytes.ts';
+import type { PlacedRecord } from './read-records.ts';
 
 /** Numbers that DuckDB writes as text, because JavaScript would round the large ones. */
 const whole: readonly DuckDBTypeId[] = [DuckDBTypeId.BIGINT, DuckDBTypeId.UBIGINT, DuckDBTypeId.HUGEINT];

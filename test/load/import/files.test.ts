@@ -162,6 +162,12 @@ describe('a broken file', () => {
       'cells.csv': [`${good}1,2,3\n`, /has another number of cells \(3\) than its header \(5\)/, 4],
       'quote.csv': [`${good}"1,2\n`, /a quote is never closed/, 4],
       'latin.csv': [Buffer.from(`${good}\xe9,2\n`, 'latin1'), /is not UTF-8/, 4],
+      'latin cell.csv': [
+        Buffer.from(`${good}${good.split('\n')[1]!.slice(0, -1)}\xe9\n`, 'latin1'),
+        /is not UTF-8/,
+        4,
+      ],
+      'wide.csv': [Buffer.from(`\ufeff${good}`, 'utf16le'), /is not UTF-8/, 1],
       'twice.csv': ['a,b,a\n1,2,3\n', /has the column "a" twice/, 1],
       'long.ndjson': [
         `${manyRecords(2)}{"a":"${'x'.repeat(1_100_000)}"}`,
@@ -201,7 +207,7 @@ describe('a broken file', () => {
       expect(refusal?.line, name).toBe(line);
     }
     expect(found.get('torn.ndjson.gz')?.why).toMatch(/cannot be read: unexpected end of file/);
-    expect(found.size).toBe(12);
+    expect(found.size).toBe(14);
     const { rows } = await sql<{ name: string; error: string }>`
       select name, error from gmsi.imported_files where name like '%cells.csv'`.execute(warehouse.db);
     expect(rows[0]!.error).toBe('line 4: has another number of cells (3) than its header (5)');
@@ -271,7 +277,7 @@ describe('a broken file', () => {
     const path = await folder.write('bomb.zip', bomb);
     expect(bomb.length).toBeLessThan(200_000);
     const result = await runImport(warehouse.db, [path], { stated });
-    expect(result.refused).toMatchObject([{ line: 1, why: 'a record is longer than 1048576 characters' }]);
+    expect(result.refused).toMatchObject([{ line: 1, why: 'a record is longer than 1048576 bytes' }]);
     expect(result.loaded).toBe(1);
   });
 

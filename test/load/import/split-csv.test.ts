@@ -1,11 +1,19 @@
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { csvSplitter } from '../../../src/load/import/split-csv.ts';
+import { CsvSplitter } from '../../../src/load/import/split-csv.ts';
 
-function split(pieces: readonly string[], longest = 1000) {
-  const splitter = csvSplitter(longest);
-  return [...pieces, ''].flatMap((piece, at) => [...splitter.push(piece, at === pieces.length)]);
+function split(pieces: readonly (string | Buffer)[], longest = 1000) {
+  const splitter = new CsvSplitter(longest);
+  return [...pieces, ''].flatMap((piece, at) => {
+    splitter.push(Buffer.from(piece), at === pieces.length);
+    const found: { cells: string[]; line: number }[] = [];
+    while (splitter.next()) {
+      const cells = Array.from({ length: splitter.cells }, (_, cell) => splitter.textAt(cell));
+      found.push({ cells, line: splitter.recordLine });
+    }
+    return found;
+  });
 }
 
 const cellsOf = (text: string) => split([text]).map(({ cells }) => cells);
@@ -23,8 +31,10 @@ test('what another program writes is read back, wherever it is cut into pieces',
         // As RFC 4180 wants it: such a cell is always quoted.
         quoted_match: /[\r\n]/,
       });
-      const places = [0, ...cuts.filter((at) => at < text.length).sort((a, b) => a - b), text.length];
-      const pieces = places.slice(1).map((at, index) => text.slice(places[index], at));
+      // Also within a character.
+      const bytes = Buffer.from(text);
+      const places = [0, ...cuts.filter((at) => at < bytes.length).sort((a, b) => a - b), bytes.length];
+      const pieces = places.slice(1).map((at, index) => bytes.subarray(places[index], at));
       expect(split(pieces).map(({ cells }) => cells)).toEqual([['x', 'y', 'z'], ...records]);
     }),
   );
@@ -45,6 +55,7 @@ test.each([
   ['a,b;c\n1,2;3', ['1', '2;3']],
   ['a,b\n,', ['', '']],
   ['a,b\n"",""', ['', '']],
+  ['\ufeffa;b\n1;2', ['1', '2']],
 ])('the header of %j says what stands between cells', (text, cells) => {
   expect(cellsOf(text)[1]).toEqual(cells);
 });
@@ -57,10 +68,10 @@ describe('refuses, with the line,', () => {
     [
       'a record that is too long',
       `a,b\n1,2\n${'x'.repeat(1001)},2\n`,
-      'a record is longer than 1000 characters',
+      'a record is longer than 1000 bytes',
       3,
     ],
-    ['a line without end', `a,b\n${'x'.repeat(5000)}`, 'a record is longer than 1000 characters', 2],
+    ['a line without end', `a,b\n${'x'.repeat(5000)}`, 'a record is longer than 1000 bytes', 2],
   ])('%s', (_what, text, message, line) => {
     expect(() => split([text])).toThrow(expect.objectContaining({ message, line }));
     expect(() => split([...text])).toThrow(expect.objectContaining({ message, line }));

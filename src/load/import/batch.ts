@@ -1,0 +1,31 @@
+import { defaultServiceSettings } from '../../config/service-schema.ts';
+import type { Feed } from '../../feeds/feed.ts';
+import type { Records } from '../../service/page.ts';
+import { FileRefused } from './data-file.ts';
+
+/** Records that are committed together, and the line of each. They can be read until the next batch is asked for. */
+export interface Batch {
+  readonly records: Records;
+  readonly lines: readonly number[];
+}
+
+/** As many records as a page has, or fewer if they are large: the batches in hand decide how much memory an import needs. */
+export const most = { records: 1000, size: 4 * 1024 * 1024 };
+
+/** The longest record, as of a page. */
+export const longest = defaultServiceSettings.maxRecordBytes;
+
+export interface Reading {
+  readonly feed: Feed;
+  /** Given to each record that does not have them itself. */
+  readonly columns: Readonly<Record<string, string>>;
+  /** Records at the beginning that are loaded already. */
+  readonly skip: number;
+  readonly onBytes: (bytes: number) => void;
+}
+
+/** Its times say when this program's warehouse held a row, which cannot be given to another. */
+export function refuseExport(columns: readonly string[]): void {
+  if (!['is_backfilled', 'first_seen_at', 'load_id'].every((name) => columns.includes(name))) return;
+  throw new FileRefused('is an export of a warehouse (gmsi export), and holds no records of the service');
+}

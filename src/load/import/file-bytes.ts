@@ -1,0 +1,43 @@
+import { pipeline, type Readable, Transform } from 'node:stream';
+import { crc32, createGunzip } from 'node:zlib';
+import { type DataFile, FileRefused } from './data-file.ts';
+
+/** A file's bytes, unpacked, piece by piece, the last one marked. @throws FileRefused with the line on which they end */
+export async function* bytesOf(
+  file: DataFile,
+  onBytes: (bytes: number) => void,
+  line: () => number,
+): AsyncGenerator<readonly [bytes: Buffer, isEnd: boolean]> {
+  try {
+    const stored = await file.open();
+    const steps = [
+      stored,
+      checking(file, onBytes),
+      ...(file.isGzipped ? [createGunzip({ chunkSize: 256 * 1024 })] : []),
+    ];
+    // Its error is thrown by the last step.
+    const bytes = pipeline(steps, () => {}) as unknown as Readable;
+    for await (const chunk of bytes as AsyncIterable<Buffer>) yield [chunk, false];
+    yield [Buffer.alloc(0), true];
+  } catch (cause) {
+    if (cause instanceof FileRefused) throw cause;
+    throw new FileRefused(`cannot be read: ${(cause as Error).message}`, { line: line(), cause });
+  }
+}
+
+/** Counts the bytes that come from the disk, and compares their checksum at the end. */
+export function checking(file: DataFile, onBytes: (bytes: number) => void): Transform {
+  let sum = 0;
+  return new Transform({
+    highWaterMark: 256 * 1024,
+    transform(chunk: Buffer, _encoding, done) {
+      onBytes(chunk.length);
+      if (file.crc32 !== undefined) sum = crc32(chunk, sum);
+      done(null, chunk);
+    },
+    flush(done) {
+      const isRight = file.crc32 === undefined || sum === file.crc32;
+      done(isRight ? null : new Error('its checksum (CRC-32) is wrong'));
+    },
+  });
+}

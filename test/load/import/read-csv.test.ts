@@ -1,0 +1,88 @@
+import { Readable } from 'node:stream';
+import { stringify } from 'csv-stringify/sync';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { gmsiHeadlines } from '../../../src/feeds/gmsi-headlines.ts';
+import type { DataFile } from '../../../src/load/import/data-file.ts';
+import { csvBatches } from '../../../src/load/import/read-csv.ts';
+import { parseBody } from '../../../src/service/parse-body.ts';
+
+/** The records of a CSV file as a page would have them, with the line of each. */
+async function read(csv: string, columns: Record<string, string> = {}, skip = 0) {
+  const bytes = Buffer.from(csv);
+  const file = {
+    bytes: bytes.length,
+    isGzipped: false,
+    open: async () => Readable.from([bytes]),
+  } as DataFile;
+  const records: unknown[] = [];
+  const lines: number[] = [];
+  for await (const batch of csvBatches(file, { feed: gmsiHeadlines, columns, skip, onBytes: () => {} })) {
+    records.push(...batch.records);
+    lines.push(...batch.lines);
+  }
+  return { records, lines };
+}
+
+/** What JSON has in a cell's place, in a column that is no text: itself, if it can be written no other way. */
+function asJson(cell: string): unknown {
+  if (/^-?\d/.test(cell)) return String(Number(cell)) === cell ? parseBody(cell) : cell;
+  if (!/^([[{]|true$|false$)/.test(cell)) return cell;
+  try {
+    return parseBody(cell);
+  } catch {
+    return cell;
+  }
+}
+
+describe('a CSV file', () => {
+  it('becomes what a page would have, whatever is in its cells', async () => {
+    const strange = fc.string({
+      unit: fc.constantFrom('a', ',', '"', '\\', '\n', '\u0001', '\t', '\u007f', 'é', '😀', ' '),
+      maxLength: 8,
+    });
+    const alike = fc.string({ unit: fc.constantFrom('0', '1', '9', '.', '-', 'e', '+'), maxLength: 8 });
+    const json = fc.json({ maxDepth: 2 });
+    const number = fc.oneof(fc.double(), fc.integer(), fc.maxSafeInteger(), fc.bigInt()).map(String);
+    const word = fc.constantFrom(
+      '',
+      'true',
+      'false',
+      'null',
+      'NaN',
+      '-Infinity',
+      '1e21',
+      '1e-7',
+      '0.000001',
+      '-0',
+    );
+    const cell = fc.oneof(strange, alike, json, number, word);
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 5 }), async (rows) => {
+        const header = ['headline', 'some "score"', 'other'];
+        const csv = stringify([header, ...rows], { quoted_match: /[\r\n]/ });
+        const { records } = await read(csv, { other: 'given', third: 'a "folder"' });
+        expect(records).toEqual(
+          rows.map(([headline, score, other]) => ({
+            headline: headline || null,
+            'some "score"': score === '' ? null : asJson(score),
+            other: other === '' ? 'given' : asJson(other),
+            third: 'a "folder"',
+          })),
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is read from where a load has stopped, without its header in between and its nameless columns', async () => {
+    const csv = 'id,,x\na,1,1\nb,2,2\nid,,x\n"c\nd",3,\n';
+    expect(await read(csv, {}, 1)).toEqual({
+      records: [
+        { id: 'b', x: 2 },
+        { id: 'c\nd', x: null },
+      ],
+      lines: [3, 5],
+    });
+  });
+});
