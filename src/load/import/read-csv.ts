@@ -4,7 +4,6 @@ import { copyBytes, GrowingBytes } from '../../growing-bytes.ts';
 import {
   backslash,
   closeBrace,
-  closeBracket,
   comma,
   isDigit,
   minus,
@@ -14,8 +13,8 @@ import {
   quote,
   zero,
 } from '../../json-bytes.ts';
-import { parseBody } from '../../service/parse-body.ts';
-import { parsePage, type RecordsAsJson } from '../../service/parse-page.ts';
+import { JsonScan } from '../../service/json-scan.ts';
+import { RecordsAsJson } from '../../service/parse-page.ts';
 import { type Batch, longest, most, type Reading, refuseExport } from './batch.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { bytesOf } from './file-bytes.ts';
@@ -28,37 +27,36 @@ import { CsvSplitter } from './split-csv.ts';
  */
 export async function* csvBatches(file: DataFile, reading: Reading): AsyncGenerator<Batch, void> {
   const splitter = new CsvSplitter(longest);
-  const json = new GrowingBytes();
   let header: Header | undefined;
-  let lines: number[] = [];
+  let page: CsvPage | undefined;
   let { skip } = reading;
   for await (const [piece, isEnd] of bytesOf(file, reading.onBytes, () => splitter.line)) {
     splitter.push(piece, isEnd);
     while (splitter.next()) {
       if (header === undefined) {
         header = readHeader(splitter, reading);
+        page = new CsvPage(header);
         continue;
       }
       // Files that were put together have it more than once.
       if (isHeader(splitter, header)) continue;
       if (splitter.cells !== header.columns.length) throw otherCells(splitter, header);
       if (skip-- > 0) continue;
-      writeRecord(json, splitter, header);
-      lines.push(splitter.recordLine);
-      if (lines.length < most.records && json.end < most.size) continue;
-      yield batchOf(json, lines);
-      lines = [];
+      page!.add(splitter);
+      if (page!.isFull) yield page!.take();
     }
   }
-  if (lines.length > 0) yield batchOf(json, lines);
-  if (header === undefined) throw new FileRefused('is empty, without even a header');
+  if (page === undefined) throw new FileRefused('is empty, without even a header');
+  if (!page.isEmpty) yield page.take();
 }
 
 interface Header {
   readonly columns: readonly Column[];
-  /** Members that each record gets at its end, each with a comma after it. */
-  readonly given: Buffer;
-  /** Bytes that a record takes besides its cells. */
+  /** Bytes of the first column's name. */
+  readonly firstLength: number;
+  /** Members that each record gets at its end. */
+  readonly given: readonly Buffer[];
+  /** Bytes that a record takes at most besides its cells. */
   readonly size: number;
 }
 
@@ -86,11 +84,13 @@ function readHeader(splitter: CsvSplitter, { feed, columns: given }: Reading): H
     ifEmpty: Buffer.from(JSON.stringify(given[name] ?? null)),
   }));
   const missing = Object.entries(given).filter(([name]) => !names.includes(name));
-  const members = missing.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`);
-  // Of a column: its value's quotes and the comma. Of a record: its braces and what is around it.
-  const sizes = columns.map(({ member, ifEmpty }) => member.length + ifEmpty.length + 3);
-  const atEnd = Buffer.from(members.join(''));
-  return { columns, given: atEnd, size: sizes.reduce((sum, size) => sum + size, atEnd.length + 4) };
+  const atEnd = missing.map(([name, value]) =>
+    Buffer.from(`${JSON.stringify(name)}:${JSON.stringify(value)}`),
+  );
+  const fixed = [...columns.flatMap(({ member, ifEmpty }) => [member, ifEmpty]), ...atEnd];
+  // Of each value also its quotes and a comma, of the record its braces.
+  const size = fixed.reduce((sum, { length }) => sum + length + 3, 2);
+  return { columns, firstLength: splitter.ends[0]! - splitter.starts[0]!, given: atEnd, size };
 }
 
 function textFieldsOf({ fields, table }: Feed): ReadonlySet<string> {
@@ -98,10 +98,10 @@ function textFieldsOf({ fields, table }: Feed): ReadonlySet<string> {
   return new Set(ofTexts.flatMap(([, names]) => names));
 }
 
-function isHeader(splitter: CsvSplitter, { columns }: Header): boolean {
-  return (
-    splitter.cells === columns.length && columns.every(({ name }, cell) => splitter.textAt(cell) === name)
-  );
+function isHeader(splitter: CsvSplitter, { columns, firstLength }: Header): boolean {
+  if (splitter.ends[0]! - splitter.starts[0]! !== firstLength || splitter.cells !== columns.length)
+    return false;
+  return columns.every(({ name }, cell) => splitter.textAt(cell) === name);
 }
 
 function otherCells({ record, cells, recordLine: line }: CsvSplitter, { columns }: Header): FileRefused {
@@ -115,99 +115,169 @@ function notUtf8(line: number): FileRefused {
   return new FileRefused('is not UTF-8', { line });
 }
 
-/** @throws FileRefused if a record is not UTF-8 */
-function batchOf(json: GrowingBytes, lines: readonly number[]): Batch {
-  json.bytes[json.end - 1] = closeBracket;
-  const content = json.bytes.subarray(0, json.end);
-  // Longer than a record may be it is not, and its JSON may be.
-  const records = parsePage(content, Number.POSITIVE_INFINITY) as RecordsAsJson;
-  if (!isUtf8(content)) {
-    const begins = lines.map((_, index) => records.startOf(index));
-    const broken = begins.findIndex((start, index) => !isUtf8(content.subarray(start, begins[index + 1])));
-    throw notUtf8(lines[broken]!);
+/** Records as the JSON of a page, with what the reader of pages wants to know of it. */
+class CsvPage {
+  readonly #header: Header;
+  readonly #json = new GrowingBytes();
+  /**
+   * Where the values of members end, and where records are: see `RecordsAsJson`. Negative if a value has escapes; a name need not
+   * say so, since whoever reads bytes leaves such names alone.
+   */
+  readonly #ends: Int32Array;
+  #noted = 0;
+  #spans: number[] = [];
+  #lines: number[] = [];
+
+  constructor(header: Header) {
+    this.#header = header;
+    this.#ends = new Int32Array(most.records * (header.columns.length + header.given.length));
   }
-  json.clear();
-  return { records, lines };
+
+  get isEmpty(): boolean {
+    return this.#lines.length === 0;
+  }
+
+  get isFull(): boolean {
+    return this.#lines.length === most.records || this.#json.end >= most.size;
+  }
+
+  /** Adds the record that a splitter has found. */
+  add(splitter: CsvSplitter): void {
+    const { columns, given, size } = this.#header;
+    const { starts, ends } = splitter;
+    // A byte takes six at most, as `\u001f`.
+    this.#json.makeRoom(size + 6 * (ends[columns.length - 1]! - starts[0]!));
+    const { bytes } = this.#json;
+    const begins = this.#json.end;
+    const firstMember = this.#noted;
+    let at = begins;
+    for (let cell = 0; cell < columns.length; cell++) {
+      const { name, isText, member, ifEmpty } = columns[cell]!;
+      if (name === '') continue;
+      bytes[at] = at === begins ? openBrace : comma;
+      at = copyBytes(member, 0, member.length, bytes, at + 1);
+      let end: number;
+      if (starts[cell] === ends[cell]) end = writeMade(ifEmpty, bytes, at);
+      else end = isText ? writeText(splitter, cell, bytes, at) : writeValue(splitter, cell, bytes, at);
+      this.#ends[this.#noted++] = end;
+      at = Math.abs(end);
+    }
+    for (const member of given) {
+      bytes[at] = at === begins ? openBrace : comma;
+      const end = writeMade(member, bytes, at + 1);
+      this.#ends[this.#noted++] = end;
+      at = Math.abs(end);
+    }
+    if (at === begins) bytes[at++] = openBrace;
+    bytes[at++] = closeBrace;
+    this.#json.end = at;
+    this.#spans.push(begins, at, columns.length, firstMember);
+    this.#lines.push(splitter.recordLine);
+  }
+
+  /** The records so far; then it is empty. @throws FileRefused if one of them is not UTF-8 */
+  take(): Batch {
+    const content = this.#json.bytes.subarray(0, this.#json.end);
+    const lines = this.#lines;
+    // The splitter has seen to it that none is too large.
+    const records = new RecordsAsJson(content, this.#spans, this.#ends, Number.POSITIVE_INFINITY);
+    if (!isUtf8(content)) {
+      const begins = lines.map((_, index) => records.startOf(index));
+      const broken = begins.findIndex((start, index) => !isUtf8(content.subarray(start, begins[index + 1])));
+      throw notUtf8(lines[broken]!);
+    }
+    this.#json.clear();
+    this.#noted = 0;
+    this.#spans = [];
+    this.#lines = [];
+    return { records, lines };
+  }
 }
 
-/** Writes a record as an element of an array, with a comma after it. */
-function writeRecord(json: GrowingBytes, splitter: CsvSplitter, { columns, given, size }: Header): void {
-  const { bytes: cells, starts, ends } = splitter;
-  // A byte takes six at most, as `\u001f`.
-  json.makeRoom(size + 6 * (ends[columns.length - 1]! - starts[0]!));
-  const { bytes } = json;
-  let at = json.end;
-  if (at === 0) bytes[at++] = openBracket;
-  bytes[at++] = openBrace;
-  for (let cell = 0; cell < columns.length; cell++) {
-    const { name, isText, member, ifEmpty } = columns[cell]!;
-    if (name === '') continue;
-    at = copyBytes(member, 0, member.length, bytes, at);
-    const [start, end] = [starts[cell]!, ends[cell]!];
-    if (start === end) at = copyBytes(ifEmpty, 0, ifEmpty.length, bytes, at);
-    else if (!isText && isJson(splitter, cell)) at = writeJson(cells, start, end, bytes, at);
-    else at = writeText(cells, start, end, bytes, at);
-    bytes[at++] = comma;
-  }
-  at = copyBytes(given, 0, given.length, bytes, at);
-  if (bytes[at - 1] === comma) at--;
-  bytes[at++] = closeBrace;
-  bytes[at++] = comma;
-  json.end = at;
+/*
+ * What follows writes values of JSON. Each function returns the index after the value, negative if it has escapes, as the reader
+ * of pages wants it.
+ */
+
+/** Writes what is the same for all records. */
+function writeMade(made: Buffer, into: Buffer, at: number): number {
+  const end = copyBytes(made, 0, made.length, into, at);
+  return made.includes(backslash) ? -end : end;
 }
 
-/** Writes a cell as a JSON string. */
-function writeText(from: Buffer, start: number, end: number, into: Buffer, at: number): number {
+/** Writes a cell as a string. */
+function writeText({ bytes, starts, ends }: CsvSplitter, cell: number, into: Buffer, at: number): number {
+  let hasEscapes = false;
   into[at++] = quote;
-  for (let index = start; index < end; index++) {
-    const byte = from[index]!;
+  for (let index = starts[cell]!; index < ends[cell]!; index++) {
+    const byte = bytes[index]!;
+    if (byte >= 0x20 && byte !== quote && byte !== backslash) {
+      into[at++] = byte;
+      continue;
+    }
+    hasEscapes = true;
     if (byte < 0x20) {
       at += into.write(`\\u${byte.toString(16).padStart(4, '0')}`, at);
       continue;
     }
+    into[at++] = backslash;
+    into[at++] = byte;
     // A quote within a cell is doubled.
     if (byte === quote) index++;
-    if (byte === quote || byte === backslash) into[at++] = backslash;
-    into[at++] = byte;
   }
   into[at++] = quote;
-  return at;
-}
-
-/** Writes a cell as it is. */
-function writeJson(from: Buffer, start: number, end: number, into: Buffer, at: number): number {
-  for (let index = start; index < end; index++) {
-    into[at++] = from[index]!;
-    // A quote within a cell is doubled.
-    if (from[index] === quote) index++;
-  }
-  return at;
+  return hasEscapes ? -at : at;
 }
 
 /**
- * Whether JSON can have the cell as it is, so that the same record of a page is the same row: a number, a list or an object
- * that can be written no other way, or true or false.
+ * Writes a cell as what JSON has in its place, so that the same record of a page is the same row: a number, a list or an object,
+ * if the cell is one and can be written no other way, or true or false; else its text.
  */
-function isJson(splitter: CsvSplitter, cell: number): boolean {
-  const { bytes, starts, ends } = splitter;
-  const first = bytes[starts[cell]!]!;
-  if (first === minus || isDigit(first)) {
-    if (isUsualNumber(bytes, starts[cell]!, ends[cell]!)) return true;
-    const text = splitter.textAt(cell);
-    return String(Number(text)) === text;
+function writeValue(splitter: CsvSplitter, cell: number, into: Buffer, at: number): number {
+  const first = splitter.bytes[splitter.starts[cell]!]!;
+  if (first === openBracket || first === openBrace) {
+    const end = writeAsItIs(splitter, cell, into, at);
+    if (isWhole(into.subarray(0, Math.abs(end)), at)) return end;
+  } else if (isToken(splitter, cell, first)) return writeAsItIs(splitter, cell, into, at);
+  return writeText(splitter, cell, into, at);
+}
+
+function writeAsItIs({ bytes, starts, ends }: CsvSplitter, cell: number, into: Buffer, at: number): number {
+  let hasEscapes = false;
+  for (let index = starts[cell]!; index < ends[cell]!; index++) {
+    const byte = bytes[index]!;
+    into[at++] = byte;
+    if (byte === backslash) hasEscapes = true;
+    // A quote within a cell is doubled.
+    if (byte === quote) index++;
   }
-  if (first === lowerT || first === lowerF) return ['true', 'false'].includes(splitter.textAt(cell));
-  if (first !== openBracket && first !== openBrace) return false;
+  return hasEscapes ? -at : at;
+}
+
+/** Whether bytes are one value of JSON from `start` to their end. */
+function isWhole(bytes: Buffer, start: number): boolean {
+  const scan = new JsonScan(bytes);
+  scan.at = start;
   try {
-    parseBody(splitter.textAt(cell));
-    return true;
+    scan.skipValue();
+    return scan.next() === undefined;
   } catch {
     return false;
   }
 }
 
+function isToken(splitter: CsvSplitter, cell: number, first: number): boolean {
+  if (first === minus || isDigit(first)) {
+    if (isUsualNumber(splitter, cell)) return true;
+    const text = splitter.textAt(cell);
+    return String(Number(text)) === text;
+  }
+  return (first === lowerT || first === lowerF) && ['true', 'false'].includes(splitter.textAt(cell));
+}
+
 /** Whether a cell is a number as JavaScript writes it, with few digits; asked of its bytes, which is quicker. */
-function isUsualNumber(bytes: Buffer, start: number, end: number): boolean {
+function isUsualNumber({ bytes, starts, ends }: CsvSplitter, cell: number): boolean {
+  const [start, end] = [starts[cell]!, ends[cell]!];
   const begins = bytes[start] === minus ? start + 1 : start;
   let at = begins;
   while (isDigit(bytes[at])) at++;

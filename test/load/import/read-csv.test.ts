@@ -5,7 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { gmsiHeadlines } from '../../../src/feeds/gmsi-headlines.ts';
 import type { DataFile } from '../../../src/load/import/data-file.ts';
 import { csvBatches } from '../../../src/load/import/read-csv.ts';
+import { JsonScan } from '../../../src/service/json-scan.ts';
 import { parseBody } from '../../../src/service/parse-body.ts';
+import type { RecordsAsJson } from '../../../src/service/parse-page.ts';
 
 /** The records of a CSV file as a page would have them, with the line of each. */
 async function read(csv: string, columns: Record<string, string> = {}, skip = 0) {
@@ -20,8 +22,21 @@ async function read(csv: string, columns: Record<string, string> = {}, skip = 0)
   for await (const batch of csvBatches(file, { feed: gmsiHeadlines, columns, skip, onBytes: () => {} })) {
     records.push(...batch.records);
     lines.push(...batch.lines);
+    expectSameEnds(batch.records as RecordsAsJson);
   }
   return { records, lines };
+}
+
+/** Expects the ends of members that whoever passes over the JSON finds. */
+function expectSameEnds(records: RecordsAsJson): void {
+  const scan = new JsonScan(records.content);
+  const ends = new Int32Array(100_000);
+  let noted = 0;
+  for (let index = 0; index < records.length; index++) {
+    scan.at = records.startOf(index);
+    noted = scan.skipValue(ends, noted);
+  }
+  expect(records.ends.subarray(0, noted)).toEqual(ends.subarray(0, noted));
 }
 
 /** What JSON has in a cell's place, in a column that is no text: itself, if it can be written no other way. */
@@ -59,15 +74,15 @@ describe('a CSV file', () => {
     const cell = fc.oneof(strange, alike, json, number, word);
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 5 }), async (rows) => {
-        const header = ['headline', 'some "score"', 'other'];
+        const header = ['headline', 'score', 'other'];
         const csv = stringify([header, ...rows], { quoted_match: /[\r\n]/ });
-        const { records } = await read(csv, { other: 'given', third: 'a "folder"' });
+        const { records } = await read(csv, { other: 'a "folder"', third: 'and\\another' });
         expect(records).toEqual(
           rows.map(([headline, score, other]) => ({
             headline: headline || null,
-            'some "score"': score === '' ? null : asJson(score),
-            other: other === '' ? 'given' : asJson(other),
-            third: 'a "folder"',
+            score: score === '' ? null : asJson(score),
+            other: other === '' ? 'a "folder"' : asJson(other),
+            third: 'and\\another',
           })),
         );
       }),
@@ -76,11 +91,11 @@ describe('a CSV file', () => {
   });
 
   it('is read from where a load has stopped, without its header in between and its nameless columns', async () => {
-    const csv = 'id,,x\na,1,1\nb,2,2\nid,,x\n"c\nd",3,\n';
+    const csv = 'id,,"a,b"\na,1,1\nb,2,2\nid,,"a,b"\n"c\nd",3,\n';
     expect(await read(csv, {}, 1)).toEqual({
       records: [
-        { id: 'b', x: 2 },
-        { id: 'c\nd', x: null },
+        { id: 'b', 'a,b': 2 },
+        { id: 'c\nd', 'a,b': null },
       ],
       lines: [3, 5],
     });
