@@ -645,10 +645,10 @@ comment on function gmsi.refuse_late_commit() is 'Fails if the transaction is ol
 create function gmsi.refuse_lost_claim(is_claimed boolean) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if not is_claimed then
-    raise exception 'the window is no longer this load''s, or not at this page' using errcode = 'GM001';
+    raise exception 'the window or file is no longer this load''s, or not at this page' using errcode = 'GM001';
   end if;
 end $$;
-comment on function gmsi.refuse_lost_claim(boolean) is 'Fails a page''s transaction if its window was not found at the page''s checkpoint: another load has taken it over.';
+comment on function gmsi.refuse_lost_claim(boolean) is 'Fails a page''s transaction if its window or file was not found at the page''s checkpoint: another load has taken it over.';
 
 -- Names its columns, so that a column that somebody adds to gmsi.headlines does not break it.
 create function gmsi.headlines_as_of(moment timestamptz) returns table (

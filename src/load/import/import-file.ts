@@ -1,4 +1,4 @@
-import type { RecordReader, Series } from '../../feeds/feed.ts';
+import type { FeedTable, RecordReader, Series } from '../../feeds/feed.ts';
 import type { Log } from '../../log.ts';
 import { returnBytes } from '../../page-memory.ts';
 import type { Records } from '../../service/page.ts';
@@ -9,15 +9,21 @@ import {
   claimFile,
   type FilePosition,
   finishFile,
+  isClaimLost,
   isFileAt,
   type LoadTotals,
   leaveFile,
   type PageCounts,
 } from '../../warehouse/tables/checkpoint.ts';
 import { keepRejected } from '../../warehouse/tables/rejected-records.ts';
-import { ensurePartitions, type KnownPartitions, upsertRows } from '../../warehouse/tables/rows.ts';
+import {
+  ensurePartitions,
+  type KnownPartitions,
+  type Provenance,
+  upsertRows,
+} from '../../warehouse/tables/rows.ts';
 import { keyOfSeries } from '../../warehouse/tables/series.ts';
-import { writeTransaction } from '../../warehouse/write-transaction.ts';
+import { type WriteTransaction, writeTransaction } from '../../warehouse/write-transaction.ts';
 import { ClaimLost } from '../commit-page.ts';
 import { type ReadPage, readPage } from '../read-page.ts';
 import type { Batch } from './batch.ts';
@@ -140,32 +146,23 @@ async function commitBatch(
   groups: readonly Group[],
   at: FilePosition,
 ): Promise<void> {
+  const from = { loadId, of: { madeAt, imports } };
   const commit = async (attempt: number): Promise<PageCounts> => {
     for (const { rows } of groups) await ensurePartitions(warehouse, feed.table, rows.times, partitions);
-    return writeTransaction(warehouse, async (trx) => {
-      const counts = { records: 0, inserted: 0, changed: 0, retracted: 0, rejected: 0 };
-      for (const { series, records, rows, rejected } of groups) {
-        const provenance = {
-          series,
-          loadId,
-          windowId: null,
-          backfilledBefore: 'always',
-          of: { madeAt, imports },
-        } as const;
-        const upserted = await upsertRows(trx, feed.table, rows, provenance, attempt === 1);
-        await keepRejected(trx, rejected, { series, windowId: null, loadId });
-        counts.records += records;
-        counts.inserted += upserted.inserted;
-        counts.changed += upserted.changed;
-        counts.rejected += rejected.length;
-      }
-      if (await advanceFile(trx, at, counts)) return counts;
+    let counts: PageCounts | undefined;
+    try {
+      return await writeTransaction(warehouse, async (trx) => {
+        counts = await writeBatch(trx, feed.table, groups, from, attempt === 1);
+        await advanceFile(trx, at, counts);
+        return counts;
+      });
+    } catch (error) {
+      if (!isClaimLost(error)) throw error;
       // If the reply to an earlier commit was lost, the batch is committed already.
-      const isCommitted =
-        attempt > 1 && (await isFileAt(trx, { ...at, records: at.records + counts.records }));
-      if (!isCommitted) throw new ClaimLost(`Another import reads ${name} now.`);
-      return counts;
-    });
+      const after = { ...at, records: at.records + counts!.records };
+      if (attempt > 1 && (await isFileAt(warehouse, after))) return counts!;
+      throw new ClaimLost(`Another import reads ${name} now.`);
+    }
   };
   const counts = await withWriteRetries(commit, log);
   for (const { rows } of groups) returnBytes(rows.memory);
@@ -174,4 +171,24 @@ async function commitBatch(
   totals.rows_inserted += counts.inserted;
   totals.rows_changed += counts.changed;
   totals.records_rejected += counts.rejected;
+}
+
+async function writeBatch(
+  trx: WriteTransaction,
+  table: FeedTable,
+  groups: readonly Group[],
+  from: Pick<Provenance, 'loadId' | 'of'>,
+  areLikelyNew: boolean,
+): Promise<PageCounts> {
+  const counts = { records: 0, inserted: 0, changed: 0, retracted: 0, rejected: 0 };
+  for (const { series, records, rows, rejected } of groups) {
+    const provenance = { ...from, series, windowId: null, backfilledBefore: 'always' } as const;
+    const upserted = await upsertRows(trx, table, rows, provenance, areLikelyNew);
+    await keepRejected(trx, rejected, { series, windowId: null, loadId: from.loadId });
+    counts.records += records;
+    counts.inserted += upserted.inserted;
+    counts.changed += upserted.changed;
+    counts.rejected += rejected.length;
+  }
+  return counts;
 }

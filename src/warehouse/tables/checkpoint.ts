@@ -86,7 +86,7 @@ export async function advanceCheckpoint(
   `).execute(trx);
 }
 
-/** True for the error of a transaction whose page did not follow its window's position. */
+/** True for the error of a transaction whose page did not follow its window's position, or whose batch its file's. */
 export function isClaimLost(error: unknown): boolean {
   return (error as { code?: string }).code === 'GM001';
 }
@@ -201,19 +201,25 @@ export async function claimFile(
   return { ...rows[0]!, loadId };
 }
 
-/** Moves a file's checkpoint past a batch. @returns false if it is no longer this load's, or not at this position */
+/**
+ * Moves a file's checkpoint past a batch, together with the COMMIT, which fails (`isClaimLost`) if the file is no longer this
+ * load's, or not at this position.
+ */
 export async function advanceFile(
-  db: Kysely<Database>,
+  trx: Transaction<Database>,
   { fileId, loadId, records }: FilePosition,
   batch: { readonly records: number; inserted: number; changed: number; rejected: number },
-): Promise<boolean> {
-  const { numAffectedRows } = await sql`
-    update gmsi.imported_files
-    set records = records + ${batch.records}::bigint, rows_inserted = rows_inserted + ${batch.inserted}::bigint,
-        rows_changed = rows_changed + ${batch.changed}::bigint, records_rejected = records_rejected + ${batch.rejected}::bigint
-    where file_id = ${fileId} and load_id = ${loadId}::bigint and records = ${records}::bigint and finished_at is null
-  `.execute(db);
-  return numAffectedRows === 1n;
+): Promise<void> {
+  await later(sql`
+    with advanced as (
+      update gmsi.imported_files
+      set records = records + ${batch.records}::bigint, rows_inserted = rows_inserted + ${batch.inserted}::bigint,
+          rows_changed = rows_changed + ${batch.changed}::bigint, records_rejected = records_rejected + ${batch.rejected}::bigint
+      where file_id = ${fileId} and load_id = ${loadId}::bigint and records = ${records}::bigint and finished_at is null
+      returning 1
+    )
+    select gmsi.refuse_lost_claim(exists (select from advanced))
+  `).execute(trx);
 }
 
 /** True if this load has a file at exactly this position: for a connection that broke between a commit and its reply. */
