@@ -1,7 +1,6 @@
 import type { FeedTable, RecordReader, Series } from '../../feeds/feed.ts';
 import type { Log } from '../../log.ts';
 import { returnBytes } from '../../page-memory.ts';
-import type { Records } from '../../service/page.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { withWarehouseRetries, withWriteRetries } from '../../warehouse/retries.ts';
 import {
@@ -54,7 +53,7 @@ export interface ImportedFile {
 
 /**
  * Loads a file from its checkpoint to its end, batch by batch: a batch is one transaction with its checkpoint, so a kill at
- * any instant costs at most the batch in hand. The next batch is read while the last one is committed.
+ * any instant costs at most the batch in hand. The rows of the next batch are read while the last one is committed.
  * @throws FileRefused with the line; ClaimLost if another import reads it; errors of the warehouse. What is committed stays
  */
 export async function importFile(
@@ -79,20 +78,21 @@ export async function importFile(
   if (claimed.isFinished) return { fileId, outcome: 'loaded before' };
 
   let at: FilePosition = claimed;
-  const groupsOf = groupReader(placement, load);
-  const batches = readBatches(file, { feed, columns, skip: at.records, onBytes });
+  const batches = readGroups(
+    load,
+    placement,
+    readBatches(file, { feed, columns, skip: at.records, onBytes }),
+  );
   try {
     let next = batches.next();
     for (;;) {
-      const { value: batch, done } = await next;
+      const { value: groups, done } = await next;
       if (done) break;
       if (stop.aborted) return { fileId, outcome: 'stopped' };
-      const groups = groupsOf(batch);
       next = batches.next();
       // Awaited in the next round. If this batch's commit fails first, what the next one says does not matter.
       next.catch(() => {});
-      await commitBatch(load, placement, file, groups, at);
-      at = { ...at, records: at.records + batch.records.length };
+      at = await commitBatch(load, placement, file, groups, at);
       onCommit();
     }
     await withWarehouseRetries(() => finishFile(warehouse, at));
@@ -111,41 +111,52 @@ interface Group extends ReadPage {
   readonly records: number;
 }
 
-/** Reads the rows of a batch by series, which are written one after the other, in the same order everywhere. */
-function groupReader(placement: Placement, { reader, listed }: FileLoad): (batch: Batch) => Group[] {
-  const { table } = placement.feed;
-  const group = (series: Series, records: Records) => ({
-    ...{ series, records: records.length },
-    ...readPage(records, reader, table),
-  });
-  if (placement.fromRecords.length === 0) return ({ records }) => [group(placement.series, records)];
+/** The rows of each batch by series, which are written one after the other, in the same order everywhere. */
+async function* readGroups(
+  { reader, listed }: FileLoad,
+  placement: Placement,
+  batches: AsyncIterable<Batch>,
+): AsyncGenerator<readonly Group[], void> {
+  const { series, feed, fromRecords } = placement;
   const seriesOf = seriesReader(placement, listed);
-  return ({ records, lines }) => {
-    const bySeries = new Map<string, { series: Series; records: unknown[] }>();
-    let last: { series: Series; records: unknown[] } | undefined;
-    let index = 0;
-    for (const record of records) {
-      const series = seriesOf(record, lines[index++]!);
-      if (last?.series !== series) {
-        const key = keyOfSeries(series);
-        last = bySeries.get(key) ?? { series, records: [] };
-        bySeries.set(key, last);
-      }
-      last.records.push(record);
-    }
-    return [...bySeries]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([, { series, records: ofSeries }]) => group(series, ofSeries));
-  };
+  for await (const batch of batches) {
+    const sorted =
+      fromRecords.length === 0 ? [{ series, records: batch.records }] : bySeries(batch, seriesOf);
+    yield sorted.map(({ series, records }) => ({
+      ...{ series, records: records.length },
+      ...readPage(records, reader, feed.table),
+    }));
+  }
 }
 
+function bySeries(
+  { records, lines }: Batch,
+  seriesOf: ReturnType<typeof seriesReader>,
+): { series: Series; records: unknown[] }[] {
+  const found = new Map<string, { series: Series; records: unknown[] }>();
+  let last: { series: Series; records: unknown[] } | undefined;
+  let index = 0;
+  for (const record of records) {
+    const series = seriesOf(record, lines[index++]!);
+    if (last?.series !== series) {
+      const key = keyOfSeries(series);
+      last = found.get(key) ?? { series, records: [] };
+      found.set(key, last);
+    }
+    last.records.push(record);
+  }
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
+}
+
+/** @returns the file's position after the batch */
 async function commitBatch(
   { warehouse, loadId, imports, partitions, totals, log }: FileLoad,
   { feed }: Placement,
   { madeAt, name }: DataFile,
   groups: readonly Group[],
   at: FilePosition,
-): Promise<void> {
+): Promise<FilePosition> {
+  const after = { ...at, records: groups.reduce((sum, { records }) => sum + records, at.records) };
   const from = { loadId, of: { madeAt, imports } };
   const commit = async (attempt: number): Promise<PageCounts> => {
     for (const { rows } of groups) await ensurePartitions(warehouse, feed.table, rows.times, partitions);
@@ -159,7 +170,6 @@ async function commitBatch(
     } catch (error) {
       if (!isClaimLost(error)) throw error;
       // If the reply to an earlier commit was lost, the batch is committed already.
-      const after = { ...at, records: at.records + counts!.records };
       if (attempt > 1 && (await isFileAt(warehouse, after))) return counts!;
       throw new ClaimLost(`Another import reads ${name} now.`);
     }
@@ -171,6 +181,7 @@ async function commitBatch(
   totals.rows_inserted += counts.inserted;
   totals.rows_changed += counts.changed;
   totals.records_rejected += counts.rejected;
+  return after;
 }
 
 async function writeBatch(
