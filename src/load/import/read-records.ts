@@ -16,14 +16,14 @@ export interface PlacedRecord {
  * @throws FileRefused with the line, if it cannot be read any further
  */
 export async function* readBatches(file: DataFile, reading: Reading): AsyncGenerator<Batch, void> {
+  if (file.bytes === 0) throw new FileRefused('is empty');
+  yield* file.format === 'csv' ? csvBatches(file, reading) : objectBatches(file, reading);
+}
+
+async function* objectBatches(file: DataFile, reading: Reading): AsyncGenerator<Batch, void> {
   let skip = reading.skip;
   let batch = { records: [] as unknown[], lines: [] as number[], size: 0 };
   const columns = Object.entries(reading.columns);
-  if (file.bytes === 0) throw new FileRefused('is empty');
-  if (file.format === 'csv') {
-    yield* csvBatches(file, reading);
-    return;
-  }
   for await (const piece of recordsOf(file, reading)) {
     for (const { record, line, size } of piece) {
       if (skip-- > 0) continue;

@@ -9,8 +9,8 @@ const byteOrderMark = Buffer.from('\ufeff');
  * Splits CSV in UTF-8 (RFC 4180) that comes in pieces into records. Strict where a broken file would be read as something
  * else: a quote within a plain cell, or a text after the closing quote, ends it. An empty line is no record.
  *
- * Its own for speed: csv-parse took 19 to 26 µs of CPU for a headline, more than all else of an import. No record is kept that
- * is longer than `longest` bytes, whatever the file holds.
+ * Its own for speed: csv-parse took 19 to 26 µs of CPU for a headline where a splitter of texts took 3 to 4. No record is kept
+ * that is longer than `longest` bytes, whatever the file holds.
  */
 export class CsvSplitter {
   /** What the places of cells refer to, until the next piece comes. */
