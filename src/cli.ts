@@ -10,8 +10,8 @@ import { outputFailure, printError, surviveClosedOutput } from './terminal/print
 // a third more memory, and hardly any time saved (docs/benchmarks.md).
 setFlagsFromString('--heap-growing-percent=100');
 
-// So that `--verbose` shows the places in the sources.
-process.setSourceMapsEnabled(process.argv.includes('--verbose'));
+// Shows places in the sources instead of dist/.
+if (process.argv.includes('--verbose')) process.setSourceMapsEnabled(true);
 
 surviveClosedOutput();
 process.on('exit', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { microsecondsOf, readTime, scanTime } from '../../src/feeds/reading/read-time.ts';
 
 describe('a time', () => {
@@ -141,4 +141,11 @@ describe('a time', () => {
       }),
     );
   });
+});
+
+test('a day of zeros is none, also as the first that is read', async () => {
+  vi.resetModules();
+  const fresh = await import('../../src/feeds/reading/read-time.ts');
+  const zeros = Buffer.from('0000-00-00T00:00:00');
+  expect(fresh.scanTime(zeros, 0, zeros.length)).toBeUndefined();
 });

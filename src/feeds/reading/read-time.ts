@@ -93,7 +93,7 @@ function twoDigits(text: Uint8Array, at: number): number {
 const [upperT, upperZ] = [0x54, 0x5a];
 
 /** The last day that was found to be one: records of one page are of few days. */
-const last = { year: 0, month: 0, day: 0, begins: 0 };
+const last = { year: Number.NaN, month: Number.NaN, day: Number.NaN, begins: Number.NaN };
 
 /** Microseconds from 1970 to a day of the calendar and of the years that are read. */
 function beginOf(year: number, month: number, day: number): number | undefined {

@@ -5,6 +5,9 @@ import {
   comma,
   isDigit,
   isSpace,
+  lowerF,
+  lowerN,
+  lowerT,
   minus,
   openBrace,
   openBracket,
@@ -253,7 +256,6 @@ function isEndOfToken(byte: number): boolean {
   return byte === comma || byte === closeBrace || byte === closeBracket || isSpace(byte);
 }
 
-const [lowerF, lowerN, lowerT] = [0x66, 0x6e, 0x74];
 const nothing: Buffer = Buffer.alloc(0);
 
 /** Digits of a number that a double holds exactly, and the powers of ten that it does. */

@@ -1,11 +1,13 @@
 import { isUtf8 } from 'node:buffer';
-import type { Feed } from '../../feeds/feed.ts';
+import type { ColumnType, Feed } from '../../feeds/feed.ts';
 import { copyBytes, GrowingBytes } from '../../growing-bytes.ts';
 import {
   backslash,
   closeBrace,
   comma,
   isDigit,
+  lowerF,
+  lowerT,
   minus,
   openBrace,
   openBracket,
@@ -27,23 +29,21 @@ import { CsvSplitter } from './split-csv.ts';
  */
 export async function* csvBatches(file: DataFile, reading: Reading): AsyncGenerator<Batch, void> {
   const splitter = new CsvSplitter(longest);
-  let header: Header | undefined;
   let page: CsvPage | undefined;
   let { skip } = reading;
   for await (const [piece, isEnd] of bytesOf(file, reading.onBytes, () => splitter.line)) {
     splitter.push(piece, isEnd);
     while (splitter.next()) {
-      if (header === undefined) {
-        header = readHeader(splitter, reading);
-        page = new CsvPage(header);
+      if (page === undefined) {
+        page = new CsvPage(readHeader(splitter, reading));
         continue;
       }
       // Files that were put together have it more than once.
-      if (isHeader(splitter, header)) continue;
-      if (splitter.cells !== header.columns.length) throw otherCells(splitter, header);
+      if (isHeader(splitter, page.header)) continue;
+      if (splitter.cells !== page.header.columns.length) throw otherCells(splitter, page.header);
       if (skip-- > 0) continue;
-      page!.add(splitter);
-      if (page!.isFull) yield page!.take();
+      page.add(splitter);
+      if (page.isFull) yield page.take();
     }
   }
   if (page === undefined) throw new FileRefused('is empty, without even a header');
@@ -62,8 +62,8 @@ interface Header {
 
 interface Column {
   readonly name: string;
-  /** True if a page has a text there, whatever it looks like. */
-  readonly isText: boolean;
+  /** The type of the column that it fills, if it fills one. */
+  readonly fills: ColumnType | undefined;
   /** Its name as JSON, and a colon. */
   readonly member: Buffer;
   readonly ifEmpty: Buffer;
@@ -72,18 +72,18 @@ interface Column {
 function readHeader(splitter: CsvSplitter, { feed, columns: given }: Reading): Header {
   const names = Array.from({ length: splitter.cells }, (_, cell) => splitter.textAt(cell));
   const line = splitter.recordLine;
-  if (!isUtf8(splitter.record)) throw notUtf8(line);
-  const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at);
+  const met = new Set<string>();
+  const twice = names.find((name) => name !== '' && met.size === met.add(name).size);
   if (twice !== undefined) throw new FileRefused(`has the column "${twice}" twice`, { line });
   // Assigned to a record, it would not become one of its fields.
   if (names.includes('__proto__')) throw new FileRefused('has a column "__proto__"', { line });
   refuseExport(names);
-  const texts = textFieldsOf(feed);
+  const fills = columnsOfFields(feed);
   const columns = names.map((name) => ({
-    ...{ name, isText: texts.has(name), member: Buffer.from(`${JSON.stringify(name)}:`) },
-    ifEmpty: Buffer.from(JSON.stringify(given[name] ?? null)),
+    ...{ name, fills: fills.get(name), member: Buffer.from(`${JSON.stringify(name)}:`) },
+    ifEmpty: Buffer.from(JSON.stringify(Object.hasOwn(given, name) ? given[name] : null)),
   }));
-  const missing = Object.entries(given).filter(([name]) => !names.includes(name));
+  const missing = Object.entries(given).filter(([name]) => !met.has(name));
   const atEnd = missing.map(([name, value]) =>
     Buffer.from(`${JSON.stringify(name)}:${JSON.stringify(value)}`),
   );
@@ -93,9 +93,13 @@ function readHeader(splitter: CsvSplitter, { feed, columns: given }: Reading): H
   return { columns, firstLength: splitter.ends[0]! - splitter.starts[0]!, given: atEnd, size };
 }
 
-function textFieldsOf({ fields, table }: Feed): ReadonlySet<string> {
-  const ofTexts = Object.entries(fields).filter(([column]) => table.columns[column] !== 'double precision');
-  return new Set(ofTexts.flatMap(([, names]) => names));
+/** The type of the column that each field fills. */
+function columnsOfFields({ fields, table }: Feed): ReadonlyMap<string, ColumnType | undefined> {
+  return new Map(
+    Object.entries(fields).flatMap(([column, names]) =>
+      names.map((name) => [name, table.columns[column]] as const),
+    ),
+  );
 }
 
 function isHeader(splitter: CsvSplitter, { columns, firstLength }: Header): boolean {
@@ -117,7 +121,7 @@ function notUtf8(line: number): FileRefused {
 
 /** Records as the JSON of a page, with what the reader of pages wants to know of it. */
 class CsvPage {
-  readonly #header: Header;
+  readonly header: Header;
   readonly #json = new GrowingBytes();
   /**
    * Where the values of members end, and where records are: see `RecordsAsJson`. Negative if a value has escapes; a name need not
@@ -129,8 +133,10 @@ class CsvPage {
   #lines: number[] = [];
 
   constructor(header: Header) {
-    this.#header = header;
-    this.#ends = new Int32Array(most.records * (header.columns.length + header.given.length));
+    this.header = header;
+    const members = header.columns.length + header.given.length;
+    // None has fewer bytes than `"a":1,`, so a record of many does not need room for a thousand like it.
+    this.#ends = new Int32Array(Math.min(most.records * members, most.size / 6 + members));
   }
 
   get isEmpty(): boolean {
@@ -143,7 +149,7 @@ class CsvPage {
 
   /** Adds the record that a splitter has found. */
   add(splitter: CsvSplitter): void {
-    const { columns, given, size } = this.#header;
+    const { columns, given, size } = this.header;
     const { starts, ends } = splitter;
     // A byte takes six at most, as `\u001f`.
     this.#json.makeRoom(size + 6 * (ends[columns.length - 1]! - starts[0]!));
@@ -152,13 +158,13 @@ class CsvPage {
     const firstMember = this.#noted;
     let at = begins;
     for (let cell = 0; cell < columns.length; cell++) {
-      const { name, isText, member, ifEmpty } = columns[cell]!;
+      const { name, fills, member, ifEmpty } = columns[cell]!;
       if (name === '') continue;
       bytes[at] = at === begins ? openBrace : comma;
       at = copyBytes(member, 0, member.length, bytes, at + 1);
       let end: number;
       if (starts[cell] === ends[cell]) end = writeMade(ifEmpty, bytes, at);
-      else end = isText ? writeText(splitter, cell, bytes, at) : writeValue(splitter, cell, bytes, at);
+      else end = writeCell(splitter, cell, fills, bytes, at);
       this.#ends[this.#noted++] = end;
       at = Math.abs(end);
     }
@@ -179,7 +185,7 @@ class CsvPage {
   take(): Batch {
     const content = this.#json.bytes.subarray(0, this.#json.end);
     const lines = this.#lines;
-    // The splitter has seen to it that none is too large.
+    // As CSV none is too large; the splitter has seen to that.
     const records = new RecordsAsJson(content, this.#spans, this.#ends, Number.POSITIVE_INFINITY);
     if (!isUtf8(content)) {
       const begins = lines.map((_, index) => records.startOf(index));
@@ -203,6 +209,28 @@ class CsvPage {
 function writeMade(made: Buffer, into: Buffer, at: number): number {
   const end = copyBytes(made, 0, made.length, into, at);
   return made.includes(backslash) ? -end : end;
+}
+
+/**
+ * Writes a cell as what JSON has in its place, so that the same record of a page is the same row: in a column that is no text, a
+ * number, a list or an object, if the cell is one and can be written no other way, or true or false; else its text.
+ */
+function writeCell(
+  splitter: CsvSplitter,
+  cell: number,
+  fills: ColumnType | undefined,
+  into: Buffer,
+  at: number,
+): number {
+  const first = splitter.bytes[splitter.starts[cell]!]!;
+  const isText = fills !== undefined && fills !== 'double precision';
+  if (!isText && (first === openBracket || first === openBrace)) {
+    const end = writeAsItIs(splitter, cell, into, at);
+    if (isWhole(into.subarray(at, Math.abs(end)))) return end;
+  } else if (!isText && isToken(splitter, cell, first, fills !== undefined)) {
+    return writeAsItIs(splitter, cell, into, at);
+  }
+  return writeText(splitter, cell, into, at);
 }
 
 /** Writes a cell as a string. */
@@ -229,19 +257,6 @@ function writeText({ bytes, starts, ends }: CsvSplitter, cell: number, into: Buf
   return hasEscapes ? -at : at;
 }
 
-/**
- * Writes a cell as what JSON has in its place, so that the same record of a page is the same row: a number, a list or an object,
- * if the cell is one and can be written no other way, or true or false; else its text.
- */
-function writeValue(splitter: CsvSplitter, cell: number, into: Buffer, at: number): number {
-  const first = splitter.bytes[splitter.starts[cell]!]!;
-  if (first === openBracket || first === openBrace) {
-    const end = writeAsItIs(splitter, cell, into, at);
-    if (isWhole(into.subarray(0, Math.abs(end)), at)) return end;
-  } else if (isToken(splitter, cell, first)) return writeAsItIs(splitter, cell, into, at);
-  return writeText(splitter, cell, into, at);
-}
-
 function writeAsItIs({ bytes, starts, ends }: CsvSplitter, cell: number, into: Buffer, at: number): number {
   let hasEscapes = false;
   for (let index = starts[cell]!; index < ends[cell]!; index++) {
@@ -254,10 +269,9 @@ function writeAsItIs({ bytes, starts, ends }: CsvSplitter, cell: number, into: B
   return hasEscapes ? -at : at;
 }
 
-/** Whether bytes are one value of JSON from `start` to their end. */
-function isWhole(bytes: Buffer, start: number): boolean {
+/** Whether bytes are one value of JSON, perhaps with spaces after it. */
+function isWhole(bytes: Buffer): boolean {
   const scan = new JsonScan(bytes);
-  scan.at = start;
   try {
     scan.skipValue();
     return scan.next() === undefined;
@@ -266,17 +280,20 @@ function isWhole(bytes: Buffer, start: number): boolean {
   }
 }
 
-function isToken(splitter: CsvSplitter, cell: number, first: number): boolean {
+function isToken(splitter: CsvSplitter, cell: number, first: number, isNumber: boolean): boolean {
   if (first === minus || isDigit(first)) {
-    if (isUsualNumber(splitter, cell)) return true;
+    if (isUsualNumber(splitter, cell, isNumber)) return true;
     const text = splitter.textAt(cell);
     return String(Number(text)) === text;
   }
   return (first === lowerT || first === lowerF) && ['true', 'false'].includes(splitter.textAt(cell));
 }
 
-/** Whether a cell is a number as JavaScript writes it, with few digits; asked of its bytes, which is quicker. */
-function isUsualNumber({ bytes, starts, ends }: CsvSplitter, cell: number): boolean {
+/**
+ * Whether a cell is a number of few digits as JavaScript writes it; asked of its bytes, which is quicker. Where only the number
+ * counts, also one with zeros at its end, as other programs write them.
+ */
+function isUsualNumber({ bytes, starts, ends }: CsvSplitter, cell: number, isNumber: boolean): boolean {
   const [start, end] = [starts[cell]!, ends[cell]!];
   const begins = bytes[start] === minus ? start + 1 : start;
   let at = begins;
@@ -287,10 +304,9 @@ function isUsualNumber({ bytes, starts, ends }: CsvSplitter, cell: number): bool
   if (bytes[at] !== point) return false;
   const decimals = ++at;
   while (bytes[at] === zero) at++;
-  // JavaScript writes less than a millionth with an exponent.
-  if (isZero && at - decimals > 5) return false;
+  const zeros = at - decimals;
   while (isDigit(bytes[at])) at++;
-  return at === end && at > decimals && bytes[at - 1] !== zero;
+  if (at !== end || at === decimals) return false;
+  // JavaScript writes less than a millionth with an exponent.
+  return isNumber || (bytes[at - 1] !== zero && !(isZero && zeros > 5));
 }
-
-const [lowerF, lowerT] = [0x66, 0x74];

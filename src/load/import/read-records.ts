@@ -64,7 +64,7 @@ async function* jsonRecords(
     const lines = (rest + text).split('\n');
     rest = isEnd ? '' : lines.pop()!;
     for (const json of lines) {
-      if (json.length > longest) throw tooLong(line);
+      if (Buffer.byteLength(json) > longest) throw tooLong(line);
       if (json.trim() !== '') {
         isEmpty = false;
         yield { record: parsed(json, line), line, size: json.length };
@@ -78,7 +78,7 @@ async function* jsonRecords(
   if (isEmpty) throw new FileRefused('is empty');
 }
 
-const tooLong = (line: number) => new FileRefused(`a record is longer than ${longest} characters`, { line });
+const tooLong = (line: number) => new FileRefused(`a record is longer than ${longest} bytes`, { line });
 
 function parsed(json: string, line: number): unknown {
   try {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { comma, quote } from '../../json-bytes.ts';
 import { FileRefused } from './data-file.ts';
 
@@ -19,8 +20,6 @@ export class CsvSplitter {
   cells = 0;
   readonly starts: number[] = [];
   readonly ends: number[] = [];
-  /** Whether a cell has quotes, which are doubled. */
-  readonly hasQuotes: boolean[] = [];
   /** The line on which that record begins. */
   recordLine = 1;
   /** The line on which what follows it begins. */
@@ -65,15 +64,22 @@ export class CsvSplitter {
 
   /** The text of a cell of the record. */
   textAt(cell: number): string {
-    const text = this.bytes.toString('utf8', this.starts[cell], this.ends[cell]);
-    return this.hasQuotes[cell] ? text.replaceAll('""', '"') : text;
+    // A quote within a cell is doubled.
+    return this.bytes.toString('utf8', this.starts[cell], this.ends[cell]).replaceAll('""', '"');
   }
 
-  /** Learns from the header what stands between cells: commas, or what else does if no comma is in it. */
+  /**
+   * Learns from the header what stands between cells: commas, or what else does if no comma is in it.
+   * @throws FileRefused if it is not UTF-8, but UTF-16 for instance
+   */
   #begin(): boolean {
     const end = this.bytes.indexOf(lineFeed);
-    if (end < 0 && !this.#isEnd && this.bytes.length <= this.#longest) return false;
+    if (end < 0 && !this.#isEnd) {
+      if (this.bytes.length > this.#longest) throw this.#tooLong();
+      return false;
+    }
     const header = this.bytes.subarray(0, end < 0 ? undefined : end);
+    if (!isUtf8(header)) throw new FileRefused('is not UTF-8', { line: 1 });
     this.#delimiter = [comma, semicolon, tab].find((sign) => header.includes(sign)) ?? comma;
     if (header.subarray(0, 3).equals(byteOrderMark)) this.#at = 3;
     return true;
@@ -81,14 +87,13 @@ export class CsvSplitter {
 
   /** Splits the record that begins here. @returns how many lines it has; 0 if its end has not come, and then stays here */
   #split(): number {
-    const { bytes, starts, ends, hasQuotes } = this;
+    const { bytes, starts, ends } = this;
     const { length } = bytes;
     let at = this.#at;
     let lines = 1;
     for (this.cells = 0; ; this.cells++) {
       let start = at;
       let stop: number;
-      let quotes = 0;
       if (bytes[at] === quote) {
         start++;
         for (at++; ; at++) {
@@ -99,7 +104,6 @@ export class CsvSplitter {
           if (bytes[at] === lineFeed) lines++;
           if (bytes[at] !== quote) continue;
           if (bytes[at + 1] !== quote) break;
-          quotes++;
           at++;
         }
         stop = at++;
@@ -117,7 +121,6 @@ export class CsvSplitter {
       }
       starts[this.cells] = start;
       ends[this.cells] = stop;
-      hasQuotes[this.cells] = quotes > 0;
       if (at === length || bytes[at] === lineFeed) {
         this.cells++;
         this.#at = Math.min(at + 1, length);

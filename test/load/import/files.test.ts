@@ -167,13 +167,9 @@ describe('a broken file', () => {
         /is not UTF-8/,
         4,
       ],
-      'wide.csv': [Buffer.from(`\ufeff${good}`, 'utf16le'), /is not UTF-8/, 1],
+      'wide.csv': [Buffer.from(`\ufeff"a","b"\n${good}`, 'utf16le'), /is not UTF-8/, 1],
       'twice.csv': ['a,b,a\n1,2,3\n', /has the column "a" twice/, 1],
-      'long.ndjson': [
-        `${manyRecords(2)}{"a":"${'x'.repeat(1_100_000)}"}`,
-        /is longer than 1048576 characters/,
-        3,
-      ],
+      'long.ndjson': [`${manyRecords(2)}{"a":"${'x'.repeat(1_100_000)}"}`, /is longer than 1048576 bytes/, 3],
       'empty.csv': ['', /is empty/, null],
       'export.csv': [
         'headline_id,first_seen_at,is_backfilled,load_id\n',
