@@ -200,6 +200,12 @@ it.each(Object.entries(mistakes))(
   },
 );
 
+it('shows with --verbose where in the sources, although what is built is not readable', async () => {
+  const mistake = mistakes['an unknown topic in a job file']!;
+  const { stderr } = await run({ ...mistake, args: [...mistake.args, '--verbose'] }, gmsi);
+  expect(stderr).toMatch(/^\s+at \w+ \(.*\/src\/config\/[\w-]+\.ts:\d+:\d+\)/m);
+});
+
 function run({ args, env = {} }: Mistake, start = gmsiHere) {
   const wrong = new URL(warehouse.url);
   wrong.password = password;
