@@ -223,25 +223,19 @@ export async function advanceFile(
 }
 
 /** True if this load has a file at exactly this position: for a connection that broke between a commit and its reply. */
-export async function isFileAt(
-  db: Kysely<Database>,
-  { fileId, loadId, records }: FilePosition,
-): Promise<boolean> {
+export async function isFileAt(db: Kysely<Database>, at: FilePosition): Promise<boolean> {
   const { rows } = await sql`
     select from gmsi.imported_files
-    where file_id = ${fileId} and load_id = ${loadId}::bigint and records = ${records}::bigint
+    where file_id = ${at.fileId} and load_id = ${at.loadId}::bigint and records = ${at.records}::bigint
   `.execute(db);
   return rows.length === 1;
 }
 
 /** Counts a file as loaded: it has no record after this position. */
-export async function finishFile(
-  db: Kysely<Database>,
-  { fileId, loadId, records }: FilePosition,
-): Promise<void> {
+export async function finishFile(db: Kysely<Database>, at: FilePosition): Promise<void> {
   await sql`
     update gmsi.imported_files set finished_at = clock_timestamp()
-    where file_id = ${fileId} and load_id = ${loadId}::bigint and records = ${records}::bigint and finished_at is null
+    where file_id = ${at.fileId} and load_id = ${at.loadId}::bigint and records = ${at.records}::bigint and finished_at is null
   `.execute(db);
 }
 
