@@ -59,6 +59,7 @@ interface Column {
 function readHeader(splitter: CsvSplitter, { feed, columns: given }: Reading): Header {
   const names = Array.from({ length: splitter.cells }, (_, cell) => splitter.textAt(cell));
   const line = splitter.recordLine;
+  if (!isUtf8(splitter.record)) throw notUtf8(line);
   const met = new Set<string>();
   const twice = names.find((name) => name !== '' && met.size === met.add(name).size);
   if (twice !== undefined) throw new FileRefused(`has the column "${twice}" twice`, { line });

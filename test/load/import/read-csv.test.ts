@@ -11,8 +11,8 @@ import { parseBody } from '../../../src/service/parse-body.ts';
 import type { RecordsAsJson } from '../../../src/service/parse-page.ts';
 import type { SortedRows } from '../../../src/warehouse/arrays.ts';
 
-function aFile(csv: string): DataFile {
-  const bytes = Buffer.from(csv);
+function aFile(csv: string | Buffer): DataFile {
+  const bytes = typeof csv === 'string' ? Buffer.from(csv) : csv;
   return { bytes: bytes.length, isGzipped: false, open: async () => Readable.from([bytes]) } as DataFile;
 }
 
@@ -21,7 +21,7 @@ function readingOf(columns: Record<string, string> = {}, skip = 0) {
 }
 
 /** The records of a CSV file as a page would have them, with the line of each. */
-async function read(csv: string, columns?: Record<string, string>, skip?: number) {
+async function read(csv: string | Buffer, columns?: Record<string, string>, skip?: number) {
   const records: unknown[] = [];
   const lines: number[] = [];
   for await (const batch of csvBatches(aFile(csv), readingOf(columns, skip))) {
@@ -173,6 +173,14 @@ describe('a CSV file', () => {
       ],
       lines: [3, 5],
     });
+  });
+
+  it('is refused if a name in its header is not UTF-8, on whichever line of it', async () => {
+    for (const header of ['id,\xe9\n', 'id,"a\n\xe9"\n'])
+      await expect(read(Buffer.from(header, 'latin1'))).rejects.toMatchObject({
+        message: 'is not UTF-8',
+        line: 1,
+      });
   });
 
   it('may have columns and folders of any name', async () => {
