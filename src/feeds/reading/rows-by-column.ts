@@ -16,7 +16,6 @@ const nothing: Buffer = Buffer.alloc(0);
 export class RowsByColumn {
   readonly #types: readonly ColumnType[];
   readonly #names: readonly string[];
-  readonly #places: ReadonlyMap<string, number>;
   #content = nothing;
   /** How many rows there are. */
   length = 0;
@@ -29,6 +28,7 @@ export class RowsByColumn {
   readonly #json = new GrowingBytes();
   /** The end of the members of the row that is being read. */
   #memberEnd = 0;
+  /** Takes an id while it is read. */
   readonly #id = new Uint8Array(uuidBytes);
   /** The ids of each column that has them, in the order of the rows. */
   readonly #ids: Uint8Array[];
@@ -36,12 +36,11 @@ export class RowsByColumn {
   constructor(columns: FeedTable['columns']) {
     this.#types = Object.values(columns);
     this.#names = Object.keys(columns);
-    this.#places = new Map(this.#names.map((column, place) => [column, place]));
     this.#ids = this.#types.map(() => nothing);
   }
 
   placeOf(column: string): number {
-    return this.#places.get(column)!;
+    return this.#names.indexOf(column);
   }
 
   /**
@@ -131,7 +130,7 @@ export class RowsByColumn {
     copyBytes(id, 0, uuidBytes, this.#ids[place]!, this.length * uuidBytes);
   }
 
-  /** Puts a text that is the content's bytes from `start` to before `end`; also one elsewhere, see `#starts`. */
+  /** Puts a text, or JSON, that is from `start` to before `end`: places as in `#starts`, so those of the content as they are. */
   putBytes(place: number, start: number, end: number): void {
     const cell = this.#cell(this.length, place);
     this.#starts[cell] = start;

@@ -16,8 +16,8 @@ import { JsonScan } from '../../service/json-scan.ts';
 import type { CsvSplitter } from './split-csv.ts';
 
 /*
- * The values of a page's JSON that are made of CSV. Each function returns the index after the value, negative if it has escapes, as the reader
- * of pages wants it.
+ * The values of a page's JSON that are made of CSV. Each function that writes returns the index after the value, negative if it has
+ * escapes, as the reader of pages wants it.
  */
 
 /** Writes what is the same for all records. */
@@ -72,6 +72,7 @@ function writeText({ bytes, starts, ends }: CsvSplitter, cell: number, into: Buf
   return hasEscapes ? -at : at;
 }
 
+/** Writes a cell as the number, word, list or object that it is. */
 function writeAsItIs({ bytes, starts, ends }: CsvSplitter, cell: number, into: Buffer, at: number): number {
   let hasEscapes = false;
   for (let index = starts[cell]!; index < ends[cell]!; index++) {
