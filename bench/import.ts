@@ -29,8 +29,10 @@ export async function benchImport(server: BenchServer): Promise<Verdict[]> {
   const cpu: number[] = [];
   try {
     for (let round = 0; round <= rounds; round++) {
-      const loaded = await backfill(job, { service: service.url, warehouse: await server.aWarehouse() });
-      const imported = await importFiles([folder], await server.aWarehouse());
+      const loaded = await server.inWarehouse((warehouse) =>
+        backfill(job, { service: service.url, warehouse }),
+      );
+      const imported = await server.inWarehouse((warehouse) => importFiles([folder], warehouse));
       if (imported.records !== loaded.records)
         throw new Error(`${imported.records} records instead of ${loaded.records}`);
       // The first round warms up the service.

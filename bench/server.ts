@@ -12,6 +12,11 @@ export interface BenchServer extends AsyncDisposable {
   readonly version: string;
   /** Makes an empty, migrated warehouse. @returns its address */
   aWarehouse(): Promise<string>;
+  /**
+   * Has a load fill a warehouse that is gone afterwards. Otherwise autovacuum would analyze what one load has left while the
+   * next one is measured.
+   */
+  inWarehouse<Loaded>(load: (url: string) => Promise<Loaded>): Promise<Loaded>;
   /** CPU time that all of its processes have used so far, in seconds. */
   cpuSeconds(): Promise<number>;
 }
@@ -23,16 +28,25 @@ export async function startServer(): Promise<BenchServer> {
   await admin.connect();
   const { rows } = await admin.query('select current_setting($1) as version', ['server_version']);
   let made = 0;
+  async function aWarehouse(): Promise<string> {
+    const url = new URL(server.url.reveal());
+    url.pathname = `/bench_${++made}`;
+    await admin.query(`create database bench_${made}`);
+    const warehouse = open(url.href, 1);
+    await migrate(warehouse);
+    await warehouse.destroy();
+    return url.href;
+  }
   return {
     version: rows[0].version,
-    async aWarehouse() {
-      const url = new URL(server.url.reveal());
-      url.pathname = `/bench_${++made}`;
-      await admin.query(`create database bench_${made}`);
-      const warehouse = open(url.href, 1);
-      await migrate(warehouse);
-      await warehouse.destroy();
-      return url.href;
+    aWarehouse,
+    async inWarehouse(load) {
+      const url = await aWarehouse();
+      try {
+        return await load(url);
+      } finally {
+        await admin.query(`drop database ${new URL(url).pathname.slice(1)} with (force)`);
+      }
     },
     cpuSeconds: () => cpuSecondsOf(server.location.cluster),
     async [Symbol.asyncDispose]() {
