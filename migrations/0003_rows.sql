@@ -611,9 +611,10 @@ begin
   end loop;
 end $$;
 
--- Autovacuum analyzes a partition each time that it has grown by a tenth, which would take a third as long as loading its rows. With
--- this target, ANALYZE reads 9,000 rows instead of 30,000. It leaves out columns whose statistics change no plan, but took almost half
--- of its time on headlines. Not headline: with an index for its words, PostgreSQL has to know them.
+-- Autovacuum analyzes a partition each time that it has grown by a tenth. With the default target, that took half of the CPU that
+-- PostgreSQL spent on loading the rows; with this one, ANALYZE reads 9,000 rows instead of 30,000. It leaves out columns whose
+-- statistics change no plan, but took almost half of its time on headlines. Not headline: with an index for its words, PostgreSQL has
+-- to know them.
 do $$
 declare
   held record;
