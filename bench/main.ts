@@ -1,7 +1,7 @@
 import { cpus, totalmem } from 'node:os';
 import { table } from '../src/terminal/table.ts';
 import { benchAtTheLimit } from './at-the-limit.ts';
-import { benchEndToEnd } from './end-to-end.ts';
+import { benchDlt, benchEndToEnd } from './end-to-end.ts';
 import { benchImport } from './import.ts';
 import { benchLoader } from './loader.ts';
 import { benchMemory } from './memory.ts';
@@ -21,11 +21,13 @@ const parts = {
   'shared-rate': benchSharedRate,
   memory: benchMemory,
   questions: benchQuestions,
-  // Hours and tens of gigabytes: only when they are asked for.
+  // Wants Python and dlt: only when it is asked for.
+  dlt: benchDlt,
+  // Hours and tens of gigabytes: likewise.
   scale: (server: BenchServer) => benchScale(server, 10_000_000),
   'scale-large': (server: BenchServer) => benchScale(server, 50_000_000),
 };
-const usual = Object.keys(parts).filter((name) => !name.startsWith('scale'));
+const usual = Object.keys(parts).filter((name) => name !== 'dlt' && !name.startsWith('scale'));
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !Object.hasOwn(parts, name));

@@ -106,6 +106,22 @@ export async function afternoonsScript(
   return { ...ended, records: Number(ended.stdout) };
 }
 
+/** A pipeline of dlt; see dlt-pipeline.py. */
+export async function dltPipeline(
+  windows: object,
+  { service, warehouse }: Addresses,
+): Promise<{ seconds: number; records: number }> {
+  const startedAt = performance.now();
+  const args = [fromHere('dlt-pipeline.py'), service, warehouse, JSON.stringify(windows)];
+  const child = spawn('python3', args, {
+    env: { PATH: process.env.PATH, GMSI_API_KEY: key, RUNTIME__DLTHUB_TELEMETRY: 'false' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [[code], stdout] = await Promise.all([once(child, 'exit'), text(child.stdout)]);
+  if (code !== 0) throw new Error(`dlt ended with ${code}; pip install "dlt[postgres]" brings it`);
+  return { seconds: (performance.now() - startedAt) / 1000, records: Number(stdout) };
+}
+
 export interface SandboxProcess extends AsyncDisposable {
   readonly url: string;
 }
