@@ -12,7 +12,7 @@ import { benchSharedRate } from './shared-rate.ts';
 import { benchSmallWindows } from './small-windows.ts';
 import type { Verdict } from './statistics.ts';
 
-const parts = {
+const usual = {
   loader: benchLoader,
   'end-to-end': benchEndToEnd,
   import: benchImport,
@@ -21,13 +21,14 @@ const parts = {
   'shared-rate': benchSharedRate,
   memory: benchMemory,
   questions: benchQuestions,
-  // Wants Python and dlt: only when it is asked for.
+};
+const parts = {
+  ...usual,
+  // Only when they are asked for: this wants Python and dlt, and the others hours and tens of gigabytes.
   dlt: benchDlt,
-  // Hours and tens of gigabytes: likewise.
   scale: (server: BenchServer) => benchScale(server, 10_000_000),
   'scale-large': (server: BenchServer) => benchScale(server, 50_000_000),
 };
-const usual = Object.keys(parts).filter((name) => name !== 'dlt' && !name.startsWith('scale'));
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !Object.hasOwn(parts, name));
@@ -41,7 +42,7 @@ console.log(
 );
 const verdicts: Verdict[] = [];
 for (const [name, bench] of Object.entries(parts)) {
-  if (!(asked.length > 0 ? asked : usual).includes(name)) continue;
+  if (!(asked.length > 0 ? asked : Object.keys(usual)).includes(name)) continue;
   await using server = await startServer();
   console.log(`\n${name}, with PostgreSQL ${server.version} on the same machine`);
   const startedAt = performance.now();
