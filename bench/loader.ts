@@ -4,7 +4,7 @@ import { gmsiHeadlines } from '../src/feeds/gmsi-headlines.ts';
 import { commitPage } from '../src/load/commit-page.ts';
 import { type Budget, openBudget } from '../src/rate/budget.ts';
 import { Secret } from '../src/secret.ts';
-import { sortedFrom } from '../src/warehouse/arrays.ts';
+import { sortedRows } from '../src/warehouse/arrays.ts';
 import type { Warehouse } from '../src/warehouse/connect.ts';
 import { copyWindow } from './copy.ts';
 import { pageSize, series, someWindows, type WindowOfPages } from './pages.ts';
@@ -128,7 +128,7 @@ async function loadWindow(
       {
         ...from,
         ...poll,
-        rows: sortedFrom(gmsiHeadlines.table, rows),
+        rows: sortedRows(gmsiHeadlines.table, rows),
         rejected: [],
         records: rows.length,
         at,

@@ -12,7 +12,7 @@ import { scopeOf } from '../src/load/resolve-load.ts';
 import { dayRange } from '../src/plan/days.ts';
 import { planWindows } from '../src/plan/plan-windows.ts';
 import { table } from '../src/terminal/table.ts';
-import { sortedFrom } from '../src/warehouse/arrays.ts';
+import { sortedRows } from '../src/warehouse/arrays.ts';
 import type { Warehouse } from '../src/warehouse/connect.ts';
 import { readLookups } from '../src/warehouse/tables/lookups.ts';
 import { ensurePartitions, upsertRows } from '../src/warehouse/tables/rows.ts';
@@ -71,7 +71,7 @@ async function sizes(db: Warehouse): Promise<string[][]> {
 async function timePages(db: Warehouse): Promise<[string, string][]> {
   const [pages] = await someWindows(1, 9);
   for (const rows of pages!)
-    await ensurePartitions(db, gmsiHeadlines.table, sortedFrom(gmsiHeadlines.table, rows).times, new Set());
+    await ensurePartitions(db, gmsiHeadlines.table, sortedRows(gmsiHeadlines.table, rows).times, new Set());
   const times = { new: await timeUpserts(db, pages!), unchanged: await timeUpserts(db, pages!) };
   return Object.entries(times).map(([which, time]) => [`page of 1,000 ${which} rows`, time]);
 }
@@ -82,7 +82,7 @@ async function timeUpserts(db: Warehouse, pages: readonly (readonly Row[])[]): P
   for (const rows of pages) {
     const upsert = () =>
       writeTransaction(db, (trx) =>
-        upsertRows(trx, gmsiHeadlines.table, sortedFrom(gmsiHeadlines.table, rows), provenance),
+        upsertRows(trx, gmsiHeadlines.table, sortedRows(gmsiHeadlines.table, rows), provenance),
       );
     times.push(await timed(upsert));
   }

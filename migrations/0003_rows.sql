@@ -647,14 +647,6 @@ begin
 end $$;
 comment on function gmsi.refuse_late_commit() is 'Fails if the transaction is older than half of gmsi.as_of_delay(), because the changed_at of its rows is the time at which it began, and a query as of that moment may already have been answered. Sent together with every COMMIT of feed rows.';
 
-create function gmsi.refuse_lost_claim(is_claimed boolean) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  if not is_claimed then
-    raise exception 'the window or file is no longer this load''s, or not at this page' using errcode = 'GM001';
-  end if;
-end $$;
-comment on function gmsi.refuse_lost_claim(boolean) is 'Fails a page''s transaction if its window or file was not found at the page''s checkpoint: another load has taken it over.';
-
 -- Names its columns, so that a column that somebody adds to gmsi.headlines does not break it.
 create function gmsi.headlines_as_of(moment timestamptz) returns table (
   headline_id uuid, country text, topic text, match_type text, published_at timestamptz,

@@ -8,7 +8,7 @@ import { environmentForPsql } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { aligned } from '../terminal/aligned.ts';
-import { output, print, printData, printError } from '../terminal/print.ts';
+import { output, print, printError } from '../terminal/print.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
 import { runStatements } from '../warehouse/run-statements.ts';
 
@@ -70,35 +70,20 @@ async function keepOpen(session: Session, { db, url, description }: OpenWarehous
   return exitCodes.done;
 }
 
-/** Prints what psql would print, byte for byte but for format characters (`printable`). */
+/** Runs statements and prints their results about as psql does; `copy` is psql's own. */
 async function runWithoutPsql({ address }: OpenWarehouse, statements: string): Promise<number> {
   if (/^\s*\\/.test(statements)) throw notInstalled("Commands that begin with a backslash are psql's own");
   const { PGTZ: TimeZone, PGDATESTYLE: DateStyle, PGOPTIONS: options } = environmentForPsql();
-  let isCopying = false;
   try {
-    await runStatements(
-      address,
-      statements,
-      { TimeZone, DateStyle, options },
-      {
-        rows: (columns, rows) =>
-          print(
-            aligned(
-              columns.map(({ name, type }) => ({ name, isRight: numeric.has(type) })),
-              rows,
-            ),
-          ),
-        done(tag, hasRows) {
-          if (!isCopying && (!hasRows || /^(INSERT|UPDATE|DELETE|MERGE)/.test(tag))) print(`${tag}\n`);
-          isCopying = false;
-        },
-        copied(data) {
-          isCopying = true;
-          printData(data);
-        },
-        notice: ({ severity, message }) => printError(`${severity}:  ${message}\n`),
-      },
+    const results = await runStatements(
+      ...([address, statements, { TimeZone, DateStyle, options }] as const),
+      ({ severity, message }) => printError(`${severity}:  ${message}\n`),
     );
+    for (const { command, rowCount, columns, rows } of results) {
+      const shown = columns.map(({ name, type }) => ({ name, isRight: numeric.has(type) }));
+      if (columns.length > 0) print(aligned(shown, rows));
+      else print(rowCount === null ? `${command}\n` : `${command} ${rowCount}\n`);
+    }
     return exitCodes.done;
   } catch (error) {
     const named = namedDatabaseError(error);

@@ -1,5 +1,3 @@
-import type { RowsByColumn } from './reading/rows-by-column.ts';
-
 /**
  * What a feed is asked for over time. Coverage, windows and cursors are kept per series. A dimension that the feed does not
  * have is empty. Named as in the warehouse, whose rows hold one.
@@ -50,28 +48,9 @@ export type RefillResult =
   | { readonly outcome: 'unchanged' | 'another identity' }
   | { readonly outcome: 'refilled'; readonly row: Row; readonly filled: readonly string[] };
 
-/** The records of a page as sent: valid JSON, of which it is known where values end. */
-export interface SentRecords {
-  readonly content: Buffer;
-  /** The index of a record's first byte. */
-  startOf(index: number): number;
-  /** The index in `ends` of the first member of a record, if that is an object. */
-  firstMemberOf(index: number): number;
-  /** The indexes after the values of all records' members; negative if name or value has escapes. Perhaps not of the last ones. */
-  readonly ends: Int32Array;
-}
-
 /** Turns records of one feed into rows. Each load has its own reader, which remembers the fields that it has met. */
 export interface RecordReader {
   read(record: unknown): ReadResult;
-  /** The rows of the page that is being read. */
-  readonly rows: RowsByColumn;
-  /**
-   * Adds a usual record to `rows`, straight from its bytes, as `read` would read it.
-   * @param records of the page that is being read
-   * @returns false if the record has to be parsed and read
-   */
-  scan(records: SentRecords, index: number): boolean;
   /** Fills the empty columns of a row from its `extra`. */
   refill(row: Row): RefillResult;
   /** Every top-level wire name that fills a column, or holds names that do. */

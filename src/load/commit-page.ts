@@ -1,15 +1,13 @@
-import { GmsiError } from '../errors.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import type { Log } from '../log.ts';
-import { returnBytes } from '../page-memory.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
+import { ClaimLost } from '../warehouse/errors.ts';
 import { withWriteRetries } from '../warehouse/retries.ts';
 import { notePoll } from '../warehouse/tables/cadence.ts';
 import {
   advanceCheckpoint,
   type Checkpoint,
-  isClaimLost,
   isCommitted,
   type PageCounts,
 } from '../warehouse/tables/checkpoint.ts';
@@ -24,11 +22,6 @@ import {
 } from '../warehouse/tables/rows.ts';
 import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
 import type { ReadPage } from './read-page.ts';
-
-/** Another load has the window now, because this one was silent for longer than its lease. The page is dropped. */
-export class ClaimLost extends GmsiError {
-  override readonly kind = 'skippable';
-}
 
 export interface PageToCommit extends ReadPage {
   readonly feed: Feed;
@@ -67,24 +60,22 @@ export async function commitPage(
   log?: Log,
 ): Promise<PageCounts> {
   const { feed, at, nextToken } = page;
+  let counts: PageCounts | undefined;
   const commit = async (attempt: number) => {
     await ensurePartitions(warehouse, feed.table, page.rows.times, known);
-    let counts: PageCounts | undefined;
     try {
       return await writeTransaction(warehouse, async (trx) => {
         counts = await writePage(trx, page, attempt);
         return counts;
       });
     } catch (error) {
-      if (!isClaimLost(error)) throw error;
-      // If the reply to an earlier commit was lost, the page is committed already.
-      if (attempt > 1 && (await isCommitted(warehouse, at, nextToken))) return counts!;
-      throw new ClaimLost(`Window ${at.windowId} is no longer this load's.`);
+      // If only the reply to an earlier COMMIT was lost, the page is committed already.
+      if (error instanceof ClaimLost && counts && (await isCommitted(warehouse, at, nextToken)))
+        return counts;
+      throw error;
     }
   };
-  const counts = await withWriteRetries(commit, log);
-  returnBytes(page.rows.memory);
-  return counts;
+  return withWriteRetries(commit, log);
 }
 
 async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: number): Promise<PageCounts> {
@@ -148,7 +139,5 @@ export async function commitLive(
       return { ...upserted, retracted: 0, records, rejected: rejected.length };
     });
   };
-  const counts = await withWriteRetries(commit, log);
-  returnBytes(rows.memory);
-  return counts;
+  return withWriteRetries(commit, log);
 }

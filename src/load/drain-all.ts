@@ -3,7 +3,7 @@ import { GmsiError } from '../errors.ts';
 import { cutRefusedWindows } from '../plan/plan-windows.ts';
 import { BudgetSpent, RequestRefused } from '../service/errors.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
-import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
+import { ClaimLost, WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { leaveRefused } from '../warehouse/tables/refusals.ts';
 import {
@@ -15,7 +15,6 @@ import {
   leaveWindow,
   releaseWindows,
 } from '../warehouse/tables/windows.ts';
-import { ClaimLost } from './commit-page.ts';
 import { drainWindow } from './drain-window.ts';
 import type { Load, UnderWay } from './load.ts';
 

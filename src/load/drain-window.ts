@@ -4,13 +4,14 @@ import { dayRange, settledAt } from '../plan/days.ts';
 import { CursorWithoutEnd, cursorGuard } from '../service/cursor.ts';
 import { RequestRefused } from '../service/errors.ts';
 import type { Day } from '../warehouse/database.ts';
+import { ClaimLost } from '../warehouse/errors.ts';
 import { withWarehouseRetries, withWriteRetries } from '../warehouse/retries.ts';
 import type { Checkpoint } from '../warehouse/tables/checkpoint.ts';
 import { metSoFar } from '../warehouse/tables/retract.ts';
 import { seriesOnly } from '../warehouse/tables/series.ts';
 import { beginDrain, type ClaimedWindow, forgetCursor } from '../warehouse/tables/windows.ts';
 import { writeTransaction } from '../warehouse/write-transaction.ts';
-import { ClaimLost, commitPage, type PageToCommit } from './commit-page.ts';
+import { commitPage, type PageToCommit } from './commit-page.ts';
 import { fetchPage, type WindowRequest } from './fetch-page.ts';
 import { countPage, type Load } from './load.ts';
 import { type MetRows, remembered, rememberRows } from './met-rows.ts';
@@ -95,8 +96,6 @@ interface PageInHand extends ReadPage {
   readonly nextToken: string | null;
   /** Ends when the page is committed or dropped. */
   readonly span: Span;
-  /** Called at the same moment: a large page is no longer in memory then. */
-  readonly release: () => void;
 }
 
 async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Promise<'drained' | 'stopped'> {
@@ -122,16 +121,15 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
         pending.catch(() => {});
       }
       const ready = { ...page, rowsMet, settledBefore };
-      await inSpan(page.span, () => commit(load, window, request, at, ready)).finally(page.release);
+      await inSpan(page.span, () => commit(load, window, request, at, ready));
       if (page.nextToken === null) return 'drained';
       if (!goesOn) return 'stopped';
       at = next;
     }
   } catch (error) {
     pending.then(
-      ({ span, release }) => {
+      ({ span }) => {
         if (span.isRecording()) span.end();
-        release();
       },
       () => {},
     );
@@ -171,17 +169,12 @@ async function ask(load: Load, request: Drain, at: Checkpoint): Promise<PageInHa
   try {
     return await within(span, async () => {
       const page = await atStage(load, 'fetch', () => fetchPage(load.client, request, token, load.abort));
-      const { records, nextToken, release = () => {} } = page;
+      const { records, nextToken } = page;
       span.setAttribute('gmsi.records', records.length);
-      try {
-        // Read at once, because rows are much smaller than what the service sent, and the pages that wait decide how much memory
-        // a load needs.
-        const read = await atStage(load, 'map', () => readPage(records, load.reader, load.feed.table));
-        return { ...read, records: records.length, nextToken, span, release };
-      } catch (error) {
-        release();
-        throw error;
-      }
+      // Read at once, because rows are much smaller than what the service sent, and the pages that wait decide how much memory
+      // a load needs.
+      const read = await atStage(load, 'map', () => readPage(records, load.reader, load.feed.table));
+      return { ...read, records: records.length, nextToken, span };
     });
   } catch (error) {
     endFailed(span, error);

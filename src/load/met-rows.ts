@@ -1,4 +1,3 @@
-import { uuidBytes } from '../feeds/reading/identity.ts';
 import { microsecondsADay } from '../feeds/reading/read-time.ts';
 import { dayRange, daysIn } from '../plan/days.ts';
 import { newsGuard } from '../service/cursor.ts';
@@ -6,7 +5,7 @@ import type { MetRow } from '../warehouse/tables/retract.ts';
 import type { ClaimedWindow } from '../warehouse/tables/windows.ts';
 import type { ReadPage } from './read-page.ts';
 
-/** How many rows a drain remembers: far more than a window usually has, in some 5 MB. */
+/** How many rows a drain remembers: far more than a window usually has, in some 10 MB. */
 export const remembered = 100_000;
 
 const hint =
@@ -43,22 +42,22 @@ export function rememberRows(
   const acceptNews = newsGuard(maxPagesWithoutNews, hint);
   // Keeps the first ones, because a service that ignores the cursor sends them again, and the latest, because a cursor can
   // also start to loop late.
-  const first = new Set<number>();
-  const latest = new Set<number>();
+  const first = new Set<string>();
+  const latest = new Set<string>();
 
-  for (const row of before?.rows ?? []) first.add(digestOf(row.time, row.id, 0));
+  for (const row of before?.rows ?? []) first.add(keyOf(row.time, row.id));
 
   /** @returns whether it is new, and whether it counts: only rows that stay remembered count */
-  function note(digest: number): { readonly isNew: boolean; readonly counts: boolean } {
-    if (first.has(digest) || latest.has(digest)) return { isNew: false, counts: false };
+  function note(key: string): { readonly isNew: boolean; readonly counts: boolean } {
+    if (first.has(key) || latest.has(key)) return { isNew: false, counts: false };
     const counts = first.size < remembered;
     if (!counts && latest.size >= remembered) latest.clear();
-    (counts ? first : latest).add(digest);
+    (counts ? first : latest).add(key);
     return { isNew: true, counts };
   }
 
-  function noteRow(time: number, digest: number): boolean {
-    const { isNew, counts } = note(digest);
+  function noteRow(time: number, id: string): boolean {
+    const { isNew, counts } = note(keyOf(time, id));
     const day = Math.floor((time - begins) / microsecondsADay);
     if (counts && perDay && day in perDay) perDay[day]!++;
     return isNew;
@@ -68,11 +67,10 @@ export function rememberRows(
     take({ rows, rejected, nextToken }) {
       let hasNews = false;
       for (let index = 0; index < rows.length; index++) {
-        const time = rows.times[index]!;
-        if (noteRow(time, digestOf(time, rows.ids, index))) hasNews = true;
+        if (noteRow(rows.times[index]!, rows.ids[index]!)) hasNews = true;
       }
       for (const { record_hash } of rejected) {
-        if (note(digestOf(0, Buffer.from(record_hash, 'hex'), 0)).isNew) hasNews = true;
+        if (note(record_hash).isNew) hasNews = true;
       }
       acceptNews(hasNews || nextToken === null);
     },
@@ -82,16 +80,4 @@ export function rememberRows(
   };
 }
 
-/**
- * A row as 53 bits: a set of numbers takes a tenth of the memory of a set of texts. If two rows ever
- * have the same number, one row too few is counted.
- * @param ids 16 bytes each, of which `index` names one
- */
-function digestOf(time: number, ids: Uint8Array, index: number): number {
-  let [one, other] = [time | 0, Math.floor(time / 2 ** 32)];
-  for (let at = index * uuidBytes; at < (index + 1) * uuidBytes; at++) {
-    one = Math.imul(one ^ ids[at]!, 0x9e3779b1);
-    other = Math.imul(other ^ ids[at]!, 0x5f356495);
-  }
-  return (one >>> 0) + ((other ^ (other >>> 15)) & 0x1fffff) * 2 ** 32;
-}
+const keyOf = (time: number, id: string) => `${time} ${id}`;

@@ -70,20 +70,16 @@ async function readOne(load: Load, series: Series): Promise<{ records: number; i
     const page = await atStage(load, 'fetch', () =>
       fetchLive(load.client, feed, series, load.job.service.parameters, load.abort),
     );
-    try {
-      await load.origin.check(load.client.servedBy);
-      const records = page.records.length;
-      span.setAttribute('gmsi.records', records);
-      const read = await atStage(load, 'map', () => readPage(page.records, reader, feed.table));
-      const live = { feed, series, loadId, records, polledAt: load.clock(), ...read };
-      countPage(
-        load,
-        await atStage(load, 'commit', () => commitLive(warehouse, live, load.partitions, load.log)),
-      );
-      return { records, isCutOff: page.isCutOff || page.nextToken !== null };
-    } finally {
-      page.release?.();
-    }
+    await load.origin.check(load.client.servedBy);
+    const records = page.records.length;
+    span.setAttribute('gmsi.records', records);
+    const read = await atStage(load, 'map', () => readPage(page.records, reader, feed.table));
+    const live = { feed, series, loadId, records, polledAt: load.clock(), ...read };
+    countPage(
+      load,
+      await atStage(load, 'commit', () => commitLive(warehouse, live, load.partitions, load.log)),
+    );
+    return { records, isCutOff: page.isCutOff || page.nextToken !== null };
   });
 }
 

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { FeedTable, ReadResult, RecordReader } from '../feeds/feed.ts';
+import type { FeedTable, ReadResult, RecordReader, Row } from '../feeds/feed.ts';
 import { holdableJson } from '../feeds/reading/holdable-json.ts';
-import type { Records } from '../service/page.ts';
-import { RecordsAsJson, RecordTooLarge } from '../service/parse-page.ts';
+import { RecordTooLarge } from '../service/record-too-large.ts';
 import { type SortedRows, sortedRows } from '../warehouse/arrays.ts';
 import type { RejectedRecord } from '../warehouse/tables/rejected-records.ts';
 
@@ -12,41 +11,26 @@ export interface ReadPage {
 }
 
 /**
- * Turns a page's records into rows; a record that cannot be read is rejected with its reason. Of one that is too large, only its
- * hash, size and beginning are kept. The records cannot be read again: their memory is given back.
+ * Turns a page's records into rows; a record that cannot be read is rejected with its reason. Of one that is too large, only
+ * its hash, size and beginning are kept.
  */
-export function readPage(records: Records, reader: RecordReader, table: FeedTable): ReadPage {
-  const { rows } = reader;
+export function readPage(records: readonly unknown[], reader: RecordReader, table: FeedTable): ReadPage {
+  const rows: Row[] = [];
   const rejected = new Map<string, RejectedRecord>();
-  const take = (record: unknown) => {
+  for (const record of records) {
     const { row, rejected: reason } =
       record instanceof RecordTooLarge ? tooLarge(record) : reader.read(record);
     if (row) {
-      rows.add(row);
+      rows.push(row);
     } else {
       const json = holdableJson(record);
       const record_hash = createHash('md5').update(json).digest('hex');
       rejected.set(record_hash, { record_hash, reason, record: json });
     }
-  };
-  if (records instanceof RecordsAsJson) {
-    rows.begin(records.length, records.content);
-    for (let index = 0; index < records.length; index++) {
-      const isScanned = !records.isTooLarge(index) && reader.scan(records, index);
-      if (!isScanned) take(records.at(index));
-    }
-  } else {
-    rows.begin(records.length);
-    for (const record of records) take(record);
   }
-  const sorted = sortedRows(table, rows);
-  rows.clear();
-  if (records instanceof RecordsAsJson) records.forget();
-  return { rows: sorted, rejected: [...rejected.values()] };
+  return { rows: sortedRows(table, rows), rejected: [...rejected.values()] };
 }
 
-function tooLarge({ bytes, values }: RecordTooLarge): ReadResult {
-  return {
-    rejected: `larger than a record may be (service.max_record_bytes): ${bytes} bytes of JSON with ${values} values`,
-  };
+function tooLarge({ bytes }: RecordTooLarge): ReadResult {
+  return { rejected: `larger than a record may be (service.max_record_bytes): ${bytes} bytes of JSON` };
 }

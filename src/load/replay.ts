@@ -1,8 +1,8 @@
 import type { Feed, FieldAliases, RecordReader, Row } from '../feeds/feed.ts';
 import { microsecondsOf } from '../feeds/reading/read-time.ts';
 import type { Log } from '../log.ts';
-import { standsForLarger } from '../service/parse-page.ts';
-import { sortedFrom } from '../warehouse/arrays.ts';
+import { standsForLarger } from '../service/record-too-large.ts';
+import { sortedRows } from '../warehouse/arrays.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { withWarehouseRetries, withWriteRetries } from '../warehouse/retries.ts';
@@ -189,7 +189,7 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
       const series = records[0];
       const superseded = await findSuperseded(trx, feed.table, series, records);
       const current = records.filter((_, index) => !superseded.has(index)).map(({ row }) => row);
-      const rows = sortedFrom(feed.table, current);
+      const rows = sortedRows(feed.table, current);
       // Rows of a replay count as backfilled.
       const upserted = await upsertRows(trx, feed.table, rows, {
         ...{ series, loadId, windowId: null, backfilledBefore: 'always' },

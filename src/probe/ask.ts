@@ -57,10 +57,7 @@ export function asker({ client, feed, job, origin, clock, signal }: Probing) {
 
   async function reply(ask: () => Promise<Page>): Promise<Reply> {
     try {
-      const { records: sent, nextToken, release } = await ask();
-      // A probe asks for one page after the other, so no other page waits for this one's memory.
-      release?.();
-      const records = [...sent];
+      const { records, nextToken } = await ask();
       const at = clock.now();
       await origin.check(client.servedBy);
       const seen = records.flatMap((record) => seenRecord(record, timeNames) ?? []);

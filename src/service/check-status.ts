@@ -1,6 +1,5 @@
 import { KeyRefused, RateLimited, RedirectRefused, RequestRefused, ServiceUnavailable } from './errors.ts';
 import type { Headers, HttpAnswer } from './http.ts';
-import { textOf } from './read-body.ts';
 import { serviceWords } from './service-words.ts';
 
 /** What an error may say about its request. */
@@ -19,7 +18,7 @@ export function checkStatus(answer: HttpAnswer, { path, redact, now }: RequestFa
   if (status >= 200 && status < 300) return;
   if (status < 400) throw new RedirectRefused(path, status, redirectTarget(headers.location, redact));
 
-  const words = serviceWords(textOf(answer.content), redact);
+  const words = serviceWords(answer.text, redact);
   if (status === 401 || status === 403) throw new KeyRefused(status, words);
   if (status === 429) {
     throw new RateLimited(`The service limits the rate (429): ${words}`, {
@@ -38,8 +37,8 @@ export function checkStatus(answer: HttpAnswer, { path, redact, now }: RequestFa
 const notThere = new Set([404, 405, 410, 421, 426]);
 
 /** True for a refusal that is not JSON, or that a web server sends for any unknown path. */
-function looksForeign({ status, content }: HttpAnswer): boolean {
-  return notThere.has(status) || !/^\s*[{[]/.test(textOf(content));
+function looksForeign({ status, text }: HttpAnswer): boolean {
+  return notThere.has(status) || !/^\s*[{[]/.test(text);
 }
 
 /** Address and path only: a query could hold anything, and is of no use in the hint. */

@@ -7,14 +7,13 @@ import type { Secret } from '../secret.ts';
 import { requestTarget, serviceAddress } from './address.ts';
 import { checkStatus } from './check-status.ts';
 import { type Clock, keepServiceTime, type ServiceTime, systemClock } from './clock.ts';
-import { MalformedPage, outcomeOf, type RequestOutcome } from './errors.ts';
+import { CursorBroken, MalformedPage, outcomeOf, type RequestOutcome } from './errors.ts';
 import { type AnsweredAddresses, firstContact } from './first-contact.ts';
 import { type Http, type HttpAnswer, openHttp } from './http.ts';
+import { NotJson, parseJson } from './json.ts';
 import { type EnvelopeOptions, type Page, readEnvelope, type ServiceRequest } from './page.ts';
-import { NotJson } from './parse-body.ts';
-import { parseAnything, parsePage } from './parse-page.ts';
-import { textOf } from './read-body.ts';
-import { redactorOf, withoutKey } from './redact.ts';
+import { withoutLarge } from './record-too-large.ts';
+import { hiddenKey, redactorOf } from './redact.ts';
 import { defaultPatience, type Patience, withRetries } from './retry.ts';
 import { serviceWords } from './service-words.ts';
 
@@ -126,16 +125,11 @@ export function createClient(options: ClientOptions) {
     let reason: Error | undefined;
 
     const understand = (answer: HttpAnswer) => {
-      try {
-        checkStatus(answer, { path, redact, now: clock.now() });
-        const result = read(answer);
-        servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
-        contact.succeeded();
-        return result;
-      } catch (error) {
-        answer.release?.();
-        throw error;
-      }
+      checkStatus(answer, { path, redact, now: clock.now() });
+      const result = read(answer);
+      servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
+      contact.succeeded();
+      return result;
     };
 
     const book = () => budget.book(signal);
@@ -202,12 +196,30 @@ export function createClient(options: ClientOptions) {
     }
   }
 
-  function parsed(answer: HttpAnswer, parse: () => unknown): unknown {
+  function pageOf(answer: HttpAnswer, envelope: EnvelopeOptions | undefined): Page {
+    const page = readEnvelope(jsonOf(answer), answer.bytes, envelope);
+    if (page.nextToken?.includes(hiddenKey)) {
+      throw new CursorBroken(
+        'The next_token that the service sent contains the API key, and is not followed.',
+        {
+          hint: 'Tell the vendor: a cursor must not contain a key. A smaller step in the job file may make one unnecessary.',
+        },
+      );
+    }
+    // Only a page that is larger than a record may be can contain one that is too large.
+    if (Buffer.byteLength(answer.text) <= settings.maxRecordBytes) return page;
+    return { ...page, records: withoutLarge(page.records, settings.maxRecordBytes) };
+  }
+
+  function jsonOf(answer: HttpAnswer): unknown {
+    const text = redact(answer.text);
+    if (text !== answer.text && !saidEcho) onEvent({ type: 'key echoed' });
+    saidEcho ||= text !== answer.text;
     try {
-      return parse();
+      return parseJson(text);
     } catch (error) {
       if (!(error instanceof NotJson)) throw error;
-      const words = serviceWords(textOf(answer.content), redact);
+      const words = serviceWords(text, redact);
       // Without the cause: a parser's message quotes the body, and the body could echo the key.
       const what = `it answers ${answer.status} with what is not JSON: ${words}`;
       const hint =
@@ -216,27 +228,6 @@ export function createClient(options: ClientOptions) {
         addressFault: { what, hint },
       });
     }
-  }
-
-  function pageOf(answer: HttpAnswer, envelope: EnvelopeOptions | undefined): Page {
-    const body = parsed(answer, () => parsePage(answer.content, settings.maxRecordBytes));
-    const page = readEnvelope(body, answer.bytes, envelope);
-    const whole = answer.release ? { ...page, release: answer.release } : page;
-    return echoesKey(answer) ? withoutKey(whole, redactor) : whole;
-  }
-
-  function jsonOf(answer: HttpAnswer): unknown {
-    const body = parsed(answer, () => parseAnything(answer.content));
-    const shown = echoesKey(answer) ? redactor.value(body) : body;
-    answer.release?.();
-    return shown;
-  }
-
-  function echoesKey({ content }: HttpAnswer): boolean {
-    if (!redactor.isIn(content)) return false;
-    if (!saidEcho) onEvent({ type: 'key echoed' });
-    saidEcho = true;
-    return true;
   }
 
   function getPage(request: ServiceRequest, signal: AbortSignal, options?: EnvelopeOptions): Promise<Page> {

@@ -48,22 +48,21 @@ export function openHttp(origin: string, options: HttpOptions) {
     signal.throwIfAborted();
     const stop = new AbortController();
     using _listening = addAbortListener(signal, () => stop.abort(signal.reason));
-    const bodyTime = timeLimit(options.bodyTimeout, () => stop.abort(new errors.BodyTimeoutError()));
+    let bodyTime: NodeJS.Timeout | undefined;
     try {
       const response = await pool.request({ ...bodyOf(json), path: target, signal: stop.signal });
-      bodyTime.run();
-      return await readAnswer(response, bodyTime, signal);
+      bodyTime = setTimeout(() => stop.abort(new errors.BodyTimeoutError()), options.bodyTimeout);
+      return await readAnswer(response, signal);
     } catch (error) {
       signal.throwIfAborted();
       throw asNamedError(error, origin, options);
     } finally {
-      bodyTime.pause();
+      clearTimeout(bodyTime);
     }
   }
 
   async function readAnswer(
     { statusCode: status, headers, body }: Dispatcher.ResponseData,
-    bodyTime: TimeLimit,
     signal: AbortSignal,
   ): Promise<HttpAnswer> {
     const encoding = headers['content-encoding'];
@@ -73,9 +72,7 @@ export function openHttp(origin: string, options: HttpOptions) {
         signal.throwIfAborted();
         return { status, headers, ...refusal };
       }
-      const { maxBodyBytes } = options;
-      const whole = await readBody(body, encoding, { maxBodyBytes, aside: bodyTime.aside, signal });
-      return { status, headers, ...whole };
+      return { status, headers, ...(await readBody(body, encoding, options.maxBodyBytes)) };
     } catch (error) {
       // If the encoding is not known, nothing of the body was read, and the connection must not wait for it.
       body.on('error', () => {}).destroy();
@@ -97,34 +94,6 @@ export function openHttp(origin: string, options: HttpOptions) {
   const close = () => pool.destroy();
 
   return { send, close };
-}
-
-type TimeLimit = ReturnType<typeof timeLimit>;
-
-/** @param ms how long it may run in all before `onOver` is called */
-function timeLimit(ms: number, onOver: () => void) {
-  let left = ms;
-  let since = 0;
-  let timer: NodeJS.Timeout | undefined;
-  const run = () => {
-    since = performance.now();
-    timer = setTimeout(onOver, left);
-  };
-  const pause = () => {
-    clearTimeout(timer);
-    left -= performance.now() - since;
-  };
-  return {
-    run,
-    pause,
-    /** Waits for something while the time is paused. */
-    async aside<T>(wait: Promise<T>): Promise<T> {
-      pause();
-      const result = await wait;
-      run();
-      return result;
-    },
-  };
 }
 
 function isNamed(error: unknown): boolean {

@@ -13,7 +13,7 @@ import {
   quote,
   zero,
 } from '../json-bytes.ts';
-import { NotJson } from './parse-body.ts';
+import { NotJson } from './json.ts';
 
 /**
  * Passes over JSON in UTF-8 from value to value, without making anything of it. What it passes over is valid: parseBody takes

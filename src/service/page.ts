@@ -1,5 +1,4 @@
-import { CursorBroken, CutOff, MalformedPage } from './errors.ts';
-import { mostRecords, RecordsAsJson, tooManyRecords } from './parse-page.ts';
+import { CursorBroken, CutOff, MalformedPage, PageTooLarge } from './errors.ts';
 
 /** One request to the service: a GET, or with a body a POST. */
 export interface ServiceRequest {
@@ -13,23 +12,19 @@ export interface ServiceRequest {
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Records as sent, with a `RecordTooLarge` in place of one that is too large; those of a large page are parsed during
- * iteration. What turns them into rows gives their memory back (`readPage`).
- */
-export type Records = Iterable<unknown> & { readonly length: number };
+/** The most records of a page, whatever was asked for: ten times the service's maximum (docs/service.md, "Paging"). */
+const mostRecords = 10_000;
 
 /** One checked page of a feed: the envelope (docs/service.md, "Page envelope"), or a bare array. */
 export interface Page {
-  readonly records: Records;
+  /** As sent, with a `RecordTooLarge` in place of one that is too large. */
+  readonly records: readonly unknown[];
   /** The cursor of the next page; `null` if this page was the last. */
   readonly nextToken: string | null;
   /** More records may exist, and no token leads to them; only for feeds with a single answer. */
   readonly isCutOff: boolean;
   /** Size of the body as received (compressed, if it was), in bytes. */
   readonly bytes: number;
-  /** Only for a large page: call it once its records are committed or dropped, because other pages wait for that. */
-  readonly release?: () => void;
 }
 
 /** The part of a request that decides whether an answer is complete. */
@@ -73,13 +68,13 @@ export function readEnvelope(body: unknown, bytes: number, options: EnvelopeOpti
 }
 
 /** @throws PageTooLarge for more than `mostRecords` records */
-function isRecords(value: unknown): value is Records {
-  if (!Array.isArray(value) && !(value instanceof RecordsAsJson)) return false;
-  if (value.length > mostRecords) throw tooManyRecords();
+function isRecords(value: unknown): value is unknown[] {
+  if (!Array.isArray(value)) return false;
+  if (value.length > mostRecords) throw new PageTooLarge(`The page has more than ${mostRecords} records.`);
   return true;
 }
 
-function readBareArray(records: Records, bytes: number, options: EnvelopeOptions): Page {
+function readBareArray(records: readonly unknown[], bytes: number, options: EnvelopeOptions): Page {
   const { limit, bareArray = false } = options;
   if (limit === undefined && !bareArray) {
     throw new MalformedPage('The service answered with a bare array where a page envelope was expected.');

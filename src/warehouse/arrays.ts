@@ -1,7 +1,5 @@
 import type { ColumnType, FeedTable, Row } from '../feeds/feed.ts';
-import { uuidBytes } from '../feeds/reading/identity.ts';
-import { RowsByColumn } from '../feeds/reading/rows-by-column.ts';
-import { lendBytes } from '../page-memory.ts';
+import { microsecondsOf } from '../feeds/reading/read-time.ts';
 
 /** An array in PostgreSQL's binary format, which `pg` sends unchanged. */
 export type ArrayParameter = Buffer;
@@ -11,166 +9,109 @@ export interface SortedRows {
   readonly length: number;
   /** The times of their keys, in microseconds since 1970. */
   readonly times: readonly number[];
-  /** The ids of their keys, 16 bytes each. */
-  readonly ids: Uint8Array;
+  /** The ids of their keys. */
+  readonly ids: readonly string[];
   /** The columns of the table, in its order. */
   readonly columns: readonly ArrayParameter[];
   /** Those of them that the keys are made of. */
   readonly key: readonly [times: ArrayParameter, ids: ArrayParameter];
-  /** What the columns are in, to be given back (page-memory.ts) once they are written. */
-  readonly memory: Buffer;
 }
 
 /**
  * Sorts rows and makes arrays of their columns. Writers that lock rows in one order cannot deadlock, and one statement may
  * not touch a row twice (error 21000).
  */
-export function sortedRows({ columns, key }: FeedTable, rows: RowsByColumn): SortedRows {
-  const [time, id] = key.map((column) => rows.placeOf(column)) as [number, number];
-  const compare = (a: number, b: number) =>
-    rows.numberAt(a, time) - rows.numberAt(b, time) || rows.compareIds(id, a, b);
-  const sorted = Array.from({ length: rows.length }, (_, row) => row).sort(compare);
-  const order = sorted.filter((row, at) => at === sorted.length - 1 || compare(row, sorted[at + 1]!) !== 0);
-  const ids = new Uint8Array(order.length * uuidBytes);
-  for (const [index, row] of order.entries()) rows.writeIdAt(row, id, ids, index * uuidBytes);
-  const types = Object.values(columns);
-  const sizes = types.map((type, place) => mostBytes(rows, order, place, type));
-  const memory = lendBytes(sizes.reduce((sum, size) => sum + size, 0));
-  let end = 0;
-  const arrays = types.map((type, place) => {
-    const begins = end;
-    end += sizes[place]!;
-    return writeArray(rows, order, place, type, memory.subarray(begins, end));
-  });
+export function sortedRows(table: FeedTable, rows: readonly Row[]): SortedRows {
+  const [time, id] = table.key;
+  const keyed = rows.map((row) => ({
+    row,
+    time: microsecondsOf(row[time] as string),
+    id: row[id] as string,
+  }));
+  keyed.sort((a, b) => a.time - b.time || (a.id < b.id ? -1 : Number(a.id > b.id)));
+  const kept = keyed.filter(({ time, id }, at) => time !== keyed[at + 1]?.time || id !== keyed[at + 1]!.id);
+  const sorted = kept.map(({ row }) => row);
+  const arrays = new Map(
+    Object.entries(table.columns).map(([column, type]) => [column, arrayParameter(sorted, column, type)]),
+  );
   return {
-    length: order.length,
-    times: order.map((row) => rows.numberAt(row, time)),
-    ids,
-    columns: arrays,
-    key: [arrays[time]!, arrays[id]!],
-    memory,
+    length: sorted.length,
+    times: kept.map(({ time }) => time),
+    ids: kept.map(({ id }) => id),
+    columns: [...arrays.values()],
+    key: [arrays.get(time)!, arrays.get(id)!],
   };
-}
-
-/** Rows that are objects, as `sortedRows` of a page. */
-export function sortedFrom(table: FeedTable, rows: readonly Row[]): SortedRows {
-  return sortedRows(table, byColumn(table.columns, rows));
-}
-
-/** One column of rows as an array. */
-export function arrayParameter(rows: readonly Row[], column: string, type: ColumnType): ArrayParameter {
-  const of = [byColumn({ [column]: type }, rows), [...rows.keys()], 0, type] as const;
-  return writeArray(...of, Buffer.allocUnsafe(mostBytes(...of)));
-}
-
-function byColumn(columns: FeedTable['columns'], rows: readonly Row[]): RowsByColumn {
-  const all = new RowsByColumn(columns);
-  all.begin(rows.length);
-  for (const row of rows) all.add(row);
-  return all;
-}
-
-/** OIDs of the element types, the same on every server (pg_type.dat). */
-const oids = { text: 25, 'double precision': 701, timestamptz: 1184, uuid: 2950, jsonb: 3802 } as const;
-
-/** Dimensions, a flag that nulls may occur, the element's type, the array's length, its lower bound. */
-const headerBytes = 20;
-const nullLength = -1;
-
-/** What comes before each text. jsonb in the binary format is the version number 1 and the JSON text. */
-const prefixes = { text: new Uint8Array(), jsonb: Uint8Array.of(1) } as const;
-
-/** Bytes that one column of rows needs as an array, and a few more if it has nulls. */
-function mostBytes(rows: RowsByColumn, order: readonly number[], place: number, type: ColumnType): number {
-  if (type === 'uuid') return headerBytes + order.length * (4 + uuidBytes);
-  if (type !== 'text' && type !== 'jsonb') return headerBytes + order.length * 12;
-  const prefix = prefixes[type].length;
-  let size = headerBytes;
-  for (const row of order) {
-    const length = rows.sizeAt(row, place);
-    size += 4 + (length === nullLength ? 0 : prefix + length);
-  }
-  return size;
 }
 
 /**
  * One column of rows as an array that PostgreSQL can unnest. In the binary format, which needs neither digits nor quotes, it
  * costs both sides half as much as in the text format.
- * @param bytes where to write it, `mostBytes` long
+ * @throws TypeError for a value that is not of the type, rather than send another one
  */
-function writeArray(
-  rows: RowsByColumn,
-  order: readonly number[],
-  place: number,
-  type: ColumnType,
-  bytes: Buffer,
-): ArrayParameter {
-  if (type === 'text' || type === 'jsonb') return writeTexts(rows, order, place, type, bytes);
-  if (type === 'uuid') return writeIds(rows, order, place, bytes);
-  return writeNumbers(rows, order, place, type, bytes);
+export function arrayParameter(rows: readonly Row[], column: string, type: ColumnType): ArrayParameter {
+  const values = rows.map((row) => row[column] ?? null);
+  if (type === 'text' || type === 'jsonb') return arrayOfTexts(values, type);
+  const { oid, bytes, write } = fixed[type];
+  const array = arrayOf(values.length, oid, values.length * (4 + bytes));
+  let at = headerBytes;
+  for (const value of values) {
+    at = array.writeInt32BE(value === null ? -1 : bytes, at);
+    if (value !== null) at = write(array, value, at);
+  }
+  return array.subarray(0, at);
 }
 
-function writeNumbers(
-  rows: RowsByColumn,
-  order: readonly number[],
-  place: number,
-  type: 'double precision' | 'timestamptz',
-  bytes: Buffer,
-): Buffer {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  let at = writeHeader(bytes, oids[type], order.length);
-  // By index: an iterator makes objects of numbers, for the garbage collector to remove.
-  for (let index = 0; index < order.length; index++) {
-    const value = rows.numberAt(order[index]!, place);
-    const isNull = Number.isNaN(value);
-    view.setInt32(at, isNull ? nullLength : 8);
-    if (type === 'timestamptz' && !isNull) setMicroseconds(view, at + 4, value - beginOf2000);
-    else if (!isNull) view.setFloat64(at + 4, value);
-    at += isNull ? 4 : 12;
+function arrayOfTexts(values: readonly (string | number | null)[], type: 'text' | 'jsonb'): ArrayParameter {
+  // The version of the format is before each text of JSON.
+  const before = type === 'jsonb' ? 1 : 0;
+  const texts = values.map((value) => (value === null ? null : String(value)));
+  let bytes = 0;
+  for (const text of texts) bytes += 4 + (text === null ? 0 : before + Buffer.byteLength(text));
+  const array = arrayOf(texts.length, type === 'jsonb' ? 3802 : 25, bytes);
+  let at = headerBytes;
+  for (const text of texts) {
+    const begins = at + 4 + before;
+    const ends = text === null ? at + 4 : begins + array.write(text, begins);
+    array.writeInt32BE(text === null ? -1 : ends - at - 4, at);
+    if (text !== null && before === 1) array[begins - 1] = 1;
+    at = ends;
   }
-  return bytes.subarray(0, at);
+  return array;
 }
+
+/** Types of a fixed size, with their OIDs, which are the same on every server (pg_type.dat). */
+const fixed = {
+  uuid: {
+    oid: 2950,
+    bytes: 16,
+    write: (array: Buffer, value: string | number, at: number) => {
+      const written = array.write(String(value).replaceAll('-', ''), at, 'hex');
+      if (written !== 16) throw new TypeError(`"${value}" is not a UUID.`);
+      return at + 16;
+    },
+  },
+  'double precision': {
+    oid: 701,
+    bytes: 8,
+    write: (array: Buffer, value: string | number, at: number) => array.writeDoubleBE(Number(value), at),
+  },
+  timestamptz: {
+    oid: 1184,
+    bytes: 8,
+    write: (array: Buffer, value: string | number, at: number) =>
+      array.writeBigInt64BE(BigInt(microsecondsOf(String(value)) - beginOf2000), at),
+  },
+};
 
 /** Where PostgreSQL's times count from, in microseconds since 1970. */
 const beginOf2000 = Date.UTC(2000) * 1000;
 
-/** As `setBigInt64`, without making a BigInt. */
-function setMicroseconds(view: DataView, at: number, value: number): void {
-  const high = Math.floor(value / 2 ** 32);
-  view.setInt32(at, high);
-  view.setUint32(at + 4, value - high * 2 ** 32);
-}
+const headerBytes = 20;
 
-function writeIds(rows: RowsByColumn, order: readonly number[], place: number, bytes: Buffer): Buffer {
-  let at = writeHeader(bytes, oids.uuid, order.length);
-  for (const row of order) {
-    const isNull = rows.isNull(row, place);
-    at = bytes.writeInt32BE(isNull ? nullLength : uuidBytes, at);
-    if (!isNull) at = rows.writeIdAt(row, place, bytes, at);
-  }
-  return bytes.subarray(0, at);
-}
-
-function writeTexts(
-  rows: RowsByColumn,
-  order: readonly number[],
-  place: number,
-  type: 'text' | 'jsonb',
-  bytes: Buffer,
-): Buffer {
-  const prefix = prefixes[type];
-  let at = writeHeader(bytes, oids[type], order.length);
-  for (const row of order) {
-    const begins = at + 4;
-    const ends = rows.writeAt(row, place, bytes, begins + prefix.length);
-    bytes.writeInt32BE(ends === -1 ? nullLength : ends - begins, at);
-    if (ends !== -1) bytes.set(prefix, begins);
-    at = ends === -1 ? begins : ends;
-  }
-  return bytes;
-}
-
-function writeHeader(bytes: Buffer, oid: number, length: number): number {
-  for (const [index, word] of [1, 1, oid, length, 1].entries()) bytes.writeInt32BE(word, index * 4);
-  return headerBytes;
+/** An array without its elements. */
+function arrayOf(length: number, oid: number, bytes: number): Buffer {
+  const array = Buffer.allocUnsafe(headerBytes + bytes);
+  // Dimensions, a flag that nulls may occur, the type of the elements, the length, the lower bound.
+  for (const [index, word] of [1, 1, oid, length, 1].entries()) array.writeInt32BE(word, index * 4);
+  return array;
 }

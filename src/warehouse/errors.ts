@@ -30,6 +30,11 @@ export class WriteLocked extends WarehouseUnavailable {
 /** Another session has written a row at the same time that this write was to insert. */
 export class WriteCrossed extends WarehouseUnavailable {}
 
+/** Another load has the window or the file now, because this one was silent for longer than its lease. The page is dropped. */
+export class ClaimLost extends GmsiError {
+  override readonly kind = 'skippable';
+}
+
 /** A write that failed several times and may be the cause itself: it is dropped, and the load continues without it. */
 export class WriteGivenUp extends GmsiError {
   override readonly kind = 'skippable';
@@ -98,18 +103,11 @@ export function namedWriteError(error: unknown): unknown {
 }
 
 const checkUser = ['The warehouse refuses the user', 'Check user and password in DATABASE_URL.'] as const;
-const badPooler = [
-  'A pooler before the warehouse loses prepared statements',
-  'Use the server itself, session pooling, or PgBouncer 1.21 or newer with max_prepared_statements.',
-] as const;
-
 /** What is to be corrected before anything can run, by the code of the server's error; and how. */
 const toCorrect: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   '28P01': checkUser,
   '28000': checkUser,
   '3D000': ['The warehouse has no such database', 'Create it (createdb), or correct DATABASE_URL.'],
-  '26000': badPooler,
-  '42P05': badPooler,
   '25006': [
     'The warehouse can only be read',
     'Name the primary server in DATABASE_URL; or, if default_transaction_read_only is on for the user or the database, turn it off.',

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import type { Log } from '../log.ts';
 import {
@@ -35,15 +34,9 @@ export function withWarehouseRetries<T>(
 
 /** How often a write may fail by an error that it may have caused. Other errors (nobody answers) do not count. */
 const triesOf = { cutOff: 3, tooSlow: 8 };
-/**
- * How long this process writes nothing before a last try, in milliseconds, so that the effects of other writes have passed.
- */
-const quietMs = 1_000;
 
 /**
  * Repeats work that writes rows (see `writeTransaction`) as `withWarehouseRetries` does, and also while others hold locks.
- * Work that has lost its connection twice is tried once more while this process writes nothing else, so that if the server
- * crashes again, this work caused it.
  * @param log gets, after some seconds and then twice a minute, what the work waits for
  * @throws WriteGivenUp if a write broke its connection three times, or was too slow eight times: it would crash the server,
  * or keep it busy, again and again
@@ -57,11 +50,7 @@ export function withWriteRetries<T>(
   const since = performance.now();
   return withWarehouseRetries(async (attempt) => {
     try {
-      if (failed.cutOff < triesOf.cutOff - 1) return await inTurn(false, () => work(attempt));
-      return await inTurn(true, async () => {
-        await sleep(quietMs);
-        return work(attempt);
-      });
+      return await work(attempt);
     } catch (error) {
       const named = namedDatabaseError(error);
       if (named instanceof WriteCutOff && ++failed.cutOff === triesOf.cutOff) throw brokenOff(named);
@@ -93,32 +82,4 @@ function sayWhy(log: Log, { message }: Error, since: number): void {
   if (now - since < firstSaidAfter || now - (lastSaid.get(log) ?? -Infinity) < saidEvery) return;
   lastSaid.set(log, now);
   log.warn({ why: message }, 'waiting for the warehouse, and trying again');
-}
-
-const waiting: { isAlone: boolean; start: () => void }[] = [];
-let running = 0;
-let isOneAlone = false;
-
-/** Runs one write of this process, together with others or alone, in the order of the calls. */
-async function inTurn<T>(isAlone: boolean, work: () => Promise<T>): Promise<T> {
-  await new Promise<void>((start) => {
-    waiting.push({ isAlone, start });
-    startNext();
-  });
-  try {
-    return await work();
-  } finally {
-    running--;
-    isOneAlone = false;
-    startNext();
-  }
-}
-
-function startNext(): void {
-  for (let next = waiting[0]; next && !isOneAlone && (running === 0 || !next.isAlone); next = waiting[0]) {
-    waiting.shift();
-    running++;
-    isOneAlone = next.isAlone;
-    next.start();
-  }
 }

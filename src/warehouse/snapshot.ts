@@ -20,15 +20,15 @@ export async function inOneSnapshot<Result>(
   read: (snapshot: Snapshot) => Promise<Result>,
 ): Promise<Result> {
   const transaction = warehouse.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
-  return transaction.execute((snapshot) => stoppable(warehouse, snapshot, options, () => read(snapshot)));
+  return transaction.execute((snapshot) => stoppable(warehouse, snapshot, options, read));
 }
 
-/** Reads in a transaction whose statements end by a time limit or a signal; times are in UTC. */
-export async function stoppable<Result>(
+/** Ends statements by a time limit or a signal; times are in UTC. */
+async function stoppable<Result>(
   warehouse: Warehouse,
   trx: Snapshot,
   { timeout, stop }: SnapshotOptions,
-  read: () => Promise<Result>,
+  read: (snapshot: Snapshot) => Promise<Result>,
 ): Promise<Result> {
   const { rows } = await sql<{ pid: number }>`
     select pg_backend_pid() as pid, set_config('statement_timeout', ${`${timeout}s`}, true), set_config('TimeZone', 'UTC', true)
@@ -37,5 +37,5 @@ export async function stoppable<Result>(
   const cancel = () =>
     void sql`select pg_cancel_backend(${rows[0]!.pid}::int)`.execute(warehouse).catch(() => {});
   using _listening = addAbortListener(stop, cancel);
-  return await read();
+  return await read(trx);
 }

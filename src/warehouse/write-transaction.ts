@@ -29,7 +29,6 @@ export function writeTransaction<T>(
     } catch (error) {
       // If the connection is gone, the server rolls back by itself.
       await sql`rollback`.execute(connection).catch(() => {});
-      // A connection that was dead before cannot be told apart: what begins the transaction is sent with its first statement.
       const named = namedWriteError(error);
       throw named instanceof WriteLocked ? named.by(await lockHolders(connection).catch(() => [])) : named;
     }
@@ -50,7 +49,7 @@ function begin(isolation: string): string {
     from (select (250 * least(greatest(extract(epoch from gmsi.as_of_delay()), 0.01), 1e6))::int as quarter) as bounds`;
 }
 
-/** In one message, so that nothing in this process can be late between the check and the COMMIT. */
+/** In one message, so that nothing in this process can be late between the check and the COMMIT. If the check fails, the server skips the rest. */
 const commit = 'select gmsi.refuse_late_commit(); commit';
 
 /**

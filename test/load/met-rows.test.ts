@@ -2,11 +2,10 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { FeedTable } from '../../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
-import { bytesOfUuid } from '../../src/feeds/reading/identity.ts';
 import { microsecondsOf } from '../../src/feeds/reading/read-time.ts';
 import { remembered, rememberRows } from '../../src/load/met-rows.ts';
 import { CursorWithoutEnd } from '../../src/service/cursor.ts';
-import { sortedFrom } from '../../src/warehouse/arrays.ts';
+import { sortedRows } from '../../src/warehouse/arrays.ts';
 import { idOf } from '../warehouse/a-row.ts';
 
 const window = { first_day: '2026-09-01', last_day: '2026-09-03' };
@@ -16,7 +15,7 @@ const table: FeedTable = {
   key: ['published_at', 'headline_id'],
 };
 const pageOf = (keys: readonly { time: string; id: string }[]) => ({
-  rows: sortedFrom(
+  rows: sortedRows(
     table,
     keys.map(({ time, id }) => ({ published_at: time, headline_id: id })),
   ),
@@ -59,7 +58,7 @@ it('tells all rows apart whose times or ids differ, however little', () => {
 });
 
 it('goes on from what was met before', () => {
-  const rows = [{ time: microsecondsOf('2026-09-02T09:00:00.000000Z'), id: bytesOfUuid(idOf(0)) }];
+  const rows = [{ time: microsecondsOf('2026-09-02T09:00:00.000000Z'), id: idOf(0) }];
   const met = rememberRows(window, 10, { rows, perDay: [0, 1, 0] });
   met.take(page(0, 3));
   expect(met.perDay).toEqual([0, 3, 0]);

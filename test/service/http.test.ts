@@ -1,10 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { createServer, type Socket } from 'node:net';
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MalformedPage, PageTooLarge, ServiceUnavailable } from '../../src/service/errors.ts';
-import { type Http, type HttpAnswer, type HttpOptions, openHttp } from '../../src/service/http.ts';
-import { textOf } from '../../src/service/read-body.ts';
+import { type Http, type HttpOptions, openHttp } from '../../src/service/http.ts';
 import { cutShort, json, rawServer, reset, text } from './raw-server.ts';
 
 const never = new AbortController().signal;
@@ -43,7 +42,7 @@ describe('openHttp', () => {
   test('sends the headers and the target as they are and reads status, headers and body', async () => {
     const server = await rawServer(text('hello', 418, { 'x-flavour': 'mint' }));
     const answer = await http(server.url).send('/v1/x?a=%20%2B', undefined, never);
-    expect(textOf(answer.content)).toBe('hello');
+    expect(answer.text).toBe('hello');
     expect(answer).toMatchObject({ status: 418, bytes: 5, headers: { 'x-flavour': 'mint' } });
     expect(server.targets).toEqual(['/v1/x?a=%20%2B']);
     expect(server.headers[0]).toMatchObject({ 'x-api-key': 'k', accept: 'application/json' });
@@ -70,7 +69,7 @@ describe('openHttp', () => {
     });
     const answer = await http(server.url).send('/', undefined, never);
     expect(server.headers[0]).toMatchObject({ 'accept-encoding': 'gzip' });
-    expect(textOf(answer.content)).toBe('x'.repeat(5000));
+    expect(answer.text).toBe('x'.repeat(5000));
     expect(answer.bytes).toBe(packed.length);
   });
 
@@ -79,32 +78,23 @@ describe('openHttp', () => {
 
   test.each([
     ['GZip', gzipped],
-    ['x-gzip', gzipped],
-    [' gzip ,', gzipped],
-    ['identity, GZIP', gzipped],
     ['Identity', Buffer.from(content)],
     ['', Buffer.from(content)],
     ['deflate', deflateSync(content)],
-    ['Deflate', deflateRawSync(content)],
     ['br', brotliCompressSync(content)],
-    ['gzip, br', brotliCompressSync(gzipped)],
-    ['br, gzip', gzipSync(brotliCompressSync(content))],
-    ['gzip, deflate, x-gzip', gzipSync(deflateSync(gzipped))],
-    [['br', 'gzip'], gzipSync(brotliCompressSync(content))],
   ])('unpacks a body whose content-encoding is %j', async (encoding, body) => {
     const server = await rawServer((_request, response) => {
       response.setHeader('content-encoding', encoding).end(body);
     });
     const answer = await http(server.url).send('/', undefined, never);
-    expect(textOf(answer.content)).toBe(content);
+    expect(answer.text).toBe(content);
     expect(answer.bytes).toBe(body.length);
   });
 
   test.each([
-    ['zstd', gzipped, 'The body is packed by zstd, which is none of gzip, deflate and br.'],
-    ['constructor', gzipped, /packed by an unknown way/],
-    ['gzip, compress', gzipped, /packed by compress/],
-    ['gzip, gzip, gzip, gzip', gzipped, 'The body is packed 4 times.'],
+    ['zstd', gzipped, 'The body is packed in another way than gzip, deflate or br.'],
+    ['constructor', gzipped, /packed in another way/],
+    ['gzip, gzip', gzipped, /packed in another way/],
     ['gzip', Buffer.from(content), 'The body cannot be unpacked: Z_DATA_ERROR.'],
     ['br', gzipped, /^The body cannot be unpacked: /],
   ])('refuses what cannot be unpacked: %s', async (encoding, body, message) => {
@@ -121,11 +111,8 @@ describe('openHttp', () => {
 
   test.each([
     ['gzip', gzipSync(Buffer.alloc(2_000_000))],
-    ['deflate', deflateRawSync(Buffer.alloc(2_000_000))],
+    ['deflate', deflateSync(Buffer.alloc(2_000_000))],
     ['br', brotliCompressSync(Buffer.alloc(2_000_000))],
-    ['br, gzip', gzipSync(brotliCompressSync(Buffer.alloc(2_000_000)))],
-    // What is over the cap only in between is over it.
-    ['br, gzip', gzipSync(Buffer.alloc(2_000_000))],
   ])('never unpacks more than the cap: %s', async (encoding, body) => {
     const server = await rawServer((_request, response) => {
       response.writeHead(200, { 'content-encoding': encoding }).end(body);
@@ -143,36 +130,8 @@ describe('openHttp', () => {
       response.on('drain', write);
       write();
     });
-    const { status, content } = await http(server.url).send('/', undefined, never);
-    expect({ status, length: content.length }).toEqual({ status: 500, length: 65_536 });
-  });
-
-  test('has one large body in memory at a time, and does not count the wait for it as slowness', async () => {
-    const large = gzipSync(Buffer.alloc(3_000_000, 'x'));
-    const server = await rawServer((_request, response) => {
-      response.writeHead(200, { 'content-encoding': 'gzip' }).end(large);
-    });
-    const { send } = http(server.url, { maxBodyBytes: 4_000_000, bodyTimeout: 300, connections: 4 });
-    const first = await send('/', undefined, never);
-    const stop = new AbortController();
-    let second: HttpAnswer | undefined;
-    const waiting = [
-      send('/', undefined, never).then((answer) => {
-        second = answer;
-      }),
-      send('/', undefined, stop.signal),
-    ] as const;
-    // Small ones pass meanwhile, and longer than the time limit of a body.
-    const passing = await rawServer(json({}));
-    const startedAt = performance.now();
-    while (performance.now() - startedAt < 400) await http(passing.url).send('/', undefined, never);
-    expect(second).toBeUndefined();
-    stop.abort(new Error('interrupted'));
-    await expect(waiting[1]).rejects.toThrow('interrupted');
-    first.release!();
-    await waiting[0];
-    expect(second).toMatchObject({ bytes: large.length });
-    second!.release!();
+    const { status, text } = await http(server.url).send('/', undefined, never);
+    expect({ status, length: text.length }).toEqual({ status: 500, length: 65_536 });
   });
 
   test('gives up a connection that does not come to stand in time', async () => {
@@ -254,7 +213,7 @@ describe('openHttp', () => {
     });
     await expect(http(server.url).send('/', undefined, never)).resolves.toMatchObject({
       status: 401,
-      content: new Uint8Array(),
+      text: '',
     });
   });
 

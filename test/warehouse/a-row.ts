@@ -1,6 +1,6 @@
 import type { Row } from '../../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
-import { type SortedRows, sortedFrom } from '../../src/warehouse/arrays.ts';
+import { type SortedRows, sortedRows } from '../../src/warehouse/arrays.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { ensurePartitions, type Upserted, upsertRows } from '../../src/warehouse/tables/rows.ts';
 import { writeTransaction } from '../../src/warehouse/write-transaction.ts';
@@ -28,7 +28,7 @@ export function idOf(number: number): string {
 
 /** Rows as a page's are once they are read. */
 export function sorted(rows: readonly Row[]): SortedRows {
-  return sortedFrom(gmsiHeadlines.table, rows);
+  return sortedRows(gmsiHeadlines.table, rows);
 }
 
 /** Writes rows as the commit of a page does. */

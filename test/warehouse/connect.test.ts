@@ -2,7 +2,6 @@ import { createServer } from 'node:net';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { ConfigError } from '../../src/errors.ts';
 import { namedDatabaseError, WarehouseUnavailable } from '../../src/warehouse/errors.ts';
 import { prepareSession } from '../../src/warehouse/session-settings.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
@@ -16,17 +15,6 @@ test('a statement with parameters is prepared once a connection, one without is 
   const { rows } = await sql<{ statement: string }>`
     select statement from pg_prepared_statements where statement not like '%pg_prepared%'`.execute(db);
   expect(rows).toEqual([{ statement: 'select $1::int' }]);
-});
-
-test('a pooler that loses prepared statements is told apart from a bug', async () => {
-  await using warehouse = await aWarehouse({ connections: 1 });
-  const { db } = warehouse;
-  await sql`select ${1}::int`.execute(db);
-  // What transaction pooling comes to: the next statement meets a server connection that knows nothing of the first.
-  await sql`deallocate all`.execute(db);
-  const lost = await sql`select ${2}::int`.execute(db).catch(namedDatabaseError);
-  expect(lost).toBeInstanceOf(ConfigError);
-  expect((lost as ConfigError).hint).toMatch(/session pooling/);
 });
 
 test('a connection that has missed a partition is not used again, and the page is tried on another one', async () => {

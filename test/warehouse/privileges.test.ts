@@ -138,7 +138,6 @@ describe('the catalog', () => {
       'ensure_month_partition(text,date)',
       'rebuild_rollups(date,date)',
       'refuse_late_commit()',
-      'refuse_lost_claim(boolean)',
       'roll_up(text,text,text,timestamp with time zone,timestamp with time zone,boolean)',
       'series_to_roll_up(date,date)',
     ]);

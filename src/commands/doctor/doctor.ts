@@ -1,5 +1,4 @@
-import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import { sql } from 'kysely';
 import {
   type OpenWarehouse,
   openService,
@@ -25,7 +24,8 @@ import { systemClock } from '../../service/clock.ts';
 import { BudgetSpent } from '../../service/errors.ts';
 import { print, printJson } from '../../terminal/print.ts';
 import { nextStep } from '../../terminal/table.ts';
-import { checkServer, openPool } from '../../warehouse/connect.ts';
+import { checkServer, placeOf } from '../../warehouse/connect.ts';
+import { tlsOptions } from '../../warehouse/tls.ts';
 import {
   canBook,
   describeChange,
@@ -196,31 +196,23 @@ function printFindings(
   if (findings.every(({ ok }) => ok)) print(nextStep('jobs'));
 }
 
-/** Whether others could read the connection to the warehouse. Judged from this end, since a pooler may be in between. */
-async function checkEncryption({ address }: OpenWarehouse) {
-  const pool = openPool(address, 1);
-  try {
-    const client = await pool.connect();
-    const { stream } = (client as unknown as { connection: { stream: Socket | TLSSocket } }).connection;
-    client.release();
-    return describe(stream);
-  } finally {
-    await pool.end();
-  }
-}
-
-function describe(stream: Socket | TLSSocket): Pick<Finding, 'found' | 'fix'> {
-  if ('encrypted' in stream) {
-    const who = stream.authorized
+/** Whether others could read the connection to the warehouse. */
+async function checkEncryption({ db, address }: OpenWarehouse): Promise<Pick<Finding, 'found' | 'fix'>> {
+  const { rows } = await sql<{ version: string | null }>`
+    select version from pg_stat_ssl where pid = pg_backend_pid()`.execute(db);
+  const { host, ...tls } = placeOf(address);
+  if (rows[0]?.version) {
+    const options = tlsOptions(tls);
+    const isVerified = options && options.rejectUnauthorized !== false;
+    const who = isVerified
       ? 'with a trusted certificate'
       : 'without verifying the server (sslmode=verify-full does)';
-    return { found: `${stream.getProtocol()}, ${who}` };
+    return { found: `${rows[0].version}, ${who}` };
   }
-  const { remoteAddress } = stream;
-  if (remoteAddress === undefined) return { found: 'none needed: a socket of this machine' };
-  if (/^(127\.|::1$|::ffff:127\.)/.test(remoteAddress)) return { found: 'none needed: this machine itself' };
+  if (host.startsWith('/')) return { found: 'none needed: a socket of this machine' };
+  if (/^(127\.|::1$|localhost$)/.test(host)) return { found: 'none needed: this machine itself' };
   return {
-    found: `none: anybody on the way to ${remoteAddress} can read the password's exchange and the data`,
+    found: `none: anybody on the way to ${host} can read the password's exchange and the data`,
     fix: 'Add ?sslmode=verify-full to DATABASE_URL (docs/operating.md, "The database").',
   };
 }

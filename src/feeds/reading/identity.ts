@@ -1,43 +1,7 @@
 import { hash } from 'node:crypto';
-import { isDigit, isHexDigit, minus, zero } from '../../json-bytes.ts';
 import { deepestKept } from './holdable-json.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** The length of a UUID. */
-export const uuidBytes = 16;
-
-/** The bytes of a UUID, with dashes or without. @throws TypeError if it is none */
-export function bytesOfUuid(text: string): Uint8Array {
-  const bytes = Buffer.from(text.replaceAll('-', ''), 'hex');
-  if (bytes.length !== uuidBytes) throw new TypeError(`"${text}" is not a UUID.`);
-  return bytes;
-}
-
-/**
- * Reads the usual form of a UUID from the bytes of its text.
- * @param into takes its 16 bytes
- * @returns false if it is not one
- */
-export function scanUuid(text: Uint8Array, start: number, end: number, into: Uint8Array): boolean {
-  if (end - start !== 36) return false;
-  for (const dash of dashes) if (text[start + dash] !== minus) return false;
-  for (let index = 0; index < uuidBytes; index++) {
-    const at = start + digits[index]!;
-    if (!isHexDigit(text[at]) || !isHexDigit(text[at + 1])) return false;
-    into[index] = hexValue(text[at]!) * 16 + hexValue(text[at + 1]!);
-  }
-  return true;
-}
-
-/** Where a UUID has its dashes, and where the digits of each of its bytes begin. */
-const dashes = [8, 13, 18, 23];
-const digits = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
-
-/** The value of a hexadecimal digit. The letters, large and small, end in 1 to 6. */
-function hexValue(digit: number): number {
-  return isDigit(digit) ? digit - zero : (digit & 0xf) + 9;
-}
 
 /** Whether an id of the service can be kept as it is in a `uuid` column. */
 function isUuid(id: string): boolean {

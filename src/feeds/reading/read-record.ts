@@ -1,11 +1,9 @@
-import type { FeedTable, FieldAliases, ReadResult, RecordReader, Row, SentRecords } from '../feed.ts';
+import type { FeedTable, FieldAliases, ReadResult, RecordReader, Row } from '../feed.ts';
 import { buildFieldTree, type FieldTree } from './field-tree.ts';
 import { holdableJson, holdableText } from './holdable-json.ts';
 import { identityOfContent, identityOfEntry, identityOfId, identityOfText } from './identity.ts';
 import { isJsonObject, keepAsSent, type Reading, readFields } from './read-fields.ts';
 import { type Difference, fillDifferences, refillRow } from './refill-row.ts';
-import { RowsByColumn } from './rows-by-column.ts';
-import { createScanner, planScan, type ScanPlan } from './scan-record.ts';
 
 /** How the records of a feed are read, as data. */
 export interface RecordShape {
@@ -46,12 +44,7 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
   const tree = buildFieldTree(shape.columns, shape.fields, overrides);
   const emptyRow: Row = Object.fromEntries(Object.keys(shape.columns).map((column) => [column, null]));
   const fieldsSeen = new Map<string, 'column' | 'extra'>();
-  const rows = new RowsByColumn(shape.columns);
-  const scanner = createScanner(shape, rows);
-  let plan: ScanPlan | undefined;
-  const isNoted = notedBefore(fieldsSeen, tree, (names) => {
-    plan = planScan(shape, tree, names) ?? plan;
-  });
+  const isNoted = notedBefore(fieldsSeen, tree);
 
   function read(record: unknown): ReadResult {
     if (!isJsonObject(record)) return { rejected: 'not a JSON object' };
@@ -69,21 +62,18 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
     return { row: reading.row };
   }
 
-  const scan = (records: SentRecords, index: number) =>
-    plan !== undefined && scanner.scan(records, index, plan);
   const refill = (row: Row) => refillRow(shape, tree, emptyRow, row);
-  return { read, rows, scan, refill, knownFields: [...tree.keys()], fieldsSeen };
+  return { read, refill, knownFields: [...tree.keys()], fieldsSeen };
 }
 
 function fillIdentity(identity: RecordIdentity, reading: Reading): void {
   const { row, record } = reading;
-  const filledBy = (column: string) => reading.filledBy.find((field) => field?.target?.column === column)!;
   const id = row[identity.id];
   const time = row[identity.time] as string;
   const text = row[identity.text];
   if (typeof id === 'string') {
     const made = identityOfId(id);
-    if (made !== id.toLowerCase()) keepAsSent(reading, filledBy(identity.id));
+    if (made !== id.toLowerCase()) keepAsSent(reading, filledBy(reading, identity.id));
     row[identity.id] = made;
   } else if (typeof text === 'string') {
     row[identity.id] = identityOfText(
@@ -92,11 +82,15 @@ function fillIdentity(identity: RecordIdentity, reading: Reading): void {
       identity.qualifiers.map((column) => row[column] ?? null),
     );
   } else {
-    const field = filledBy(identity.time);
+    const field = filledBy(reading, identity.time);
     row[identity.id] = identityOfContent(time, record, field.parents.length === 0 ? field.name : undefined);
   }
   const { id: idColumn, apart } = identity;
   if (apart) row.entry_id = identityOfEntry([idColumn, ...apart].map((column) => row[column]!));
+}
+
+function filledBy(reading: Reading, column: string) {
+  return reading.filledBy.find((field) => field?.target?.column === column)!;
 }
 
 /** How many field names a load notes, far more than any feed has: a service that makes up names must not fill a table. */
@@ -109,13 +103,8 @@ function canBeNoted(name: string, { size }: { readonly size: number }): boolean 
 /**
  * Whether there is nothing to note of a record: its fields are those of the record before, and no value of theirs would
  * change what was noted. That holds for nearly all records, and noting costs a tenth of reading them.
- * @param onSettled called with such fields when there was still something to note before
  */
-function notedBefore(
-  fieldsSeen: ReadonlyMap<string, 'column' | 'extra'>,
-  tree: FieldTree,
-  onSettled: (names: readonly string[]) => void,
-) {
+function notedBefore(fieldsSeen: ReadonlyMap<string, 'column' | 'extra'>, tree: FieldTree) {
   let before: readonly string[] = [];
   let isSettled = false;
   const isFinal = (name: string) => fieldsSeen.get(name) === 'column' || !tree.has(name);
@@ -126,7 +115,6 @@ function notedBefore(
     // Asked before this record is noted, so once more with the next one.
     isSettled = isAlike && names.every(isFinal);
     before = names;
-    if (isSettled) onSettled(names);
     return isSettled;
   };
 }

@@ -1,5 +1,3 @@
-import { colon, isDigit, minus, zero } from '../../json-bytes.ts';
-
 // No year below 1000: Date.UTC would take the years 0 to 99 for 1900 to 1999.
 const iso =
   /^([1-9]\d{3})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(?: ?(?:Z|UTC|([+-])(\d\d)(?::?(\d\d))?))?)?$/i;
@@ -19,6 +17,14 @@ const latestYear = 2100;
 export function readTime(value: unknown): string | undefined {
   if (typeof value === 'number') return readEpoch(value);
   if (typeof value !== 'string') return undefined;
+  // Records of one page often share an hour.
+  if (value !== lastRead.value) lastRead = { value, time: readText(value) };
+  return lastRead.time;
+}
+
+let lastRead: { value: string; time: string | undefined } = { value: '', time: undefined };
+
+function readText(value: string): string | undefined {
   const parts = iso.exec(value);
   if (parts === null) return epoch.test(value) ? readEpoch(Number(value)) : undefined;
 
@@ -61,44 +67,11 @@ export const microsecondsADay = 86_400_000_000;
 
 /** Microseconds from 1970 to a time that `readTime` returned, or that has the same form. @throws TypeError for another one */
 export function microsecondsOf(time: string): number {
+  if (time === lastCounted.time) return lastCounted.microseconds;
   const microseconds = Date.parse(`${time.slice(0, 19)}Z`) * 1000 + Number(time.slice(20, -1).padEnd(6, '0'));
   if (Number.isNaN(microseconds)) throw new TypeError(`"${time}" is not a time.`);
+  lastCounted = { time, microseconds };
   return microseconds;
 }
 
-/**
- * Reads the form of nearly all times, `YYYY-MM-DDTHH:MM:SS` with or without `Z`, from the bytes of its text.
- * @returns microseconds since 1970; `undefined` if `readTime` has to say what it is
- */
-export function scanTime(text: Uint8Array, start: number, end: number): number | undefined {
-  if (end - start !== 19 && !(end - start === 20 && text[end - 1] === upperZ)) return undefined;
-  if (text[start + 4] !== minus || text[start + 7] !== minus || text[start + 10] !== upperT) return undefined;
-  if (text[start + 13] !== colon || text[start + 16] !== colon) return undefined;
-  const year = twoDigits(text, start) * 100 + twoDigits(text, start + 2);
-  const begins = beginOf(year, twoDigits(text, start + 5), twoDigits(text, start + 8));
-  const hour = twoDigits(text, start + 11);
-  const minute = twoDigits(text, start + 14);
-  const second = twoDigits(text, start + 17);
-  // No comparison holds for NaN.
-  if (!(hour <= 23 && minute <= 59 && second <= 59)) return undefined;
-  return begins === undefined ? undefined : begins + ((hour * 60 + minute) * 60 + second) * 1e6;
-}
-
-/** The number that two bytes are the digits of; NaN if one of them is none. */
-function twoDigits(text: Uint8Array, at: number): number {
-  const [tens, ones] = [text[at]! - zero, text[at + 1]! - zero];
-  return isDigit(text[at]) && isDigit(text[at + 1]) ? tens * 10 + ones : Number.NaN;
-}
-
-const [upperT, upperZ] = [0x54, 0x5a];
-
-/** The last day that was found to be one: records of one page are of few days. */
-const last = { year: Number.NaN, month: Number.NaN, day: Number.NaN, begins: Number.NaN };
-
-/** Microseconds from 1970 to a day of the calendar and of the years that are read. */
-function beginOf(year: number, month: number, day: number): number | undefined {
-  if (day === last.day && month === last.month && year === last.year) return last.begins;
-  if (!(year >= earliestYear && year <= latestYear) || !isInCalendar(year, month, day)) return undefined;
-  Object.assign(last, { year, month, day, begins: Date.UTC(year, month - 1, day) * 1000 });
-  return last.begins;
-}
+let lastCounted = { time: '', microseconds: Number.NaN };

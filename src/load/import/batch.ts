@@ -1,11 +1,10 @@
 import { defaultServiceSettings } from '../../config/service-schema.ts';
 import type { Feed } from '../../feeds/feed.ts';
-import type { Records } from '../../service/page.ts';
 import { FileRefused } from './data-file.ts';
 
-/** Records that are committed together, and the line of each. They can be read until the next batch is asked for. */
+/** Records that are committed together, and the line of each. */
 export interface Batch {
-  readonly records: Records;
+  readonly records: readonly unknown[];
   readonly lines: readonly number[];
 }
 

@@ -1,14 +1,13 @@
 import type { FeedTable, RecordReader, Series } from '../../feeds/feed.ts';
 import type { Log } from '../../log.ts';
-import { returnBytes } from '../../page-memory.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
+import { ClaimLost } from '../../warehouse/errors.ts';
 import { withWarehouseRetries, withWriteRetries } from '../../warehouse/retries.ts';
 import {
   advanceFile,
   claimFile,
   type FilePosition,
   finishFile,
-  isClaimLost,
   isFileAt,
   type LoadTotals,
   leaveFile,
@@ -23,7 +22,6 @@ import {
 } from '../../warehouse/tables/rows.ts';
 import { keyOfSeries } from '../../warehouse/tables/series.ts';
 import { type WriteTransaction, writeTransaction } from '../../warehouse/write-transaction.ts';
-import { ClaimLost } from '../commit-page.ts';
 import { type ReadPage, readPage } from '../read-page.ts';
 import type { Batch } from './batch.ts';
 import { type DataFile, describeRefusal, FileRefused } from './data-file.ts';
@@ -152,30 +150,29 @@ function bySeries(
 async function commitBatch(
   { warehouse, loadId, imports, partitions, totals, log }: FileLoad,
   { feed }: Placement,
-  { madeAt, name }: DataFile,
+  { madeAt }: DataFile,
   groups: readonly Group[],
   at: FilePosition,
 ): Promise<FilePosition> {
   const after = { ...at, records: groups.reduce((sum, { records }) => sum + records, at.records) };
   const from = { loadId, of: { madeAt, imports } };
+  let written: PageCounts | undefined;
   const commit = async (attempt: number): Promise<PageCounts> => {
     for (const { rows } of groups) await ensurePartitions(warehouse, feed.table, rows.times, partitions);
-    let counts: PageCounts | undefined;
     try {
       return await writeTransaction(warehouse, async (trx) => {
-        counts = await writeBatch(trx, feed.table, groups, from, attempt === 1);
+        const counts = await writeBatch(trx, feed.table, groups, from, attempt === 1);
         await advanceFile(trx, at, counts);
+        written = counts;
         return counts;
       });
     } catch (error) {
-      if (!isClaimLost(error)) throw error;
-      // If the reply to an earlier commit was lost, the batch is committed already.
-      if (attempt > 1 && (await isFileAt(warehouse, after))) return counts!;
-      throw new ClaimLost(`Another import reads ${name} now.`);
+      // If only the reply to an earlier COMMIT was lost, the batch is committed already.
+      if (error instanceof ClaimLost && written && (await isFileAt(warehouse, after))) return written;
+      throw error;
     }
   };
   const counts = await withWriteRetries(commit, log);
-  for (const { rows } of groups) returnBytes(rows.memory);
   totals.pages++;
   totals.records += counts.records;
   totals.rows_inserted += counts.inserted;

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { ColumnType, Feed } from '../../feeds/feed.ts';
 import { copyBytes, GrowingBytes } from '../../growing-bytes.ts';
 import { closeBrace, comma, openBrace } from '../../json-bytes.ts';
-import { RecordsAsJson } from '../../service/parse-page.ts';
+import { parseJson } from '../../service/json.ts';
 import { type Batch, longest, most, type Reading, refuseExport } from './batch.ts';
 import { writeCell, writeMade } from './csv-values.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
@@ -173,13 +173,14 @@ class CsvPage {
   take(): Batch {
     const content = this.#json.bytes.subarray(0, this.#json.end);
     const lines = this.#lines;
-    // As CSV none is too large; the splitter has seen to that.
-    const records = new RecordsAsJson(content, this.#spans, this.#ends, Number.POSITIVE_INFINITY);
+    const begins = lines.map((_, index) => this.#spans[4 * index]!);
     if (!isUtf8(content)) {
-      const begins = lines.map((_, index) => records.startOf(index));
       const broken = begins.findIndex((start, index) => !isUtf8(content.subarray(start, begins[index + 1])));
       throw notUtf8(lines[broken]!);
     }
+    const records = begins.map((start, index) =>
+      parseJson(content.toString('utf8', start, this.#spans[4 * index + 1])),
+    );
     this.#json.clear();
     this.#noted = 0;
     this.#spans = [];

@@ -1,4 +1,4 @@
-import { parseBody } from '../../service/parse-body.ts';
+import { parseJson } from '../../service/json.ts';
 import { type Batch, longest, most, type Reading } from './batch.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { bytesOf } from './file-bytes.ts';
@@ -82,7 +82,7 @@ const tooLong = (line: number) => new FileRefused(`a record is longer than ${lon
 
 function parsed(json: string, line: number): unknown {
   try {
-    return parseBody(json);
+    return parseJson(json);
   } catch (cause) {
     throw new FileRefused('is not JSON; each line is to hold one record', { line, cause });
   }

@@ -3,8 +3,8 @@ import type pg from 'pg';
 import { GmsiError } from '../../errors.ts';
 import type { Warehouse } from '../connect.ts';
 import { namedDatabaseError } from '../errors.ts';
-import { becomeReader, throughReader } from '../session-settings.ts';
-import { type Snapshot, type SnapshotOptions, stoppable } from '../snapshot.ts';
+import { becomeReader } from '../session-settings.ts';
+import { inOneSnapshot, type Snapshot, type SnapshotOptions } from '../snapshot.ts';
 import { type CheckScope, jobSets } from './job-sets.ts';
 
 /** The runnable part of a check. */
@@ -50,18 +50,7 @@ export async function inCheckSnapshot<Result>(
   options: SnapshotOptions,
   read: (snapshot: CheckSnapshot) => Promise<Result>,
 ): Promise<Result> {
-  return warehouse
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (trx) => {
-      await sql`savepoint before_reader`.execute(trx);
-      const isFenced = await becomeReader(trx);
-      await sql`set transaction read only`.execute(trx);
-      const result = await stoppable(warehouse, trx, options, () => read({ trx, isFenced }));
-      // Also drops the function, which a pooler would keep for others.
-      await sql`rollback to savepoint before_reader`.execute(trx);
-      return result;
-    });
+  return inOneSnapshot(warehouse, options, async (trx) => read({ trx, isFenced: await becomeReader(trx) }));
 }
 
 /** Runs a check's query over a job. @throws SqlRefused, CheckStopped; after the latter, the transaction still works */
@@ -97,26 +86,26 @@ export async function holdsRows(snapshot: CheckSnapshot, name: string, scope: Ch
  * the transaction still works.
  */
 async function run<Row>(
-  { trx, isFenced }: CheckSnapshot,
+  { trx }: CheckSnapshot,
   statement: RawBuilder<unknown>,
   foreign: string,
 ): Promise<Row[]> {
   const undo = sql`rollback to savepoint before_check`;
   await sql`savepoint before_check`.execute(trx);
   try {
-    const { rows } = await (isFenced ? throughReader(trx, statement) : statement).execute(trx);
+    const { rows } = await statement.execute(trx);
     await undo.execute(trx);
     return (rows as { row: Row }[]).map(({ row }) => row);
   } catch (error) {
     const named = namedDatabaseError(error);
-    const { code, position, internalPosition, message } = error as pg.DatabaseError;
+    const { code, position, message } = error as pg.DatabaseError;
     if (code === '57014') {
       await undo.execute(trx);
       throw new CheckStopped(message, { cause: error });
     }
     const isOurs = named instanceof GmsiError && named.kind !== 'fatal';
     if (code === undefined || isOurs) throw named;
-    const at = offsetIn(foreign, statement.compile(trx).sql, isFenced ? internalPosition : position);
+    const at = offsetIn(foreign, statement.compile(trx).sql, position);
     throw new SqlRefused(message, error, at, code === '42501' ? mayRead : hintOf(named));
   }
 }

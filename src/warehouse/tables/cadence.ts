@@ -1,7 +1,6 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Feed, Series } from '../../feeds/feed.ts';
 import type { Database, Day } from '../database.ts';
-import { later } from '../prepared.ts';
 import { syncSince } from './planning.ts';
 import {
   isOfJob,
@@ -108,7 +107,7 @@ export async function notePoll(trx: Transaction<Database>, note: PollNote): Prom
   const hasNews = inserted + note.changed > 0;
   if (!hasNews && !note.isPoll) return;
   const isLate = sql`(kept.left_out_since > kept.polled_at or kept.load_id = ${loadId})`;
-  await later(sql`
+  await sql`
     insert into gmsi.cadence as kept (${seriesColumns}, polled_at, news_at, quiet_polls, polls, load_id)
     values (${seriesValues(series)}, ${note.isPoll ? at : null}, ${at}, ${hasNews ? 0 : 1}, ${note.isPoll ? 1 : 0}, ${loadId})
     on conflict (${seriesColumns}) do update set
@@ -123,7 +122,7 @@ export async function notePoll(trx: Transaction<Database>, note: PollNote): Prom
         + case when ${isLate} and kept.left_out_since is not null then ${inserted}::integer else 0 end,
       late_by = case when ${isLate} and ${inserted}::integer > 0
                      then greatest(kept.late_by, ${at}::timestamptz - kept.left_out_since) else kept.late_by end
-  `).execute(trx);
+  `.execute(trx);
 }
 
 /** What leaving out quiet series of a job has saved and cost so far. */

@@ -1,7 +1,7 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day, LoadOutcome } from '../database.ts';
-import { later } from '../prepared.ts';
+import { ClaimLost } from '../errors.ts';
 import { isOfSeries, seriesColumns, seriesValues } from './series.ts';
 import { releaseWindows } from './windows.ts';
 
@@ -33,9 +33,8 @@ export interface PageProgress extends PageCounts {
 /**
  * Moves a window's checkpoint past the page of this transaction. With the last page the window is drained, and its settled
  * days are covered.
- * It is sent with the COMMIT, which fails (`isClaimLost`) if the window is no longer this load's, or not at this position: the
- * page must be dropped.
  * @param nextToken cursor of the next page, `null` with the last one
+ * @throws ClaimLost if the window is no longer this load's, or not at this position: the page must be dropped
  */
 export async function advanceCheckpoint(
   trx: Transaction<Database>,
@@ -78,17 +77,13 @@ export async function advanceCheckpoint(
       select ${seriesColumns}, datemultirange(settled) from advanced where not isempty(settled)
       on conflict (${seriesColumns}) do update set days = kept.days + excluded.days, updated_at = now()
     )`;
-  await later(sql`
+  const { rows } = await sql`
     with advanced as (
       ${advanced} returning ${seriesColumns}, days * daterange(null, settled_before) as settled
     )${nextToken === null ? covered : sql``}
-    select gmsi.refuse_lost_claim(exists (select from advanced))
-  `).execute(trx);
-}
-
-/** True for the error of a transaction whose page did not follow its window's position, or whose batch its file's. */
-export function isClaimLost(error: unknown): boolean {
-  return (error as { code?: string }).code === 'GM001';
+    select from advanced
+  `.execute(trx);
+  if (rows.length === 0) throw new ClaimLost(`Window ${at.windowId} is no longer this load's.`);
 }
 
 /**
@@ -202,24 +197,21 @@ export async function claimFile(
 }
 
 /**
- * Moves a file's checkpoint past a batch, together with the COMMIT, which fails (`isClaimLost`) if the file is no longer this
- * load's, or not at this position.
+ * Moves a file's checkpoint past a batch.
+ * @throws ClaimLost if the file is no longer this load's, or not at this position
  */
 export async function advanceFile(
   trx: Transaction<Database>,
   { fileId, loadId, records }: FilePosition,
   batch: { readonly records: number; inserted: number; changed: number; rejected: number },
 ): Promise<void> {
-  await later(sql`
-    with advanced as (
-      update gmsi.imported_files
-      set records = records + ${batch.records}::bigint, rows_inserted = rows_inserted + ${batch.inserted}::bigint,
-          rows_changed = rows_changed + ${batch.changed}::bigint, records_rejected = records_rejected + ${batch.rejected}::bigint
-      where file_id = ${fileId} and load_id = ${loadId}::bigint and records = ${records}::bigint and finished_at is null
-      returning 1
-    )
-    select gmsi.refuse_lost_claim(exists (select from advanced))
-  `).execute(trx);
+  const { numAffectedRows } = await sql`
+    update gmsi.imported_files
+    set records = records + ${batch.records}::bigint, rows_inserted = rows_inserted + ${batch.inserted}::bigint,
+        rows_changed = rows_changed + ${batch.changed}::bigint, records_rejected = records_rejected + ${batch.rejected}::bigint
+    where file_id = ${fileId} and load_id = ${loadId}::bigint and records = ${records}::bigint and finished_at is null
+  `.execute(trx);
+  if (numAffectedRows === 0n) throw new ClaimLost('Another import reads this file now.');
 }
 
 /** True if this load has a file at exactly this position: for a connection that broke between a commit and its reply. */

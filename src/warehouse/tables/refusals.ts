@@ -1,6 +1,5 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Database } from '../database.ts';
-import { later } from '../prepared.ts';
 import { inScope, sameSeries, seriesColumns, seriesOf, type WindowScope } from './series.ts';
 
 /*
@@ -24,10 +23,10 @@ const younger = sql`daterange(w.last_day + 1, null)`;
 
 /** A lock, so that of two transactions that decide about a series, the later one sees what the earlier one wrote. */
 async function lockSeriesOf(trx: Transaction<Database>, windowId: number): Promise<void> {
-  await later(sql`
+  await sql`
     select pg_advisory_xact_lock(hashtext('gmsi.refusals'), hashtext((${seriesOf('w')})::text))
     from gmsi.windows w where window_id = ${windowId}
-  `).execute(trx);
+  `.execute(trx);
 }
 
 /** How a refused window was left. */
@@ -104,7 +103,7 @@ export async function leaveRefused(
  */
 export async function takeBackRefusals(trx: Transaction<Database>, windowId: number): Promise<void> {
   await lockSeriesOf(trx, windowId);
-  await later(sql`
+  await sql`
     with w as (
       select * from gmsi.windows where window_id = ${windowId}
     ), given_up as (
@@ -118,7 +117,7 @@ export async function takeBackRefusals(trx: Transaction<Database>, windowId: num
         last_error = case when n.refused_with is not null then n.last_error end,
         finished_at = case when n.refused_with is not null then n.finished_at end
     from given_up where given_up.window_id = n.window_id
-  `).execute(trx);
+  `.execute(trx);
 }
 
 /** Refused windows that a load asks for again, over all series of its job. */

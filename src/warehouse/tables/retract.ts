@@ -3,7 +3,6 @@ import type { Feed, FeedTable, Series } from '../../feeds/feed.ts';
 import { isStampedAtEnd } from '../../feeds/hourly-index.ts';
 import type { SortedRows } from '../arrays.ts';
 import type { Database } from '../database.ts';
-import { later } from '../prepared.ts';
 import type { WriteTransaction } from '../write-transaction.ts';
 import { retractionOf } from './rows.ts';
 import { isOfSeries, isRowOfSeries, seriesColumns, seriesValues } from './series.ts';
@@ -17,10 +16,10 @@ export async function noteSightings(
 ): Promise<void> {
   if (rows.length === 0) return;
   const [times, ids] = rows.key;
-  await later(sql`
+  await sql`
     insert into gmsi.drain_sightings (window_id, page, row_times, row_ids)
     values (${at.windowId}, ${at.page}, ${times}::timestamptz[], ${ids}::uuid[]) on conflict do nothing
-  `).execute(trx);
+  `.execute(trx);
 }
 
 /** Stores rows that only the live feed has brought, before they are written; removes those that are too old for the feed. */
@@ -131,10 +130,10 @@ function isSame(alias: string, table: FeedTable, met: string): RawBuilder<boolea
   return sql`(${sql.ref(`${alias}.${time}`)} = ${sql.ref(`${met}.row_time`)} and ${sql.ref(`${alias}.${id}`)} = ${sql.ref(`${met}.row_id`)})`;
 }
 
-/** A row by its time, in microseconds since 1970, and the 16 bytes of its id. */
+/** A row by its time, in microseconds since 1970, and its id. */
 export interface MetRow {
   readonly time: number;
-  readonly id: Uint8Array;
+  readonly id: string;
 }
 
 /**
@@ -160,7 +159,7 @@ export async function metSoFar(
     from gmsi.windows w join ${sql.table(`gmsi.${table.name}`)} as kept on ${isInDaysOfWindow(table, series)}
     where w.window_id = ${window_id}`;
   const { rows } = await sql<MetRow>`
-    select (extract(epoch from met.time) * 1000000)::bigint as time, uuid_send(met.id) as id
+    select (extract(epoch from met.time) * 1000000)::bigint as time, met.id::text as id
     from (${is_compared ? noted : held}) as met limit ${atMost}
   `.execute(db);
   return rows;

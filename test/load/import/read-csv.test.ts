@@ -5,11 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { gmsiHeadlines } from '../../../src/feeds/gmsi-headlines.ts';
 import type { DataFile } from '../../../src/load/import/data-file.ts';
 import { csvBatches } from '../../../src/load/import/read-csv.ts';
-import { readPage } from '../../../src/load/read-page.ts';
-import { JsonScan } from '../../../src/service/json-scan.ts';
-import { parseBody } from '../../../src/service/parse-body.ts';
-import type { RecordsAsJson } from '../../../src/service/parse-page.ts';
-import type { SortedRows } from '../../../src/warehouse/arrays.ts';
+import { parseJson } from '../../../src/service/json.ts';
 
 function aFile(csv: string | Buffer): DataFile {
   const bytes = typeof csv === 'string' ? Buffer.from(csv) : csv;
@@ -27,46 +23,16 @@ async function read(csv: string | Buffer, columns?: Record<string, string>, skip
   for await (const batch of csvBatches(aFile(csv), readingOf(columns, skip))) {
     records.push(...batch.records);
     lines.push(...batch.lines);
-    expectSameEnds(batch.records as RecordsAsJson);
   }
   return { records, lines };
 }
 
-/** What PostgreSQL gets: of `extra` the values, since equal ones can be written in several ways. */
-function columnsOf({ columns }: SortedRows): unknown[] {
-  const extra = Object.keys(gmsiHeadlines.table.columns).indexOf('extra');
-  return columns.map((column, place) => (place === extra ? valuesOf(column) : column));
-}
-
-/** The elements of an array in PostgreSQL's binary format, each the number 1 and JSON. */
-function valuesOf(array: Buffer): unknown[] {
-  const values: unknown[] = [];
-  for (let at = 20; at < array.length; ) {
-    const length = array.readInt32BE(at);
-    values.push(length === -1 ? null : JSON.parse(array.toString('utf8', at + 5, at + 4 + length)));
-    at += 4 + Math.max(length, 0);
-  }
-  return values;
-}
-
-/** Expects the ends of members that whoever passes over the JSON finds. */
-function expectSameEnds(records: RecordsAsJson): void {
-  const scan = new JsonScan(records.content);
-  const ends = new Int32Array(200_000);
-  let noted = 0;
-  for (let index = 0; index < records.length; index++) {
-    scan.at = records.startOf(index);
-    noted = scan.skipValue(ends, noted);
-  }
-  expect(records.ends.subarray(0, noted)).toEqual(ends.subarray(0, noted));
-}
-
 /** What JSON has in a cell's place, in a column that is no text: itself, if it can be written no other way. */
 function asJson(cell: string): unknown {
-  if (/^-?\d/.test(cell)) return String(Number(cell)) === cell ? parseBody(cell) : cell;
+  if (/^-?\d/.test(cell)) return String(Number(cell)) === cell ? parseJson(cell) : cell;
   if (!/^([[{]|true$|false$)/.test(cell)) return cell;
   try {
-    return parseBody(cell);
+    return parseJson(cell);
   } catch {
     return cell;
   }
@@ -118,50 +84,6 @@ describe('a CSV file', () => {
       }),
       { numRuns: 500 },
     );
-  });
-
-  it('becomes the same rows by its bytes and record by record', async () => {
-    const text = fc.string({
-      unit: fc.constantFrom('a', '"', '\\', '\n', '\u0001', 'é', '😀'),
-      maxLength: 6,
-    });
-    const json = fc.oneof(
-      fc.json({ maxDepth: 2 }),
-      fc.constantFrom('', '{"a":1} ', '[NaN]', '["\\n"]', '[1'),
-    );
-    const score = fc.constantFrom('', '0.5', '-0.25', '1.0', '0.1234567890123456', '1e-7', '12', 'high');
-    const time = fc.constantFrom('2024-05-01T10:00:00', '2024-05-01 10:00:00.25+02:00', '2024-02-30', '');
-    const id = fc.oneof(
-      { weight: 9, arbitrary: fc.uuid() },
-      { weight: 1, arbitrary: fc.constantFrom('', '7') },
-    );
-    const rows = fc.array(fc.tuple(id, time, text, score, json), { minLength: 5, maxLength: 30 });
-    let scanned = 0;
-    await fc.assert(
-      fc.asyncProperty(rows, async (cells) => {
-        const reader = gmsiHeadlines.reader();
-        const counting = {
-          ...reader,
-          scan: (...record: Parameters<typeof reader.scan>) => {
-            const isScanned = reader.scan(...record);
-            scanned += Number(isScanned);
-            return isScanned;
-          },
-        };
-        const usual = ['7d444840-9dc0-11d1-b245-5ffdce74fad2', '2024-05-01T10:00:00', 'text', '0.5', '[]'];
-        const header = ['id', 'publication_time', 'headline', 'directional_positive', 'other'];
-        const csv = stringify([header, usual, usual, usual, ...cells], { quoted_match: /[\r\n]/ });
-        const { table } = gmsiHeadlines;
-        for await (const { records } of csvBatches(aFile(csv), readingOf({ topic_name: 'Inflation-Food' }))) {
-          const objects = readPage([...records], gmsiHeadlines.reader(), table);
-          const { rows, rejected } = readPage(records, counting, table);
-          expect(columnsOf(rows)).toEqual(columnsOf(objects.rows));
-          expect(rejected).toEqual(objects.rejected);
-        }
-      }),
-    );
-    // Of some 1,800 that were made up, about 300.
-    expect(scanned).toBeGreaterThan(100);
   });
 
   it('is read from where a load has stopped, without its header in between and its nameless columns', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { NotJson, parseBody } from '../../src/service/parse-body.ts';
+import { NotJson, parseJson } from '../../src/service/json.ts';
 
 describe('a body', () => {
   test('of plain JSON is what JSON.parse makes of it, but for integers that JavaScript cannot hold', () => {
@@ -9,7 +9,7 @@ describe('a body', () => {
       fc.property(safe, fc.constantFrom(undefined, 1), (value, indent) => {
         const text = JSON.stringify(value, null, indent);
         fc.pre(!/\d{16}(?![\d.e])/.test(text.replace(/"(?:[^"\\]|\\.)*"|\.\d+/g, '')));
-        expect(parseBody(text)).toEqual(JSON.parse(text));
+        expect(parseJson(text)).toEqual(JSON.parse(text));
       }),
     );
   });
@@ -23,7 +23,7 @@ describe('a body', () => {
     ],
     ['{"NaN":1,"Infinity War":[Infinity]}', { NaN: 1, 'Infinity War': ['Infinity'] }],
   ])('with what Python writes for numbers that JSON has not, %s, keeps them as texts', (text, expected) => {
-    expect(parseBody(text)).toEqual(expected);
+    expect(parseJson(text)).toEqual(expected);
   });
 
   test.each([
@@ -36,7 +36,7 @@ describe('a body', () => {
       { a: '1 12345678901234567', id: '12345678901234567' },
     ],
   ])('with integers that JavaScript would round, %s, keeps their digits', (text, expected) => {
-    expect(parseBody(text)).toEqual(expected);
+    expect(parseJson(text)).toEqual(expected);
   });
 
   test.each([
@@ -46,14 +46,14 @@ describe('a body', () => {
     ['["12345678901234567","a: 12345678901234567, NaN"]', ['12345678901234567', 'a: 12345678901234567, NaN']],
     ['1e999', Number.POSITIVE_INFINITY],
   ])('with other long numbers or digits in texts, %s, is left as it is', (text, expected) => {
-    expect(parseBody(text)).toEqual(expected);
+    expect(parseJson(text)).toEqual(expected);
   });
 
   test('keeps every integer, however long and wherever it stands', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }), fc.string(), (integer, text) => {
         const body = `{${JSON.stringify(text)}:[${integer}],"text":${JSON.stringify(`${text} ${integer}`)}}`;
-        const parsed = parseBody(body) as Record<string, unknown>;
+        const parsed = parseJson(body) as Record<string, unknown>;
         expect(String((parsed[text] as unknown[])[0])).toBe(String(integer));
         expect(parsed.text).toBe(`${text} ${integer}`);
       }),
@@ -76,17 +76,17 @@ describe('a body', () => {
     ['NaN 1'],
     ["{'a': NaN}"],
   ])('that is not JSON, %j, is refused by name', (text) => {
-    expect(() => parseBody(text)).toThrow(NotJson);
+    expect(() => parseJson(text)).toThrow(NotJson);
   });
 
   test('cannot reach Object.prototype', () => {
-    const parsed = parseBody('{"__proto__":{"polluted":NaN}}');
+    const parsed = parseJson('{"__proto__":{"polluted":NaN}}');
     expect(Object.keys(parsed as object)).toEqual(['__proto__']);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 
   test('is read in a time that grows with its length only, whatever its texts are made of', () => {
     const text = '\\u0421\\"'.repeat(500_000);
-    expect((parseBody(`["${text}",NaN]`) as string[])[1]).toBe('NaN');
+    expect((parseJson(`["${text}",NaN]`) as string[])[1]).toBe('NaN');
   });
 });

@@ -1,0 +1,33 @@
+/** A body is not JSON, even with the tolerated extensions; `cause` is the parser's error, which quotes the body. */
+export class NotJson extends SyntaxError {
+  override readonly name = 'NotJson';
+}
+
+/**
+ * Parses JSON without losing what JavaScript would refuse or round. NaN, Infinity and -Infinity, which Python's json.dumps
+ * writes by default, become strings of that name; integers beyond ±(2^53 - 1) become strings of their digits, because a
+ * rounded id is a different id.
+ * @throws NotJson for anything else that is not JSON
+ */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(mayNeedQuotes(text) ? withQuotes(text) : text);
+  } catch (cause) {
+    throw new NotJson('The body is not JSON.', { cause });
+  }
+}
+
+/** Also true for such digits and words within strings, which only costs time. The digits of a fraction do not count. */
+function mayNeedQuotes(text: string): boolean {
+  return /(?<![\d.])\d{16}/.test(text) || text.includes('NaN') || text.includes('Infinity');
+}
+
+/** A string, to pass over as a whole; or a number or word that JSON.parse may round or refuse. */
+const stringOrToken = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\w.+-])(?:NaN|-?Infinity|-?[1-9]\d{15,}(?![\d.eE]))/g;
+
+/** @throws RangeError for a string of millions of escapes, which no record has */
+function withQuotes(text: string): string {
+  return text.replace(stringOrToken, (token) =>
+    token.startsWith('"') || Number.isSafeInteger(Number(token)) ? token : `"${token}"`,
+  );
+}
