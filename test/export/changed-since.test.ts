@@ -140,6 +140,19 @@ it('since a moment, a new export holds only what has changed since, and can be c
   expect(manifest.months.map(({ month }) => month)).toEqual(['2024-01', '2024-03']);
 });
 
+it('since a moment, also writes the months at the end of a period that moves on, from the one in which it ended', async () => {
+  await sql`update gmsi.headlines set changed_at = '2024-05-01Z'`.execute(db);
+  await revise(db, '2024-01');
+  const until = async (to: string, since?: string) => {
+    const { manifest } = await runExport({
+      ...{ db, folder: folder.path, mode: 'continue', since, scope: { to } },
+    });
+    return manifest.months.map(({ month, rows }) => `${month}: ${rows}`);
+  };
+  expect(await until('2024-03-05', '2024-06-01T00:00:00Z')).toEqual(['2024-01: 3']);
+  expect(await until('2024-03-20')).toEqual(['2024-01: 3', '2024-03: 3']);
+});
+
 it('since a moment, also writes what has not changed since the export that is there', async () => {
   await follow();
   expect(await follow({ since: '2024-06-01T00:00:00Z' })).toBe(4);

@@ -113,10 +113,13 @@ describe('a sync', () => {
     const { db } = warehouse;
     await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
     const job = aJobFor(one, open);
-    const [first, second] = await Promise.all([
+    const namesake = aJobFor({ ...one, from: '2026-11-18' }, open);
+    const [first, second, another] = await Promise.all([
       runSync({ job, db, sandbox, clock: noon }),
       runSync({ job, db, sandbox, clock: noon }),
+      runSync({ job: namesake, db, sandbox, clock: noon }),
     ]);
+    expect(another).toMatchObject({ isElsewhere: false, outcome: 'done' });
     expect([first!.isElsewhere, second!.isElsewhere].sort()).toEqual([false, true]);
     expect([first!.outcome, second!.outcome]).toEqual(['done', 'done']);
     expect(await runSync({ job, db, sandbox, clock: noon })).toMatchObject({ isElsewhere: false });
