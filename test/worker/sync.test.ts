@@ -49,6 +49,21 @@ it('asks the historical feed for what a live answer may have left out', async ()
   expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
 });
 
+it('waits for the first of the month if its live answers spend the budget', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+  const { db } = warehouse;
+  // Two lists, the windows of two series, one live answer.
+  const budget = { requests_per_month: 5, reserve: 0 };
+  const job = jobFor({ ...scope, countries: ['US'] }, { service, schedule, budget });
+  await registered(db, 'poor', { ...job, end_date: 'today' }, beforeNoon);
+  await using worker = aWorker({ warehouse, sandbox, clock, concurrency: 1 });
+  expect(await told(worker, 'job paused')).toMatchObject([
+    { because: 'budget', resumesAt: new Date('2026-12-01T00:00:00Z') },
+  ]);
+  expect(await told(worker, 'load closed')).toMatchObject([{ outcome: 'budget' }]);
+});
+
 it('is left to the workers by gmsi sync while they are at it', async () => {
   await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });

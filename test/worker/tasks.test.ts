@@ -51,6 +51,18 @@ it('each pause for failures is twice as long as the one before, up to an hour', 
   expect(minutes).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
 });
 
+it('a job whose budget is spent before it is planned waits for the first of the month, and the worker goes on', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null });
+  const context = aWorkerContext({ warehouse, sandbox });
+  const budget = { requests_per_month: 1, reserve: 0 };
+  await registered(warehouse.db, 'poor', jobFor(quarter, { schedule, budget }), lastNight);
+  await plan(context, { job: 'poor', command: 'backfill' }, false);
+  expect(context.emitted).toMatchObject([
+    { type: 'job paused', because: 'budget', resumesAt: new Date('2026-12-01T00:00:00Z') },
+  ]);
+});
+
 it('two workers that give up a run at the same time pause its job once, and take back what is queued of it', async () => {
   await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null });
