@@ -114,6 +114,9 @@ it('writes again a month whose files somebody has removed or cut', async () => {
 it('writes all months again if other series, days or columns are asked for', async () => {
   await runExport({ db, folder: folder.path, scope: { only: { country: ['US'] } } });
   expect(await follow()).toBe(4);
+  const later = { db, folder: folder.path, mode: 'continue', scope: { from: '2024-01-05' } } as const;
+  expect((await runExport(later)).written.months).toBe(4);
+  expect(await follow()).toBe(4);
   await sql`alter table gmsi.headlines add column "of a user" text default 'x'`.execute(db);
   expect(await follow()).toBe(4);
 });

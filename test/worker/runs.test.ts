@@ -71,6 +71,19 @@ it('asks the service for days as a probe has learned that it reads them', async 
   expect(new Set(firstPages(requests).map(({ query }) => query.end_date))).toEqual(new Set([scope.to]));
 });
 
+it('looks for the first day that the service answers, also by a worker that has drained nothing of the run', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+  const { db } = warehouse;
+  const { context, runId } = await aRun(warehouse, sandbox, jobFor(scope, { schedule }));
+  await sql`update gmsi.windows set state = 'refused', refused_with = 422, finished_at = now()`.execute(db);
+  await tend(context, keepParts(context), { run: runId });
+  expect(await runsUnderWay(db)).toMatchObject([{ run_id: runId }]);
+  // The younger half of a window, for one series may show the day of the others.
+  const pending = (await windowsOf(db)).filter(({ state }) => state === 'pending');
+  expect(pending).toMatchObject([{ first_day: '2024-01-11', last_day: '2024-01-20' }]);
+});
+
 const waysToLoseIt: [string, (db: Warehouse, key: string) => Promise<unknown>][] = [
   ['is gone', (db, key) => sql`delete from graphile_worker._private_jobs where key = ${key}`.execute(db)],
   [
