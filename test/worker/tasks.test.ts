@@ -2,12 +2,12 @@ import { sql } from 'kysely';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { BudgetSpent } from '../../src/service/errors.ts';
-import { countLabelled } from '../../src/warehouse/tables/queue.ts';
+import { countLabelled, isQueued } from '../../src/warehouse/tables/queue.ts';
 import { runsUnderWay } from '../../src/warehouse/tables/runs.ts';
 import { keepParts } from '../../src/worker/parts.ts';
 import { pauseJob } from '../../src/worker/pause.ts';
 import { plan } from '../../src/worker/plan.ts';
-import { runLabel } from '../../src/worker/queue.ts';
+import { planTask, runLabel } from '../../src/worker/queue.ts';
 import { tend } from '../../src/worker/tend.ts';
 import { tick } from '../../src/worker/tick.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
@@ -83,6 +83,45 @@ it('two workers that give up a run at the same time pause its job once, and take
   expect(await countLabelled(db, runLabel(run!.run_id))).toBe(0);
   const { rows } = await sql`select pauses from gmsi.schedules where command = 'backfill'`.execute(db);
   expect(rows).toEqual([{ pauses: 1 }]);
+
+  // A task that a third worker had taken by then.
+  const tasks: number[] = [];
+  await keepParts(context).within(run!.run_id, async ({ load }) => void tasks.push(load.loadId));
+  expect(tasks).toEqual([]);
+});
+
+it('a job that is removed while it runs has its run ended and nothing left in the queue', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  const context = aWorkerContext({ warehouse, sandbox });
+  await registered(db, 'removed', jobFor(quarter, { schedule }), lastNight);
+  await plan(context, { job: 'removed', command: 'backfill' }, false);
+  const [run] = await runsUnderWay(db);
+  const parts = keepParts(context);
+  await tend(context, parts, { run: run!.run_id });
+  await sql`delete from gmsi.jobs`.execute(db);
+  await tend(context, parts, { run: run!.run_id });
+  expect(await runsUnderWay(db)).toEqual([]);
+  expect(await countLabelled(db, runLabel(run!.run_id))).toBe(0);
+});
+
+it('a worker that stops while it plans a job leaves that to the next one', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  const stop = new AbortController();
+  const context = aWorkerContext({ warehouse, sandbox }, stop.signal);
+  await registered(db, 'planned', jobFor(quarter, { schedule }), lastNight);
+  const due = { job: 'planned', command: 'backfill' } as const;
+  const match = () => {
+    stop.abort();
+    return true;
+  };
+  sandbox.script([{ kind: 'server-error', times: 1000, match }]);
+  await plan(context, due, false);
+  expect(await isQueued(db, planTask(due).key)).toBe(true);
+  expect(await runsUnderWay(db)).toEqual([]);
 });
 
 it('a job is synced when that is due, though its backfill is under way', async () => {
