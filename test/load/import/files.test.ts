@@ -377,6 +377,20 @@ describe('an import that ends early', () => {
   });
 });
 
+it.each([
+  ['clock', { clock: () => new Date('2024-01-10T12:00:00Z') }],
+  ["database's clock", { databaseClock: async () => new Date('2024-01-10T12:00:00Z') }],
+])('covers no day that by the %s alone is not settled', async (_, behind) => {
+  await using warehouse = await aWarehouse();
+  await using folder = await aFolder();
+  const path = await folder.write('many.ndjson', manyRecords(10));
+  const days = { from: '2024-01-01', to: '2024-01-31' };
+  // The three days before may have changed since.
+  expect(await runImport(warehouse.db, [path], { stated, days, ...behind })).toMatchObject({
+    covered: { series: 1, days: 6 },
+  });
+});
+
 it('refuses what is no file of records, before anything is loaded', async () => {
   await using warehouse = await aWarehouse();
   await using folder = await aFolder();
