@@ -111,6 +111,15 @@ it('writes again a month whose files somebody has removed or cut', async () => {
   expect(await follow()).toBe(2);
 });
 
+it('completes an export of which nothing but the last word is missing', async () => {
+  await follow();
+  const path = join(folder.path, 'export', '_manifest.json');
+  const json = await readFile(path, 'utf8');
+  await writeFile(path, json.replace('"complete": true', '"complete": false'));
+  expect(await follow()).toBe(0);
+  expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ complete: true });
+});
+
 it('writes all months again if other series, days or columns are asked for', async () => {
   await runExport({ db, folder: folder.path, scope: { only: { country: ['US'] } } });
   expect(await follow()).toBe(4);

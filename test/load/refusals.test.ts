@@ -55,7 +55,7 @@ describe('a request that is refused', () => {
     const detail = 'this window is under repair';
     const refusal: ScriptedFault = {
       ...{ kind: 'refuse', status, detail, times: 1e6 },
-      match: ({ path, query }) => path.endsWith('/DE') && query.start_date!.startsWith('2026-05-1'),
+      match: ({ path, query }) => path.endsWith('/DE') && query.start_date === '2026-05-01',
     };
     sandbox.script([refusal]);
     const first = await runBackfill({ job, db, sandbox, clock });
@@ -77,7 +77,7 @@ describe('a request that is refused', () => {
     expect(sandbox.stats().requests - before).toBe(failed.length);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 
-    // It has been answered since, so to be refused is new again.
+    // It has been answered since, so to be refused is new again; nothing older is there to take it back.
     sandbox.script([refusal]);
     await runBackfill({ job, db, sandbox, clock, plan: { fullRefresh: true, retryRefused: false } });
     const again = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
