@@ -111,8 +111,20 @@ it('writes again a month whose files somebody has removed or cut', async () => {
   expect(await follow()).toBe(2);
 });
 
+it('completes an export of which nothing but the last word is missing', async () => {
+  await follow();
+  const path = join(folder.path, 'export', '_manifest.json');
+  const json = await readFile(path, 'utf8');
+  await writeFile(path, json.replace('"complete": true', '"complete": false'));
+  expect(await follow()).toBe(0);
+  expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ complete: true });
+});
+
 it('writes all months again if other series, days or columns are asked for', async () => {
   await runExport({ db, folder: folder.path, scope: { only: { country: ['US'] } } });
+  expect(await follow()).toBe(4);
+  const later = { db, folder: folder.path, mode: 'continue', scope: { from: '2024-01-05' } } as const;
+  expect((await runExport(later)).written.months).toBe(4);
   expect(await follow()).toBe(4);
   await sql`alter table gmsi.headlines add column "of a user" text default 'x'`.execute(db);
   expect(await follow()).toBe(4);
@@ -138,6 +150,19 @@ it('since a moment, a new export holds only what has changed since, and can be c
   await revise(db, '2024-01');
   const { manifest } = await runExport({ db, folder: folder.path, mode: 'continue' });
   expect(manifest.months.map(({ month }) => month)).toEqual(['2024-01', '2024-03']);
+});
+
+it('since a moment, also writes the months at the end of a period that moves on, from the one in which it ended', async () => {
+  await sql`update gmsi.headlines set changed_at = '2024-05-01Z'`.execute(db);
+  await revise(db, '2024-01');
+  const until = async (to: string, since?: string) => {
+    const { manifest } = await runExport({
+      ...{ db, folder: folder.path, mode: 'continue', since, scope: { to } },
+    });
+    return manifest.months.map(({ month, rows }) => `${month}: ${rows}`);
+  };
+  expect(await until('2024-03-05', '2024-06-01T00:00:00Z')).toEqual(['2024-01: 3']);
+  expect(await until('2024-03-20')).toEqual(['2024-01: 3', '2024-03: 3']);
 });
 
 it('since a moment, also writes what has not changed since the export that is there', async () => {

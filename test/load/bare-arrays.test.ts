@@ -59,3 +59,20 @@ it.each([true, false])('reads a live feed that answers with an envelope: %s', as
     totals: { rows_inserted: 0, rows_changed: 0 },
   });
 });
+
+it('asks the historical feed for what a live feed says that it has left out', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock, live: { envelope: true } });
+  const today = { ...scope, from: '2026-11-18', to: '2026-11-20' };
+  const kinds: string[] = [];
+  const result = await runSync({
+    ...{ job: aJobFor(today, { end_date: 'today' }), db: warehouse.db, sandbox, clock },
+    async aroundPage(ask, { isLive }) {
+      kinds.push(isLive ? 'live' : 'historical');
+      const page = await ask();
+      return isLive ? { ...page, nextToken: 'more' } : page;
+    },
+  });
+  expect(result).toMatchObject({ outcome: 'done', live: { cutOff: 1 } });
+  expect(kinds.slice(kinds.indexOf('live'))).toContain('historical');
+});

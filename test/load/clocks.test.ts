@@ -7,7 +7,7 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { aLog } from '../support/a-log.ts';
-import { aWorker, registered, tickNow, told } from '../support/a-worker.ts';
+import { aWarehouseWithQueue, aWorker, registered, tickNow, told } from '../support/a-worker.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -151,6 +151,18 @@ describe('clocks more than an hour apart', () => {
     await using worker = aWorker({ warehouse, sandbox, clock: off(6 * day), databaseClock: off(0) });
     await expect(worker.ended).rejects.toThrow(ClocksApart);
     expect(sandbox.stats().requests).toBe(0);
+  });
+
+  it('end a worker whose machine turns out to be off while it waits', async () => {
+    await using warehouse = await aWarehouseWithQueue();
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+    const start = truth.getTime();
+    const ahead = () => new Date(truth.getTime() + 6 * (truth.getTime() - start));
+    await using worker = aWorker({ warehouse, sandbox, clock: ahead, databaseClock: off(0) });
+    await told(worker, 'worker started');
+    truth = new Date(start + hour);
+    await tickNow(warehouse.db);
+    await expect(worker.ended).rejects.toThrow(ClocksApart);
   });
 
   it("pause a worker's job if the service's differs, with nothing covered", async () => {

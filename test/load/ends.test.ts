@@ -3,6 +3,7 @@ import { exitCodeOfOutcome } from '../../src/exit.ts';
 import { graver, type LoadEnd } from '../../src/load/drain-all.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { BudgetSpent, KeyRefused } from '../../src/service/errors.ts';
+import { WarehouseFull } from '../../src/warehouse/errors.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
@@ -49,6 +50,30 @@ describe('a run in which windows fail', () => {
     const result = await runSync({ job, db: warehouse.db, sandbox, clock });
     expect(result.windows).toMatchObject({ failed: 1, drained: 1 });
     expect(result).toMatchObject({ outcome: 'budget', live: { series: 1, failed: 0 } });
+  });
+
+  it('on the way out, because the warehouse is full, still ends as one whose budget is spent', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const job = aJobFor(scope, { step: 'P10D', service: { ...service, concurrency: 2 } });
+    let spend = () => {};
+    const whenSpent = new Promise<void>((resolve) => {
+      spend = resolve;
+    });
+    let asked = 0;
+    const result = await runBackfill({
+      ...{ job, db: warehouse.db, sandbox, clock },
+      async aroundPage() {
+        if (++asked === 1) {
+          await whenSpent;
+          throw new WarehouseFull('No room.');
+        }
+        setTimeout(spend);
+        throw new BudgetSpent({ used: 1, limit: 1, resumesAt: new Date('2026-12-01T00:00:00Z') });
+      },
+    });
+    expect(asked).toBe(2);
+    expect(result).toMatchObject({ outcome: 'budget', error: expect.any(BudgetSpent) });
   });
 
   it('and that meets a refused key on its way out ends as failed (2), whatever made it end', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { type ScriptedFault, startSandbox } from '../../src/sandbox/index.ts';
 import { KeyRefused } from '../../src/service/errors.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -53,12 +53,11 @@ describe('a request that is refused', () => {
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
     const { db } = warehouse;
     const detail = 'this window is under repair';
-    sandbox.script([
-      {
-        ...{ kind: 'refuse', status, detail, times: 1e6 },
-        match: ({ path, query }) => path.endsWith('/DE') && query.start_date!.startsWith('2026-05-1'),
-      },
-    ]);
+    const refusal: ScriptedFault = {
+      ...{ kind: 'refuse', status, detail, times: 1e6 },
+      match: ({ path, query }) => path.endsWith('/DE') && query.start_date === '2026-05-01',
+    };
+    sandbox.script([refusal]);
     const first = await runBackfill({ job, db, sandbox, clock });
     expect(first.outcome).toBe('incomplete');
     const failed = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
@@ -77,6 +76,12 @@ describe('a request that is refused', () => {
     expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
     expect(sandbox.stats().requests - before).toBe(failed.length);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+
+    // It has been answered since, so to be refused is new again; nothing older is there to take it back.
+    sandbox.script([refusal]);
+    await runBackfill({ job, db, sandbox, clock, plan: { fullRefresh: true, retryRefused: false } });
+    const again = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
+    expect(again).toMatchObject([{ state: 'failed', country: 'DE', attempts: 3 }]);
   });
 
   it('of every series ends the run as hopeless before every window has been tried', async () => {

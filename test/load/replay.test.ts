@@ -298,6 +298,27 @@ describe('columns that stayed empty', () => {
     expect(await stateOf(db)).toEqual(before);
   });
 
+  it('are left alone if something else changes the row meanwhile', async () => {
+    await using warehouse = await aWarehouse();
+    await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));
+    const { db } = warehouse;
+    await runBackfill({ job, db, sandbox: drifting, clock });
+    // A replay adds its load once it has read the first rows that it is to fill.
+    await sql`
+      create function gmsi.change() returns trigger language plpgsql as $$
+      begin update gmsi.headlines set headline = 'newer', changed_at = now(); return null; end $$;
+      create trigger change after insert on gmsi.loads for each row execute function gmsi.change()`.execute(
+      db,
+    );
+    const batchSize = await countRows(db, 'headlines');
+    expect(await replayAll(db, scoreAliases, { batchSize })).toMatchObject({
+      outcome: 'done',
+      rowsFilled: 0,
+    });
+    const { rows } = await sql`select distinct headline, topic_probability from gmsi.headlines`.execute(db);
+    expect(rows).toEqual([{ headline: 'newer', topic_probability: null }]);
+  });
+
   it('are filled for the series of a job alone, and stay as they are if a row was retracted', async () => {
     await using warehouse = await aWarehouse();
     await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));

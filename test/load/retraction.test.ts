@@ -124,8 +124,12 @@ describe('a headline that only the live feed has brought', () => {
 
     // Confirmed by the historical feed, it is a headline like any other.
     time.now = new Date('2026-11-20T23:00:00Z');
+    const [confirmed] = (await sql<{ id: string }>`select row_id as id from gmsi.live_sightings`.execute(db))
+      .rows;
     await runSync(lagging);
     expect(await retractedNow(db)).toBe(0);
+    await runSync({ ...lagging, aroundPage: (ask) => without(ask, new Set([confirmed!.id])) });
+    expect(await retractedNow(db)).toBe(1);
 
     // What came last, the historical feed now never brings; the live feed does not reach it any more.
     time.now = new Date('2026-11-22T12:00:00Z');
@@ -135,14 +139,7 @@ describe('a headline that only the live feed has brought', () => {
     await runSync({
       ...lagging,
       job: aJobFor({ ...week, to: '2026-11-22' }, { end_date: 'today', lookback: 'P3D' }, '2026-11-22'),
-      aroundPage: async (ask, { isLive }) => {
-        const page = await ask();
-        if (isLive) return page;
-        return {
-          ...page,
-          records: [...page.records].filter((record) => !missing.has((record as { id: string }).id)),
-        };
-      },
+      aroundPage: (ask, { isLive }) => (isLive ? ask() : without(ask, missing)),
     });
     const { rows } = await sql<{ headline_id: string }>`
       select headline_id from gmsi.headlines where retracted_at is not null`.execute(db);
@@ -289,6 +286,11 @@ it.each(['first', 'last'])(
     expect(pages).toBeGreaterThan(2);
     expect(totals.records_rejected).toBe(1);
     expect(await retractedNow(db)).toBe(0);
+
+    // The next drain reads all, and what the one before it rejected does not count any more.
+    await runBackfill({ ...run, plan: refresh });
+    expect((await windowsOf(db))[0]!.records_rejected).toBe(0);
+    expect(await heldBy(db, scope)).toEqual(servedBy(service.sandbox, scope));
   },
 );
 
@@ -320,6 +322,12 @@ it('what another load writes during a drain stays, though that drain does not me
   expect(totals.rows_retracted).toBe(0);
   expect(await retractedNow(db)).toBe(0);
 });
+
+/** A page as if the service had withdrawn these headlines. */
+async function without(ask: () => Promise<Page>, ids: ReadonlySet<string>): Promise<Page> {
+  const page = await ask();
+  return { ...page, records: [...page.records].filter((record) => !ids.has((record as { id: string }).id)) };
+}
 
 async function reasons(db: Warehouse) {
   const { rows } = await sql<{ reason: string; count: number }>`

@@ -29,9 +29,36 @@ describe('the first sync of a day', () => {
     `.execute(db);
     expect(rows).toEqual([]);
   });
+
+  it('asks again for days that are covered, if the job now says that they may still change', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const clock = () => noonOf(10);
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    await runBackfill({ job: aJobFor(one, { end_date: 'today', lookback: 'P1D' }), db, sandbox, clock });
+    expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-10-01,2026-11-09)}' });
+    const requests = watchRequests(sandbox);
+    await runSync({ job: aJobFor(one, { end_date: 'today', lookback: 'P5D' }), db, sandbox, clock });
+    const historical = requests.filter(({ path }) => path.includes('historical'));
+    expect(historical.map(({ query }) => query.start_date)).toEqual(['2026-11-05']);
+  });
 });
 
 describe('a job that nothing but syncs load', () => {
+  it('forgets none of its days because another job of the series begins later', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    let now = noonOf(10);
+    const clock = () => now;
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const later = aJobFor({ ...one, from: '2026-11-09' }, { end_date: 'today' });
+    await runSync({ job, db, sandbox, clock });
+    await runSync({ job: later, db, sandbox, clock });
+    now = noonOf(20);
+    await runSync({ job, db, sandbox, clock });
+    expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-11-07,2026-11-17)}' });
+  });
+
   it('covers its days once they have settled, and catches up after a pause', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;

@@ -5,7 +5,7 @@ import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
-import { watchRequests } from '../support/watch-requests.ts';
+import { firstPages, watchRequests } from '../support/watch-requests.ts';
 
 const one = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-01', to: '2026-11-20' };
 const open = { end_date: 'today' };
@@ -103,6 +103,8 @@ describe('a sync', () => {
     expect(result).toMatchObject({ outcome: 'done', live: { cutOff: 1, records: 1000 } });
     const live = requests.findIndex(({ path }) => path.includes('/live/'));
     expect(requests.slice(live + 1).map(({ query }) => query.start_date)).toContain('2026-11-19');
+    // Neither this nor the lookback reaches back beyond the job's first day.
+    expect(firstPages(requests).map(({ query }) => query.start_date)).not.toContain('2026-11-17');
     expect(await heldBy(db, { ...one, from: '2026-11-18' })).toEqual(
       servedBy(sandbox, { ...one, from: '2026-11-18' }),
     );
@@ -113,10 +115,13 @@ describe('a sync', () => {
     const { db } = warehouse;
     await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
     const job = aJobFor(one, open);
-    const [first, second] = await Promise.all([
+    const namesake = aJobFor({ ...one, from: '2026-11-18' }, open);
+    const [first, second, another] = await Promise.all([
       runSync({ job, db, sandbox, clock: noon }),
       runSync({ job, db, sandbox, clock: noon }),
+      runSync({ job: namesake, db, sandbox, clock: noon }),
     ]);
+    expect(another).toMatchObject({ isElsewhere: false, outcome: 'done' });
     expect([first!.isElsewhere, second!.isElsewhere].sort()).toEqual([false, true]);
     expect([first!.outcome, second!.outcome]).toEqual(['done', 'done']);
     expect(await runSync({ job, db, sandbox, clock: noon })).toMatchObject({ isElsewhere: false });

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
@@ -85,7 +85,13 @@ describe('a load that falls silent', () => {
   const one = { ...scope, countries: ['US'] };
   const oneJob = aJobFor(one, { service: { ...service, concurrency: 1 } });
 
-  it('loses its window to another one, and its late page is given up', async () => {
+  it.each([
+    { seenBy: 'none of its clocks', asked: 2 },
+    // As while the machine sleeps: its monotonic clock stands still.
+    { seenBy: 'the wall clock alone', asked: 1, sleep: () => jump(Date) },
+    // As after the wall clock was set back.
+    { seenBy: 'the monotonic clock alone', asked: 1, sleep: () => jump(performance) },
+  ])('loses its window to another one, and its late page is given up: seen by $seenBy', async (silence) => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
@@ -100,14 +106,15 @@ describe('a load that falls silent', () => {
           await sql`update gmsi.loads set heartbeat_at = now() - interval '1 hour'`.execute(db);
           const other = await runBackfill({ job: oneJob, db, sandbox, clock });
           expect(other).toMatchObject({ outcome: 'done', windows: { drained: 1 } });
+          silence.sleep?.();
         }
         return page;
       },
     });
     expect(silent).toMatchObject({ outcome: 'done', totals: { pages: 2, windows_drained: 0 } });
     expect(lines.map(({ msg }) => msg)).toContain('another load has taken this window over');
-    // The page that the silent run had in hand, and the one that it asked for while it tried to commit that.
-    expect(sandbox.stats().pagesServedTwice).toBe(2);
+    // The page that the silent run had in hand and, unless a clock told it, the one that it asked for meanwhile.
+    expect(sandbox.stats().pagesServedTwice).toBe(silence.asked);
     expect((await windowsOf(db))[0]).toMatchObject({ state: 'drained', attempts: 2, load_id: 2 });
     expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
     expect((await windowsOf(db))[0]!.records).toBe(await countRows(db, 'headlines'));
@@ -154,6 +161,13 @@ describe('a load that falls silent', () => {
     expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
   });
 });
+
+/** Lets a clock be an hour ahead until the test is over. */
+function jump(clock: { now(): number }): void {
+  const now = clock.now.bind(clock);
+  const spy = vi.spyOn(clock, 'now').mockImplementation(() => now() + 3_600_000);
+  onTestFinished(() => spy.mockRestore());
+}
 
 async function untilTakenOver(db: Warehouse): Promise<void> {
   for (;;) {

@@ -62,6 +62,29 @@ describe('createPace', () => {
     await expect(Promise.all(others)).resolves.toEqual(['page', 'page', 'page']);
   });
 
+  test('a 429 that wants a shorter pause does not cut short the one that is under way', async () => {
+    const clock = standingClock();
+    const { run } = pace({ clock });
+    const answers: (() => void)[] = [];
+    const both = [5000, 1000].map((retryAfterMs) =>
+      run(async () => {
+        await new Promise<void>((resolve) => answers.push(resolve));
+        throw new RateLimited('slow down', { retryAfterMs });
+      }, never),
+    );
+    await vi.waitFor(() => expect(answers).toHaveLength(2));
+    for (const answer of answers) answer();
+    const ends = await Promise.allSettled(both);
+    expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    const send = vi.fn(async () => 'page');
+    const other = run(send, never);
+    clock.advance(4999);
+    expect(send).not.toHaveBeenCalled();
+    expect(clock.sleeping).toBe(1);
+    clock.advance(1);
+    await expect(other).resolves.toBe('page');
+  });
+
   test('a request that waits for its slot when the pause begins does not slip through', async () => {
     const clock = standingClock();
     const { run } = pace({ clock, concurrency: 1 });

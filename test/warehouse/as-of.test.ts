@@ -172,7 +172,14 @@ it.each([
     sql`alter table gmsi.${sql.raw(table)} add column note text`,
   ]) {
     await step.execute(db);
-    states.push([await clock(db), await rowsAt()]);
+    const held = await rowsAt();
+    // At the very instant of a change, the new version counts.
+    const changed = await sql<{
+      at: string;
+    }>`select changed_at::text as at from gmsi.${sql.raw(table)}`.execute(db);
+    const { at } = changed.rows[0]!;
+    if (!states.some(([moment]) => moment === at)) states.push([at, held]);
+    states.push([await clock(db), held]);
   }
   // A column that somebody added is there, and empty in what was before it.
   const withNote = (rows: unknown) => JSON.stringify(rows).replaceAll(')"', ',)"');

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -5,7 +6,8 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { manifestName } from '../../src/export/manifest.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { raiseAlert } from '../../src/warehouse/tables/alerts.ts';
-import { addTasks } from '../../src/warehouse/tables/queue.ts';
+import { claim } from '../../src/warehouse/tables/jobs.ts';
+import { addTasks, isQueued } from '../../src/warehouse/tables/queue.ts';
 import { exportJob } from '../../src/worker/export.ts';
 import { exportTask } from '../../src/worker/queue.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';
@@ -134,6 +136,30 @@ it('reports an export that fails, which the run does not mind, and makes it good
   await exportJob(context, { job: 'failing' }, false);
   expect(await alerts()).toEqual([{ kind: 'export failed', message, is_over: true }]);
   expect((await held('failing')).paths).toContain(manifestName);
+});
+
+it('of a worker that stops is left to the next one', async () => {
+  const { db } = warehouse;
+  const out = join(folder.path, 'stopped');
+  await registered(db, 'stopped', jobFor(scope, { exports: [{ to: out }] }), lastNight);
+  await exportJob(aWorkerContext(settingNow(), AbortSignal.abort()), { job: 'stopped' }, true);
+  expect(await isQueued(db, exportTask('stopped').key)).toBe(true);
+  expect(existsSync(out)).toBe(false);
+});
+
+it('raises an alert for what may pass only once it is not tried again', async () => {
+  const { db } = warehouse;
+  const out = join(folder.path, 'taken');
+  await registered(db, 'taken', jobFor(scope, { exports: [{ to: out }] }), lastNight);
+  await using _other = await claim(db, 'gmsi.export', out);
+  const alerts = async (isLast: boolean) => {
+    const failed = exportJob(aWorkerContext(settingNow()), { job: 'taken' }, isLast);
+    await expect(failed).rejects.toThrow('Another export to');
+    const { rows } = await sql`select from gmsi.alerts where job = 'taken'`.execute(db);
+    return rows.length;
+  };
+  expect(await alerts(false)).toBe(0);
+  expect(await alerts(true)).toBe(1);
 });
 
 it('ends the alert of an export that a job no longer has', async () => {

@@ -88,6 +88,11 @@ it('pauses a job whose windows fail one after the other, and goes on by itself',
   await tickNow(db);
   expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'done' }]);
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  const { rows } = await sql`
+    select pauses, resumes_at, paused_because from gmsi.schedules where command = 'backfill'`.execute(db);
+  expect(rows, 'its next pause is a short one again').toEqual([
+    { pauses: 0, resumes_at: null, paused_because: null },
+  ]);
 });
 
 it('ends if it cannot be listed, instead of working unseen', async () => {

@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { startLoad } from '../../src/warehouse/tables/checkpoint.ts';
+import { saveLearnedFacts } from '../../src/warehouse/tables/learned.ts';
 import { isQueued } from '../../src/warehouse/tables/queue.ts';
 import { runsUnderWay } from '../../src/warehouse/tables/runs.ts';
 import { claimOne, leaveWindow } from '../../src/warehouse/tables/windows.ts';
@@ -16,6 +17,7 @@ import { aWarehouseWithQueue, aWorker, aWorkerContext, registered, told } from '
 import type { TestWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
+import { firstPages, watchRequests } from '../support/watch-requests.ts';
 
 const scope = { ...year, topics: ['Inflation-Food'], to: '2024-01-20' };
 const schedule = { backfill: '0 1 * * *' };
@@ -55,6 +57,31 @@ it('a run that is begun again while it is under way tries the windows again that
   expect(await runsUnderWay(db), 'the same run').toMatchObject([{ run_id: runId }]);
   await tend(context, parts, { run: runId });
   expect(await isQueued(db, key), 'in the run that was begun again').toBe(true);
+});
+
+it('asks the service for days as a probe has learned that it reads them', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1, endDate: 'inclusive' });
+  const { db } = warehouse;
+  await saveLearnedFacts(db, 'gmsi-headlines', [{ fact: 'end_date', value: 'inclusive', evidence: 'seen' }]);
+  await aRun(warehouse, sandbox, jobFor(scope, { schedule }));
+  const requests = watchRequests(sandbox);
+  await using worker = aWorker({ warehouse, sandbox });
+  expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'done' }]);
+  expect(new Set(firstPages(requests).map(({ query }) => query.end_date))).toEqual(new Set([scope.to]));
+});
+
+it('looks for the first day that the service answers, also by a worker that has drained nothing of the run', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+  const { db } = warehouse;
+  const { context, runId } = await aRun(warehouse, sandbox, jobFor(scope, { schedule }));
+  await sql`update gmsi.windows set state = 'refused', refused_with = 422, finished_at = now()`.execute(db);
+  await tend(context, keepParts(context), { run: runId });
+  expect(await runsUnderWay(db)).toMatchObject([{ run_id: runId }]);
+  // The younger half of a window, for one series may show the day of the others.
+  const pending = (await windowsOf(db)).filter(({ state }) => state === 'pending');
+  expect(pending).toMatchObject([{ first_day: '2024-01-11', last_day: '2024-01-20' }]);
 });
 
 const waysToLoseIt: [string, (db: Warehouse, key: string) => Promise<unknown>][] = [

@@ -1,10 +1,12 @@
 import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import { plan } from '../../src/worker/plan.ts';
 import { jobFor } from '../cli/jobs.ts';
-import { aWarehouseWithQueue, aWorker, registered, told } from '../support/a-worker.ts';
+import { aWarehouseWithQueue, aWorker, aWorkerContext, registered, told } from '../support/a-worker.ts';
 import { aJobFor, runSync } from '../support/run-backfill.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
+import { countRows } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
@@ -49,6 +51,21 @@ it('asks the historical feed for what a live answer may have left out', async ()
   expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
 });
 
+it('waits for the first of the month if its live answers spend the budget', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+  const { db } = warehouse;
+  // Two lists, the windows of two series, one live answer.
+  const budget = { requests_per_month: 5, reserve: 0 };
+  const job = jobFor({ ...scope, countries: ['US'] }, { service, schedule, budget });
+  await registered(db, 'poor', { ...job, end_date: 'today' }, beforeNoon);
+  await using worker = aWorker({ warehouse, sandbox, clock, concurrency: 1 });
+  expect(await told(worker, 'job paused')).toMatchObject([
+    { because: 'budget', resumesAt: new Date('2026-12-01T00:00:00Z') },
+  ]);
+  expect(await told(worker, 'load closed')).toMatchObject([{ outcome: 'budget' }]);
+});
+
 it('is left to the workers by gmsi sync while they are at it', async () => {
   await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
@@ -66,6 +83,26 @@ it('is left to the workers by gmsi sync while they are at it', async () => {
   expect(sandbox.stats().requests).toBe(requests);
   letGo();
   await told(worker, 'run finished');
+});
+
+it('is left to gmsi sync by the workers while that is at it', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+  const { db } = warehouse;
+  await registered(db, 'test', { ...jobFor(scope, { service, schedule }), end_date: 'today' }, beforeNoon);
+  const context = aWorkerContext({ warehouse, sandbox, clock });
+  let planned: Promise<void> | undefined;
+  const result = await runSync({
+    ...{ job: aJobFor(scope, { end_date: 'today' }), db, sandbox, clock },
+    async aroundPage(ask) {
+      planned ??= plan(context, { job: 'test', command: 'sync' }, true);
+      await planned;
+      return ask();
+    },
+  });
+  expect(result).toMatchObject({ outcome: 'done', isElsewhere: false });
+  expect(await countRows(db, 'runs')).toBe(0);
+  expect(context.emitted).toEqual([]);
 });
 
 it('is left to a worker by gmsi sync from its planning on, until its run has begun', async () => {

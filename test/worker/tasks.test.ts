@@ -1,10 +1,14 @@
 import { sql } from 'kysely';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import { BudgetSpent } from '../../src/service/errors.ts';
+import { countLabelled, isQueued } from '../../src/warehouse/tables/queue.ts';
 import { runsUnderWay } from '../../src/warehouse/tables/runs.ts';
 import { keepParts } from '../../src/worker/parts.ts';
 import { pauseJob } from '../../src/worker/pause.ts';
 import { plan } from '../../src/worker/plan.ts';
+import { planTask, runLabel } from '../../src/worker/queue.ts';
+import { tend } from '../../src/worker/tend.ts';
 import { tick } from '../../src/worker/tick.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aWarehouseWithQueue, aWorker, aWorkerContext, registered, told } from '../support/a-worker.ts';
@@ -40,12 +44,123 @@ it('each pause for failures is twice as long as the one before, up to an hour', 
   const context = aWorkerContext({ warehouse, sandbox, clock: () => now });
   await registered(warehouse.db, 'hopeless', jobFor(quarter, { schedule }), lastNight);
   const about = { job: 'hopeless', command: 'backfill' } as const;
+  // One for the budget does not count among them.
+  const spent = new BudgetSpent({ used: 1, limit: 1, resumesAt: new Date('2026-12-01T00:00:00Z') });
+  await pauseJob(context, about, undefined, spent);
   for (let pause = 0; pause < 8; pause++) await pauseJob(context, about, undefined, new Error('no'));
-  const minutes = context.emitted.map((event) => {
+  const minutes = context.emitted.slice(1).map((event) => {
     if (event.type !== 'job paused') throw new Error(`not expected: ${event.type}`);
     return (event.resumesAt.getTime() - now.getTime()) / 60_000;
   });
   expect(minutes).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+});
+
+it('a job whose budget is spent before it is planned waits for the first of the month, and the worker goes on', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null });
+  const context = aWorkerContext({ warehouse, sandbox });
+  const budget = { requests_per_month: 1, reserve: 0 };
+  await registered(warehouse.db, 'poor', jobFor(quarter, { schedule, budget }), lastNight);
+  await plan(context, { job: 'poor', command: 'backfill' }, false);
+  expect(context.emitted).toMatchObject([
+    { type: 'job paused', because: 'budget', resumesAt: new Date('2026-12-01T00:00:00Z') },
+  ]);
+});
+
+it('two workers that give up a run at the same time pause its job once, and take back what is queued of it', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  const context = aWorkerContext({ warehouse, sandbox });
+  await registered(db, 'hopeless', jobFor(quarter, { schedule }), lastNight);
+  const about = { job: 'hopeless', command: 'backfill' } as const;
+  await plan(context, about, false);
+  const [run] = await runsUnderWay(db);
+  await tend(context, keepParts(context), { run: run!.run_id });
+  expect(await countLabelled(db, runLabel(run!.run_id))).toBeGreaterThan(0);
+  await Promise.all([1, 2].map(() => pauseJob(context, about, run!.run_id, new Error('no'))));
+  expect(context.emitted.filter(({ type }) => type === 'job paused')).toHaveLength(1);
+  expect(await countLabelled(db, runLabel(run!.run_id))).toBe(0);
+  const { rows } = await sql`select pauses from gmsi.schedules where command = 'backfill'`.execute(db);
+  expect(rows).toEqual([{ pauses: 1 }]);
+
+  // A task that a third worker had taken by then.
+  const tasks: number[] = [];
+  await keepParts(context).within(run!.run_id, async ({ load }) => void tasks.push(load.loadId));
+  expect(tasks).toEqual([]);
+});
+
+it('a job that is removed while it runs has its run ended and nothing left in the queue', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  const context = aWorkerContext({ warehouse, sandbox });
+  await registered(db, 'removed', jobFor(quarter, { schedule }), lastNight);
+  await plan(context, { job: 'removed', command: 'backfill' }, false);
+  const [run] = await runsUnderWay(db);
+  const parts = keepParts(context);
+  await tend(context, parts, { run: run!.run_id });
+  await sql`delete from gmsi.jobs`.execute(db);
+  await tend(context, parts, { run: run!.run_id });
+  expect(await runsUnderWay(db)).toEqual([]);
+  expect(await countLabelled(db, runLabel(run!.run_id))).toBe(0);
+});
+
+it('a worker that stops while it plans a job leaves that to the next one', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  const stop = new AbortController();
+  const context = aWorkerContext({ warehouse, sandbox }, stop.signal);
+  await registered(db, 'planned', jobFor(quarter, { schedule }), lastNight);
+  const due = { job: 'planned', command: 'backfill' } as const;
+  const match = () => {
+    stop.abort();
+    return true;
+  };
+  sandbox.script([{ kind: 'server-error', times: 1000, match }]);
+  await plan(context, due, false);
+  expect(await isQueued(db, planTask(due).key)).toBe(true);
+  expect(await runsUnderWay(db)).toEqual([]);
+});
+
+it('a job is synced when that is due, though its backfill is under way', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  const context = aWorkerContext({ warehouse, sandbox });
+  const both = { ...schedule, sync: '30 * * * *' };
+  await registered(db, 'busy', jobFor(quarter, { schedule: both }), lastNight);
+  await plan(context, { job: 'busy', command: 'backfill' }, false);
+  await tick(context);
+  expect(context.emitted.filter(({ type }) => type === 'job begun')).toMatchObject([
+    { job: 'busy', command: 'sync' },
+  ]);
+});
+
+it('a task of a run that a worker could not take part in is tried again, by the next one', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null });
+  const { db } = warehouse;
+  const context = aWorkerContext({ warehouse, sandbox });
+  await registered(db, 'unlucky', jobFor(quarter, { schedule }), lastNight);
+  await plan(context, { job: 'unlucky', command: 'backfill' }, false);
+  const [run] = await runsUnderWay(db);
+  let opened = 0;
+  const parts = keepParts({
+    ...context,
+    openService(...of) {
+      if (++opened === 1) throw new Error('no connection');
+      return context.openService(...of);
+    },
+  });
+  onTestFinished(() => parts.closeAll({ outcome: 'interrupted', error: undefined }));
+  const tasks: string[] = [];
+  await expect(parts.within(run!.run_id, async () => void tasks.push('first'))).rejects.toThrow(
+    'no connection',
+  );
+  await parts.within(run!.run_id, async () => void tasks.push('second'));
+  expect(tasks).toEqual(['second']);
 });
 
 it('a worker that has left a run does nothing for it any more, though a task of it was handed out', async () => {

@@ -11,6 +11,7 @@ import { Secret } from '../../../src/secret.ts';
 import { connect } from '../../../src/warehouse/connect.ts';
 import { aCuttingProxy } from '../../support/cutting-proxy.ts';
 import { aWarehouse } from '../../support/test-warehouse.ts';
+import { breakAt } from '../break-at.ts';
 import { aFolder, manyRecords, rowsIn, runImport, statedOfMany } from './importing.ts';
 
 const stated = statedOfMany;
@@ -310,6 +311,8 @@ describe('an import that ends early', () => {
     };
     const first = await runImport(warehouse.db, [path], { stated, stop: stop.signal, onProgress });
     expect(first.outcome).toBe('interrupted');
+    const { rows: loads } = await sql`select outcome from gmsi.loads`.execute(warehouse.db);
+    expect(loads).toEqual([{ outcome: 'interrupted' }]);
     const before = first.loads[0]!.totals.records;
     expect(before).toBeGreaterThan(0);
     expect(before).toBeLessThan(5000);
@@ -339,6 +342,29 @@ describe('an import that ends early', () => {
     expect(revisions).toEqual([]);
   });
 
+  it.each(['first', 'second'])(
+    'drops a batch whose file another import has taken by the %s try to commit it',
+    async (which) => {
+      await using warehouse = await aWarehouse();
+      await using folder = await aFolder();
+      const { db } = warehouse;
+      await sql`
+        create function gmsi.take_over() returns trigger language plpgsql as $$
+        begin update gmsi.imported_files set load_id = 999; return null; end $$;
+        create trigger take_over after insert on gmsi.imported_files for each row execute function gmsi.take_over()`.execute(
+        db,
+      );
+      if (which === 'second') await breakAt(db, undefined, 1);
+      const path = await folder.write('many.ndjson', manyRecords(100));
+      const days = { from: '2024-01-01', to: '2024-01-31' };
+      expect(await runImport(db, [path], { stated, days })).toMatchObject({
+        ...{ outcome: 'incomplete', loaded: 0, covered: { days: 0 } },
+        refused: [{ why: expect.stringContaining('Another import reads') }],
+      });
+      expect(await rowsIn(db, 'headlines')).toEqual([]);
+    },
+  );
+
   it('may run twice at once: one of them loads a file', async () => {
     await using warehouse = await aWarehouse();
     await using folder = await aFolder();
@@ -348,6 +374,20 @@ describe('an import that ends early', () => {
     expect(await rowsIn(warehouse.db, 'headlines')).toHaveLength(4000);
     const { rows } = await sql`select records, rows_inserted from gmsi.imported_files`.execute(warehouse.db);
     expect(rows).toEqual([{ records: 4000, rows_inserted: 4000 }]);
+  });
+});
+
+it.each([
+  ['clock', { clock: () => new Date('2024-01-10T12:00:00Z') }],
+  ["database's clock", { databaseClock: async () => new Date('2024-01-10T12:00:00Z') }],
+])('covers no day that by the %s alone is not settled', async (_, behind) => {
+  await using warehouse = await aWarehouse();
+  await using folder = await aFolder();
+  const path = await folder.write('many.ndjson', manyRecords(10));
+  const days = { from: '2024-01-01', to: '2024-01-31' };
+  // The three days before may have changed since.
+  expect(await runImport(warehouse.db, [path], { stated, days, ...behind })).toMatchObject({
+    covered: { series: 1, days: 6 },
   });
 });
 
