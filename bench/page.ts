@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import pg from 'pg';
 import { chromium } from 'playwright-core';
 import { inPackage } from '../src/package.ts';
+import { createLog } from '../src/terminal/log.ts';
 import { table } from '../src/terminal/table.ts';
 import { coverageEndpoints } from '../src/web/coverage.ts';
 import { contentsEndpoints, runsEndpoints } from '../src/web/runs.ts';
@@ -22,6 +23,7 @@ export async function askPage(url: string): Promise<Verdict[]> {
   const db = open(url, 6);
   const web = await serveWeb(db, {
     ...{ host: '127.0.0.1', port: 0, names: [], token: undefined, page: inPackage('dist/page') },
+    log: createLog({ level: 'error', readable: true }),
     endpoints: [...contentsEndpoints, ...coverageEndpoints, ...sentimentEndpoints, ...runsEndpoints(30)],
   });
   const lists = await listsOf(url);

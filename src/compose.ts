@@ -59,7 +59,7 @@ export async function openWarehouse(session: Session, schema: 'migrate' | 'as-is
   try {
     const sayWaiting = () => session.log.info(waitingFor(description, undefined));
     await sayIfSlow(sayWaiting, () => checkServer(db));
-    if (schema === 'migrate') await migrate(db);
+    if (schema === 'migrate') await migrate(db, session);
   } catch (error) {
     await close();
     throw error;
@@ -76,7 +76,7 @@ export async function openWarehouse(session: Session, schema: 'migrate' | 'as-is
 }
 
 /** Where the warehouse is; an embedded server runs until `release`. */
-async function warehouseAddress({ config, log }: Session) {
+async function warehouseAddress({ config, log, stop }: Session) {
   const { warehouse } = config;
   const release = async () => {};
   if (warehouse.kind === 'pg-environment') {
@@ -91,7 +91,7 @@ async function warehouseAddress({ config, log }: Session) {
       release,
     };
   }
-  const server = await useEmbeddedServer(config.home);
+  const server = await useEmbeddedServer(config.home, { log, stop });
   const { justMoved, cluster } = server.location;
   if (justMoved)
     log.info(

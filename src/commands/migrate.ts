@@ -15,7 +15,7 @@ export async function migrateCommand(session: Session, what: string | undefined)
   await using warehouse = await openWarehouse(session, 'as-is');
   const applied: string[] = [];
   if (what !== 'status') {
-    applied.push(...(await migrate(warehouse.db)));
+    applied.push(...(await migrate(warehouse.db, session)));
     // Also if the schema is current: somebody may have created the roles since.
     await checkOwner(warehouse.db, 'Only the owner of the schema can grant what is in it');
     await grantRoles(warehouse.db);

@@ -50,7 +50,11 @@ export function readConfig(processEnvironment: Environment = process.env, cwd = 
     /** Where alerts go for jobs that name no webhook. */
     alertWebhook: readAlertWebhook(env.GMSI_ALERT_WEBHOOK_URL),
     /** Where `gmsi work` serves metrics and health. Port 0 is any free one, `undefined` the usual one if it is free. */
-    metrics: { host: plain.GMSI_METRICS_HOST, port: plain.GMSI_METRICS_PORT },
+    metrics: {
+      ...{ host: plain.GMSI_METRICS_HOST, port: plain.GMSI_METRICS_PORT },
+      /** Under which others reach it, besides the machine's own. */
+      names: plain.GMSI_METRICS_NAMES.split(/[\s,]+/).filter(Boolean),
+    },
     /** Where exports to `s3://…` go. The library reads the credentials from the environment itself, as `pg` does. */
     storage: { endpoint: readEndpoint(env), region: env.AWS_REGION },
     /** What a browser must show to `gmsi serve`. */
@@ -86,8 +90,8 @@ export function environmentForPsql(processEnvironment: Environment = process.env
 export const settings = [
   ...['GMSI_API_KEY', 'GMSI_API_KEY_FILE'],
   ...['GMSI_BASE_URL', 'GMSI_LIVE_BASE_URL', 'GMSI_SEND_KEY_UNENCRYPTED'],
-  ...['GMSI_HOME', 'GMSI_LEASE_SECONDS', 'GMSI_ALERT_WEBHOOK_URL', 'GMSI_METRICS_HOST', 'GMSI_METRICS_PORT'],
-  ...['GMSI_SERVE_TOKEN'],
+  ...['GMSI_HOME', 'GMSI_LEASE_SECONDS', 'GMSI_ALERT_WEBHOOK_URL', 'GMSI_SERVE_TOKEN'],
+  ...['GMSI_METRICS_HOST', 'GMSI_METRICS_PORT', 'GMSI_METRICS_NAMES'],
   ...['GMSI_JOBS', 'GMSI_IMAGE'],
 ];
 
@@ -147,6 +151,7 @@ const plainVariables = z.object({
   GMSI_METRICS_PORT: numberBetween(0, 65_535, 'It must be a port from 1 to 65535, or 0 for any.')
     .refine(Number.isInteger, 'It must be a port from 1 to 65535, or 0 for any.')
     .optional(),
+  GMSI_METRICS_NAMES: z.string().default(''),
 });
 
 function numberBetween(least: number, most: number, hint: string) {

@@ -90,7 +90,7 @@ export async function drainAll(
       }),
     );
     await unlessBroken(
-      cutRefusedWindows(load.warehouse, load.scope, round).then((hasMore) => {
+      cutRefusedWindows(load.warehouse, load.scope, round, load).then((hasMore) => {
         goesOn ||= hasMore;
       }),
     );

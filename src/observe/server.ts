@@ -1,5 +1,7 @@
 import Fastify from 'fastify';
+import type { Config } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
+import { answerOwnNamesOnly } from '../own-names.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { migrationStatus } from '../warehouse/migrate.ts';
 import { inTime, shared } from './in-time.ts';
@@ -31,7 +33,7 @@ const maxHeaderBytes = 8_192;
  * @throws ConfigError if host and port cannot be used
  */
 export async function serveTelemetry(
-  { host, port }: { readonly host: string; readonly port: number | undefined },
+  { host, port, names }: Config['metrics'],
   telling: {
     /** The format of `metrics`. */
     readonly contentType: string;
@@ -53,6 +55,7 @@ export async function serveTelemetry(
   });
   // Further connections are closed at once, so that nobody can hold more than these.
   app.server.maxConnections = connections;
+  answerOwnNamesOnly(app, [host, ...names], 'Add the name to GMSI_METRICS_NAMES.');
   app.get('/metrics', async (_request, reply) =>
     reply.type(telling.contentType).send(await telling.metrics()),
   );

@@ -24,6 +24,7 @@ import {
 } from '../warehouse/tables/planning.ts';
 import { askAgain } from '../warehouse/tables/refusals.ts';
 import { everySeries, keyOfSeries, seriesOnly, type WindowScope } from '../warehouse/tables/series.ts';
+import type { Waiting } from '../warehouse/turns.ts';
 import { nextPollDue, pollFrom, recheckDays } from './cadence.ts';
 import { longestWindowDays } from './cut-windows.ts';
 import { dayRange, daysIn, settledBefore } from './days.ts';
@@ -53,7 +54,7 @@ export interface DueSync extends SyncPlan {
 
 /** Plans a sync of a job that begins now; `undefined` if the job's period is over. */
 export async function planDueSync(
-  { job, warehouse }: { job: Job; warehouse: Warehouse },
+  { job, warehouse, ...waiting }: { job: Job; warehouse: Warehouse } & Waiting,
   scope: WindowScope,
   { feed, today, now }: { feed: Feed; today: Temporal.PlainDate; now: Date },
 ): Promise<DueSync | undefined> {
@@ -61,7 +62,7 @@ export async function planDueSync(
   const recheckDays = await daysToRecheck(warehouse, job, feed, now);
   const hasLive = feed.live !== undefined && scope.to === today.toString();
   const moment = { now, today, unsettledFrom, recheckDays, hasLive };
-  const plan = await planSync(warehouse, job, scope, moment);
+  const plan = await planSync(warehouse, job, scope, moment, waiting);
   return plan && { ...plan, unsettledFrom, recheckDays, live: hasLive ? plan.series : [] };
 }
 
@@ -75,11 +76,12 @@ async function planSync(
   job: Job,
   scope: WindowScope,
   moment: SyncMoment & { readonly hasLive: boolean },
+  waiting: Waiting,
 ): Promise<SyncPlan | undefined> {
   const { unsettledFrom, now, hasLive } = moment;
   return withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
-      await lockPlanning(trx, scope.feed);
+      await lockPlanning(trx, scope.feed, waiting);
       await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
       const from = await findSyncBegin(trx, scope, unsettledFrom);
       if (from === null) return undefined;
@@ -104,7 +106,7 @@ async function planSync(
 
 /** If a live answer was full, plans the days of the live feed again, from the historical feed. */
 export async function planCutOff(
-  load: { warehouse: Warehouse; job: Job; scope: WindowScope; feed: Feed; log: Log },
+  load: { warehouse: Warehouse; job: Job; scope: WindowScope; feed: Feed; log: Log; stop: AbortSignal },
   series: readonly Series[],
 ): Promise<void> {
   const { warehouse, job, scope, feed, log } = load;
@@ -118,7 +120,7 @@ export async function planCutOff(
   const gaps = series.map((key) => ({ ...key, from: from.toString(), to: to.toString() }));
   await withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
-      await lockPlanning(trx, scope.feed);
+      await lockPlanning(trx, scope.feed, load);
       for (const batch of batches(cutGaps(gaps, job))) await insertWindows(trx, batch);
     }),
   );

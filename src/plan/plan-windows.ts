@@ -12,6 +12,7 @@ import {
 } from '../warehouse/tables/planning.ts';
 import { askAgain, cutAtBeginning, cutRefused } from '../warehouse/tables/refusals.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
+import type { Waiting } from '../warehouse/turns.ts';
 import { cutWindows, longestWindowDays } from './cut-windows.ts';
 import { dayRange } from './days.ts';
 
@@ -34,10 +35,11 @@ export async function planWindows(
   job: Job,
   scope: WindowScope,
   options: PlanOptions,
+  waiting: Waiting = {},
 ): Promise<number> {
   return withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
-      await lockPlanning(trx, scope.feed);
+      await lockPlanning(trx, scope.feed, waiting);
       if (options.retryRefused) await forgetRefused(trx, scope);
       else await askAgain(trx, scope);
       await cutAtBeginning(trx, scope);
@@ -63,10 +65,11 @@ export async function cutRefusedWindows(
   warehouse: Warehouse,
   scope: WindowScope,
   round: number,
+  waiting: Waiting,
 ): Promise<boolean> {
   const cut = await withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
-      await lockPlanning(trx, scope.feed);
+      await lockPlanning(trx, scope.feed, waiting);
       return cutRefused(trx, scope, 2 ** Math.min(round, 30));
     }),
   );

@@ -27,6 +27,11 @@ export class WriteLocked extends WarehouseUnavailable {
   }
 }
 
+/** Another session holds a lock that gmsi must have, and has not given it back for minutes. */
+export class LockHeld extends GmsiError {
+  override readonly kind = 'retryable';
+}
+
 /** Another session has written a row at the same time that this write was to insert. */
 export class WriteCrossed extends WarehouseUnavailable {}
 
@@ -44,7 +49,7 @@ export class WriteGivenUp extends GmsiError {
  * Class 08 connection exceptions, 40001/40P01 serialisation and deadlock, 53300 connections, 57P0x shutting down, and the
  * time limits by which a server ends a connection: 25P03 and 25P04 in a transaction, 57P05 idle.
  */
-const passing = /^(08...|25P0[34]|40001|40P01|53300|55P03|57P0[1-35])$/;
+const passing = /^(08...|25P0[34]|40001|40P01|53300|57P0[1-35])$/;
 /** The server ended a session: it shut down or crashed, or the session was idle in a transaction. */
 const ending = /^(08...|57P0[1-35]|25P03)$/;
 
@@ -133,6 +138,10 @@ export function namedDatabaseError(error: unknown): unknown {
     const hint =
       'Is PostgreSQL running at the address in DATABASE_URL? A rerun continues where this one stopped.';
     return new WarehouseUnavailable(`The warehouse does not answer: ${message}`, { cause, hint });
+  }
+  if (code === '55P03') {
+    const hint = 'End that session (pg_stat_activity shows it), and run the command again.';
+    return new LockHeld('Another session has held a lock for minutes that this needs.', { cause, hint });
   }
   if (code === '53100') {
     const hint = 'Make room and run the same command again; it continues where it stopped.';

@@ -1,27 +1,40 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Migration, Migrator, sql } from 'kysely';
-import { ConfigError } from '../errors.ts';
+import { type Kysely, sql } from 'kysely';
+import { ConfigError, GmsiError } from '../errors.ts';
 import { inPackage } from '../package.ts';
 import type { Warehouse } from './connect.ts';
+import type { Database } from './database.ts';
 import { namedDatabaseError } from './errors.ts';
 import { readStanding } from './health.ts';
+import { takeTurn, type Waiting } from './turns.ts';
 
 const folder = inPackage('migrations');
 
 /**
- * Brings the warehouse to the newest schema, in one transaction under an advisory lock: if several processes start at once,
- * one migrates and the others wait.
+ * Brings the warehouse to the newest schema, in one transaction: if several processes start at once, one migrates and the
+ * others wait.
  * @returns the names of the migrations that were applied, none if the schema was current
  * @throws ConfigError if the warehouse is newer than this program or older than its first release, or if it needs a
- * migration that the user may not do
+ * migration that the user may not do; LockHeld if another session does not give back a lock that it needs
  */
-export async function migrate(warehouse: Warehouse): Promise<readonly string[]> {
+export async function migrate(warehouse: Warehouse, waiting: Waiting = {}): Promise<readonly string[]> {
   if (await isCurrent(warehouse)) return [];
   await checkOwner(warehouse, "The warehouse's schema is older than this program");
-  const { error, results = [] } = await migrator(warehouse).migrateToLatest();
-  if (error) throw explained(error);
-  return results.filter((result) => result.status === 'Success').map((result) => result.migrationName);
+  const work = warehouse.transaction().execute(async (trx) => {
+    await takeTurn(trx, 'migrating', waiting);
+    await sql.raw(ledger).execute(trx);
+    const missing = (await migrationStatus(trx)).filter(({ executedAt }) => executedAt === undefined);
+    for (const { name } of missing) {
+      await sql.raw(await readFile(join(folder, `${name}.sql`), 'utf8')).execute(trx);
+      await sql.raw(regrant).execute(trx);
+      await sql`insert into gmsi.kysely_migration values (${name}, ${new Date().toISOString()})`.execute(trx);
+    }
+    return missing.map(({ name }) => name);
+  });
+  return await work.catch((error: unknown) => {
+    throw explained(error);
+  });
 }
 
 /**
@@ -41,9 +54,10 @@ export async function checkOwner(warehouse: Warehouse, why: string): Promise<voi
 
 /** Every migration of this program, and when it was applied to the warehouse, if it was. Changes nothing. */
 export async function migrationStatus(
-  warehouse: Warehouse,
+  warehouse: Kysely<Database>,
 ): Promise<readonly { name: string; executedAt: Date | undefined }[]> {
-  const all = Object.keys(await readMigrations());
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql'));
+  const all = files.map((file) => file.slice(0, -'.sql'.length)).toSorted();
   const { rows: exists } = await sql<{ yes: boolean }>`
     select to_regclass('gmsi.kysely_migration') is not null as yes`.execute(warehouse);
   const applied = new Map<string, Date>();
@@ -66,13 +80,13 @@ async function isCurrent(warehouse: Warehouse): Promise<boolean> {
   }
 }
 
-function migrator(warehouse: Warehouse): Migrator {
-  return new Migrator({
-    db: warehouse,
-    provider: { getMigrations: readMigrations },
-    migrationTableSchema: 'gmsi',
-  });
-}
+/** The table of applied migrations, as Kysely makes it. Only what is missing, because that needs no privilege otherwise. */
+const ledger = `do $$ begin
+  if to_regnamespace('gmsi') is null then create schema gmsi; end if;
+  if to_regclass('gmsi.kysely_migration') is null then
+    create table gmsi.kysely_migration (name varchar(255) primary key, "timestamp" varchar(255) not null);
+  end if;
+end $$`;
 
 /**
  * Grants the roles what a migration has added, in its transaction; does nothing before the migration that creates the roles.
@@ -80,20 +94,6 @@ function migrator(warehouse: Warehouse): Migrator {
 const regrant = `do $$ begin
   if to_regprocedure('gmsi.grant_roles()') is not null then perform gmsi.grant_roles(); end if;
 end $$`;
-
-async function readMigrations(): Promise<Record<string, Migration>> {
-  const migrations: Record<string, Migration> = {};
-  for (const file of (await readdir(folder)).sort()) {
-    if (!file.endsWith('.sql')) continue;
-    migrations[file.slice(0, -'.sql'.length)] = {
-      up: async (db) => {
-        await sql.raw(await readFile(join(folder, file), 'utf8')).execute(db);
-        await sql.raw(regrant).execute(db);
-      },
-    };
-  }
-  return migrations;
-}
 
 function newer(unknown: readonly string[]): ConfigError {
   return new ConfigError(`The warehouse was migrated by a newer gmsi (it knows ${unknown.join(', ')}).`, {
@@ -113,7 +113,8 @@ function unreleased([first]: readonly string[]): ConfigError {
 
 function explained(error: unknown): unknown {
   const named = namedDatabaseError(error);
-  if (named !== error || !(error instanceof Error)) return named;
+  if (named !== error || named instanceof GmsiError || !(error instanceof Error)) return named;
+  if (error.name === 'AbortError') return error;
   return new ConfigError(`The warehouse could not be migrated: ${error.message}`, {
     cause: error,
     hint: 'Nothing was changed. gmsi migrate --verbose shows the statement.',

@@ -25,7 +25,8 @@ const settings: Readonly<Record<string, string>> = {
   default_transaction_deferrable: 'off',
   // Planning and rollups take long; statements that must end early have their own limits.
   statement_timeout: '0',
-  lock_timeout: '0',
+  // Anybody who may connect can hold an advisory lock of the program, or a table from a migration, for ever.
+  lock_timeout: '5min',
   transaction_timeout: '0',
   idle_in_transaction_session_timeout: '0',
   idle_session_timeout: '0',

@@ -5,16 +5,16 @@ import {
   failedWindows,
   windowsOfSeries,
 } from '../warehouse/questions/coverage.ts';
-import { endpoint, moment, period, several, time } from './endpoint.ts';
+import { endpoint, moment, period, several, text, time } from './endpoint.ts';
 
-const feed = z.string().max(100).describe('A feed, such as gmsi-headlines.');
-const matchType = z.string().max(100).describe('COMBINED, DOMESTIC or INTERNATIONAL.');
+const feed = text(100).describe('A feed, such as gmsi-headlines.');
+const matchType = text(100).describe('COMBINED, DOMESTIC or INTERNATIONAL.');
 /** The parts of a series; those that the feed does not have are empty. */
 const series = {
-  country: z.string().max(200).default(''),
-  topic: z.string().max(200).default(''),
-  ticker: z.string().max(200).default(''),
-  variant: z.string().max(500).default(''),
+  country: text(200).default(''),
+  topic: text(200).default(''),
+  ticker: text(200).default(''),
+  variant: text(500).default(''),
 };
 const seriesColumns = { country: z.string(), topic: z.string(), ticker: z.string(), variant: z.string() };
 const days = z.int();

@@ -1,3 +1,4 @@
+import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type Question, sqlText, whileReading } from '../warehouse/questions/reading.ts';
@@ -37,7 +38,8 @@ export function endpoint<Takes extends z.ZodObject, Row extends z.ZodObject>(
 ): Endpoint {
   const { takes, ask, ...others } = of;
   // A parameter that does not exist is misspelt.
-  return { path, about, rights: 'reader', isLive: false, ...others, takes: takes.strict(), answer: { ask } };
+  const strict = takes.strict().refine(({ from, to }) => !(from! > to!), 'from must not be after to.');
+  return { path, about, rights: 'reader', isLive: false, ...others, takes: strict, answer: { ask } };
 }
 
 /** An answer as it is sent: cells by column. */
@@ -63,10 +65,18 @@ export async function answerOf(
   return { columns, rows: cellsOf(rows as object[]), sql: sqlText(warehouse, question) };
 }
 
-/** The least and the largest day that a question may be about. */
+/** A text that PostgreSQL can store. @param most characters */
+export function text(most: number) {
+  const isStorable = (value: string) => !value.includes('\0') && value.isWellFormed();
+  return z.string().max(most).refine(isStorable, 'It must not contain NUL or half a character.');
+}
+
+// `abort`: what is checked next expects a day or a moment.
+const outOfRange = { error: 'It must be in the years 1900 to 2100.', abort: true };
+
 const day = z.iso
-  .date('It must be a day such as 2025-01-31.')
-  .refine((text) => text >= '1900-01-01' && text <= '2100-12-31', 'It must be a day from 1900 to 2100.');
+  .date({ error: 'It must be a day such as 2025-01-31.', abort: true })
+  .refine((value) => value >= '1900' && value < '2101', outOfRange);
 
 /** A period of days (UTC). */
 export const period = {
@@ -74,20 +84,24 @@ export const period = {
   to: day.describe('Last day (UTC), itself included.'),
 };
 
-/** A moment as text, to the microsecond, which a `Date` does not keep. */
-export const exactMoment = z.iso.datetime({
-  offset: true,
-  error: 'It must be a moment such as 2025-06-30T12:00:00Z.',
-});
+const aMoment = { error: 'It must be a moment such as 2025-06-30T12:00:00Z.', abort: true };
 
-export const moment = exactMoment.transform((text) => new Date(text));
+/** A moment as text (UTC), to the microsecond, which a `Date` does not keep. */
+export const exactMoment = z.iso
+  .datetime({ offset: true, ...aMoment })
+  // Temporal reads no finer ones.
+  .refine((value) => !/\.\d{10}/.test(value), aMoment)
+  .refine((value) => value >= '1900' && value < '2101', outOfRange)
+  // PostgreSQL takes no offset of 16 hours or more.
+  .transform((value) => Temporal.Instant.from(value).toString({ smallestUnit: 'microsecond' }));
+
+export const moment = exactMoment.transform((value) => new Date(value));
 
 /** A list in one parameter that may be given several times: names of topics contain commas. */
 export function several(what: string, atMost: number) {
-  const one = z.string().max(200);
   return z
-    .union([one.transform((text) => [text]), z.array(one)])
-    .pipe(z.array(one).min(1).max(atMost, `At most ${atMost} may be asked for at once.`))
+    .union([z.string().transform((one) => [one]), z.array(z.string())])
+    .pipe(z.array(text(200)).min(1).max(atMost, `At most ${atMost} may be asked for at once.`))
     .describe(`${what}; give it several times for several.`);
 }
 

@@ -1,7 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { isIP } from 'node:net';
-import { hostname } from 'node:os';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { answerOwnNamesOnly } from '../own-names.ts';
 import type { Secret } from '../secret.ts';
 
 /** Who may ask, and under which names. */
@@ -15,31 +14,26 @@ export interface Guard {
 const cookieName = 'gmsi_session';
 
 /**
- * Refuses requests that a foreign page makes a browser send: to a name that this server does not have, which is how a domain
- * that resolves to this machine would read its answers, or from another origin. With a token, the API answers only those who
- * show it, in a header or by the cookie that they were given for it.
+ * Refuses requests that a page of another origin makes a browser send; another port of this host is another origin. With a
+ * token, the API answers only those who show it, in a header or by the cookie that they were given for it.
  */
 export function guard(app: FastifyInstance, { names, token }: Guard): void {
-  const own = new Set(['localhost', hostname().toLowerCase(), ...names.map((name) => name.toLowerCase())]);
-  const isOwn = (name: string) => isIP(name.replace(/^\[|\]$/g, '')) > 0 || own.has(name);
+  answerOwnNamesOnly(app, names, 'gmsi serve --name <name> adds a name under which it answers.');
 
   app.addHook('onRequest', async (request, reply) => {
-    const { host, origin } = request.headers;
-    const asked = `http://${host ?? ''}`;
-    const name = nameOf(asked);
-    if (name === undefined || !isOwn(name)) return refuse(reply, 421, unknownName(name));
-    if (origin !== undefined && hostOf(origin) !== hostOf(asked))
-      return refuse(reply, 403, { error: 'Requests of other sites are refused.' });
+    const { host, origin, 'sec-fetch-site': site = 'none' } = request.headers;
+    const isForeign = origin !== undefined && hostOf(origin) !== hostOf(`http://${host}`);
+    // Browsers send no origin with an image or a script. A link from elsewhere may open the page, which holds no data.
+    const isEmbedded = isOfApi(request) && site !== 'none' && site !== 'same-origin';
+    if (isForeign || isEmbedded) return refuse(reply, 403, { error: 'Requests of other sites are refused.' });
   });
 
   if (token === undefined) return;
   const session = createHmac('sha256', token.reveal()).update('session of the page').digest('hex');
 
   app.addHook('onRequest', async (request, reply) => {
-    // By the route, not by the address, which can be spelt in many ways. The page itself holds no data, and must be there to
-    // ask for the token.
-    const { url: route = '' } = request.routeOptions;
-    if (!route.startsWith('/api/') || route === '/api/session') return;
+    // The page itself must be there to ask for the token.
+    if (!isOfApi(request) || request.routeOptions.url === '/api/session') return;
     const shown = bearerOf(request);
     const isRight =
       shown === undefined ? isSame(cookieOf(request) ?? '', session) : isSame(shown, token.reveal());
@@ -54,7 +48,9 @@ export function guard(app: FastifyInstance, { names, token }: Guard): void {
     const given = (request.body as { token?: unknown } | null)?.token;
     if (typeof given !== 'string' || !isSame(given, token.reveal()))
       return refuse(reply, 401, { error: 'This is not the token.' });
-    const safe = request.protocol === 'https' ? '; Secure' : '';
+    // Behind a proxy with TLS: most say so, and browsers do.
+    const isTls = request.protocol === 'https' || request.headers.origin?.startsWith('https:');
+    const safe = isTls ? '; Secure' : '';
     const cookie = `${cookieName}=${session}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000${safe}`;
     return reply.header('set-cookie', cookie).send({});
   });
@@ -64,15 +60,9 @@ function refuse(reply: FastifyReply, status: number, body: { error: string; hint
   return reply.code(status).send(body);
 }
 
-function unknownName(name: string | undefined) {
-  return {
-    error: name === undefined ? 'A request must name its host.' : `This server is not known as ${name}.`,
-    hint: 'gmsi serve --name <name> adds a name under which it answers.',
-  };
-}
-
-function nameOf(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).hostname.replace(/\.$/, '') : undefined;
+/** By the route, not by the address, which can be spelt in many ways. */
+function isOfApi({ routeOptions: { url } }: FastifyRequest): boolean {
+  return url?.startsWith('/api/') ?? false;
 }
 
 function hostOf(origin: string): string | undefined {

@@ -13,7 +13,7 @@ import {
   requestsByDay,
   workersAlive,
 } from '../warehouse/questions/runs.ts';
-import { endpoint, time } from './endpoint.ts';
+import { endpoint, text, time } from './endpoint.ts';
 
 const nothing = z.object({});
 const count = z.int();
@@ -34,7 +34,7 @@ export const contentsEndpoints = [
   }),
   endpoint('series/fullest', 'The series of a feed with the most records in its last year', {
     takes: z.object({
-      feed: z.string().max(100).describe('A feed, such as gmsi-headlines.'),
+      feed: text(100).describe('A feed, such as gmsi-headlines.'),
       limit: z.coerce.number().pipe(z.int().min(1).max(100)).default(10),
     }),
     row: z.object({ country: z.string(), topic: z.string(), match_type: z.string(), records: count }),
@@ -77,7 +77,7 @@ export function runsEndpoints(leaseSeconds: number) {
       takes: z.object({
         month: z
           .string()
-          .regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'It must be a month such as 2025-01.')
+          .regex(/^(19|20)\d\d-(0[1-9]|1[0-2])$/, 'It must be a month such as 2025-01.')
           .transform((month) => `${month}-01`),
       }),
       row: z.object({ day: z.string(), requests: count }),

@@ -7,7 +7,7 @@ import {
   sentimentByTopic,
   sentimentOverTime,
 } from '../warehouse/questions/sentiment.ts';
-import { endpoint, exactMoment, moment, period, score, several, time } from './endpoint.ts';
+import { endpoint, exactMoment, moment, period, score, several, text, time } from './endpoint.ts';
 import { mostPoints, pointsIn } from './most-points.ts';
 
 const country = several('A country', 100);
@@ -32,9 +32,9 @@ const overTime = asked.extend({ by }).refine(({ country, topic, match_type, from
 }, `An answer has at most ${mostPoints} points: ask for fewer series, for days instead of hours, or for a shorter period.`);
 
 const headline = {
-  country: z.string().max(200),
-  topic: z.string().max(200),
-  match_type: z.string().max(100).default('COMBINED'),
+  country: text(200),
+  topic: text(200),
+  match_type: text(100).default('COMBINED'),
 };
 
 export const sentimentEndpoints = [

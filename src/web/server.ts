@@ -16,16 +16,17 @@ import Fastify, {
 import { jsonSchemaTransform, validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ConfigError, GmsiError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import { version } from '../package.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
-import { longest, sqlText, stateOf } from '../warehouse/questions/reading.ts';
-import { answerOf, type Endpoint } from './endpoint.ts';
+import { controls, longest, sqlText, stateOf } from '../warehouse/questions/reading.ts';
+import { type Answer, answerOf, type Endpoint } from './endpoint.ts';
 import { type Guard, guard } from './guard.ts';
 import { liveStates } from './live.ts';
 
 /** In milliseconds, and numbers of connections; a browser opens some six, and one of them may be a stream. */
-const bounds = { headers: 5_000, request: 10_000, idle: 60_000, connections: 200, streams: 20, asking: 32 };
+const bounds = { request: 5_000, idle: 60_000, connections: 200, streams: 20, asking: 32 };
 
 export interface WebOptions extends Guard {
   readonly host: string;
@@ -34,6 +35,8 @@ export interface WebOptions extends Guard {
   /** The folder of the built page. */
   readonly page: string;
   readonly endpoints: readonly Endpoint[];
+  /** Gets what went wrong inside, which answers do not say. */
+  readonly log: Pick<Log, 'error'>;
 }
 
 /**
@@ -43,20 +46,23 @@ export interface WebOptions extends Guard {
  */
 export async function serveWeb(
   warehouse: Warehouse,
-  { host, port, page, endpoints, ...who }: WebOptions,
+  { host, port, page, endpoints, log, ...who }: WebOptions,
 ): Promise<{ readonly url: string } & AsyncDisposable> {
   const app = Fastify({
     forceCloseConnections: true,
     ...{ requestTimeout: bounds.request, connectionTimeout: bounds.idle, keepAliveTimeout: bounds.idle },
     bodyLimit: 4_096,
+    // Only for the protocol; whoever lies about it changes only a cookie of their own.
+    trustProxy: true,
     routerOptions: { maxParamLength: 500 },
-    http: { headersTimeout: bounds.headers, maxHeaderSize: 16_384 },
+    // Node looks for requests that are late every 30 seconds, unless told otherwise.
+    http: { headersTimeout: bounds.request, connectionsCheckingInterval: 500, maxHeaderSize: 16_384 },
   });
   app.server.maxConnections = bounds.connections;
   app.setValidatorCompiler(validatorCompiler);
   // The schemas of answers are for readers and tests: checking each answer would cost more than reading it.
   app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
-  app.setErrorHandler(answerError);
+  app.setErrorHandler(errorAnswer(log));
   guard(app, who);
   await app.register(fastifyHelmet, {
     contentSecurityPolicy: { useDefaults: false, directives: policy },
@@ -125,7 +131,7 @@ function addEndpoint(
         reply.header('etag', etag);
         if (request.headers['if-none-match'] === etag) return reply.code(304).send();
       }
-      const taken = request.query as object;
+      const { raw = false, ...taken } = request.query as { raw?: boolean };
       if (form === 'sql' && 'ask' in how)
         return reply.type('text/plain; charset=utf-8').send(sqlText(warehouse, how.ask(taken as never)));
       const found = await answerOf(warehouse, one, taken);
@@ -133,9 +139,7 @@ function addEndpoint(
       return reply
         .type('text/csv; charset=utf-8')
         .header('content-disposition', `attachment; filename="${path.replace('/', '-')}.csv"`)
-        .send(
-          stringify([found.columns, ...found.rows], { cast: { date: (moment) => moment.toISOString() } }),
-        );
+        .send(asCsv(found, raw));
     } finally {
       asked.now -= 1;
     }
@@ -153,8 +157,26 @@ function addEndpoint(
   const inForm = (form: Form) => ({
     schema: { summary: `${about} (${form.toUpperCase()})`, querystring: takes, hide: true },
   });
-  app.get(`/api/${path}.csv`, inForm('csv'), answer('csv'));
+  const csv = inForm('csv');
+  csv.schema.querystring = takes.safeExtend({ raw: z.stringbool().default(false) });
+  app.get(`/api/${path}.csv`, csv, answer('csv'));
   if ('ask' in how) app.get(`/api/${path}.sql`, inForm('sql'), answer('sql'));
+}
+
+/**
+ * An answer as CSV of one line a row: control characters become spaces.
+ * @param raw leaves texts as they are that a spreadsheet would run; else an apostrophe comes before them
+ */
+function asCsv({ columns, rows }: Answer, raw: boolean): string {
+  const string = (text: string) => {
+    const line = text.replace(controls, ' ');
+    // A spreadsheet may skip blanks before a formula.
+    return raw ? line : line.trimStart();
+  };
+  return stringify([columns, ...rows], {
+    escape_formulas: !raw,
+    cast: { string, date: (moment) => moment.toISOString() },
+  });
 }
 
 function addLive(app: FastifyInstance, warehouse: Warehouse): void {
@@ -179,29 +201,35 @@ function hash(...texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('base64url').slice(0, 22);
 }
 
-/** An error as JSON: what is wrong, and what to do. Nothing of the program's inside. */
-function answerError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
-  if (error.validation) {
-    const problems = error.validation.map(({ instancePath, message }) => {
-      const name = instancePath?.split('/').filter(Boolean).join('.');
-      return `${name ? `${name}: ` : ''}${message}`;
+/** An error as JSON: what is wrong, and what to do. What is wrong inside is logged and not sent. */
+const errorAnswer =
+  (log: WebOptions['log']) => (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+    if (error.validation) {
+      const problems = error.validation.map(({ instancePath, message }) => {
+        const name = instancePath?.split('/').filter(Boolean).join('.');
+        return `${name ? `${name}: ` : ''}${message}`;
+      });
+      return reply
+        .code(400)
+        .send({ error: problems.join(' '), hint: '/api/openapi.json says what each address takes.' });
+    }
+    if ((error as { code?: string }).code === '57014') {
+      return reply.code(504).send({
+        error: `The answer took longer than ${longest} seconds.`,
+        hint: 'Ask for a shorter period or for fewer series.',
+      });
+    }
+    if ((error as { code?: string }).code === '42501')
+      return reply.code(403).send({ error: 'The user of the warehouse may not see this.' });
+    if (error.statusCode !== undefined && error.statusCode < 500)
+      return reply.code(error.statusCode).send({ error: error.message });
+    // The route, because an address can have anything in it.
+    log.error({ err: error, path: request.routeOptions.url }, 'the page cannot answer a question');
+    const isNamed = namedDatabaseError(error) instanceof GmsiError;
+    return reply.code(isNamed ? 503 : 500).send({
+      error: isNamed
+        ? 'The warehouse does not answer.'
+        : 'The question cannot be answered: an error of the program.',
+      hint: 'The log of gmsi serve says why.',
     });
-    return reply
-      .code(400)
-      .send({ error: problems.join(' '), hint: '/api/openapi.json says what each address takes.' });
-  }
-  if ((error as { code?: string }).code === '57014') {
-    return reply.code(504).send({
-      error: `The answer took longer than ${longest} seconds.`,
-      hint: 'Ask for a shorter period or for fewer series.',
-    });
-  }
-  if ((error as { code?: string }).code === '42501')
-    return reply.code(403).send({ error: 'The user of the warehouse may not see this.' });
-  if (error.statusCode !== undefined && error.statusCode < 500)
-    return reply.code(error.statusCode).send({ error: error.message });
-  const named = namedDatabaseError(error);
-  if (named instanceof GmsiError) return reply.code(503).send({ error: named.message, hint: named.hint });
-  request.log.error(error);
-  return reply.code(500).send({ error: 'The question cannot be answered: an error of the program.' });
-}
+  };

@@ -127,7 +127,7 @@ async function planBackfillRun(context: LoadContext, options: PlanOptions): Prom
   const { warehouse, job } = context;
   const { scope, historyLimit } = await resolveLoad(context);
   if (!scope) return undefined;
-  await planWindows(warehouse, job, scope, options);
+  await planWindows(warehouse, job, scope, options, context);
   const newestFirst = job.order === 'newest-first';
   return {
     ...{ job: job.name, command: 'backfill', scope, unsettledFrom: null, newestFirst, live: [] },

@@ -45,7 +45,7 @@ export async function tend(context: WorkerContext, parts: Parts, { run: runId }:
   );
   if (next.is !== 'empty') return;
   const part = await parts.peek(runId);
-  if (await cutRefusedWindows(warehouse, next.run.scope, part ? part.cutRounds++ : 0)) {
+  if (await cutRefusedWindows(warehouse, next.run.scope, part ? part.cutRounds++ : 0, context)) {
     await withWarehouseRetries(() => addTasks(warehouse, [tendTask(runId)]));
     return;
   }

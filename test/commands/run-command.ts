@@ -34,7 +34,7 @@ export async function runCommand(
       logLevel: 'debug',
       ...{
         alertWebhook: undefined,
-        metrics: { host: '127.0.0.1', port: 0 },
+        metrics: { host: '127.0.0.1', port: 0, names: [] },
         serveToken: undefined,
         tracing: false,
         storage: { endpoint: undefined, region: undefined },

@@ -7,18 +7,22 @@ const endpoint = 'http://localhost:4318';
 describe('the environment', () => {
   it('says where metrics are served and alerts are posted', () => {
     const env = {
-      ...{ GMSI_METRICS_HOST: '0.0.0.0', GMSI_METRICS_PORT: '0' },
+      ...{ GMSI_METRICS_HOST: '0.0.0.0', GMSI_METRICS_PORT: '0', GMSI_METRICS_NAMES: 'one.test, two.test' },
       GMSI_ALERT_WEBHOOK_URL: 'https://hooks.test/T0/t0ken',
     };
     const config = readConfig(env, nowhere);
-    expect(config.metrics).toEqual({ host: '0.0.0.0', port: 0 });
+    expect(config.metrics).toEqual({ host: '0.0.0.0', port: 0, names: ['one.test', 'two.test'] });
     expect(config.alertWebhook!.reveal()).toBe('https://hooks.test/T0/t0ken');
     expect(JSON.stringify(config)).not.toContain('t0ken');
   });
 
   it('leaves metrics to this machine and the usual port, and nobody to be told', () => {
     expect(readConfig({}, nowhere)).toMatchObject({
-      ...{ metrics: { host: '127.0.0.1', port: undefined }, alertWebhook: undefined, tracing: false },
+      ...{
+        metrics: { host: '127.0.0.1', port: undefined, names: [] },
+        alertWebhook: undefined,
+        tracing: false,
+      },
     });
   });
 

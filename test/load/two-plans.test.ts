@@ -40,10 +40,11 @@ it.each([
     try {
       await vi.waitFor(
         async () => {
-          // One waits for the lock above; the other for the lock of planning, or else for the one above as well.
+          // One waits for the lock above; the other asks for the turn to plan, or else waits for the one above as well.
           const { rows } = await sql`
-          select from pg_locks where not granted and locktype = 'advisory'
-            and database = (select oid from pg_database where datname = current_database())
+          select from pg_stat_activity
+          where datname = current_database() and (wait_event = 'advisory' or query like '%pg_try_advisory_xact_lock%')
+            and pid <> pg_backend_pid()
         `.execute(db);
           expect(rows).toHaveLength(2);
         },

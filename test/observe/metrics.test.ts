@@ -160,7 +160,7 @@ describe('the port', () => {
     await using warehouse = await aWarehouse();
     await using first = await aTelemetry(warehouse.db, []);
     const port = Number(new URL(first.url).port);
-    const config = { ...aConfig, metrics: { host: '127.0.0.1', port } };
+    const config = { ...aConfig, metrics: { ...aConfig.metrics, port } };
     await expect(aTelemetry(warehouse.db, [], { config })).rejects.toMatchObject({
       ...{ name: 'ConfigError', hint: expect.stringContaining('--metrics-port') },
     });
@@ -168,7 +168,7 @@ describe('the port', () => {
 
   it('is another one if the usual one is taken and none was asked for', async () => {
     await using warehouse = await aWarehouse();
-    const config = { ...aConfig, metrics: { host: '127.0.0.1', port: undefined } };
+    const config = { ...aConfig, metrics: { ...aConfig.metrics, port: undefined } };
     await using first = await aTelemetry(warehouse.db, [], { config });
     await using second = await aTelemetry(warehouse.db, [], { config });
     expect(second.url).not.toBe(first.url);

@@ -1,18 +1,21 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { connect } from 'node:net';
+import { hostname } from 'node:os';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { serveTelemetry, usualBounds } from '../../src/observe/server.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aTelemetry } from './a-telemetry.ts';
 
-const anyPort = { host: '127.0.0.1', port: 0 };
+const anyPort = { host: '127.0.0.1', port: 0, names: ['metrics.example.com'] };
 const telling: Parameters<typeof serveTelemetry>[1] = {
   contentType: 'text/plain',
   metrics: async () => 'gmsi_warehouse_up 1\n',
   readiness: async () => ({ ready: true, reasons: [] }),
 };
 /** As usual, but so short that a test need not wait. */
-const bounds = { ...usualBounds, headersMs: 200, requestMs: 400, answerMs: 200, idleMs: 300 };
+const bounds = { ...usualBounds, headersMs: 1_000, requestMs: 1_500, answerMs: 500, idleMs: 1_000 };
 
 /** A connection that says whatever a client should not; the server closes it with itself. */
 async function dial(url: string) {
@@ -27,12 +30,30 @@ async function dial(url: string) {
   return { socket, ended };
 }
 
+describe('a request for metrics or health', () => {
+  it.each([
+    ['localhost', 200],
+    ['10.1.2.3:9464', 200],
+    [`${hostname()}:9464`, 200],
+    ['METRICS.example.com', 200],
+    ['evil.example.com', 421],
+    ['metrics.example.com.evil.com', 421],
+  ])('asked as %s, answers %i', async (host, status) => {
+    await using server = await serveTelemetry(anyPort, telling);
+    for (const path of ['/metrics', '/healthz', '/readyz', '/nothing']) {
+      const [response] = await once(request(`${server.url}${path}`, { headers: { host } }).end(), 'response');
+      expect(response.statusCode).toBe(status === 200 && path === '/nothing' ? 404 : status);
+      response.resume();
+    }
+  });
+});
+
 // Most of their time they wait.
 describe.concurrent('the server for metrics and health', () => {
   it('ends a request whose headers drip in', async () => {
     await using server = await serveTelemetry(anyPort, telling, bounds);
     const { socket, ended } = await dial(server.url);
-    socket.write('GET /metrics HTTP/1.1\r\nhost: x\r\n');
+    socket.write('GET /metrics HTTP/1.1\r\nhost: localhost\r\n');
     // Never idle, and never done.
     const drip = setInterval(() => socket.write('x-more: yes\r\n'), 20);
     const heard = await ended.finally(() => clearInterval(drip));
@@ -43,7 +64,7 @@ describe.concurrent('the server for metrics and health', () => {
     await using server = await serveTelemetry(anyPort, telling, bounds);
     const { socket, ended } = await dial(server.url);
     socket.write(
-      'POST /metrics HTTP/1.1\r\nhost: x\r\ncontent-type: text/plain\r\ncontent-length: 900\r\n\r\n',
+      'POST /metrics HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\ncontent-length: 900\r\n\r\n',
     );
     const drip = setInterval(() => socket.write('x'), 20);
     await ended.finally(() => clearInterval(drip));
@@ -54,14 +75,14 @@ describe.concurrent('the server for metrics and health', () => {
     const silent = await dial(server.url);
     expect(await silent.ended).toMatch(/^(HTTP\/1.1 408 |$)/);
     const satisfied = await dial(server.url);
-    satisfied.socket.write('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n');
+    satisfied.socket.write('GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n');
     expect(await satisfied.ended).toMatch(/^HTTP\/1.1 200 .*gmsi_warehouse_up 1/s);
   });
 
   it('refuses headers that are too large', async () => {
     await using server = await serveTelemetry(anyPort, telling, bounds);
     const { socket, ended } = await dial(server.url);
-    socket.write(`GET /metrics HTTP/1.1\r\nhost: x\r\nx-large: ${'x'.repeat(9_000)}\r\n\r\n`);
+    socket.write(`GET /metrics HTTP/1.1\r\nhost: localhost\r\nx-large: ${'x'.repeat(9_000)}\r\n\r\n`);
     expect(await ended).toMatch(/^HTTP\/1.1 431 /);
   });
 

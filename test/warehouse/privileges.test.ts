@@ -257,7 +257,7 @@ const attacks: [what: string, statements: string, reason: RegExp][] = [
     /must be owner of/,
   ],
   ['change a table', `alter table gmsi.headlines add column mine int`, /must be owner of/],
-  ['give themselves rights', `grant all on gmsi.kysely_migration_lock to current_user`, /permission denied/],
+  ['take a table over', `alter table gmsi.kysely_migration owner to current_user`, /must be owner of/],
   [
     'give themselves rights by the function that does',
     `select gmsi.grant_roles()`,
@@ -277,11 +277,6 @@ const attacks: [what: string, statements: string, reason: RegExp][] = [
     'rename a migration',
     `update gmsi.kysely_migration set name = name || 'x'`,
     /permission denied for table kysely_migration/,
-  ],
-  [
-    'lock out migrations',
-    `update gmsi.kysely_migration_lock set is_locked = 1`,
-    /permission denied for table kysely_migration_lock/,
   ],
   ['empty the headlines', `truncate gmsi.headlines`, /permission denied for table headlines/],
   ['delete headlines', `delete from gmsi.headlines`, /permission denied for table headlines/],
@@ -430,7 +425,7 @@ test('granting again takes back what has been opened, and leaves what others hav
   await sql
     .raw(`
     create function gmsi.opened() returns int language sql security definer return 1;
-    grant insert, update, delete on gmsi.kysely_migration, gmsi.kysely_migration_lock to gmsi_loader;
+    grant insert, update, delete on gmsi.kysely_migration to gmsi_loader;
     grant create on schema gmsi to ${other};
     set role ${other};
     create view gmsi.theirs as select 1 as one;
@@ -445,9 +440,7 @@ test('granting again takes back what has been opened, and leaves what others hav
     expect(await rowsOf(`select has_function_privilege('${roles[0]}', 'gmsi.opened()', 'execute')`)).toEqual([
       'false',
     ]);
-    expect(await refusalOf(loader, `update gmsi.kysely_migration_lock set is_locked = 1`)).toMatch(
-      /permission denied/,
-    );
+    expect(await refusalOf(loader, `delete from gmsi.kysely_migration`)).toMatch(/permission denied/);
   } finally {
     await sql
       .raw(

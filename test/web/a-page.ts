@@ -7,6 +7,7 @@ import { Secret } from '../../src/secret.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { allEndpoints } from '../../src/web/endpoints.ts';
 import { serveWeb, type WebOptions } from '../../src/web/server.ts';
+import { aLog } from '../support/a-log.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aBrowser } from './a-browser.ts';
@@ -17,14 +18,17 @@ export const clock = () => new Date('2026-11-20T12:00:00Z');
 export async function aPage(warehouse: Warehouse, options: Partial<WebOptions> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'gmsi-page-'));
   await writeFile(join(folder, 'index.html'), '<!doctype html><title>the page</title>');
+  const { log, lines } = aLog();
   const apiKey = new Secret('sandbox-key');
   const endpoints = allEndpoints(warehouse, { cwd: folder, leaseSeconds: 30, apiKey, clock });
   const web = await serveWeb(warehouse, {
-    ...{ host: '127.0.0.1', port: 0, names: [], token: undefined, page: folder, endpoints },
+    ...{ host: '127.0.0.1', port: 0, names: [], token: undefined, page: folder, endpoints, log },
     ...options,
   });
   return {
     ...{ url: web.url, folder, endpoints },
+    /** What went wrong inside. */
+    log: lines,
     async [Symbol.asyncDispose]() {
       await web[Symbol.asyncDispose]();
       await rm(folder, { recursive: true });

@@ -45,9 +45,9 @@ const views = [
   { view: `view=sentiment&show=heat&${series}`, shows: 'Inflation-Food' },
 ];
 
-async function open(query: string, shows: string | RegExp, look?: Look) {
+async function open(query: string, shows: string | RegExp, look?: Look, url = loaded.served.url) {
   const tab = await aTab(loaded.browser, look);
-  await tab.page.goto(`${loaded.served.url}/?${query}`);
+  await tab.page.goto(`${url}/?${query}`);
   await tab.page.getByText(shows).first().waitFor();
   await tab.page.waitForLoadState('networkidle').catch(() => {});
   return { tab, page: tab.page };
@@ -190,6 +190,18 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     expect(await page.locator('img').count()).toBe(0);
     expect(await page.title()).not.toContain('hacked');
     expect(tab.complaints).toEqual([]);
+  });
+
+  it('gives a shell nothing but the name of a job to copy', async () => {
+    await using odd = await aWarehouse();
+    await using served = await aPage(odd.db, built);
+    await sql`
+      insert into gmsi.check_results (job, check_name, title, severity, result, findings, settings)
+      values (${"a'\n touch x\u001b[2J\n"}, 'gaps', 'No gaps', 'fail', 'failed', 1, '{}')`.execute(odd.db);
+    const { tab, page } = await open('view=runs', 'No gaps', undefined, served.url);
+    await using _ = tab;
+    const label = await page.getByRole('button', { name: /^Copy npx gmsi check/ }).getAttribute('aria-label');
+    expect(label).toBe(String.raw`Copy npx gmsi check 'a'\'' touch x[2J' --only gaps`);
   });
 
   it('draws anew when the warehouse changes, without being asked to', async () => {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../src/secret.ts';
@@ -50,12 +51,49 @@ describe('a request', () => {
     expect(body).not.toContain('columns');
   });
 
-  it.each(['https://evil.example.com', 'null', 'http://localhost:1'])(
-    'of a page of %s is refused',
-    async (origin) => {
-      const { status } = await raw(`${page.url}/api/feeds`, { host: new URL(page.url).host, origin });
-      expect(status).toBe(403);
+  it.each([
+    'https://evil.example.com',
+    'null',
+    'http://localhost:1',
+    'http://127.0.0.1:1',
+    'http://127.0.0.1',
+  ])('of a page of %s is refused', async (origin) => {
+    const { status } = await raw(`${page.url}/api/feeds`, { host: new URL(page.url).host, origin });
+    expect(status).toBe(403);
+  });
+
+  it.each([
+    ['cross-site', 403],
+    ['same-site', 403],
+    ['same-origin', 200],
+    ['none', 200],
+  ])('that a browser calls %s gets %i from the API', async (site, status) => {
+    const asked = (path: string) => raw(`${page.url}${path}`, { 'sec-fetch-site': site });
+    for (const path of ['/api/feeds', '/api/feeds.csv', '/api/feeds.sql', '/api/openapi.json', '//api/feeds'])
+      expect([path, (await asked(path)).status]).toEqual([path, path.startsWith('//') ? 404 : status]);
+    expect((await asked('/api/nothing')).status).toBe(status === 200 ? 404 : status);
+    // A link from elsewhere opens the page.
+    expect((await asked('/')).status).toBe(200);
+  });
+
+  it.each([
+    'GET /api/feeds HTTP/1.1\r\nhost: localhost\r\n',
+    'POST /api/feeds HTTP/1.1\r\nhost: localhost\r\ncontent-length: 900\r\n\r\n{',
+  ])(
+    'that is never finished ends after five seconds: %j',
+    async (half) => {
+      const { hostname, port } = new URL(page.url);
+      const socket = connect(Number(port), hostname);
+      await once(socket, 'connect');
+      const since = performance.now();
+      socket.write(half);
+      // Never idle.
+      const drip = setInterval(() => socket.write('x'), 300);
+      socket.on('error', () => {}).resume();
+      await once(socket, 'close').finally(() => clearInterval(drip));
+      expect(performance.now() - since).toBeLessThan(7_500);
     },
+    20_000,
   );
 
   it('that names another server in its first line is still one of another page', async () => {
@@ -143,6 +181,20 @@ describe('with a token', () => {
     const [cookie] = headers.getSetCookie();
     expect(cookie).toMatch(/HttpOnly; SameSite=Strict/);
     expect(cookie).not.toContain(token);
+    expect(cookie).not.toContain('Secure');
     expect((await raw(`${locked.url}/api/feeds`, { cookie: cookie!.split(';')[0]! })).status).toBe(200);
   });
+
+  it.each([{ 'x-forwarded-proto': 'https' }, { origin: 'https://127.0.0.1:PORT' }])(
+    'the cookie goes back over TLS only, if the page came over TLS: %j',
+    async (headers) => {
+      const sent = JSON.parse(JSON.stringify(headers).replace('PORT', new URL(locked.url).port));
+      const { headers: answered } = await fetch(`${locked.url}/api/session`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...sent },
+        body: JSON.stringify({ token }),
+      });
+      expect(answered.getSetCookie()[0]).toMatch(/; Secure$/);
+    },
+  );
 });

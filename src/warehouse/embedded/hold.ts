@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { takeLock, type Waiting } from '../turns.ts';
 
 /** How the embedded server is reached, always on 127.0.0.1. */
 interface ServerAddress {
@@ -65,9 +66,10 @@ export const recoverySeconds = 120;
 /**
  * Keeps the server running, also after one of its processes has crashed and all connections were lost with it.
  * @param name the database, which is created if it is missing
+ * @throws LockHeld if somebody keeps the lock from it; the signal's reason if it is aborted meanwhile
  */
-export async function holdServer(address: ServerAddress, name: string) {
-  let holder = await hold(address);
+export async function holdServer(address: ServerAddress, name: string, waiting: Waiting) {
+  let holder = await hold(address, waiting);
   let isReleased = false;
   const holdAgain = async () => {
     const again = isReleased ? undefined : await holdUnlessGone(address);
@@ -77,6 +79,7 @@ export async function holdServer(address: ServerAddress, name: string) {
   };
   try {
     await makeDatabase(holder, name);
+    await keepOthersOut(holder);
   } catch (error) {
     await holder.end().catch(() => {});
     throw error;
@@ -121,11 +124,13 @@ async function holdUnlessGone(address: ServerAddress): Promise<pg.Client | undef
 }
 
 /** Starts the watching session first, so that there is never a user without it. */
-async function hold(address: ServerAddress): Promise<pg.Client> {
+async function hold(address: ServerAddress, waiting: Waiting = {}): Promise<pg.Client> {
   await stopWhenUnused(address);
   const holder = await connect(address, 'gmsi (in use)');
   try {
-    await holder.query('select pg_advisory_lock_shared($1)', [inUse]);
+    const ask = (text: string, values: readonly unknown[]) => holder.query(text, [...values]);
+    const lock = { call: 'pg_try_advisory_lock_shared', key: inUse, what: 'using the embedded server' };
+    await takeLock(ask, lock, waiting);
     return holder;
   } catch (error) {
     await holder.end().catch(() => {});
@@ -139,6 +144,15 @@ async function makeDatabase(holder: pg.Client, name: string): Promise<void> {
   await holder.query(`create database ${name}`).catch((error: { code?: string }) => {
     if (error.code !== '42P04' && error.code !== '23505') throw error;
   });
+}
+
+/** Closes the database of these locks to PUBLIC: any login, such as a reader's, could hold them and keep everybody waiting. */
+async function keepOthersOut(holder: pg.Client): Promise<void> {
+  const { rows } = await holder.query(
+    `select has_database_privilege('public', current_database(), 'connect') as may`,
+  );
+  // Two processes at once would be an error.
+  if (rows[0].may) await holder.query('revoke connect on database postgres from public').catch(() => {});
 }
 
 /** Starts a watching session; returns once it watches, or finds that another one does. */

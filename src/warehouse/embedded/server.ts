@@ -15,6 +15,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from '../../errors.ts';
 import { Secret } from '../../secret.ts';
+import { LockHeld } from '../errors.ts';
+import type { Waiting } from '../turns.ts';
 import { type Binaries, control, findBinaries, locatePackage, run, startServer } from './binaries.ts';
 import { holdServer, recoverySeconds } from './hold.ts';
 import { type Location, locateCluster, sharedRoot } from './location.ts';
@@ -31,7 +33,7 @@ const cannotConnectNow = '57P03';
  * leave stops it, and if that process is killed, the server stops by itself. It listens on a free port of the loopback
  * interface only, and asks for a password that only the owner of GMSI_HOME can read.
  */
-export async function useEmbeddedServer(home: string) {
+export async function useEmbeddedServer(home: string, waiting: Waiting = {}) {
   // Looks for the server first: a missing one matters more than a folder that cannot be written.
   locatePackage();
   const location = locateCluster(home);
@@ -46,16 +48,17 @@ export async function useEmbeddedServer(home: string) {
     const port = runningPort(data);
     try {
       if (port === undefined) throw new Error('the server is not running');
-      const hold = await holdServer({ port, user, password }, database);
+      const hold = await holdServer({ port, user, password }, database, waiting);
       const url = new Secret(`postgres://${user}:${password}@127.0.0.1:${port}/${database}`);
       const stop = () => control(binaries, ['stop', '-m', 'fast', '-w'], { account, data });
       return { url, location, [Symbol.asyncDispose]: () => hold.release(stop) };
     } catch (cause) {
+      if (cause instanceof LockHeld || waiting.stop?.aborted) throw cause;
       // The last user may be stopping it at this moment; then it is started again. After a crash it answers that it is
       // starting up while it recovers.
       const isComing = (cause as { code?: string }).code === cannotConnectNow;
       if (isComing ? performance.now() > giveUpAt : attempt >= 5) throw notStarting(location, data, cause);
-      await sleep(200 * Math.min(attempt, 5));
+      await sleep(200 * Math.min(attempt, 5), undefined, waiting.stop && { signal: waiting.stop });
     } finally {
       await started?.settle();
     }

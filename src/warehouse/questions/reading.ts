@@ -1,5 +1,4 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
-import pg from 'pg';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
 import { mayBecomeReader } from '../session-settings.ts';
@@ -56,18 +55,29 @@ export interface Question<Row> {
   readonly about: string;
 }
 
-/** The SQL of a question for a person to copy. */
+/** What a terminal, psql or a spreadsheet may obey instead of showing it: line breaks and other control characters. */
+export const controls = /[\p{Cc}\p{Zl}\p{Zp}]/gu;
+
+/** The SQL of a question for a person to copy. Nothing in its values ends a line, or is a control character. */
 export function sqlText(db: Kysely<Database>, { query, about }: Question<unknown>): string {
   const { sql: text, parameters } = query.compile(db);
   const withValues = text.replace(/\$(\d+)/g, (_, number) => literal(parameters[Number(number) - 1]));
-  return `-- ${about}\n${unindented(withValues)};\n`;
+  return `-- ${about.replace(controls, ' ')}\n${unindented(withValues)};\n`;
 }
 
 function literal(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (Array.isArray(value)) return `array[${value.map(literal).join(', ')}]`;
-  return pg.escapeLiteral(String(value));
+  return textConstant(String(value));
+}
+
+/** A text constant of SQL. psql would run a line of the text that begins with a backslash, so control characters are escaped. */
+function textConstant(text: string): string {
+  const quoted = text.replaceAll("'", "''");
+  if (!text.includes('\\') && text.search(controls) < 0) return `'${quoted}'`;
+  const code = (control: string) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return `E'${quoted.replaceAll('\\', '\\\\').replace(controls, code)}'`;
 }
 
 /** Without empty lines, and without the indentation that it has in the program. */

@@ -140,8 +140,8 @@ async function refresh(
   write: (trx: Transaction<Database>) => Promise<void>,
 ): Promise<void> {
   await warehouse.transaction().execute(async (trx) => {
-    // Refreshes of two processes wait for each other.
-    await sql`select pg_advisory_xact_lock(hashtext('gmsi.lookups'))`.execute(trx);
+    // Refreshes of two processes wait for each other, and for nobody who may only read.
+    await sql`lock table gmsi.lookups in share row exclusive mode`.execute(trx);
     await write(trx);
   });
 }

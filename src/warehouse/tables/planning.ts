@@ -1,6 +1,7 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day } from '../database.ts';
+import { takeTurn, type Waiting } from '../turns.ts';
 import {
   askedSeries,
   inScope,
@@ -29,9 +30,13 @@ export interface Gap extends Series {
  * then, every statement gets its own plan: with a generic plan, batches of windows were a hundred times slower from the
  * sixth on.
  */
-export async function lockPlanning(db: Kysely<Database>, feed: string): Promise<void> {
-  await sql`set local plan_cache_mode = force_custom_plan`.execute(db);
-  await sql`select pg_advisory_xact_lock(hashtext('gmsi.plan'), hashtext(${feed}))`.execute(db);
+export async function lockPlanning(
+  trx: Transaction<Database>,
+  feed: string,
+  waiting: Waiting,
+): Promise<void> {
+  await sql`set local plan_cache_mode = force_custom_plan`.execute(trx);
+  await takeTurn(trx, `planning ${feed}`, waiting);
 }
 
 /** Wanted days minus covered days minus days of windows, per series, in the order of time. */

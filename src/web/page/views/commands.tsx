@@ -1,8 +1,9 @@
 import { Copy } from '../parts.tsx';
 
-/** As a shell takes it. */
+/** As a shell takes it. Without control characters, which a terminal would obey; no job has any in its name. */
 export function quoted(job: string): string {
-  return /^[\w./@%+=:-]+$/.test(job) ? job : `'${job.replaceAll("'", "'\\''")}'`;
+  const shown = job.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '');
+  return /^[\w./@%+=:-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", "'\\''")}'`;
 }
 
 /** A command, and a button that copies it. */

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CompiledQuery, type Transaction } from 'kysely';
+import type { Database } from './database.ts';
+import { LockHeld } from './errors.ts';
+
+/** How somebody waits for a turn: who is told of it, and what ends it. */
+export interface Waiting {
+  readonly log?: { warn(message: string): void };
+  readonly stop?: AbortSignal;
+}
+
+/** In milliseconds. What gmsi does under a lock takes seconds; the longest migration, minutes. */
+export const usualPatience = { saidAfter: 3_000, givenUpAfter: 300_000, askedEvery: 100 };
+
+type Ask = (
+  text: string,
+  values: readonly unknown[],
+) => Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
+
+/**
+ * Takes an advisory lock once nobody else holds it. Whoever may connect to a database can hold any such lock for as long as
+ * they like, so this asks again and again instead of waiting in the server: it names the holder, and it ends.
+ * @param call the function that tries to take it, such as `pg_try_advisory_lock_shared`
+ * @param what it is for, for a person
+ * @throws LockHeld after five minutes; the signal's reason if it is aborted
+ */
+export async function takeLock(
+  ask: Ask,
+  { call, key, what }: { readonly call: string; readonly key: number | bigint; readonly what: string },
+  { log, stop }: Waiting,
+  { saidAfter, givenUpAfter, askedEvery } = usualPatience,
+): Promise<void> {
+  const since = performance.now();
+  for (let isSaid = false; ; ) {
+    const { rows } = await ask(`select ${call}($1::bigint) as is_taken`, [String(key)]);
+    if (rows[0]!.is_taken) return;
+    stop?.throwIfAborted();
+    const waited = performance.now() - since;
+    if (waited > saidAfter && !isSaid) {
+      isSaid = true;
+      log?.warn(`waiting for ${(await holderOf(ask, key)).name}, which holds the lock for ${what}`);
+    }
+    if (waited > givenUpAfter) throw heldBy(await holderOf(ask, key), what);
+    await sleep(askedEvery, undefined, { ...(stop && { signal: stop }) });
+  }
+}
+
+/** Does the rest of a transaction while no other one does anything of this name. */
+export async function takeTurn(trx: Transaction<Database>, name: string, waiting: Waiting): Promise<void> {
+  const key = createHash('sha256').update(name).digest().readBigInt64BE();
+  const ask: Ask = (text, values) => trx.executeQuery(CompiledQuery.raw(text, [...values]));
+  await takeLock(ask, { call: 'pg_try_advisory_xact_lock', key, what: name }, waiting);
+}
+
+interface Holder {
+  readonly name: string;
+  readonly pid: number | undefined;
+}
+
+async function holderOf(ask: Ask, key: number | bigint): Promise<Holder> {
+  const { rows } = await ask(
+    `select a.pid, concat_ws(' ', 'process', a.pid, 'of', a.usename, '(' || nullif(a.application_name, '') || ')') as name
+     from pg_locks l join pg_stat_activity a using (pid)
+     where l.locktype = 'advisory' and l.objsubid = 1 and (l.classid::bigint << 32 | l.objid::bigint) = $1::bigint
+       and l.database = (select oid from pg_database where datname = current_database())
+     -- Whoever waits for it alone keeps away those who would share it.
+     order by l.mode = 'ExclusiveLock' desc, l.granted desc limit 1`,
+    [String(key)],
+  );
+  return (rows[0] as Holder | undefined) ?? { name: 'another session', pid: undefined };
+}
+
+function heldBy({ name, pid }: Holder, what: string): LockHeld {
+  const end = pid === undefined ? 'pg_stat_activity shows it' : `select pg_terminate_backend(${pid})`;
+  return new LockHeld(`The lock for ${what} has been held for minutes by ${name}.`, {
+    hint: `End that session (${end}), and run the command again.`,
+  });
+}

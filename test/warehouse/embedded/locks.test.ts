@@ -1,0 +1,58 @@
+import pg from 'pg';
+import { expect, it, vi } from 'vitest';
+import { useEmbeddedServer } from '../../../src/warehouse/embedded/server.ts';
+import { gmsi, startGmsi } from '../../cli/gmsi.ts';
+import { anEmbeddedHome } from '../../support/embedded-home.ts';
+import { home, setting, withHome } from './staying.ts';
+
+withHome();
+
+/** A connection to the database in which those who use the server hold its lock. */
+async function inPostgres(address: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: address.replace(/\/gmsi$/, '/postgres'),
+    application_name: 'psql',
+  });
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+it('lets no reader to where its users hold their lock', async () => {
+  await anEmbeddedHome(home);
+  await using _running = await useEmbeddedServer(home);
+  const { stdout } = await gmsi(['reader', 'analyst'], setting);
+  const address = /^address +(\S+)$/m.exec(stdout)![1]!;
+  await expect(inPostgres(address)).rejects.toThrow(/permission denied for database "postgres"/);
+});
+
+it.each([
+  ['holds', 'select pg_advisory_lock(20160101)', false],
+  ['waits for', 'select pg_advisory_lock(20160101)', true],
+])(
+  'waits for a session that %s its lock, says so, and ends at the stop signal',
+  async (_, statement, isInUse) => {
+    await anEmbeddedHome(home);
+    const running = await useEmbeddedServer(home);
+    const other = await inPostgres(running.url.reveal());
+    if (!isInUse) {
+      // The server's own user alone holds it; without that one, the other would get it at once.
+      await other.query('select pg_terminate_backend(pid) from pg_locks where objid = 20160101 and granted');
+    }
+    const locked = other.query(statement);
+    locked.catch(() => {});
+    const waiting = startGmsi(['migrate'], setting);
+    try {
+      await vi.waitFor(
+        () => expect(waiting.stderr).toMatch(/waiting for process \d+ of gmsi \(psql\)/),
+        60_000,
+      );
+      waiting.kill('SIGTERM');
+      expect(await waiting.ended).toMatchObject({ code: 130, stdout: '' });
+    } finally {
+      await other.end();
+      await running[Symbol.asyncDispose]();
+    }
+    expect(await gmsi(['migrate'], setting)).toMatchObject({ code: 0 });
+  },
+);
