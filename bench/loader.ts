@@ -120,6 +120,7 @@ async function loadWindow(
       tellsOfNews: false,
       reachesToday: false,
       isCompared: false,
+      acceptRetractions: false,
       rowsMet: null,
       settledBefore: undefined,
     };

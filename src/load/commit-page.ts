@@ -44,6 +44,8 @@ export interface PageToCommit extends ReadPage {
   readonly at: Checkpoint;
   /** True if the drain of its window retracts rows that the service no longer returns. */
   readonly isCompared: boolean;
+  /** True to retract even most of what the days of its window have. */
+  readonly acceptRetractions: boolean;
   /** Cursor of the page after this one; `null` if this is the last. */
   readonly nextToken: string | null;
   /** The time of the pipeline's clock. */
@@ -57,7 +59,7 @@ export interface PageToCommit extends ReadPage {
 /**
  * Commits a page in one transaction: its rows, the revisions of changed ones, rejected records, the window's checkpoint and
  * counters and, with the last page, the coverage and the retractions.
- * @throws ClaimLost if the window is no longer this load's; WarehouseUnavailable if it does not answer for minutes;
+ * @throws ClaimLost if the window is no longer this load's; TooManyRetractions; WarehouseUnavailable if it does not answer for minutes;
  * WriteGivenUp if this page breaks the connection, or is too slow, several times
  */
 export async function commitPage(
@@ -117,6 +119,7 @@ async function compare(trx: WriteTransaction, page: PageToCommit): Promise<numbe
     loadId,
     rejected: page.rejected.length,
     now: page.now,
+    acceptAll: page.acceptRetractions,
   });
 }
 

@@ -6,7 +6,7 @@ import { RequestRefused } from '../service/errors.ts';
 import type { Day } from '../warehouse/database.ts';
 import { withWarehouseRetries, withWriteRetries } from '../warehouse/retries.ts';
 import type { Checkpoint } from '../warehouse/tables/checkpoint.ts';
-import { metSoFar } from '../warehouse/tables/retract.ts';
+import { metSoFar, TooManyRetractions } from '../warehouse/tables/retract.ts';
 import { seriesOnly } from '../warehouse/tables/series.ts';
 import { beginDrain, type ClaimedWindow, forgetCursor } from '../warehouse/tables/windows.ts';
 import { writeTransaction } from '../warehouse/write-transaction.ts';
@@ -41,7 +41,8 @@ async function drain(load: Load, claimed: ClaimedWindow): Promise<'drained' | 's
     try {
       return await drainFrom(load, window, request);
     } catch (error) {
-      if (error instanceof CursorWithoutEnd) await beginAnewNextTime(load, window);
+      if (error instanceof CursorWithoutEnd || error instanceof TooManyRetractions)
+        await beginAnewNextTime(load, window);
       if (!(error instanceof TokenRefused)) throw error;
       if (restarts === restartsAllowed) throw error.cause;
       load.log.warn(
@@ -62,8 +63,8 @@ function canResume({ job }: Load, { next_token, page_size }: ClaimedWindow): boo
 }
 
 /**
- * Drops an endless cursor: it is not known which of its tokens was the first wrong one, so pages before its checkpoint may be
- * missing.
+ * Drops the cursor of a drain whose pages cannot be trusted: of an endless one, it is not known which token was the first wrong
+ * one; after most rows were missing, only new pages can have them again.
  */
 async function beginAnewNextTime(load: Load, { window_id: windowId }: ClaimedWindow): Promise<void> {
   const at = { windowId, loadId: load.loadId };
@@ -201,7 +202,11 @@ async function commit(
   const backfilledBefore = backfilledUntil(load, now);
   const reachesToday = window.last_day >= now.toISOString().slice(0, 10);
   const tellsOfNews = load.command === 'sync' || reachesToday;
-  const about = { feed, series, backfilledBefore, at, now, tellsOfNews, reachesToday, isCompared };
+  const { acceptRetractions } = load;
+  const about = {
+    ...{ feed, series, backfilledBefore, at, now, tellsOfNews, reachesToday },
+    ...{ isCompared, acceptRetractions },
+  };
   const counts = await atStage(load, 'commit', () =>
     commitPage(load.warehouse, { ...about, ...page }, load.partitions, load.log),
   );

@@ -44,6 +44,8 @@ export interface Load {
    * backfilled.
    */
   readonly unsettledFrom: Day | null;
+  /** True to retract even most of what the days of a window have; else such a window fails. */
+  readonly acceptRetractions: boolean;
   readonly client: Client;
   readonly warehouse: Warehouse;
   readonly reader: RecordReader;
@@ -87,6 +89,8 @@ export interface LoadContext {
   /** Replaces the database's clock, for tests. */
   readonly databaseClock?: () => Promise<Date>;
   readonly leaseSeconds: number;
+  /** See `Load`; false if left out. */
+  readonly acceptRetractions?: boolean;
   /** Host, process and version, for `loads`. */
   readonly runBy: string;
   /** Fires when the load is to stop normally: pages in flight are committed. */
@@ -176,6 +180,7 @@ export async function openLoad(
   });
   const load: Load = {
     ...{ loadId, command, job, feed, client, warehouse, lease, log, totals, stop, abort, ...rest },
+    acceptRetractions: context.acceptRetractions ?? false,
     ...{ clock: rest.clocks.now, partitions: new Set(), span, onEvent: context.onEvent ?? (() => {}) },
   };
   return {
