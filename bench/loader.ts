@@ -121,6 +121,7 @@ async function loadWindow(
       reachesToday: false,
       isCompared: false,
       acceptRetractions: false,
+      isShared: false,
       rowsMet: null,
       settledBefore: undefined,
     };

@@ -46,6 +46,8 @@ export interface PageToCommit extends ReadPage {
   readonly isCompared: boolean;
   /** True to retract even most of what the days of its window have. */
   readonly acceptRetractions: boolean;
+  /** True if another window may be bringing some of its rows at the same time. */
+  readonly isShared: boolean;
   /** Cursor of the page after this one; `null` if this is the last. */
   readonly nextToken: string | null;
   /** The time of the pipeline's clock. */
@@ -93,7 +95,7 @@ async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: num
   const { feed, series, at, nextToken, rejected, backfilledBefore, rowsMet, settledBefore } = page;
   const { loadId, windowId } = at;
   // A window that is not compared had no rows when its drain began. If that goes wrong, the next attempt assumes nothing.
-  const areLikelyNew = !page.isCompared && attempt === 1;
+  const areLikelyNew = !page.isCompared && !page.isShared && attempt === 1;
   const provenance = { series, loadId, windowId, backfilledBefore };
   const upserted = await upsertRows(trx, feed.table, page.rows, provenance, areLikelyNew);
   await keepRejected(trx, rejected, { series, windowId, loadId });

@@ -205,12 +205,19 @@ async function commit(
   const { acceptRetractions } = load;
   const about = {
     ...{ feed, series, backfilledBefore, at, now, tellsOfNews, reachesToday },
-    ...{ isCompared, acceptRetractions },
+    ...{ isCompared, acceptRetractions, isShared: isShared(load, window, page) },
   };
   const counts = await atStage(load, 'commit', () =>
     commitPage(load.warehouse, { ...about, ...page }, load.partitions, load.log),
   );
   countPage(load, counts);
+}
+
+/** While it is not known whether end_date is included, a window also asks for the first day of the next one. */
+function isShared({ job }: Load, { first_day, last_day }: ClaimedWindow, { rows }: ReadPage): boolean {
+  if (job.service.endDate !== 'unknown' || rows.length === 0) return false;
+  const dayAt = (row: number) => new Date(rows.times.at(row)! / 1000).toISOString().slice(0, 10);
+  return dayAt(0) <= first_day || dayAt(-1) > last_day;
 }
 
 /** Which days are backfilled: not those that only seemed settled because a clock was ahead. */

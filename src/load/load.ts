@@ -8,6 +8,7 @@ import type { Budget } from '../rate/budget.ts';
 import type { Client } from '../service/client.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day, LoadOutcome } from '../warehouse/database.ts';
+import { forLog } from '../warehouse/errors.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { finishLoad, type LoadTotals, type PageCounts, startLoad } from '../warehouse/tables/checkpoint.ts';
@@ -215,7 +216,7 @@ async function close(load: Load, end: LoadEnd, budget: Budget): Promise<void> {
   ];
   for (const write of await Promise.allSettled(writes)) {
     if (write.status === 'rejected')
-      log.warn({ err: write.reason }, 'the end of the load could not be stored');
+      log.warn(forLog(write.reason), 'the end of the load could not be stored');
   }
 }
 

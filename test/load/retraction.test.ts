@@ -103,15 +103,17 @@ describe('a headline that the service no longer returns', () => {
   });
 });
 
+type AroundPage = NonNullable<BackfillSetting['aroundPage']>;
+
 describe('a drain that ends without most of the rows of its days', () => {
   /** Serves only some of the records of each page. */
   const only =
-    (isServed: (index: number) => boolean): BackfillSetting['aroundPage'] =>
+    (isServed: (index: number) => boolean): AroundPage =>
     async (ask) => {
       const page = await ask();
       return { ...page, records: [...page.records].filter((_, index) => isServed(index)) };
     };
-  const nothing: BackfillSetting['aroundPage'] = async (ask) => ({
+  const nothing: AroundPage = async (ask) => ({
     ...(await ask()),
     records: [],
     nextToken: null,
@@ -178,7 +180,7 @@ describe('a drain that ends without most of the rows of its days', () => {
     const { db, run } = service;
     await runBackfill(run);
     const total = await countRows(db, 'headlines');
-    const renumbered: BackfillSetting['aroundPage'] = async (ask) => {
+    const renumbered: AroundPage = async (ask) => {
       const page = await ask();
       const records = [...page.records].map((record) => ({
         ...(record as { id: string }),
