@@ -120,6 +120,8 @@ async function loadWindow(
       tellsOfNews: false,
       reachesToday: false,
       isCompared: false,
+      acceptRetractions: false,
+      isShared: false,
       rowsMet: null,
       settledBefore: undefined,
     };

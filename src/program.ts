@@ -60,6 +60,10 @@ function runs<Args extends unknown[]>(load: () => Promise<GmsiCommand<Args>>, { 
   };
 }
 
+const acceptRetractions = new Option(
+  '--accept-retractions',
+  'mark rows that the service no longer returns as retracted even if they are most of a window',
+);
 const jobs = ['<job...>', 'path of a job file, or its name in jobs/ without the ending'] as const;
 
 program.commandsGroup('Begin:');
@@ -117,6 +121,7 @@ program
   .argument(...jobs)
   .option('--full-refresh', 'as if nothing were covered')
   .option('--retry-refused', 'as if nothing had been refused')
+  .addOption(acceptRetractions)
   .addHelpText('after', examples('gmsi plan g7-inflation'))
   .action(runs(async () => (await import('./commands/plan.ts')).planCommand));
 program
@@ -125,7 +130,10 @@ program
   .argument(...jobs)
   .option('--full-refresh', 'drain covered days, too')
   .option('--retry-refused', 'ask again for all windows that were refused, not only for a few')
-  .option('--enqueue', 'only plan it, and leave it to gmsi work')
+  .addOption(acceptRetractions)
+  .addOption(
+    new Option('--enqueue', 'only plan it, and leave it to gmsi work').conflicts('acceptRetractions'),
+  )
   .addHelpText(
     'after',
     examples(
@@ -139,6 +147,7 @@ program
   .command('sync')
   .description('drain the settling days again and every missing day since, then read the live feed')
   .argument(...jobs)
+  .addOption(acceptRetractions)
   .addHelpText(
     'after',
     examples('gmsi sync g7-inflation', '15 * * * *  gmsi sync g7-inflation --quiet    as a line of crontab'),

@@ -1,25 +1,33 @@
 -- check: The service did not withdraw most of a day at once
 -- why: The service withdraws single rows. If most of a day is gone at once, its answer was probably incomplete.
 -- feeds: all
--- needs: job_rows
+-- needs: job_all_rows
 -- setting: share = 0.5, share of a day's rows that may be retracted at once
 -- setting: least = 10, this many retracted rows of a day, or fewer, are not a finding
 
-with moments as (
-  -- window_id of a retracted row is the window that found it gone.
-  select country, topic, ticker, variant, day, retracted_at, min(window_id) as window_id, count(*) as retracted,
-         sum(count(*)) over (partition by country, topic, ticker, variant, day) as rows
-  from job_all_rows
+with moments as materialized (
+  -- window_id and load_id of a retracted row are those that found it gone. A replay can have changed the row since.
+  select r.country, r.topic, r.ticker, r.variant, r.day, r.retracted_at, min(r.window_id) as window_id, count(*) as retracted,
+         least(min(l.started_at), r.retracted_at) as began_at
+  from job_all_rows r
+  left join gmsi.loads l using (load_id)
   cross join job_period p
-  where day <= p.last_day
+  cross join setting
+  where r.retracted_at is not null and r.day <= p.last_day
   group by 1, 2, 3, 4, 5, 6
+  having count(*) > min(setting.least)
+), compared as (
+  -- With the rows that stood when the load began: if all ids have changed, it brought as many as it retracted.
+  select m.country, m.topic, m.ticker, m.variant, m.day, m.retracted_at, m.window_id, m.retracted, count(*) as rows
+  from moments m
+  join job_all_rows r using (country, topic, ticker, variant, day)
+  where r.first_seen_at < m.began_at and (r.retracted_at is null or r.retracted_at >= m.began_at)
+  group by 1, 2, 3, 4, 5, 6, 7, 8
 )
-select m.country, m.topic, m.ticker, m.variant, m.retracted_at, min(m.window_id) as window_id, min(m.day) as first_day,
-       max(m.day) as last_day, count(*) as days, sum(m.retracted) as retracted, sum(m.rows) as of_rows
-from moments m
+select c.country, c.topic, c.ticker, c.variant, c.retracted_at, min(c.window_id) as window_id, min(c.day) as first_day,
+       max(c.day) as last_day, count(*) as days, sum(c.retracted) as retracted, sum(c.rows) as of_rows
+from compared c
 cross join setting
-where m.retracted_at is not null
-  and m.retracted > setting.least
-  and m.retracted > setting.share * m.rows
+where c.retracted > setting.share * c.rows
 group by 1, 2, 3, 4, 5
 order by retracted desc

@@ -24,11 +24,16 @@ import { livingWorkers, registerJob } from '../warehouse/tables/jobs.ts';
 import { planRun } from '../worker/plan.ts';
 import { describeHistoryLimit, describeSummary, type LoadSummary, summaryAsJson } from './load-summary.ts';
 
+/** What both loading commands take. */
+export interface LoadOptions {
+  readonly acceptRetractions?: boolean;
+}
+
 /** `gmsi backfill <job>…`; with `--enqueue`, workers run it. */
 export function backfillCommand(
   session: Session,
   names: string[],
-  { enqueue = false, ...options }: Partial<PlanOptions> & { readonly enqueue?: boolean },
+  { enqueue = false, ...options }: Partial<PlanOptions> & LoadOptions & { readonly enqueue?: boolean },
 ): Promise<number> {
   return enqueue ? enqueueJobs(session, names, options) : runJobs(session, names, backfillRunner(options));
 }
@@ -37,16 +42,20 @@ export function backfillCommand(
 export function backfillRunner({
   fullRefresh = false,
   retryRefused = false,
-}: Partial<PlanOptions>): JobRunner {
+  acceptRetractions = false,
+}: Partial<PlanOptions> & LoadOptions): JobRunner {
   return {
     command: 'backfill',
-    run: (context) => backfill({ ...context, plan: { fullRefresh, retryRefused } }),
+    run: (context) => backfill({ ...context, acceptRetractions, plan: { fullRefresh, retryRefused } }),
   };
 }
 
 /** `gmsi sync <job>…`; may spend the reserve that backfills leave. */
-export function syncCommand(session: Session, names: string[]): Promise<number> {
-  return runJobs(session, names, { command: 'sync', run: sync });
+export function syncCommand(session: Session, names: string[], options: LoadOptions): Promise<number> {
+  return runJobs(session, names, {
+    command: 'sync',
+    run: (context) => sync({ ...context, ...options }),
+  });
 }
 
 /** How a loading command runs one job; `command` decides on the requests that it may send. */

@@ -25,6 +25,7 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
+import type { LoadOptions } from './load.ts';
 import { describeHistoryLimit } from './load-summary.ts';
 
 type PlannedJob = Awaited<ReturnType<typeof plan>>;
@@ -33,7 +34,7 @@ type PlannedJob = Awaited<ReturnType<typeof plan>>;
 export async function planCommand(
   session: Session,
   names: string[],
-  options: Partial<PlanOptions>,
+  options: Partial<PlanOptions> & LoadOptions,
 ): Promise<number> {
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
@@ -61,7 +62,7 @@ async function plan(
   session: Session,
   db: Warehouse,
   asked: Job,
-  options: Partial<PlanOptions>,
+  options: Partial<PlanOptions> & LoadOptions,
   show: (step: string) => void,
 ) {
   // With the reading of `end_date` that applies.
@@ -99,7 +100,15 @@ async function plan(
     forecast: await forecast(db, job, scope, flags),
     schedule,
     used,
+    // Only days that are loaded again can have something retracted.
+    retractions: flags.fullRefresh || options.acceptRetractions ? describeRetractions(options) : undefined,
   };
+}
+
+function describeRetractions({ acceptRetractions }: LoadOptions): string {
+  return acceptRetractions
+    ? 'accepted, even of most of a window'
+    : 'a window that would lose more than half of its rows fails; --accept-retractions accepts it';
 }
 
 function outlook(session: Session, { job, forecast: { leastRequests, expectedRequests }, used }: PlannedJob) {
@@ -146,6 +155,7 @@ function describe(session: Session, planned: PlannedJob): string {
         ? `${count(f.openWindows.refused, 'window')}, refused by the service or older than those; a load asks again for at most ${askedAgain} (--retry-refused: for all)`
         : undefined,
     ],
+    ['retractions', planned.retractions],
     ['end_date', describeReading(planned.endDate)],
     [
       'requests',

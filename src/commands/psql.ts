@@ -9,7 +9,7 @@ import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { aligned } from '../terminal/aligned.ts';
 import { output, print, printError } from '../terminal/print.ts';
-import { namedDatabaseError } from '../warehouse/errors.ts';
+import { namedDatabaseError, SchemaGone } from '../warehouse/errors.ts';
 import { runStatements } from '../warehouse/run-statements.ts';
 
 /** How often to check that the server at the printed address still runs, in milliseconds. */
@@ -87,7 +87,8 @@ async function runWithoutPsql({ address }: OpenWarehouse, statements: string): P
     return exitCodes.done;
   } catch (error) {
     const named = namedDatabaseError(error);
-    if (named !== error || !(error instanceof Error)) throw named;
+    const isOfStatement = named === error || named instanceof SchemaGone;
+    if (!isOfStatement || !(error instanceof Error)) throw named;
     throw new ConfigError(`The statement fails: ${error.message}`, {
       cause: error,
       hint: 'Fix the statement.',

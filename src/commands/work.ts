@@ -16,6 +16,7 @@ import { startTelemetry, type Telemetry } from '../observe/start-telemetry.ts';
 import { version } from '../package.ts';
 import { keyFingerprint, monthOf, requestLimit } from '../rate/budget.ts';
 import { openPool, type Warehouse } from '../warehouse/connect.ts';
+import { forLog } from '../warehouse/errors.ts';
 import { registerJob, unscheduleJob } from '../warehouse/tables/jobs.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { storedJobs } from '../warehouse/tables/status.ts';
@@ -37,7 +38,7 @@ export async function workCommand(
   for (const job of jobs) await register(session, db, job);
   // Imported only here, because it looks for its own configuration files as soon as it is loaded.
   const { runWorker } = await import('../worker/run-worker.ts');
-  const events = createWorkerEvents((error) => session.log.warn({ err: error }, 'an observer failed'));
+  const events = createWorkerEvents((error) => session.log.warn(forLog(error), 'an observer failed'));
   await using telemetry = await watchWork(session, db, jobs, options.metricsPort);
   events.subscribe(telemetry.onWorkerEvent);
   const watched = { ...session, onClientEvent: telemetry.onClientEvent };

@@ -37,6 +37,10 @@ export interface PageToCommit extends ReadPage {
   readonly at: Checkpoint;
   /** True if the drain of its window retracts rows that the service no longer returns. */
   readonly isCompared: boolean;
+  /** True to retract even most of what the days of its window have. */
+  readonly acceptRetractions: boolean;
+  /** True if another window may be bringing some of its rows at the same time. */
+  readonly isShared: boolean;
   /** Cursor of the page after this one; `null` if this is the last. */
   readonly nextToken: string | null;
   /** The time of the pipeline's clock. */
@@ -50,7 +54,7 @@ export interface PageToCommit extends ReadPage {
 /**
  * Commits a page in one transaction: its rows, the revisions of changed ones, rejected records, the window's checkpoint and
  * counters and, with the last page, the coverage and the retractions.
- * @throws ClaimLost if the window is no longer this load's; WarehouseUnavailable if it does not answer for minutes;
+ * @throws ClaimLost if the window is no longer this load's; TooManyRetractions; WarehouseUnavailable if it does not answer for minutes;
  * WriteGivenUp if this page breaks the connection, or is too slow, several times
  */
 export async function commitPage(
@@ -82,7 +86,7 @@ async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: num
   const { feed, series, at, nextToken, rejected, backfilledBefore, rowsMet, settledBefore } = page;
   const { loadId, windowId } = at;
   // A window that is not compared had no rows when its drain began. If that goes wrong, the next attempt assumes nothing.
-  const areLikelyNew = !page.isCompared && attempt === 1;
+  const areLikelyNew = !page.isCompared && !page.isShared && attempt === 1;
   const provenance = { series, loadId, windowId, backfilledBefore };
   const upserted = await upsertRows(trx, feed.table, page.rows, provenance, areLikelyNew);
   await keepRejected(trx, rejected, { series, windowId, loadId });
@@ -108,6 +112,7 @@ async function compare(trx: WriteTransaction, page: PageToCommit): Promise<numbe
     loadId,
     rejected: page.rejected.length,
     now: page.now,
+    acceptAll: page.acceptRetractions,
   });
 }
 

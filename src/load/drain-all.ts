@@ -3,7 +3,7 @@ import { GmsiError } from '../errors.ts';
 import { cutRefusedWindows } from '../plan/plan-windows.ts';
 import { BudgetSpent, RequestRefused } from '../service/errors.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
-import { ClaimLost, WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
+import { ClaimLost, forLog, WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { leaveRefused } from '../warehouse/tables/refusals.ts';
 import {
@@ -220,7 +220,7 @@ async function leave(load: Load, window: ClaimedWindow, leaving: Leaving): Promi
   } catch (error) {
     // Then the lease frees the window.
     load.log.warn(
-      { window: window.window_id, err: error },
+      { window: window.window_id, ...forLog(error) },
       'the window could not be given back; its lease will run out',
     );
   }

@@ -7,7 +7,7 @@ import type { Day } from '../warehouse/database.ts';
 import { ClaimLost } from '../warehouse/errors.ts';
 import { withWarehouseRetries, withWriteRetries } from '../warehouse/retries.ts';
 import type { Checkpoint } from '../warehouse/tables/checkpoint.ts';
-import { metSoFar } from '../warehouse/tables/retract.ts';
+import { metSoFar, TooManyRetractions } from '../warehouse/tables/retract.ts';
 import { seriesOnly } from '../warehouse/tables/series.ts';
 import { beginDrain, type ClaimedWindow, forgetCursor } from '../warehouse/tables/windows.ts';
 import { writeTransaction } from '../warehouse/write-transaction.ts';
@@ -42,7 +42,8 @@ async function drain(load: Load, claimed: ClaimedWindow): Promise<'drained' | 's
     try {
       return await drainFrom(load, window, request);
     } catch (error) {
-      if (error instanceof CursorWithoutEnd) await beginAnewNextTime(load, window);
+      if (error instanceof CursorWithoutEnd || error instanceof TooManyRetractions)
+        await beginAnewNextTime(load, window);
       if (!(error instanceof TokenRefused)) throw error;
       if (restarts === restartsAllowed) throw error.cause;
       load.log.warn(
@@ -63,8 +64,8 @@ function canResume({ job }: Load, { next_token, page_size }: ClaimedWindow): boo
 }
 
 /**
- * Drops an endless cursor: it is not known which of its tokens was the first wrong one, so pages before its checkpoint may be
- * missing.
+ * Drops the cursor of a drain whose pages cannot be trusted: of an endless one, it is not known which token was the first wrong
+ * one; after most rows were missing, only new pages can have them again.
  */
 async function beginAnewNextTime(load: Load, { window_id: windowId }: ClaimedWindow): Promise<void> {
   const at = { windowId, loadId: load.loadId };
@@ -194,11 +195,22 @@ async function commit(
   const backfilledBefore = backfilledUntil(load, now);
   const reachesToday = window.last_day >= now.toISOString().slice(0, 10);
   const tellsOfNews = load.command === 'sync' || reachesToday;
-  const about = { feed, series, backfilledBefore, at, now, tellsOfNews, reachesToday, isCompared };
+  const { acceptRetractions } = load;
+  const about = {
+    ...{ feed, series, backfilledBefore, at, now, tellsOfNews, reachesToday },
+    ...{ isCompared, acceptRetractions, isShared: isShared(load, window, page) },
+  };
   const counts = await atStage(load, 'commit', () =>
     commitPage(load.warehouse, { ...about, ...page }, load.partitions, load.log),
   );
   countPage(load, counts);
+}
+
+/** While it is not known whether end_date is included, a window also asks for the first day of the next one. */
+function isShared({ job }: Load, { first_day, last_day }: ClaimedWindow, { rows }: ReadPage): boolean {
+  if (job.service.endDate !== 'unknown' || rows.length === 0) return false;
+  const dayAt = (row: number) => new Date(rows.times.at(row)! / 1000).toISOString().slice(0, 10);
+  return dayAt(0) <= first_day || dayAt(-1) > last_day;
 }
 
 /** Which days are backfilled: not those that only seemed settled because a clock was ahead. */

@@ -1,5 +1,6 @@
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { forLog } from '../warehouse/errors.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { beat, type LoadTotals } from '../warehouse/tables/checkpoint.ts';
 import { holdsWindow } from '../warehouse/tables/windows.ts';
@@ -37,7 +38,7 @@ export function keepLease(
       if (beating) return;
       beating = true;
       beatOnce()
-        .catch((error) => log.warn({ err: error }, 'the heartbeat did not reach the warehouse'))
+        .catch((error) => log.warn(forLog(error), 'the heartbeat did not reach the warehouse'))
         .finally(() => {
           beating = false;
         });

@@ -8,6 +8,7 @@ import type { Budget } from '../rate/budget.ts';
 import type { Client } from '../service/client.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day, LoadOutcome } from '../warehouse/database.ts';
+import { forLog } from '../warehouse/errors.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { finishLoad, type LoadTotals, type PageCounts, startLoad } from '../warehouse/tables/checkpoint.ts';
@@ -44,6 +45,8 @@ export interface Load {
    * backfilled.
    */
   readonly unsettledFrom: Day | null;
+  /** True to retract even most of what the days of a window have; else such a window fails. */
+  readonly acceptRetractions: boolean;
   readonly client: Client;
   readonly warehouse: Warehouse;
   readonly reader: RecordReader;
@@ -87,6 +90,8 @@ export interface LoadContext {
   /** Replaces the database's clock, for tests. */
   readonly databaseClock?: () => Promise<Date>;
   readonly leaseSeconds: number;
+  /** See `Load`; false if left out. */
+  readonly acceptRetractions?: boolean;
   /** Host, process and version, for `loads`. */
   readonly runBy: string;
   /** Fires when the load is to stop normally: pages in flight are committed. */
@@ -176,6 +181,7 @@ export async function openLoad(
   });
   const load: Load = {
     ...{ loadId, command, job, feed, client, warehouse, lease, log, totals, stop, abort, ...rest },
+    acceptRetractions: context.acceptRetractions ?? false,
     ...{ clock: rest.clocks.now, partitions: new Set(), span, onEvent: context.onEvent ?? (() => {}) },
   };
   return {
@@ -210,7 +216,7 @@ async function close(load: Load, end: LoadEnd, budget: Budget): Promise<void> {
   ];
   for (const write of await Promise.allSettled(writes)) {
     if (write.status === 'rejected')
-      log.warn({ err: write.reason }, 'the end of the load could not be stored');
+      log.warn(forLog(write.reason), 'the end of the load could not be stored');
   }
 }
 

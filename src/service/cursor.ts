@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto';
 import { CursorBroken } from './errors.ts';
 
+const hint =
+  'Run it again: the window continues after its last good page. If this happens again, tell the vendor.';
+
 /** Longer ones do not fit into a request: servers accept 8 or 16 kB of headers and target. */
 const longestToken = 8192;
 
@@ -8,7 +11,7 @@ const longestToken = 8192;
  * Watches the tokens of one window's drain.
  * @param resumedWith the token of the drain's first request; `null` if it begins at the first page
  * @returns takes the next token. @throws CursorBroken if it has come before in this drain, so that the drain would never end;
- * or is too long
+ * is too long; or has a NUL or half a character, which no checkpoint can store
  */
 export function cursorGuard(resumedWith: string | null): (nextToken: string) => void {
   // Hashes, because the tokens can be long and many.
@@ -20,10 +23,14 @@ export function cursorGuard(resumedWith: string | null): (nextToken: string) => 
         `The service sent a next_token of ${nextToken.length} characters; at most ${longestToken} are followed.`,
       );
     }
+    if (nextToken.includes('\0') || !nextToken.isWellFormed()) {
+      throw new CursorBroken(
+        'The service sent a next_token with a NUL or half a character, which cannot be stored, and is not followed.',
+        { hint },
+      );
+    }
     const digest = hash('sha1', nextToken, 'base64');
     if (met.has(digest)) {
-      const hint =
-        'Run it again: the window continues after its last good page. If this happens again, tell the vendor.';
       throw new CursorBroken(
         `The service sent a next_token for the second time, after ${met.size} different ones.`,
         { hint },

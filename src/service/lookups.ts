@@ -1,3 +1,4 @@
+import { holdableJson } from '../feeds/reading/holdable-json.ts';
 import type { Extra, ListedCode, ListName, Topic } from '../warehouse/tables/lookups.ts';
 import type { Client } from './client.ts';
 import { cursorGuard, newsGuard } from './cursor.ts';
@@ -119,7 +120,7 @@ async function fetchEntries(
     const before = met.size;
     for (const entry of entriesOf(body, path, field)) {
       const text = textOf(entry, path);
-      if (!met.has(text)) entries.push(entry);
+      if (!met.has(text)) entries.push(JSON.parse(holdableJson(entry)));
       met.add(text);
       if (met.size > mostEntries) {
         throw new LookupUnreadable(`GET ${path} lists more than ${mostEntries} entries.`, { hint });

@@ -40,6 +40,14 @@ export class ClaimLost extends GmsiError {
   override readonly kind = 'skippable';
 }
 
+/** The schema, or a table or function of it, does not exist: it was dropped meanwhile, or is being restored. */
+export class SchemaGone extends ConfigError {
+  constructor(message: string, cause: unknown) {
+    const hint = 'If somebody is restoring them, let that end first. gmsi migrate makes them anew, empty.';
+    super(`Tables of the schema gmsi are gone: ${message}`, { cause, hint });
+  }
+}
+
 /** A write that failed several times and may be the cause itself: it is dropped, and the load continues without it. */
 export class WriteGivenUp extends GmsiError {
   override readonly kind = 'skippable';
@@ -93,7 +101,7 @@ export function namedWriteError(error: unknown): unknown {
   }
   if (code === '23505' && /_pkey$/.test((error as { constraint?: string }).constraint ?? '')) {
     const hint = 'A rerun continues where this one stopped.';
-    return new WriteCrossed(`Another session writes the same rows: ${message}`, { cause, hint });
+    return new WriteCrossed('Another session writes the same rows', { cause, hint });
   }
   if (code === '25P04' || code === '57014') {
     const hint =
@@ -147,6 +155,13 @@ export function namedDatabaseError(error: unknown): unknown {
     const hint = 'Make room and run the same command again; it continues where it stopped.';
     return new WarehouseFull(`The warehouse's disk is full: ${message}`, { cause, hint });
   }
+  if (/^(3F000|42P01|42883)$/.test(code) && /\bgmsi\b/.test(message)) return new SchemaGone(message, cause);
   const [what, hint] = toCorrect[code] ?? [];
   return what && hint ? new ConfigError(`${what}: ${message}`, { cause, hint }) : error;
+}
+
+/** An error for the log: the message if what happened has a name, else the stack as well. */
+export function forLog(error: unknown): { readonly why: string } | { readonly err: unknown } {
+  const named = namedDatabaseError(error);
+  return named instanceof GmsiError ? { why: named.message } : { err: error };
 }

@@ -3,6 +3,7 @@ import type { Log } from '../log.ts';
 import {
   namedDatabaseError,
   WarehouseUnavailable,
+  WriteCrossed,
   WriteCutOff,
   WriteGivenUp,
   WriteTooSlow,
@@ -55,7 +56,9 @@ export function withWriteRetries<T>(
       const named = namedDatabaseError(error);
       if (named instanceof WriteCutOff && ++failed.cutOff === triesOf.cutOff) throw brokenOff(named);
       if (named instanceof WriteTooSlow && ++failed.tooSlow === triesOf.tooSlow) throw tooSlow(named);
-      if (log && named instanceof WarehouseUnavailable) sayWhy(log, named, since);
+      // If rows cross, the next attempt meets them: nobody needs to know.
+      const isNews = named instanceof WarehouseUnavailable && !(named instanceof WriteCrossed);
+      if (log && isNews) sayWhy(log, named, since);
       throw named;
     }
   }, signal);

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { WorkersTable } from '../warehouse/database.ts';
+import { forLog } from '../warehouse/errors.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { beatWorker, registerWorker, stopWorker } from '../warehouse/tables/jobs.ts';
 import { unlockAbandoned } from '../warehouse/tables/queue.ts';
@@ -43,7 +44,7 @@ export async function keepRegistered(
   const heart = setInterval(
     () => {
       beating ??= beat()
-        .catch((error) => log.warn({ err: error }, "the worker's heartbeat did not reach the warehouse"))
+        .catch((error) => log.warn(forLog(error), "the worker's heartbeat did not reach the warehouse"))
         .finally(() => {
           beating = undefined;
         });
@@ -55,7 +56,7 @@ export async function keepRegistered(
       clearInterval(heart);
       await beating;
       await stopWorker(warehouse, worker_id).catch((error) =>
-        log.warn({ err: error }, 'the end of the worker could not be stored'),
+        log.warn(forLog(error), 'the end of the worker could not be stored'),
       );
     },
   };

@@ -9,7 +9,7 @@ import {
 } from 'graphile-worker';
 import type pg from 'pg';
 import { type Clocks, watchClocks } from '../load/clocks.ts';
-import { WarehouseUnavailable } from '../warehouse/errors.ts';
+import { forLog, WarehouseUnavailable } from '../warehouse/errors.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { addTasks, queueSchema, taskNames } from '../warehouse/tables/queue.ts';
@@ -139,7 +139,7 @@ function taskList(context: TaskContext): TaskList {
         events.emit({ type: 'task finished', task, key, ms: performance.now() - startedAt });
       } catch (cause) {
         const error = cause instanceof Error ? cause : new Error(String(cause));
-        const what = { task, key, attempt: job.attempts, of: job.max_attempts, err: error };
+        const what = { task, key, attempt: job.attempts, of: job.max_attempts, ...forLog(error) };
         if (isLast) log.warn(what, 'a task failed, and is not tried again');
         else log.debug(what, 'a task failed');
         events.emit({ type: 'task failed', task, key, error, isLast });

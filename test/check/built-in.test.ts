@@ -44,6 +44,34 @@ test('headlines that come late, change and are withdrawn, loaded and synced day 
   expect(results.find(({ check }) => check.name === 'retraction-bursts')).toMatchObject({ result: 'passed' });
 });
 
+test.each([
+  ['no record any more', () => []],
+  [
+    'all records under other ids',
+    (records: Iterable<unknown>) =>
+      [...records].map((record) => ({ ...(record as object), id: `new ${(record as { id: string }).id}` })),
+  ],
+])('days are found for which the service sent %s, once that is accepted', async (_, records) => {
+  await using sandbox = await startSandbox(ordinary);
+  await using warehouse = await aWarehouse();
+  const short = aJob({ ...busy, end_date: '2024-01-03', service: { page_size: 50 } });
+  const run = { job: short, db: warehouse.db, sandbox };
+  await runBackfill(run);
+  const { totals } = await runBackfill({
+    ...run,
+    ...{ acceptRetractions: true, plan: { fullRefresh: true, retryRefused: false } },
+    async aroundPage(ask) {
+      const page = await ask();
+      return { ...page, records: records(page.records) };
+    },
+  });
+  expect(totals.pages).toBeGreaterThan(2);
+  const found = await checkOne(warehouse, short, 'retraction-bursts');
+  expect(found).toMatchObject({ result: 'failed', findings: 1 });
+  const all = totals.rows_retracted;
+  expect(found.rows).toMatchObject([{ days: 3, retracted: all, of_rows: all }]);
+});
+
 test('a job of which nothing is loaded passes no check of headlines', async () => {
   const { feed, scope } = await checkedJob(source.db, job);
   const window = { ...scope.window, from: '2020-01-01', to: '2020-01-31' };
@@ -204,7 +232,7 @@ const breaks: Break[] = [
   {
     check: 'retraction-bursts',
     what: 'a day that was retracted at one moment',
-    by: `update gmsi.headlines set retracted_at = '2024-05-01T00:00:00Z', window_id = 7 where ${day('2024-04-10')}`,
+    by: `update gmsi.headlines set retracted_at = now(), load_id = 0, window_id = 7 where ${day('2024-04-10')}`,
     findings: 1,
     row: { window_id: 7, first_day: '2024-04-10', last_day: '2024-04-10', days: 1 },
   },
@@ -335,7 +363,7 @@ const breaks: Break[] = [
     check: 'retraction-bursts',
     of: index,
     what: 'a day of an index that was retracted at one moment',
-    by: `update gmsi.gmsi_index set retracted_at = '2024-05-01T00:00:00Z', window_id = 7
+    by: `update gmsi.gmsi_index set retracted_at = now(), load_id = 0, window_id = 7
          where ${day('2024-04-10')} and sentiment_type = 'directional'`,
     findings: 1,
     row: { window_id: 7, first_day: '2024-04-10', variant: 'sentiment_type=directional' },

@@ -54,7 +54,7 @@ const commands = (path: string) => ({
   plan: (session: Session) => planCommand(session, [path], {}),
   backfill: (session: Session) => backfillCommand(session, [path], {}),
   again: (session: Session) => backfillCommand(session, [path], {}),
-  sync: (session: Session) => syncCommand(session, [path]),
+  sync: (session: Session) => syncCommand(session, [path], {}),
   status: (session: Session) => statusCommand(session, [path]),
 });
 

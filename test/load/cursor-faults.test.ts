@@ -48,6 +48,33 @@ describe('a cursor that is broken', () => {
   });
 });
 
+it.each(['\0', '\ud800'])(
+  'a next_token that holds %j costs one request, fails its window with a sentence, and costs one more a rerun',
+  async (character) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    const { db } = warehouse;
+    const one = { ...scope, countries: ['US'] };
+    const run = { job: aJobFor(one, { service }), db, sandbox, clock };
+    const requests = watchRequests(sandbox);
+    for (const tries of [1, 2]) {
+      const spoilt = await runBackfill({
+        ...run,
+        async aroundPage(ask) {
+          const page = await ask();
+          return { ...page, nextToken: `${page.nextToken}${character}` };
+        },
+      });
+      expect(spoilt.outcome).toBe('incomplete');
+      expect(requests).toHaveLength(tries);
+    }
+    const [window] = await windowsOf(db);
+    expect(window!.last_error).toMatch(/^The service sent a next_token with a NUL or half a character/);
+    expect((await runBackfill(run)).outcome).toBe('done');
+    expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+  },
+);
+
 describe('an empty page that has a token', () => {
   it('is followed, be it the first, one in the middle or several in a row', async () => {
     await using warehouse = await aWarehouse();

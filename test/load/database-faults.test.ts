@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
-import { WarehouseFull } from '../../src/warehouse/errors.ts';
+import { SchemaGone, WarehouseFull } from '../../src/warehouse/errors.ts';
+import { withWarehouseRetries } from '../../src/warehouse/retries.ts';
+import { aLog, type LogLine } from '../support/a-log.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -115,6 +117,56 @@ describe('a warehouse whose disk is full', () => {
     expect(await coverageOf(db)).toEqual(covered);
   });
 });
+
+describe('the log of a load', () => {
+  it.each([
+    ['53100', 'the disk is full'],
+    ['53300', 'the server takes no more connections'],
+    ['25006', 'the server can only be read'],
+    ['57P01', 'the server shuts down'],
+  ])('has no stack if %s says that %s', async (code, message) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
+    const { db } = warehouse;
+    // Neither heartbeats nor the end of a load are tried again.
+    await sql`
+      create function gmsi.refuse() returns trigger language plpgsql as
+      ${sql.lit(`begin raise exception '${message}' using errcode = '${code}'; end`)}`.execute(db);
+    await sql`create trigger refuse before update on gmsi.loads execute function gmsi.refuse()`.execute(db);
+    const { log, lines } = aLog();
+    await runBackfill({ job, db, sandbox, clock, log });
+    expect(stacksIn(lines)).toEqual([]);
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        msg: 'the end of the load could not be stored',
+        why: expect.stringContaining(message),
+      }),
+    );
+  });
+
+  it('has no stack if the schema is dropped meanwhile, and the error says so', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
+    const { db } = warehouse;
+    const { log, lines } = aLog();
+    let asked = 0;
+    const loading = runBackfill({
+      ...{ job, db, sandbox, clock, log },
+      async aroundPage(ask) {
+        const page = await ask();
+        // It can deadlock with the pages that are being written.
+        if (++asked === 4) await withWarehouseRetries(() => sql`drop schema gmsi cascade`.execute(db));
+        return page;
+      },
+    });
+    await expect(loading).rejects.toThrow(SchemaGone);
+    expect(stacksIn(lines)).toEqual([]);
+  });
+});
+
+function stacksIn(lines: readonly LogLine[]): readonly LogLine[] {
+  return lines.filter((line) => JSON.stringify(line).includes(' at '));
+}
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);

@@ -6,10 +6,11 @@ import type { Page, ServiceRequest } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { saveLearnedFacts } from '../../src/warehouse/tables/learned.ts';
 import { beginDrain } from '../../src/warehouse/tables/windows.ts';
-import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aJobFor, type BackfillSetting, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows, windowsOf } from '../support/warehouse-state.ts';
+import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
+import { firstPages, watchRequests } from '../support/watch-requests.ts';
 
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-20' };
 const before = '2026-09-21T00:00:00Z';
@@ -102,6 +103,117 @@ describe('a headline that the service no longer returns', () => {
   });
 });
 
+type AroundPage = NonNullable<BackfillSetting['aroundPage']>;
+
+describe('a drain that ends without most of the rows of its days', () => {
+  /** Serves only some of the records of each page. */
+  const only =
+    (isServed: (index: number) => boolean): AroundPage =>
+    async (ask) => {
+      const page = await ask();
+      return { ...page, records: [...page.records].filter((_, index) => isServed(index)) };
+    };
+  const nothing: AroundPage = async (ask) => ({
+    ...(await ask()),
+    records: [],
+    nextToken: null,
+  });
+
+  it('fails its window and retracts nothing, until the service has them again', async () => {
+    await using service = await aService({ withdrawn: 0 });
+    const { db, sandbox, run } = service;
+    await runBackfill(run);
+    const [held, covered] = [await heldBy(db, scope), await coverageOf(db)];
+
+    let served = 0;
+    const third = only((index) => index % 3 === 0 && ++served > 0);
+    const lossy = await runBackfill({ ...run, plan: refresh, aroundPage: third });
+    expect(lossy).toMatchObject({ outcome: 'incomplete', windows: { failed: 1 } });
+    expect(lossy.totals).toMatchObject({ rows_retracted: 0, windows_failed: 1, windows_drained: 0 });
+    const [window] = await windowsOf(db);
+    const [, gone, of] = /no longer returns (\d+) of the (\d+) rows/.exec(window!.last_error!)!;
+    expect(Number(of)).toBe(held.length);
+    expect(Number(gone)).toBe(held.length - served);
+    expect(window!.last_error).toContain('--accept-retractions');
+    expect(await heldBy(db, scope)).toEqual(held);
+    expect(await coverageOf(db)).toEqual(covered);
+
+    const requests = watchRequests(sandbox);
+    expect(await runBackfill(run)).toMatchObject({ outcome: 'done', totals: { rows_retracted: 0 } });
+    expect(firstPages(requests)).toHaveLength(1);
+    expect(requests[0]!.token).toBeNull();
+    expect(await countRows(db, 'headline_revisions')).toBe(0);
+  });
+
+  it('spends one request on each further try, and covers no day, while every answer is empty', async () => {
+    await using service = await aService({ withdrawn: 0 });
+    const { db, sandbox, run } = service;
+    await runBackfill({ ...run, job: aJobFor(scope, { lookback: 'P30D' }) });
+    expect(await coverageOf(db)).toEqual({});
+    const held = await heldBy(db, scope);
+    const requests = watchRequests(sandbox);
+    for (const tries of [1, 2]) {
+      const { outcome } = await runBackfill({ ...run, aroundPage: nothing });
+      expect(outcome).toBe('incomplete');
+      expect(requests).toHaveLength(tries);
+    }
+    expect(await coverageOf(db)).toEqual({});
+    expect(await heldBy(db, scope)).toEqual(held);
+  });
+
+  it('retracts them if that is accepted', async () => {
+    await using service = await aService({ withdrawn: 0 });
+    const { db, run } = service;
+    await runBackfill(run);
+    const total = await countRows(db, 'headlines');
+    const emptied = { ...run, plan: refresh, aroundPage: nothing };
+    expect((await runBackfill(emptied)).outcome).toBe('incomplete');
+    expect(await runBackfill({ ...emptied, acceptRetractions: true })).toMatchObject({
+      outcome: 'done',
+      totals: { rows_retracted: total },
+    });
+    expect(await windowsOf(db)).toMatchObject([{ state: 'drained', last_error: null }]);
+  });
+
+  it('fails its window if as many new ones came, because the service gives all of them other ids', async () => {
+    await using service = await aService({ withdrawn: 0 });
+    const { db, run } = service;
+    await runBackfill(run);
+    const total = await countRows(db, 'headlines');
+    const renumbered: AroundPage = async (ask) => {
+      const page = await ask();
+      const records = [...page.records].map((record) => ({
+        ...(record as { id: string }),
+        id: `new ${(record as { id: string }).id}`,
+      }));
+      return { ...page, records };
+    };
+    const result = await runBackfill({ ...run, plan: refresh, aroundPage: renumbered });
+    expect(result).toMatchObject({ outcome: 'incomplete', totals: { rows_retracted: 0 } });
+    const [window] = await windowsOf(db);
+    expect(window!.last_error).toContain(`no longer returns ${total} of the ${total} rows`);
+  });
+
+  it.each([
+    { had: 40, has: 20, outcome: 'done' },
+    { had: 40, has: 19, outcome: 'incomplete' },
+    { had: 10, has: 0, outcome: 'done' },
+    { had: 11, has: 0, outcome: 'incomplete' },
+  ])(
+    'is $outcome if $has are left of $had: half of them may go, and a few',
+    async ({ had, has, outcome }) => {
+      await using service = await aService({ withdrawn: 0 });
+      const { db, run } = service;
+      const theFirst = (many: number) => only(() => many-- > 0);
+      await runBackfill({ ...run, aroundPage: theFirst(had) });
+      expect(await countRows(db, 'headlines')).toBe(had);
+      const left = await runBackfill({ ...run, plan: refresh, aroundPage: theFirst(has) });
+      expect(left.outcome).toBe(outcome);
+      expect(await retractedNow(db)).toBe(outcome === 'done' ? had - has : 0);
+    },
+  );
+});
+
 describe('a headline that only the live feed has brought', () => {
   it('stays while the historical feed lags behind, and is retracted if it never comes there', async () => {
     await using warehouse = await aWarehouse();
@@ -153,7 +265,7 @@ describe('a headline that only the live feed has brought', () => {
     await using sandbox = await startSandbox({ limits: null, clock, volume: 1 });
     const syncJob = aJobFor({ ...scope, from: '2026-11-14', to: '2026-11-20' }, { end_date: 'today' });
     await runSync({ job: syncJob, db, sandbox, clock });
-    const run = { job: syncJob, db, sandbox, clock };
+    const run = { job: syncJob, db, sandbox, clock, acceptRetractions: true };
     // The historical feed loses everything for a moment; the live feed does not.
     const { totals, live } = await runSync({
       ...run,
@@ -178,7 +290,7 @@ describe('a headline that only the live feed has brought', () => {
     const syncJob = aJobFor({ ...scope, from: '2026-11-14', to: '2026-11-20' }, { end_date: 'today' });
     await runSync({ job: syncJob, db, sandbox, clock });
     const withoutHistory = {
-      ...{ job: syncJob, db, sandbox, clock },
+      ...{ job: syncJob, db, sandbox, clock, acceptRetractions: true },
       aroundPage: async (ask: () => Promise<Page>, { isLive }: ServiceRequest) => {
         const page = await ask();
         return isLive ? page : { ...page, records: [], nextToken: null };

@@ -170,8 +170,9 @@ describe('a sync', () => {
     const { db } = warehouse;
     const job = aJobFor(one, { ...open, step: 'P7D', service: { end_date: 'inclusive' } });
     {
-      await using sandbox = await startSandbox({ limits: null, clock: at('2026-10-08T12:00:00Z') });
-      await runSync({ job, db, sandbox, clock: at('2026-10-08T12:00:00Z') });
+      const clock = at('2026-10-08T12:00:00Z');
+      await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+      await runSync({ job, db, sandbox, clock });
     }
     await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
     const isBroken = ({ query }: { query: { start_date?: string } }) =>

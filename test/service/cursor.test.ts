@@ -20,6 +20,13 @@ test('the token that a drain resumed with counts as met', () => {
   expect(() => cursorGuard('A')('A')).toThrow(CursorBroken);
 });
 
+test.each(['a\0b', '\0', 'half \ud83d', '\udc00'])(
+  'a token that no text of PostgreSQL can hold breaks it: %j',
+  (token) => {
+    expect(() => cursorGuard(null)(token)).toThrow(CursorBroken);
+  },
+);
+
 test('tokens are accepted exactly as long as none is met twice', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 1 })), (tokens) => {

@@ -98,6 +98,16 @@ describe('fetchTopics', () => {
     ]);
   });
 
+  test('takes out what no text of PostgreSQL can hold', async () => {
+    const body = [{ name: 'Wars\0', classification_rule: { directional: '\ud800' }, 'a\0': 'b\udc00' }];
+    await expect(fetchTopics(answering(body), never)).resolves.toEqual([
+      {
+        ...{ name: 'Wars\ufffd', category: null, classificationRule: { directional: '\ufffd' } },
+        extra: { 'a\ufffd': 'b\ufffd' },
+      },
+    ]);
+  });
+
   test('says which fields an entry without a name has', async () => {
     await expect(fetchTopics(answering({ topics: [{ id: 7 }] }), never)).rejects.toThrow(
       "GET /headlines/topics/gmsi lists an entry without a topic's name (it has id).",

@@ -130,7 +130,7 @@ const loadColumns: Columns<Awaited<ReturnType<typeof lastLoads>>[number]> = {
   outcome: ({ outcome, heartbeat_at }) =>
     outcome ?? (Date.now() - heartbeat_at.getTime() < 60_000 ? 'running' : 'killed'),
   ...{ windows: 'windows_drained', requests: 'requests', records: 'records' },
-  ...{ new: 'rows_inserted', changed: 'rows_changed' },
+  ...{ new: 'rows_inserted', changed: 'rows_changed', retracted: 'rows_retracted' },
 };
 const usageColumns: Columns<Awaited<ReturnType<typeof usageByMonth>>[number]> = {
   month: ({ month }) => month.slice(0, 7),

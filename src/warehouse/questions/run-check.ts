@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import { GmsiError } from '../../errors.ts';
 import type { Warehouse } from '../connect.ts';
-import { namedDatabaseError } from '../errors.ts';
+import { namedDatabaseError, SchemaGone } from '../errors.ts';
 import { becomeReader } from '../session-settings.ts';
 import { inOneSnapshot, type Snapshot, type SnapshotOptions } from '../snapshot.ts';
 import { type CheckScope, jobSets } from './job-sets.ts';
@@ -113,7 +113,7 @@ async function run<Row>(
 const mayRead = 'Checks run as gmsi_reader if there is that role: grant select to it on tables of your own.';
 
 function hintOf(named: unknown): string | undefined {
-  return named instanceof GmsiError ? named.hint : undefined;
+  return named instanceof GmsiError && !(named instanceof SchemaGone) ? named.hint : undefined;
 }
 
 /** The position of an error within `part` of a statement; PostgreSQL counts characters from 1. */

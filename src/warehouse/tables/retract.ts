@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { GmsiError } from '../../errors.ts';
 import type { Feed, FeedTable, Series } from '../../feeds/feed.ts';
 import { isStampedAtEnd } from '../../feeds/hourly-index.ts';
 import type { SortedRows } from '../arrays.ts';
@@ -46,24 +47,49 @@ export async function noteLiveSightings(
   `.execute(trx);
 }
 
+/** A drain ended without most of the rows of its days: more likely the service failed than all of them were withdrawn. */
+export class TooManyRetractions extends GmsiError {
+  override readonly kind = 'skippable';
+
+  constructor(gone: number, held: number) {
+    // What to do is in the message, because a window's last_error keeps nothing else.
+    super(
+      `The service no longer returns ${gone} of the ${held} rows that were loaded for these days, so none was retracted. If they are really gone, run it again with --accept-retractions.`,
+    );
+  }
+}
+
+/** So many rows may be retracted at once even if they are most of a window; the check retraction-bursts has the same number. */
+const fewRetractions = 10;
+
 /**
  * Marks as retracted the rows of a window's days that existed when its drain began and that the drain, which ends with this
  * transaction's page, has not met. Leaves alone rows that the live feed brought meanwhile, or recently and alone, rows at the
  * edge of the days if a probe has learned that the service's days begin at another hour, and hours that are stamped at their
  * end if that is the beginning of the days: the service may count them to the day before.
+ * @param at.acceptAll false to refuse to retract more than half of the rows that the days had when the drain began
  * @returns how many; 0 if records were rejected, since each may be one of the rows that were not met
+ * @throws TooManyRetractions, having changed nothing that its transaction must not undo
  */
 export async function retractUnseen(
   trx: WriteTransaction,
   feed: Feed,
   series: Series,
-  at: { readonly windowId: number; readonly loadId: number; readonly rejected: number; readonly now: Date },
+  at: {
+    readonly windowId: number;
+    readonly loadId: number;
+    readonly rejected: number;
+    readonly now: Date;
+    readonly acceptAll: boolean;
+  },
 ): Promise<number> {
   const { table } = feed;
   const [time, id] = keyOf(table);
   const name = sql.table(`gmsi.${table.name}`);
   const isAfterBegin = isStampedAtEnd(series) ? sql`>` : sql`>=`;
-  const { rows } = await sql<{ retracted: number }>`
+  const isCurrentRow = sql`${isRowOfSeries('kept', table, series)} and kept.retracted_at is null
+        and kept.${time} ${isAfterBegin} (select begins from drained) and kept.${time} < (select ends from drained)`;
+  const { rows } = await sql<{ gone: number; held: number; is_refused: boolean; retracted: number }>`
     with drained as materialized (
       select w.drain_started_at,
              (w.first_day::timestamp at time zone 'UTC')
@@ -82,23 +108,34 @@ export async function retractUnseen(
     ), confirmed as (
       delete from gmsi.live_sightings l using met
       where ${isOfSeries('l', series)} and l.row_time = met.row_time and l.row_id = met.row_id
-    ), gone as (
+    ), unmet as (
       select kept.${time}, kept.${id} from ${name} as kept
       -- Values, not a join, so that only the window's days are read. "not in" is hashed; before the first ANALYZE, "not exists"
       -- is a nested loop, which takes seconds for some thousands of rows.
-      where ${isRowOfSeries('kept', table, series)}
-        and kept.${time} ${isAfterBegin} (select begins from drained) and kept.${time} < (select ends from drained)
-        and kept.retracted_at is null and kept.changed_at < (select drain_started_at from drained)
+      where ${isCurrentRow} and kept.changed_at < (select drain_started_at from drained)
         and (kept.${time}, kept.${id}) not in (select met.row_time, met.row_id from met)
         and not exists (select from gmsi.live_sightings l where ${isOfSeries('l', series)}
           and ${isSame('kept', table, 'l')} and l.row_time >= ${reachedFrom(feed, at.now)})
       -- Locks rows in the same order as pages do.
       order by kept.${time}, kept.${id} for update of kept
+    ), counted as (
+      select *, gone > ${fewRetractions}::int and 2 * gone > held and not ${at.acceptAll}::boolean as is_refused
+      from (
+        -- Not the rows that this drain brought: if all ids have changed, there are as many of them.
+        select count(*) as gone, case when count(*) > ${fewRetractions}::int then (
+          select count(*) from ${name} as kept
+          where ${isCurrentRow} and kept.first_seen_at < (select drain_started_at from drained)) end as held
+        from unmet
+      ) as counts
+    ), gone as (
+      select unmet.* from unmet cross join counted where not is_refused
     ), retracted as (${retractionOf(table, series, at)}
     )
-    select count(*) as retracted from retracted
+    select gone, held, is_refused, (select count(*) from retracted) as retracted from counted
   `.execute(trx);
-  return rows[0]!.retracted;
+  const { gone, held, is_refused, retracted } = rows[0]!;
+  if (is_refused) throw new TooManyRetractions(gone, held);
+  return retracted;
 }
 
 /** The condition that the table holds rows of a window, called `w` in the query, so that its drain has something to compare with. */
