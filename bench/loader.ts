@@ -130,9 +130,11 @@ async function loadWindow(
         ...poll,
         rows: sortedFrom(gmsiHeadlines.table, rows),
         rejected: [],
+        rejectedCount: 0,
         records: rows.length,
         at,
         nextToken,
+        isDrained: nextToken === null,
       },
       known,
     );

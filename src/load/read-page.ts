@@ -8,7 +8,10 @@ import type { RejectedRecord } from '../warehouse/tables/rejected-records.ts';
 
 export interface ReadPage {
   readonly rows: SortedRows;
+  /** Equal ones once. */
   readonly rejected: readonly RejectedRecord[];
+  /** How many records were rejected, equal ones included. */
+  readonly rejectedCount: number;
 }
 
 /**
@@ -18,6 +21,7 @@ export interface ReadPage {
 export function readPage(records: Records, reader: RecordReader, table: FeedTable): ReadPage {
   const { rows } = reader;
   const rejected = new Map<string, RejectedRecord>();
+  let rejectedCount = 0;
   const take = (record: unknown) => {
     const { row, rejected: reason } =
       record instanceof RecordTooLarge ? tooLarge(record) : reader.read(record);
@@ -26,6 +30,7 @@ export function readPage(records: Records, reader: RecordReader, table: FeedTabl
     } else {
       const json = holdableJson(record);
       const record_hash = createHash('md5').update(json).digest('hex');
+      rejectedCount++;
       rejected.set(record_hash, { record_hash, reason, record: json });
     }
   };
@@ -42,7 +47,7 @@ export function readPage(records: Records, reader: RecordReader, table: FeedTabl
   const sorted = sortedRows(table, rows);
   rows.clear();
   if (records instanceof RecordsAsJson) records.forget();
-  return { rows: sorted, rejected: [...rejected.values()] };
+  return { rows: sorted, rejected: [...rejected.values()], rejectedCount };
 }
 
 function tooLarge({ bytes, values }: RecordTooLarge): ReadResult {

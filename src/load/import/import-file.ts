@@ -192,14 +192,14 @@ async function writeBatch(
   areLikelyNew: boolean,
 ): Promise<PageCounts> {
   const counts = { records: 0, inserted: 0, changed: 0, retracted: 0, rejected: 0 };
-  for (const { series, records, rows, rejected } of groups) {
+  for (const { series, records, rows, rejected, rejectedCount } of groups) {
     const provenance = { ...from, series, windowId: null, backfilledBefore: 'always' } as const;
     const upserted = await upsertRows(trx, table, rows, provenance, areLikelyNew);
     await keepRejected(trx, rejected, { series, windowId: null, loadId: from.loadId });
     counts.records += records;
     counts.inserted += upserted.inserted;
     counts.changed += upserted.changed;
-    counts.rejected += rejected.length;
+    counts.rejected += rejectedCount;
   }
   return counts;
 }

@@ -28,11 +28,13 @@ export interface PageProgress extends PageCounts {
   readonly rowsMet: readonly number[] | null;
   /** From this day on no day counts as covered; ignored if the window has an earlier one. */
   readonly settledBefore: Day | undefined;
+  /** True if the window ends with this page. */
+  readonly isDrained: boolean;
 }
 
 /**
- * Moves a window's checkpoint past the page of this transaction. With the last page the window is drained, and its settled
- * days are covered.
+ * Moves a window's checkpoint past the page of this transaction. If it ends with this page, the window is drained, and its
+ * settled days are covered.
  * It is sent with the COMMIT, which fails (`isClaimLost`) if the window is no longer this load's, or not at this position: the
  * page must be dropped.
  * @param nextToken cursor of the next page, `null` with the last one
@@ -58,7 +60,7 @@ export async function advanceCheckpoint(
       ...(counts.settledBefore === undefined
         ? {}
         : { settled_before: sql<Day>`least(settled_before, ${counts.settledBefore}::date)` }),
-      ...(nextToken === null
+      ...(counts.isDrained
         ? {
             state: 'drained' as const,
             // Not the transaction's beginning: a row that others wrote while this transaction waited for it is older than
@@ -81,7 +83,7 @@ export async function advanceCheckpoint(
   await later(sql`
     with advanced as (
       ${advanced} returning ${seriesColumns}, days * daterange(null, settled_before) as settled
-    )${nextToken === null ? covered : sql``}
+    )${counts.isDrained ? covered : sql``}
     select gmsi.refuse_lost_claim(exists (select from advanced))
   `).execute(trx);
 }
