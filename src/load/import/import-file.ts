@@ -24,7 +24,9 @@ import {
 import { keyOfSeries } from '../../warehouse/tables/series.ts';
 import { type WriteTransaction, writeTransaction } from '../../warehouse/write-transaction.ts';
 import { ClaimLost } from '../commit-page.ts';
+import { endedBy } from '../drain-all.ts';
 import { type ReadPage, readPage } from '../read-page.ts';
+import type { ReadCounts } from '../rejected.ts';
 import type { Batch } from './batch.ts';
 import { type DataFile, describeRefusal, FileRefused } from './data-file.ts';
 import { type ListedValues, type Placement, seriesReader } from './place-file.ts';
@@ -49,6 +51,8 @@ export interface ImportedFile {
   readonly fileId: number;
   /** `stopped`: it stays at its checkpoint. */
   readonly outcome: 'loaded' | 'loaded before' | 'stopped';
+  /** Records of it so far, those of earlier imports included. */
+  readonly read: ReadCounts;
 }
 
 /**
@@ -73,31 +77,33 @@ export async function importFile(
     archive: file.archive?.subject ?? '',
     madeAt: file.madeAt,
   };
-  const claimed = await withWarehouseRetries(() => claimFile(warehouse, about, loadId));
-  const { fileId } = claimed;
-  if (claimed.isFinished) return { fileId, outcome: 'loaded before' };
-
+  const claimed = await withWarehouseRetries(() => claimFile(warehouse, about, loadId), stop);
   let at: FilePosition = claimed;
+  const ends = (outcome: ImportedFile['outcome']): ImportedFile => ({ fileId: at.fileId, outcome, read: at });
+  if (claimed.isFinished) return ends('loaded before');
+
   const batches = readGroups(
     load,
     placement,
-    readBatches(file, { feed, columns, skip: at.records, onBytes }),
+    readBatches(file, { feed, columns, skip: at.records, onBytes, stop }),
   );
   try {
     let next = batches.next();
     for (;;) {
       const { value: groups, done } = await next;
       if (done) break;
-      if (stop.aborted) return { fileId, outcome: 'stopped' };
+      if (stop.aborted) return ends('stopped');
       next = batches.next();
       // Awaited in the next round. If this batch's commit fails first, what the next one says does not matter.
       next.catch(() => {});
       at = await commitBatch(load, placement, file, groups, at);
       onCommit();
     }
-    await withWarehouseRetries(() => finishFile(warehouse, at));
-    return { fileId, outcome: 'loaded' };
+    await withWarehouseRetries(() => finishFile(warehouse, at), stop);
+    return ends('loaded');
   } catch (error) {
+    // Whatever waited has ended with it; what is committed stays.
+    if (stop.aborted && !endedBy(error)) return ends('stopped');
     // So that the warehouse says it, too. If it cannot be stored, the error itself still says it.
     if (error instanceof FileRefused) await leaveFile(warehouse, at, describeRefusal(error)).catch(() => {});
     throw error;
@@ -150,13 +156,17 @@ function bySeries(
 
 /** @returns the file's position after the batch */
 async function commitBatch(
-  { warehouse, loadId, imports, partitions, totals, log }: FileLoad,
+  { warehouse, loadId, imports, partitions, totals, log, stop }: FileLoad,
   { feed }: Placement,
   { madeAt, name }: DataFile,
   groups: readonly Group[],
   at: FilePosition,
 ): Promise<FilePosition> {
-  const after = { ...at, records: groups.reduce((sum, { records }) => sum + records, at.records) };
+  const after = {
+    ...at,
+    records: groups.reduce((sum, { records }) => sum + records, at.records),
+    rejected: groups.reduce((sum, { rejectedCount }) => sum + rejectedCount, at.rejected),
+  };
   const from = { loadId, of: { madeAt, imports } };
   const commit = async (attempt: number): Promise<PageCounts> => {
     for (const { rows } of groups) await ensurePartitions(warehouse, feed.table, rows.times, partitions);
@@ -174,13 +184,21 @@ async function commitBatch(
       throw new ClaimLost(`Another import reads ${name} now.`);
     }
   };
-  const counts = await withWriteRetries(commit, log);
+  let isCommitted = false;
+  const commitAndCount = async (attempt: number) => {
+    const counts = await commit(attempt);
+    isCommitted = true;
+    totals.pages++;
+    totals.records += counts.records;
+    totals.rows_inserted += counts.inserted;
+    totals.rows_changed += counts.changed;
+    totals.records_rejected += counts.rejected;
+  };
+  await withWriteRetries(commitAndCount, log, stop).catch((error) => {
+    // A stop meanwhile ends the retries even after the last one was good.
+    if (!isCommitted) throw error;
+  });
   for (const { rows } of groups) returnBytes(rows.memory);
-  totals.pages++;
-  totals.records += counts.records;
-  totals.rows_inserted += counts.inserted;
-  totals.rows_changed += counts.changed;
-  totals.records_rejected += counts.rejected;
   return after;
 }
 
