@@ -132,9 +132,11 @@ async function loadWindow(
         ...poll,
         rows: sortedRows(gmsiHeadlines.table, rows),
         rejected: [],
+        rejectedCount: 0,
         records: rows.length,
         at,
         nextToken,
+        isDrained: nextToken === null,
       },
       known,
     );

@@ -40,7 +40,7 @@ comment on column gmsi.loads.records is 'Records on those pages.';
 comment on column gmsi.loads.rows_inserted is 'Rows that were new.';
 comment on column gmsi.loads.rows_changed is 'Rows that replaced an older version.';
 comment on column gmsi.loads.rows_retracted is 'Rows that the service no longer returned.';
-comment on column gmsi.loads.records_rejected is 'Records put into rejected_records.';
+comment on column gmsi.loads.records_rejected is 'Records that could not be read. rejected_records keeps equal ones once.';
 comment on column gmsi.loads.error is 'Why the load ended early, if it did.';
 comment on column gmsi.loads.run_by is 'Host and process id, and the version of the program.';
 
@@ -104,7 +104,7 @@ comment on column gmsi.windows.records is 'Records on those pages.';
 comment on column gmsi.windows.rows_inserted is 'Rows of this drain that were new.';
 comment on column gmsi.windows.rows_changed is 'Rows of this drain that replaced an older version.';
 comment on column gmsi.windows.rows_retracted is 'Rows that the service no longer returned, as found at the end of this drain.';
-comment on column gmsi.windows.records_rejected is 'Records of this drain put into rejected_records.';
+comment on column gmsi.windows.records_rejected is 'Records of this drain that could not be read; rejected_records keeps equal ones once. If they are too many (service.max_rejected_percent), the window fails.';
 comment on column gmsi.windows.rows_met is 'Distinct rows that the service has sent in this drain, for each day (UTC) from first_day on. Rows after the first 100,000 are not counted. Null until a drain begins.';
 comment on column gmsi.windows.attempts is 'How often the window was claimed.';
 comment on column gmsi.windows.restarts is 'How often, since the last claim, the drain began again at the first page because the service refused its token.';
@@ -197,13 +197,13 @@ create table gmsi.imported_files (
   rows_inserted bigint not null default 0,
   rows_changed bigint not null default 0,
   records_rejected bigint not null default 0,
-  covers daterange,
+  covers datemultirange,
   error text,
   started_at timestamptz not null default now(),
   finished_at timestamptz,
   unique (feed, country, topic, ticker, match_type, variant, content)
 );
-comment on table gmsi.imported_files is 'One row per file that gmsi import has read, or is reading: how far it has come, and what it brought. A file is known by its content and its series, so that it is loaded once, whatever its name.';
+comment on table gmsi.imported_files is 'One row per file that gmsi import has read, or is reading: how far it has come, and what it brought. A file is known by its content, its series and the columns that its folders give, so that it is loaded once, whatever its name.';
 comment on column gmsi.imported_files.file_id is 'Number of the file.';
 comment on column gmsi.imported_files.feed is 'Feed of its records.';
 comment on column gmsi.imported_files.country is 'Country of the series; empty if the feed is not by country, or if the records say it.';
@@ -211,7 +211,7 @@ comment on column gmsi.imported_files.topic is 'Topic of the series; empty if th
 comment on column gmsi.imported_files.ticker is 'Ticker of the series; empty if the feed is not by ticker, or if the records say it.';
 comment on column gmsi.imported_files.match_type is 'Match type of the series; empty if the feed has none, or if the records say it.';
 comment on column gmsi.imported_files.variant is 'Further parameters that define the series, as name=value&name=value; empty if there are none, or if the records say them.';
-comment on column gmsi.imported_files.content is 'What identifies its content: a SHA-256 digest; of a file within a ZIP file its path there, its size and its CRC-32.';
+comment on column gmsi.imported_files.content is 'What identifies its content: a SHA-256 digest; of a file within a ZIP file its path there, its size and its CRC-32. After it, the columns that its folders give, as name=value&name=value.';
 comment on column gmsi.imported_files.name is 'Where it was found last: its path, or that of the ZIP file and its path within.';
 comment on column gmsi.imported_files.archive is 'Name of the ZIP file without its UUID, by which later versions of an archive are found; empty if it has no UUID.';
 comment on column gmsi.imported_files.made_at is 'When the file was made, as the ZIP file or the file system says. What loads of the service have written since is newer.';
@@ -219,7 +219,7 @@ comment on column gmsi.imported_files.load_id is 'Load that read it last.';
 comment on column gmsi.imported_files.records is 'The checkpoint: records read so far, written in the transaction of their rows.';
 comment on column gmsi.imported_files.rows_inserted is 'Rows that were new.';
 comment on column gmsi.imported_files.rows_changed is 'Rows that replaced an older version.';
-comment on column gmsi.imported_files.records_rejected is 'Records put into rejected_records.';
+comment on column gmsi.imported_files.records_rejected is 'Records that could not be read; rejected_records keeps equal ones once. If they are too many, the file covers no day.';
 comment on column gmsi.imported_files.covers is 'Days that count as covered because of this file, alone or with others of its series; null if none do.';
 comment on column gmsi.imported_files.error is 'Why it was not read to its end, if it was not.';
 comment on column gmsi.imported_files.started_at is 'When it was first read.';

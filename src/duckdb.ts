@@ -54,6 +54,11 @@ export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
+/** The path of one file within a statement of DuckDB, which would take `*`, `?` and `[` for a pattern. */
+export function pathLiteral(path: string): string {
+  return literal(path.replace(/[*?[]/g, '[$&]'));
+}
+
 /** The name of a table or column within a statement of DuckDB. */
 export function identifier(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;

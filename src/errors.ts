@@ -1,3 +1,5 @@
+import { getSystemErrorMap } from 'node:util';
+
 /**
  * What the rest of a load does about an error:
  * - `retryable`: the same request may succeed later; retried in place, then the window fails and a rerun continues with it
@@ -22,6 +24,14 @@ export abstract class GmsiError extends Error {
     this.name = new.target.name;
     this.hint = details.hint;
   }
+}
+
+/** Says what the operating system refused, without its code, call and path; of any other error its message. */
+export function systemReason(error: unknown): string {
+  const { errno, syscall, message } = error as NodeJS.ErrnoException;
+  // Errors of other libraries have numbers of their own.
+  const reason = syscall === undefined ? undefined : getSystemErrorMap().get(errno ?? 0)?.[1];
+  return reason ?? message;
 }
 
 /** A setting, argument, job file or address that a person has to correct before anything can run. */

@@ -11,7 +11,7 @@ left join (
   join (
     select feed, country, topic, ticker, match_type, variant, days from gmsi.windows
     union all
-    select feed, country, topic, ticker, match_type, variant, covers from gmsi.imported_files where covers is not null
+    select feed, country, topic, ticker, match_type, variant, unnest(covers) from gmsi.imported_files
   ) as loaded using (feed, country, topic, ticker, match_type, variant)
   group by 1, 2, 3, 4, 5
 ) as loaded using (country, topic, ticker, match_type, variant)

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { camelCased } from './camel-cased.ts';
 import { timeLimit, wholeNumber } from './field-types.ts';
 
+const percent = 'a share in percent, 0 to 100';
 const requestRate = 'requests a second, more than 0, or unlimited';
 
 const parameterName = (usual: string) =>
@@ -75,6 +76,14 @@ export const serviceSection = z
         .default(10)
         .describe(
           'After this many pages in a row without a record that is new to the window, the window fails. Empty pages count, too.',
+        ),
+      max_rejected_percent: z
+        .number({ error: percent })
+        .min(0, { error: percent })
+        .max(100, { error: percent })
+        .default(1)
+        .describe(
+          'If more records of a window than this cannot be read, and more than five, its days do not count as covered, and the window fails.',
         ),
     },
     { error: 'a map of settings, such as { rate: 25, burst: 50 }' },

@@ -1,4 +1,4 @@
-import { literal } from '../duckdb.ts';
+import { literal, pathLiteral } from '../duckdb.ts';
 import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
 
 /** The formats of the files of an export. */
@@ -62,5 +62,5 @@ export function readCsv(
 }
 
 function listOf(files: readonly string[]): string {
-  return `[${files.map(literal).join(', ')}]`;
+  return `[${files.map(pathLiteral).join(', ')}]`;
 }

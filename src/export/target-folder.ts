@@ -13,8 +13,9 @@ import {
   stat,
   writeFile,
 } from 'node:fs/promises';
-import { dirname, join, resolve, sep } from 'node:path';
-import { ConfigError } from '../errors.ts';
+import { hostname } from 'node:os';
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { ConfigError, systemReason } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import { type Manifest, manifestName, readManifest, writeManifest } from './manifest.ts';
 import { type ExportTarget, type OpenMode, refuseTaken, writable } from './target.ts';
@@ -48,11 +49,13 @@ export async function openFolder(out: string, mode: OpenMode): Promise<ExportTar
  * @param out the place, as the user named it
  */
 export async function makeBeside(target: string, out: string) {
-  const path = `${target}.partial-${randomBytes(4).toString('hex')}`;
+  const path = `${target}.partial-${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`;
   let firstMade: string | undefined;
   try {
     firstMade = makeFolder(dirname(target));
+    await removeAbandoned(target);
     await mkdir(path);
+    inUse.add(path);
   } catch (cause) {
     throw unusable(out, cause);
   }
@@ -60,10 +63,52 @@ export async function makeBeside(target: string, out: string) {
     path,
     async [Symbol.asyncDispose](): Promise<void> {
       await rm(path, { recursive: true, force: true });
+      inUse.delete(path);
       // Fails if anything is in it.
       if (firstMade !== undefined) await rmdir(dirname(target)).catch(() => {});
     },
   };
+}
+
+/** Folders that this process is writing. */
+const inUse = new Set<string>();
+
+const dayMs = 24 * 3600 * 1000;
+
+/** Removes what exports that were killed have left beside a place. */
+async function removeAbandoned(target: string): Promise<void> {
+  const folder = dirname(target);
+  const before = `${basename(target)}.partial-`;
+  for (const name of await readdir(folder)) {
+    const [, host, pid, old] = /^(.+)-(\d+)-[\da-f]{8}(-replaced)?$/.exec(name.slice(before.length)) ?? [];
+    if (!name.startsWith(before) || host === undefined) continue;
+    const path = join(folder, name);
+    // Killed while it replaced the folder, it has left the only export there is.
+    if (old && !(await lstat(target).catch(() => undefined))) continue;
+    // Of another machine it is not known whether the process is running.
+    const isAbandoned =
+      host === hostname() ? !isRunning(Number(pid), path) : Date.now() - (await newestIn(path)) > dayMs;
+    if (isAbandoned) await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** When a folder or something in it was last written, in milliseconds since 1970. */
+async function newestIn(folder: string): Promise<number> {
+  const names = await readdir(folder, { recursive: true });
+  const times = await Promise.all(
+    ['', ...names].map(async (name) => (await stat(join(folder, name))).mtimeMs),
+  );
+  return Math.max(...times);
+}
+
+function isRunning(pid: number, path: string): boolean {
+  if (pid === process.pid) return inUse.has(path);
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // It is another user's.
+    return (error as { code?: string }).code === 'EPERM';
+  }
 }
 
 async function readHeld(target: string, out: string): Promise<Manifest | undefined> {
@@ -118,7 +163,7 @@ async function replace(target: string, path: string): Promise<void> {
 }
 
 export function unusable(out: string, cause: unknown): ConfigError {
-  return new ConfigError(`The folder ${out} cannot be written: ${(cause as Error).message}`, {
+  return new ConfigError(`The folder ${out} cannot be written: ${systemReason(cause)}`, {
     cause,
     hint: 'Name another one with --out, or make the folder that contains it writable: the export is written there and then renamed.',
   });

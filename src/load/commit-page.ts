@@ -43,6 +43,8 @@ export interface PageToCommit extends ReadPage {
   readonly isShared: boolean;
   /** Cursor of the page after this one; `null` if this is the last. */
   readonly nextToken: string | null;
+  /** False for a last page, too, if too many records of the drain were rejected: its days are not covered then. */
+  readonly isDrained: boolean;
   /** The time of the pipeline's clock. */
   readonly now: Date;
   /** True if its rows count as news for the cadence of its series. */
@@ -84,6 +86,7 @@ export async function commitPage(
 
 async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: number): Promise<PageCounts> {
   const { feed, series, at, nextToken, rejected, backfilledBefore, rowsMet, settledBefore } = page;
+  const { isDrained, rejectedCount } = page;
   const { loadId, windowId } = at;
   // A window that is not compared had no rows when its drain began. If that goes wrong, the next attempt assumes nothing.
   const areLikelyNew = !page.isCompared && !page.isShared && attempt === 1;
@@ -91,11 +94,11 @@ async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: num
   const upserted = await upsertRows(trx, feed.table, page.rows, provenance, areLikelyNew);
   await keepRejected(trx, rejected, { series, windowId, loadId });
   const retracted = page.isCompared ? await compare(trx, page) : 0;
-  const counts = { ...upserted, retracted, records: page.records, rejected: rejected.length };
+  const counts = { ...upserted, retracted, records: page.records, rejected: rejectedCount };
   if (at.pages === 0) await takeBackRefusals(trx, windowId);
-  await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, settledBefore });
+  await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, settledBefore, isDrained });
   if (page.tellsOfNews) {
-    const isPoll = nextToken === null && page.reachesToday;
+    const isPoll = isDrained && page.reachesToday;
     await notePoll(trx, { series, loadId, at: page.now, isPoll, ...upserted });
   }
   return counts;
@@ -132,7 +135,7 @@ export async function commitLive(
   known: KnownPartitions,
   log?: Log,
 ): Promise<PageCounts> {
-  const { feed, series, loadId, rows, rejected, records, polledAt } = live;
+  const { feed, series, loadId, rows, rejected, rejectedCount, records, polledAt } = live;
   const commit = async () => {
     await ensurePartitions(warehouse, feed.table, rows.times, known);
     return writeTransaction(warehouse, async (trx) => {
@@ -141,7 +144,7 @@ export async function commitLive(
       const upserted = await upsertRows(trx, feed.table, rows, provenance);
       await keepRejected(trx, rejected, { series, windowId: null, loadId });
       await notePoll(trx, { series, loadId, at: polledAt, isPoll: false, ...upserted });
-      return { ...upserted, retracted: 0, records, rejected: rejected.length };
+      return { ...upserted, retracted: 0, records, rejected: rejectedCount };
     });
   };
   return withWriteRetries(commit, log);

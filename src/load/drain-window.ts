@@ -16,6 +16,7 @@ import { fetchPage, type WindowRequest } from './fetch-page.ts';
 import { countPage, type Load } from './load.ts';
 import { type MetRows, remembered, rememberRows } from './met-rows.ts';
 import { type ReadPage, readPage } from './read-page.ts';
+import { type ReadCounts, TooManyRejected, tooManyRejected } from './rejected.ts';
 import { atStage, endFailed, inSpan, seriesAttributes, startSpan, within } from './spans.ts';
 
 /** How often a window may begin again at its first page because the service no longer accepts its token. */
@@ -103,6 +104,10 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
   const acceptToken = cursorGuard(window.next_token);
   const met = await memoryOf(load, window, request);
   const { window_id: windowId, pages, next_token: nextToken } = window;
+  let read: ReadCounts =
+    nextToken === null
+      ? { records: 0, rejected: 0 }
+      : { records: window.records, rejected: window.records_rejected };
   let settledBefore: Day | undefined;
   let at: Checkpoint = { windowId, loadId: load.loadId, pages, nextToken };
   let pending = ask(load, request, at);
@@ -121,9 +126,13 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
         // Awaited in the next round. If this page's commit fails first, the error of the next page does not matter.
         pending.catch(() => {});
       }
-      const ready = { ...page, rowsMet, settledBefore };
+      read = { records: read.records + page.records, rejected: read.rejected + page.rejectedCount };
+      const isLast = page.nextToken === null;
+      const incomplete = isLast ? tooManyRejected(read, load.job.service.maxRejectedPercent) : undefined;
+      const ready = { ...page, rowsMet, settledBefore, isDrained: isLast && incomplete === undefined };
       await inSpan(page.span, () => commit(load, window, request, at, ready));
-      if (page.nextToken === null) return 'drained';
+      if (incomplete !== undefined) throw new TooManyRejected(incomplete);
+      if (isLast) return 'drained';
       if (!goesOn) return 'stopped';
       at = next;
     }
@@ -189,7 +198,7 @@ async function commit(
   window: ClaimedWindow,
   { feed, series, isCompared }: Drain,
   at: Checkpoint,
-  page: PageInHand & Pick<PageToCommit, 'rowsMet' | 'settledBefore'>,
+  page: PageInHand & Pick<PageToCommit, 'rowsMet' | 'settledBefore' | 'isDrained'>,
 ): Promise<void> {
   const now = load.clock();
   const backfilledBefore = backfilledUntil(load, now);

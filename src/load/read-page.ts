@@ -7,7 +7,10 @@ import type { RejectedRecord } from '../warehouse/tables/rejected-records.ts';
 
 export interface ReadPage {
   readonly rows: SortedRows;
+  /** Equal ones once. */
   readonly rejected: readonly RejectedRecord[];
+  /** How many records were rejected, equal ones included. */
+  readonly rejectedCount: number;
 }
 
 /**
@@ -17,6 +20,7 @@ export interface ReadPage {
 export function readPage(records: readonly unknown[], reader: RecordReader, table: FeedTable): ReadPage {
   const rows: Row[] = [];
   const rejected = new Map<string, RejectedRecord>();
+  let rejectedCount = 0;
   for (const record of records) {
     const { row, rejected: reason } =
       record instanceof RecordTooLarge ? tooLarge(record) : reader.read(record);
@@ -25,10 +29,11 @@ export function readPage(records: readonly unknown[], reader: RecordReader, tabl
     } else {
       const json = holdableJson(record);
       const record_hash = createHash('md5').update(json).digest('hex');
+      rejectedCount++;
       rejected.set(record_hash, { record_hash, reason, record: json });
     }
   }
-  return { rows: sortedRows(table, rows), rejected: [...rejected.values()] };
+  return { rows: sortedRows(table, rows), rejected: [...rejected.values()], rejectedCount };
 }
 
 function tooLarge({ bytes }: RecordTooLarge): ReadResult {

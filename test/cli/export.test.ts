@@ -247,7 +247,7 @@ const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> =
   },
   'a folder that cannot be': {
     args: ['--out', 'jobs/us.yaml/export'],
-    what: /jobs\/us\.yaml\/export cannot be written: ENOTDIR/,
+    what: /jobs\/us\.yaml\/export cannot be written: not a directory/,
     hint: /--out/,
   },
 };

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { tooManyRejected } from '../../src/load/rejected.ts';
 import { type DriftKind, startSandbox, type TruthRecord } from '../../src/sandbox/index.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
@@ -84,6 +85,72 @@ describe('records that drift', () => {
       }),
     ]);
   });
+});
+
+describe('a window of which too many records cannot be read', () => {
+  const paged = { end_date: 'inclusive', page_size: 40 };
+  const coverageOf = async ({ db }: TestWarehouse) =>
+    (await sql<{ days: string }>`select days::text from gmsi.coverage where not isempty(days)`.execute(db))
+      .rows;
+
+  it.each(['no-time', 'not-an-object'] as const)(
+    'by %s fails and covers no day, though its rows and its rejected records stay; read well, it is drained',
+    async (drift) => {
+      await using warehouse = await aWarehouse();
+      await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
+      const { db } = warehouse;
+      // The first page drifts; of the window, that is more than a tenth.
+      sandbox.script([{ kind: 'drift', drifts: Array.from({ length: 40 }, () => drift) }]);
+      const of = aJobFor(scope, { service: paged });
+      const first = await runBackfill({ job: of, db, sandbox, clock });
+      expect(first).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 0 } });
+      expect(first.totals.records_rejected).toBe(40);
+      expect(first.totals.rows_inserted).toBe(first.totals.records - 40);
+      const { rows } = await sql<{ last_error: string }>`select last_error from gmsi.windows`.execute(db);
+      expect(rows[0]!.last_error).toMatch(
+        /^40 of \d+ records could not be read, more than 1%\. gmsi\.rejected_records says why/,
+      );
+      expect(await coverageOf(warehouse)).toEqual([]);
+
+      expect(await runBackfill({ job: of, db, sandbox, clock })).toMatchObject({
+        ...{ outcome: 'done', totals: { rows_inserted: 40, records_rejected: 0 } },
+      });
+      expect(await coverageOf(warehouse)).toEqual([{ days: '{[2026-09-01,2026-09-11)}' }]);
+    },
+  );
+
+  it('is counted from its first page on, also if its drain was interrupted; a job may allow more', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
+    const { db } = warehouse;
+    const drain = async (service: object) => {
+      sandbox.script([{ kind: 'drift', drifts: Array.from({ length: 40 }, () => 'no-time' as const) }]);
+      const of = aJobFor(scope, { service: { ...paged, ...service } });
+      const stop = new AbortController();
+      const aroundPage = async <T>(ask: () => Promise<T>): Promise<T> => {
+        stop.abort();
+        return ask();
+      };
+      const begun = await runBackfill({ job: of, db, sandbox, clock, stop: stop.signal, aroundPage });
+      expect(begun).toMatchObject({ outcome: 'interrupted', totals: { pages: 1, records_rejected: 40 } });
+      return runBackfill({ job: of, db, sandbox, clock });
+    };
+    expect(await drain({})).toMatchObject({ outcome: 'incomplete', windows: { failed: 1 } });
+    expect(await drain({ max_rejected_percent: 50 })).toMatchObject({ outcome: 'done' });
+    expect(await coverageOf(warehouse)).toHaveLength(1);
+  });
+});
+
+test.each([
+  [0, 0, undefined],
+  [3, 0, undefined],
+  [1, 1, '1 of 1 records could not be read, more than 1%'],
+  [40, 5, undefined],
+  [600, 6, undefined],
+  [599, 6, '6 of 599 records could not be read, more than 1%'],
+  [1266, 237, '237 of 1,266 records could not be read, more than 1%'],
+])('of %i records, %i rejected ones are too many if it says so', (records, rejected, what) => {
+  expect(tooManyRejected({ records, rejected }, 1)).toBe(what);
 });
 
 describe('field names that come or go', () => {

@@ -250,7 +250,7 @@ describe('a window whose cursor is well', () => {
     await using broken = await aService(({ pages }) => ({ data: [unreadable(pages)], has_more: pages < 9 }));
     const result = await runSync({
       ...{
-        job: aJobFor({ ...scope, to: '2026-11-20' }, { service }),
+        job: aJobFor({ ...scope, to: '2026-11-20' }, { service: { ...service, max_rejected_percent: 100 } }),
         db,
         sandbox: broken,
         clock,

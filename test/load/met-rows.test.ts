@@ -20,6 +20,7 @@ const pageOf = (keys: readonly { time: string; id: string }[]) => ({
     keys.map(({ time, id }) => ({ published_at: time, headline_id: id })),
   ),
   rejected: [],
+  rejectedCount: 0,
   nextToken: 'more',
 });
 const page = (from: number, to: number, time = '2026-09-02T09:00:00Z') =>

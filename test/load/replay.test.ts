@@ -436,6 +436,7 @@ describe.each([...catalog.values()])('of feed $name', (feed) => {
       ...{ feed: feed.name, ...selections(feed.dimensions), ...exactDays, body },
       ...{ start_date: '2026-09-01', end_date: '2026-09-04' },
       parameters: feed.inPath.length > 0 ? { model: 'macro_1', country_preset: 'norway' } : {},
+      service: { max_rejected_percent: 100 },
     };
     const setting = { sandbox: drifting, clock };
     expect(await runBackfill({ job: aJob(definition), db: warehouse.db, ...setting })).toMatchObject({

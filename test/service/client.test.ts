@@ -26,6 +26,7 @@ const settings: ServiceSettings = {
   maxRecordBytes: 50_000,
   maxAttempts: 4,
   maxPagesWithoutNews: 10,
+  maxRejectedPercent: 1,
 };
 
 function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {

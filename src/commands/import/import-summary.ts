@@ -22,7 +22,7 @@ export function describeImport(result: ImportResult): string {
         ? `${count(superseded.length, 'archive')} left out: a newer version is there`
         : null,
     ],
-    ['ignored', ignored.length > 0 ? `${count(ignored.length, 'file')} of another kind` : null],
+    ['ignored', ignored.length > 0 ? `${count(ignored.length, 'file')} without records by name` : null],
     ['requests', 0],
     ['records', records],
     [
@@ -37,6 +37,12 @@ export function describeImport(result: ImportResult): string {
     [
       'covered',
       covered.series > 0 ? `${count(covered.days, 'day')} of ${number(covered.series)} series` : 'nothing',
+    ],
+    [
+      'not covered',
+      covered.lacking > 0
+        ? `${count(covered.lacking, 'day')} of which something refused may have records`
+        : null,
     ],
     [
       'not covered',
@@ -63,7 +69,7 @@ export function describeImport(result: ImportResult): string {
 function headline({ outcome, refused }: ImportResult): string {
   if (outcome === 'interrupted') return 'import: interrupted; run it again and it continues from there';
   if (outcome === 'incomplete')
-    return `import: ${count(refused.length, 'file')} refused; what else there is is loaded`;
+    return `import: ${count(refused.length, 'file')} could not be loaded whole; everything else is loaded`;
   return 'import: done, every file is loaded';
 }
 

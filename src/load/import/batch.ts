@@ -21,6 +21,18 @@ export interface Reading {
   /** Records at the beginning that are loaded already. */
   readonly skip: number;
   readonly onBytes: (bytes: number) => void;
+  /** Fires when nothing more is to be read. */
+  readonly stop: AbortSignal;
+}
+
+/**
+ * Refuses a file without a record, unless the time of a record would be found in it. It may be cut off, or of something else, so
+ * that its days must not count as covered.
+ */
+export function refuseEmpty({ table, fields }: Feed, columns: readonly string[]): void {
+  const times = fields[table.key[0]]!;
+  if (times.some((name) => columns.includes(name))) return;
+  throw new FileRefused(`has no record, and no column that says a time (${times.join(', ')})`);
 }
 
 /** Its times say when this program's warehouse held a row, which cannot be given to another. */

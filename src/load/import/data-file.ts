@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { createReadStream, type Stats } from 'node:fs';
+import { lstat, readdir, realpath, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ConfigError, GmsiError } from '../../errors.ts';
+import { ConfigError, GmsiError, systemReason } from '../../errors.ts';
 import type { ServedBy } from '../../warehouse/tables/learned.ts';
 import { openEntry, readArchive } from './zip.ts';
 
@@ -43,7 +43,7 @@ export interface DataFile {
   /** Its path on the disk, if it is not in a ZIP file. */
   readonly path: string | undefined;
   /** What identifies its content; reads a file on the disk once. */
-  content(): Promise<string>;
+  content(stop: AbortSignal): Promise<string>;
   /** Its bytes, of which a file in a ZIP file is already unpacked once. */
   open(): Promise<Readable>;
   /** CRC-32 of these bytes, if it is known. */
@@ -60,11 +60,15 @@ export interface Archive {
   readonly servedBy: ServedBy;
 }
 
+/** Something that may hold records by its name, and is not read. */
+export interface NotRead extends Pick<DataFile, 'name' | 'parts'> {
+  readonly error: FileRefused;
+}
+
 export interface FoundFiles {
   readonly files: readonly DataFile[];
-  /** ZIP files that cannot be read. */
-  readonly refused: readonly { readonly name: string; readonly error: FileRefused }[];
-  /** Names of files that are not records, such as a README. */
+  readonly refused: readonly NotRead[];
+  /** Names of files that hold no records by their names, such as a README. */
   readonly ignored: readonly string[];
 }
 
@@ -73,27 +77,79 @@ export interface FoundFiles {
  * an underscore do not count, as everywhere where data lie in folders.
  * @throws ConfigError naming a path that is not there, or no file of records
  */
-export async function findFiles(paths: readonly string[]): Promise<FoundFiles> {
-  const found = { files: [] as DataFile[], refused: [] as { name: string; error: FileRefused }[] };
+export async function findFiles(paths: readonly string[], stop: AbortSignal): Promise<FoundFiles> {
+  const files: DataFile[] = [];
+  const refused: NotRead[] = [];
   const ignored: string[] = [];
-  for (const path of new Set((await Promise.all(paths.map(pathsIn))).flat())) {
-    if (/\.zip$/i.test(path)) {
-      try {
-        const { files, others } = await filesInArchive(path);
-        found.files.push(...files);
-        ignored.push(...others);
-      } catch (cause) {
-        const error = new FileRefused(`is not a readable ZIP file: ${(cause as Error).message}`, { cause });
-        found.refused.push({ name: path, error });
-      }
-    } else {
-      const file = await fileOnDisk(path);
-      if (file) found.files.push(file);
-      else if (paths.includes(path)) throw notRecords(path);
-      else ignored.push(path);
+  const met = new Set<string>();
+  /** The folders that are read, and the path of each. */
+  const folders = new Map<string, string>();
+  /** Followed at the end, so that a folder is read where it stands and not where a link leads to it. */
+  const links: string[] = [];
+
+  const refuse = (path: string, why: string, cause?: unknown) =>
+    refused.push({ name: path, parts: partsOf(path), error: new FileRefused(why, { cause }) });
+
+  async function look(path: string): Promise<void> {
+    stop.throwIfAborted();
+    try {
+      const is = await stat(path);
+      if (!is.isDirectory()) await take(path, is);
+      else if ((await lstat(path)).isSymbolicLink()) links.push(path);
+      else await list(path);
+    } catch (cause) {
+      if (stop.aborted) throw cause;
+      refuse(path, `cannot be read: ${systemReason(cause)}`, cause);
     }
   }
-  return { ...found, ignored };
+
+  async function list(folder: string): Promise<void> {
+    const real = await realpath(folder);
+    const before = folders.get(real);
+    if (before !== undefined) {
+      // Its files are the same there, unless the names around them say something else.
+      if (sayingParts(before) !== sayingParts(folder))
+        refuse(folder, `leads to a folder that is read as ${before}`);
+      return;
+    }
+    folders.set(real, folder);
+    for (const name of (await readdir(folder)).sort()) if (isShown(name)) await look(join(folder, name));
+  }
+
+  async function take(path: string, is: Stats): Promise<void> {
+    if (met.has(resolve(path))) return;
+    met.add(resolve(path));
+    const format = formatOf(path);
+    const isZip = /\.zip$/i.test(path);
+    if (!isData(basename(path))) ignored.push(path);
+    // Whoever opens a pipe waits for its other end.
+    else if (!is.isFile()) refuse(path, 'is not a regular file');
+    else if (format) files.push(onDisk(path, format, is));
+    else if (!isZip) refuse(path, notRead);
+    else {
+      const found = await filesInArchive(path, is).catch((cause) => {
+        refuse(path, `is not a readable ZIP file: ${systemReason(cause)}`, cause);
+      });
+      files.push(...(found?.files ?? []));
+      refused.push(...(found?.refused ?? []));
+      ignored.push(...(found?.ignored ?? []));
+    }
+  }
+
+  for (const path of paths) {
+    const is = await stat(path).catch((cause) => {
+      throw new ConfigError(`${path} cannot be read: ${systemReason(cause)}.`, {
+        ...{ cause, hint: 'Name files, folders or ZIP files that are there.' },
+      });
+    });
+    if (is.isDirectory()) await list(path);
+    else if (formatOf(path) || /\.zip$/i.test(path)) await take(path, is);
+    else throw notRecords(path);
+  }
+  // It grows: a link leads to folders with links.
+  for (const link of links)
+    await list(link).catch((cause) => refuse(link, `cannot be read: ${systemReason(cause)}`, cause));
+  return { files, refused, ignored };
 }
 
 function notRecords(path: string): ConfigError {
@@ -102,25 +158,25 @@ function notRecords(path: string): ConfigError {
   });
 }
 
-/** A file itself, or all files of a folder in the order of their names. */
-async function pathsIn(path: string): Promise<string[]> {
-  const found = await stat(path).catch((cause) => {
-    throw new ConfigError(`${path} cannot be read: ${(cause as Error).message}`, {
-      cause,
-      hint: 'Name files, folders or ZIP files that are there.',
-    });
-  });
-  if (!found.isDirectory()) return [path];
-  const entries = await readdir(path, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => file.slice(path.length).split(/[\\/]/).every(isShown))
-    .sort();
-}
+const notRead = 'is of a kind that is not read: unpack or convert it, or take it out of the folder';
+
+const partsOf = (path: string) => path.split(/[\\/]/);
+
+/** What the names of a path's folders say of records. */
+const sayingParts = (path: string) =>
+  partsOf(path)
+    .filter((part) => part.includes('='))
+    .join('/');
 
 function isShown(name: string): boolean {
   return !/^[._]/.test(name);
+}
+
+/** Whether somebody who saw the name would expect records in it, in whatever form. */
+function isData(name: string): boolean {
+  return /\.(csv|tsv|jsonl?|ndjson|parquet|avro|orc|arrow|feather|xlsx?|zip|gz|zst|bz2|xz|lz4|7z|rar|tar|tgz)(?![a-z0-9])/i.test(
+    name,
+  );
 }
 
 function formatOf(name: string): Pick<DataFile, 'format' | 'isGzipped'> | undefined {
@@ -130,33 +186,33 @@ function formatOf(name: string): Pick<DataFile, 'format' | 'isGzipped'> | undefi
   return { format: ending === 'jsonl' ? 'ndjson' : (ending as FileFormat), isGzipped: gz !== undefined };
 }
 
-async function fileOnDisk(path: string): Promise<DataFile | undefined> {
-  const format = formatOf(path);
-  if (!format) return undefined;
-  const { size, mtime } = await stat(path);
+function onDisk(
+  path: string,
+  format: Pick<DataFile, 'format' | 'isGzipped'>,
+  { size, mtime }: Stats,
+): DataFile {
   return {
     ...format,
-    ...{ name: path, parts: path.split(/[\\/]/), path, bytes: size, madeAt: mtime },
+    ...{ name: path, parts: partsOf(path), path, bytes: size, madeAt: mtime },
     ...{ archive: undefined, crc32: undefined },
     open: async () => createReadStream(path, { highWaterMark: 256 * 1024 }),
-    content: () => digestOf(path),
+    content: (stop) => digestOf(path, stop),
   };
 }
 
-async function digestOf(path: string): Promise<string> {
+async function digestOf(path: string, signal: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
+  await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash, { signal });
   return `sha256:${hash.digest('hex')}`;
 }
 
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 
-async function filesInArchive(path: string): Promise<{ files: DataFile[]; others: string[] }> {
+async function filesInArchive(path: string, { mtime }: Stats): Promise<FoundFiles> {
   const { entries, comment } = await readArchive(path);
   const shown = entries.filter(({ fileName }) => fileName.split('/').every(isShown));
   const name = basename(path);
   const subject = name.replace(uuid, '');
-  const { mtime } = await stat(path);
   // 1980 is what a ZIP file says if it says nothing.
   const madeAt = (at: Date) => (at.getFullYear() > 1980 ? at : mtime);
   const archive: Archive = {
@@ -167,21 +223,26 @@ async function filesInArchive(path: string): Promise<{ files: DataFile[]; others
     servedBy: comment.startsWith('gmsi-sandbox') ? 'sandbox' : 'service',
   };
   const files: DataFile[] = [];
-  const others: string[] = [];
+  const refused: NotRead[] = [];
+  const ignored: string[] = [];
   for (const entry of shown) {
     const { fileName, crc32, uncompressedSize } = entry;
     const format = formatOf(fileName);
-    if (!format) {
-      others.push(`${path}/${fileName}`);
-      continue;
-    }
-    files.push({
-      ...format,
-      ...{ name: `${path}/${fileName}`, parts: [...path.split(/[\\/]/), ...fileName.split('/')] },
-      ...{ path: undefined, bytes: uncompressedSize, madeAt: madeAt(entry.modifiedAt), archive, crc32 },
-      open: () => openEntry(path, entry),
-      content: async () => `${fileName} ${uncompressedSize} ${crc32.toString(16).padStart(8, '0')}`,
-    });
+    const about = { name: `${path}/${fileName}`, parts: [...partsOf(path), ...fileName.split('/')] };
+    if (!isData(basename(fileName))) ignored.push(about.name);
+    else if (!format) refused.push({ ...about, error: new FileRefused(notRead) });
+    else if (entry.isEncrypted())
+      refused.push({
+        ...about,
+        error: new FileRefused('is encrypted: unpack the ZIP file, and import what is in it'),
+      });
+    else
+      files.push({
+        ...{ ...format, ...about },
+        ...{ path: undefined, bytes: uncompressedSize, madeAt: madeAt(entry.modifiedAt), archive, crc32 },
+        open: () => openEntry(path, entry),
+        content: async () => `${fileName} ${uncompressedSize} ${crc32.toString(16).padStart(8, '0')}`,
+      });
   }
-  return { files, others };
+  return { files, refused, ignored };
 }

@@ -1,15 +1,17 @@
-import { pipeline, type Readable, Transform } from 'node:stream';
+import { addAbortSignal, pipeline, type Readable, Transform } from 'node:stream';
 import { crc32, createGunzip } from 'node:zlib';
+import { systemReason } from '../../errors.ts';
+import type { Reading } from './batch.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 
 /** A file's bytes, unpacked, piece by piece, the last one marked. @throws FileRefused with the line on which they end */
 export async function* bytesOf(
   file: DataFile,
-  onBytes: (bytes: number) => void,
+  { onBytes, stop }: Reading,
   line: () => number,
 ): AsyncGenerator<readonly [bytes: Buffer, isEnd: boolean]> {
   try {
-    const stored = await file.open();
+    const stored = addAbortSignal(stop, await file.open());
     const steps = [
       stored,
       checking(file, onBytes),
@@ -21,7 +23,7 @@ export async function* bytesOf(
     yield [Buffer.alloc(0), true];
   } catch (cause) {
     if (cause instanceof FileRefused) throw cause;
-    throw new FileRefused(`cannot be read: ${(cause as Error).message}`, { line: line(), cause });
+    throw new FileRefused(`cannot be read: ${systemReason(cause)}`, { line: line(), cause });
   }
 }
 

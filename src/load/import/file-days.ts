@@ -8,37 +8,83 @@ export interface Days {
   readonly to: Day;
 }
 
+/** The days that names say. */
+export interface NamedDays extends Days {
+  /** False if a name says a part of them that is no day, such as an hour: then the file alone does not hold any day. */
+  readonly areWhole: boolean;
+}
+
 /** Folders of these names say days, and are no columns. */
-export const periodFolders = ['year', 'month', 'date'];
+export const periodFolders = ['year', 'quarter', 'month', 'day', 'date'];
 
 /**
- * The days that a name says: the file is called `2023`, `2023-05` or `2023-05-14`, before its ending, or
- * `2023-01-01_2023-06-30`; or folders around it are `year=2023`, `year=2023/month=05`, `month=2023-05` or
- * `date=2023-05-14`. No other name says days.
+ * The days that names say: the file is called `2023`, `2023-05` or `2023-05-14`, before its ending, or
+ * `2023-01-01_2023-06-30`; or folders around it are `year=2023`, with `quarter=2`, or `month=05` and `day=14` below it;
+ * `month=2023-05` or `date=2023-05-14`. No other name says days. If several do, the days are those that all of them say.
+ * @param isOfSeries whether a folder of that name says a part of the series; below a period, any other is a part of its days
  */
-export function daysNamed(file: string, folders: ReadonlyMap<string, string>): Days | undefined {
-  const stem = file.replace(/\.(csv|ndjson|jsonl|parquet)(\.gz)?$/i, '');
-  const [, first, last] = /^(\d{4}-\d\d-\d\d)_(\d{4}-\d\d-\d\d)$/.exec(stem) ?? [];
-  const [year, month, date] = ['year', 'month', 'date'].map((name) => folders.get(name));
-  try {
-    if (first && last) {
-      const [from, to] = [first, last].map((day) => Temporal.PlainDate.from(day).toString()) as [Day, Day];
-      return from <= to ? { from, to } : undefined;
+export function daysNamed(
+  file: string,
+  folders: ReadonlyMap<string, string>,
+  isOfSeries: (name: string) => boolean,
+): NamedDays | undefined {
+  const said: Days[] = [];
+  let areWhole = true;
+  const [, stem = ''] = /^(.*)\.(?:csv|ndjson|jsonl|parquet)(?:\.[a-z\d]+)?$/i.exec(file) ?? [];
+  const ofFile = daysOf(stem) ?? daysOf(...stem.split(/^(\d{4}-\d\d-\d\d)_(\d{4}-\d\d-\d\d)$/).slice(1, 3));
+  if (ofFile) said.push(ofFile);
+  const [year, month] = [folders.get('year'), folders.get('month')?.padStart(2, '0')];
+  let isBelowPeriod = false;
+  for (const [name, value] of folders) {
+    if (!periodFolders.includes(name)) {
+      areWhole &&= !isBelowPeriod || isOfSeries(name);
+      continue;
     }
-    const folder = year && month ? `${year}-${month.padStart(2, '0')}` : (year ?? month ?? date ?? '');
-    return periodOf(stem) ?? periodOf(folder);
+    isBelowPeriod = true;
+    const days =
+      daysOf(value) ??
+      (name === 'quarter' ? quarterOf(year, value) : undefined) ??
+      (name === 'month' ? daysOf(`${year}-${month}`) : undefined) ??
+      (name === 'day' ? daysOf(`${year}-${month}-${value.padStart(2, '0')}`) : undefined);
+    if (days) said.push(days);
+    else areWhole = false;
+  }
+  const days = said.reduce<Days | undefined>((all, one) => (all ? common(all, one) : one), undefined);
+  return days && { ...days, areWhole };
+}
+
+/** The days of a year, a month or a day, or from the first of one to the last of another. */
+function daysOf(text = '', last = text): Days | undefined {
+  try {
+    const [from, to] = [text, last].map((period) => {
+      const [, year, month, day] = /^(19\d\d|20\d\d)(?:-(\d\d)(?:-(\d\d))?)?$/.exec(period) ?? [];
+      const first = Temporal.PlainDate.from(`${year}-${month ?? '01'}-${day ?? '01'}`);
+      return { first, end: first.add(day ? { days: 1 } : month ? { months: 1 } : { years: 1 }) };
+    }) as [Period, Period];
+    const days = { from: from.first.toString(), to: to.end.subtract({ days: 1 }).toString() };
+    return days.from <= days.to ? days : undefined;
   } catch {
     // Digits that are no days say nothing.
     return undefined;
   }
 }
 
-function periodOf(text: string): Days | undefined {
-  const [, year, month, day] = /^(19\d\d|20\d\d)(?:-(\d\d)(?:-(\d\d))?)?$/.exec(text) ?? [];
-  if (year === undefined) return undefined;
-  const from = Temporal.PlainDate.from(`${year}-${month ?? '01'}-${day ?? '01'}`);
-  const length = day ? { days: 1 } : month ? { months: 1 } : { years: 1 };
-  return { from: from.toString(), to: from.add(length).subtract({ days: 1 }).toString() };
+interface Period {
+  readonly first: Temporal.PlainDate;
+  readonly end: Temporal.PlainDate;
+}
+
+function quarterOf(year: string | undefined, value: string): Days | undefined {
+  const quarter = Number(/^Q?([1-4])$/i.exec(value)?.[1]);
+  const [from, to] = [quarter * 3 - 2, quarter * 3].map((month) =>
+    daysOf(`${year}-${String(month).padStart(2, '0')}`),
+  );
+  return from && to && { from: from.from, to: to.to };
+}
+
+/** The days of both; with none, its end is before its beginning. */
+export function common(a: Days, b: Days): Days {
+  return { from: a.from > b.from ? a.from : b.from, to: a.to < b.to ? a.to : b.to };
 }
 
 /** What the user states of the days that all files hold completely. @throws ConfigError for half of it */
@@ -61,18 +107,14 @@ export function statedDays(from: Day | undefined, to: Day | undefined): Days | u
  * @param settledBefore the first day that was not settled then
  */
 export function daysCovered(
-  named: Days | undefined,
+  named: NamedDays | undefined,
   stated: Days | undefined,
   settledBefore: Day,
 ): Days | undefined {
-  if (!named && !stated) return undefined;
-  const from = [named?.from, stated?.from]
-    .filter((day) => day !== undefined)
-    .sort()
-    .at(-1)!;
-  const to = [named?.to, stated?.to].filter((day) => day !== undefined).sort()[0]!;
-  if (from > to) return undefined;
-  if (to < settledBefore) return { from, to };
-  if (!stated || from >= settledBefore) return undefined;
-  return { from, to: Temporal.PlainDate.from(settledBefore).subtract({ days: 1 }).toString() };
+  if (!stated && !named?.areWhole) return undefined;
+  const settled = Temporal.PlainDate.from(settledBefore).subtract({ days: 1 }).toString();
+  const all = named && stated ? common(named, stated) : (named ?? stated)!;
+  if (!stated && all.to > settled) return undefined;
+  const days = common(all, { from: all.from, to: settled });
+  return days.from <= days.to ? { from: days.from, to: days.to } : undefined;
 }

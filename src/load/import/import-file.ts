@@ -22,7 +22,9 @@ import {
 } from '../../warehouse/tables/rows.ts';
 import { keyOfSeries } from '../../warehouse/tables/series.ts';
 import { type WriteTransaction, writeTransaction } from '../../warehouse/write-transaction.ts';
+import { endedBy } from '../drain-all.ts';
 import { type ReadPage, readPage } from '../read-page.ts';
+import type { ReadCounts } from '../rejected.ts';
 import type { Batch } from './batch.ts';
 import { type DataFile, describeRefusal, FileRefused } from './data-file.ts';
 import { type ListedValues, type Placement, seriesReader } from './place-file.ts';
@@ -47,6 +49,8 @@ export interface ImportedFile {
   readonly fileId: number;
   /** `stopped`: it stays at its checkpoint. */
   readonly outcome: 'loaded' | 'loaded before' | 'stopped';
+  /** Records of it so far, those of earlier imports included. */
+  readonly read: ReadCounts;
 }
 
 /**
@@ -71,31 +75,33 @@ export async function importFile(
     archive: file.archive?.subject ?? '',
     madeAt: file.madeAt,
   };
-  const claimed = await withWarehouseRetries(() => claimFile(warehouse, about, loadId));
-  const { fileId } = claimed;
-  if (claimed.isFinished) return { fileId, outcome: 'loaded before' };
-
+  const claimed = await withWarehouseRetries(() => claimFile(warehouse, about, loadId), stop);
   let at: FilePosition = claimed;
+  const ends = (outcome: ImportedFile['outcome']): ImportedFile => ({ fileId: at.fileId, outcome, read: at });
+  if (claimed.isFinished) return ends('loaded before');
+
   const batches = readGroups(
     load,
     placement,
-    readBatches(file, { feed, columns, skip: at.records, onBytes }),
+    readBatches(file, { feed, columns, skip: at.records, onBytes, stop }),
   );
   try {
     let next = batches.next();
     for (;;) {
       const { value: groups, done } = await next;
       if (done) break;
-      if (stop.aborted) return { fileId, outcome: 'stopped' };
+      if (stop.aborted) return ends('stopped');
       next = batches.next();
       // Awaited in the next round. If this batch's commit fails first, what the next one says does not matter.
       next.catch(() => {});
       at = await commitBatch(load, placement, file, groups, at);
       onCommit();
     }
-    await withWarehouseRetries(() => finishFile(warehouse, at));
-    return { fileId, outcome: 'loaded' };
+    await withWarehouseRetries(() => finishFile(warehouse, at), stop);
+    return ends('loaded');
   } catch (error) {
+    // Whatever waited has ended with it; what is committed stays.
+    if (stop.aborted && !endedBy(error)) return ends('stopped');
     // So that the warehouse says it, too. If it cannot be stored, the error itself still says it.
     if (error instanceof FileRefused) await leaveFile(warehouse, at, describeRefusal(error)).catch(() => {});
     throw error;
@@ -148,13 +154,17 @@ function bySeries(
 
 /** @returns the file's position after the batch */
 async function commitBatch(
-  { warehouse, loadId, imports, partitions, totals, log }: FileLoad,
+  { warehouse, loadId, imports, partitions, totals, log, stop }: FileLoad,
   { feed }: Placement,
   { madeAt }: DataFile,
   groups: readonly Group[],
   at: FilePosition,
 ): Promise<FilePosition> {
-  const after = { ...at, records: groups.reduce((sum, { records }) => sum + records, at.records) };
+  const after = {
+    ...at,
+    records: groups.reduce((sum, { records }) => sum + records, at.records),
+    rejected: groups.reduce((sum, { rejectedCount }) => sum + rejectedCount, at.rejected),
+  };
   const from = { loadId, of: { madeAt, imports } };
   let written: PageCounts | undefined;
   const commit = async (attempt: number): Promise<PageCounts> => {
@@ -172,12 +182,20 @@ async function commitBatch(
       throw error;
     }
   };
-  const counts = await withWriteRetries(commit, log);
-  totals.pages++;
-  totals.records += counts.records;
-  totals.rows_inserted += counts.inserted;
-  totals.rows_changed += counts.changed;
-  totals.records_rejected += counts.rejected;
+  let isCommitted = false;
+  const commitAndCount = async (attempt: number) => {
+    const counts = await commit(attempt);
+    isCommitted = true;
+    totals.pages++;
+    totals.records += counts.records;
+    totals.rows_inserted += counts.inserted;
+    totals.rows_changed += counts.changed;
+    totals.records_rejected += counts.rejected;
+  };
+  await withWriteRetries(commitAndCount, log, stop).catch((error) => {
+    // A stop meanwhile ends the retries even after the last one was good.
+    if (!isCommitted) throw error;
+  });
   return after;
 }
 
@@ -189,14 +207,14 @@ async function writeBatch(
   areLikelyNew: boolean,
 ): Promise<PageCounts> {
   const counts = { records: 0, inserted: 0, changed: 0, retracted: 0, rejected: 0 };
-  for (const { series, records, rows, rejected } of groups) {
+  for (const { series, records, rows, rejected, rejectedCount } of groups) {
     const provenance = { ...from, series, windowId: null, backfilledBefore: 'always' } as const;
     const upserted = await upsertRows(trx, table, rows, provenance, areLikelyNew);
     await keepRejected(trx, rejected, { series, windowId: null, loadId: from.loadId });
     counts.records += records;
     counts.inserted += upserted.inserted;
     counts.changed += upserted.changed;
-    counts.rejected += rejected.length;
+    counts.rejected += rejectedCount;
   }
   return counts;
 }

@@ -1,16 +1,23 @@
 import { ConfigError } from '../../errors.ts';
 import { settledAt } from '../../plan/days.ts';
-import type { Warehouse } from '../../warehouse/connect.ts';
 import type { LoadOutcome } from '../../warehouse/database.ts';
 import { databaseTime } from '../../warehouse/health.ts';
 import { withWarehouseRetries } from '../../warehouse/retries.ts';
 import { newestVersion } from '../../warehouse/tables/checkpoint.ts';
 import { readLookups } from '../../warehouse/tables/lookups.ts';
 import { originOf } from '../resolve-load.ts';
-import { type Archive, type DataFile, FileRefused, findFiles } from './data-file.ts';
+import { type Covered, coverDays } from './cover-days.ts';
+import { type Archive, type DataFile, FileRefused, findFiles, type NotRead } from './data-file.ts';
 import { type Days, daysCovered } from './file-days.ts';
 import { type LoadedFiles, type LoadFilesContext, loadFiles, type PlacedFile } from './load-files.ts';
-import { type ListedValues, placeFile, type Stated } from './place-file.ts';
+import {
+  type ListedValues,
+  type MissingPlace,
+  placeFile,
+  placeOfFile,
+  placeOfNames,
+  type Stated,
+} from './place-file.ts';
 
 export interface ImportContext extends Omit<LoadFilesContext, 'listed' | 'refuse'> {
   /** Files, folders and ZIP files. */
@@ -30,12 +37,13 @@ export interface RefusedFile {
   readonly why: string;
 }
 
-export interface ImportResult extends LoadedFiles {
+export interface ImportResult extends Omit<LoadedFiles, 'whole'> {
   readonly outcome: LoadOutcome;
+  readonly covered: Covered;
   readonly refused: readonly RefusedFile[];
   /** Archives of which a newer version is there. */
   readonly superseded: readonly string[];
-  /** Files that hold no records by their names. */
+  /** Files that hold no records by their names, such as a README. */
   readonly ignored: readonly string[];
   /** How many files say no days that were over and settled when they were made. */
   readonly withoutDays: number;
@@ -47,21 +55,26 @@ const settlingDays = 3;
 
 /**
  * Loads files of records as pages are loaded: the same reader, identities, revisions and rollups, and no request. Days count
- * as covered only where the series and the days are stated, by the user or by names, and only once all files of them are
- * loaded. Never retracts.
+ * as covered only where the series and the days are stated, by the user or by names, and only if everything that lies there for
+ * them is loaded whole. Never retracts.
  * @throws ConfigError if nothing can be loaded as it is named; an error that ends the whole import
  */
 export async function importFiles(context: ImportContext): Promise<ImportResult> {
-  const { warehouse, paths, stated, days } = context;
+  const { warehouse, paths, stated, days, stop } = context;
   const startedAt = performance.now();
   const refused: RefusedFile[] = [];
   const refuse = (name: string, error: FileRefused) => {
     refused.push({ name, line: error.line ?? null, why: error.message.replace(/\.$/, '') });
   };
-  const found = await findFiles(paths);
-  for (const { name, error } of found.refused) refuse(name, error);
-  const superseded = await olderVersions(warehouse, found.files);
-  const listed = await listedValues(warehouse);
+  const found = await findFiles(paths, stop);
+  const missing: MissingPlace[] = [];
+  const leaveOut = ({ name, parts }: Pick<NotRead, 'name' | 'parts'>, error: FileRefused) => {
+    refuse(name, error);
+    missing.push(placeOfNames({ parts }, stated));
+  };
+  for (const one of found.refused) leaveOut(one, one.error);
+  const superseded = await olderVersions(context, found.files);
+  const listed = await listedValues(context);
   const now = await earliestClock(context);
   const placed: PlacedFile[] = [];
   for (const file of found.files) {
@@ -77,7 +90,7 @@ export async function importFiles(context: ImportContext): Promise<ImportResult>
       placed.push({ file, placement, covers });
     } catch (error) {
       if (!(error instanceof FileRefused)) throw error;
-      refuse(file.name, error);
+      leaveOut(file, error);
     }
   }
   if (placed.length === 0 && superseded.size === 0) throw nothingToLoad(refused, paths);
@@ -87,10 +100,14 @@ export async function importFiles(context: ImportContext): Promise<ImportResult>
   // Years of one series lie side by side, and their writers would wait for each other's sums.
   const lastName = ({ file }: PlacedFile) => file.parts.at(-1)!;
   placed.sort((a, b) => (lastName(a) < lastName(b) ? -1 : lastName(a) > lastName(b) ? 1 : 0));
-  const done = await loadFiles({ ...context, listed, refuse }, placed);
+  const { whole, ...done } = await loadFiles({ ...context, listed, refuse }, placed);
+  for (const one of placed) if (!whole.has(one)) missing.push(placeOfFile(one.placement));
+  const covered = done.isStopped
+    ? { series: 0, days: 0, lacking: 0 }
+    : await coverDays(warehouse, whole, missing, stop);
   return {
     outcome: done.isStopped ? 'interrupted' : refused.length > 0 ? 'incomplete' : 'done',
-    ...done,
+    ...{ ...done, covered },
     ...{ refused, superseded: [...superseded], ignored: found.ignored },
     withoutDays: placed.filter(({ covers }) => !covers).length,
     seconds: (performance.now() - startedAt) / 1000,
@@ -106,14 +123,17 @@ function nothingToLoad(refused: readonly RefusedFile[], paths: readonly string[]
 }
 
 /** Paths of the archives of which a newer version is among the files, or was read before. */
-async function olderVersions(warehouse: Warehouse, files: readonly DataFile[]): Promise<Set<string>> {
+async function olderVersions(
+  { warehouse, stop }: ImportContext,
+  files: readonly DataFile[],
+): Promise<Set<string>> {
   const archives = new Map<string, Archive>();
   for (const { archive } of files) if (archive?.subject) archives.set(archive.path, archive);
   const newest = new Map<string, number>();
   for (const { subject, madeAt } of archives.values()) {
     const before =
       newest.get(subject) ??
-      (await withWarehouseRetries(() => newestVersion(warehouse, subject)))?.getTime() ??
+      (await withWarehouseRetries(() => newestVersion(warehouse, subject), stop))?.getTime() ??
       0;
     newest.set(subject, Math.max(before, madeAt.getTime()));
   }
@@ -121,8 +141,8 @@ async function olderVersions(warehouse: Warehouse, files: readonly DataFile[]): 
   return new Set([...archives.values()].filter(isOlder).map(({ path }) => path));
 }
 
-async function listedValues(warehouse: Warehouse): Promise<ListedValues> {
-  const { countries, topics, tickers } = await withWarehouseRetries(() => readLookups(warehouse));
+async function listedValues({ warehouse, stop }: ImportContext): Promise<ListedValues> {
+  const { countries, topics, tickers } = await withWarehouseRetries(() => readLookups(warehouse), stop);
   return {
     country: countries.map(({ code }) => code),
     topic: topics.map(({ name }) => name),
@@ -131,8 +151,8 @@ async function listedValues(warehouse: Warehouse): Promise<ListedValues> {
 }
 
 /** With a clock that is ahead, days would count as covered before they are over. */
-async function earliestClock({ clock, warehouse, databaseClock }: ImportContext): Promise<Date> {
-  const database = databaseClock ?? (() => withWarehouseRetries(() => databaseTime(warehouse)));
+async function earliestClock({ clock, warehouse, databaseClock, stop }: ImportContext): Promise<Date> {
+  const database = databaseClock ?? (() => withWarehouseRetries(() => databaseTime(warehouse), stop));
   const times = [clock(), await database()];
   return new Date(Math.min(...times.map((time) => time.getTime())));
 }

@@ -1,22 +1,17 @@
-import type { Feed, Series } from '../../feeds/feed.ts';
+import { defaultServiceSettings } from '../../config/service-schema.ts';
+import type { Feed } from '../../feeds/feed.ts';
 import type { Log } from '../../log.ts';
-import { dayRange, daysIn } from '../../plan/days.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import type { LoadOutcome } from '../../warehouse/database.ts';
 import { withWarehouseRetries } from '../../warehouse/retries.ts';
-import {
-  coverByFiles,
-  finishLoad,
-  importsOf,
-  type LoadTotals,
-  startLoad,
-} from '../../warehouse/tables/checkpoint.ts';
+import { finishLoad, importsOf, type LoadTotals, startLoad } from '../../warehouse/tables/checkpoint.ts';
 import { keyOfSeries } from '../../warehouse/tables/series.ts';
 import { endedBy } from '../drain-all.ts';
 import { keepLease, type Lease } from '../lease.ts';
+import { tooManyRejected } from '../rejected.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import type { Days } from './file-days.ts';
-import { type FileLoad, importFile } from './import-file.ts';
+import { type FileLoad, type ImportedFile, importFile } from './import-file.ts';
 import type { ListedValues, Placement } from './place-file.ts';
 
 /** How many files are read at a time: while one is read, the rows of others are written. */
@@ -26,7 +21,7 @@ const atOnce = 4;
 export interface PlacedFile {
   readonly file: DataFile;
   readonly placement: Placement;
-  /** Days of its series that count as covered once all files of the same series and days are loaded. */
+  /** Days of its series that it holds, alone or together with others. */
   readonly covers: Days | undefined;
 }
 
@@ -55,8 +50,8 @@ export interface LoadedFiles {
   readonly loads: readonly { readonly feed: string; readonly loadId: number; readonly totals: LoadTotals }[];
   readonly loaded: number;
   readonly loadedBefore: number;
-  /** How many series have days that count as covered by these files, and how many days. */
-  readonly covered: { readonly series: number; readonly days: number };
+  /** The files that are loaded whole, now or before, with their numbers. */
+  readonly whole: ReadonlyMap<PlacedFile, number>;
   /** True if files are left because the import was stopped. */
   readonly isStopped: boolean;
 }
@@ -71,11 +66,10 @@ export async function loadFiles(
 ): Promise<LoadedFiles> {
   const { stop, refuse, onProgress } = context;
   const loads = new Map<string, OpenLoad>();
-  const groups = groupsOf(placed);
-  const covered = { series: new Set<string>(), days: 0 };
+  const whole = new Map<PlacedFile, number>();
   const counts = { loaded: 0, loadedBefore: 0, done: 0 };
   const bytes = { done: 0, all: placed.reduce((sum, { file }) => sum + file.bytes, 0), loadedBefore: 0 };
-  const inHand = new Map<string, Promise<number | undefined>>();
+  const inHand = new Map<string, Promise<ImportedFile>>();
   const waiting = placed.values();
   let isStopped = false;
   let fatal: unknown;
@@ -92,12 +86,22 @@ export async function loadFiles(
         return;
       }
       try {
-        const fileId = await once(one);
-        if (fileId === undefined) isStopped = true;
-        else await countIn(groups.get(one), fileId);
+        const { outcome, fileId, read } = await once(one);
+        const lacks = tooManyRejected(read, defaultServiceSettings.maxRejectedPercent);
+        if (outcome === 'stopped') isStopped = true;
+        else if (lacks !== undefined) throw new FileRefused(`${lacks}: ${tooMany}`);
+        else {
+          whole.set(one, fileId);
+          if (outcome === 'loaded') counts.loaded++;
+          else counts.loadedBefore++;
+        }
       } catch (error) {
         if (endedBy(error)) {
           fatal ??= error;
+          return;
+        }
+        if (stop.aborted) {
+          isStopped = true;
           return;
         }
         loads.get(one.placement.feed.name)!.hasRefused = true;
@@ -109,22 +113,24 @@ export async function loadFiles(
     }
   }
 
-  /** The same file under two names, or in two archives, is loaded once. @returns its number; `undefined` if stopped */
-  async function once(one: PlacedFile): Promise<number | undefined> {
-    const content = await one.file.content();
-    const key = `${keyOfSeries(one.placement.series)} ${content}`;
+  /** The same file under two names, or in two archives, is loaded once, unless what its folders say makes other rows of it. */
+  async function once(one: PlacedFile): Promise<ImportedFile> {
+    const { series, columns } = one.placement;
+    const said = new URLSearchParams(columns);
+    said.sort();
+    const content = `${await one.file.content(stop)} ${said}`;
+    const key = `${keyOfSeries(series)} ${content}`;
     const known = inHand.get(key);
     if (known) {
-      const fileId = await known;
-      counts.loadedBefore++;
-      return fileId;
+      const imported = await known;
+      return imported.outcome === 'loaded' ? { ...imported, outcome: 'loaded before' } : imported;
     }
     const loading = loadOne(one, content);
     inHand.set(key, loading);
     return loading;
   }
 
-  async function loadOne({ file, placement }: PlacedFile, content: string): Promise<number | undefined> {
+  async function loadOne({ file, placement }: PlacedFile, content: string): Promise<ImportedFile> {
     let read = 0;
     const onBytes = (count: number) => {
       read += count;
@@ -133,31 +139,12 @@ export async function loadFiles(
     };
     try {
       const load = loads.get(placement.feed.name)!;
-      const { outcome, fileId } = await importFile(load, file, placement, content, onBytes, tell);
-      if (outcome === 'stopped') return undefined;
-      if (outcome === 'loaded') counts.loaded++;
-      else {
-        counts.loadedBefore++;
-        bytes.loadedBefore += file.bytes;
-      }
-      return fileId;
+      const imported = await importFile(load, file, placement, content, onBytes, tell);
+      if (imported.outcome === 'loaded before') bytes.loadedBefore += file.bytes;
+      return imported;
     } finally {
       bytes.done += file.bytes - Math.min(read, file.bytes);
     }
-  }
-
-  /** With the last file of a group, its days count as covered. A kill before that costs nothing: a rerun comes here, too. */
-  async function countIn(group: Group | undefined, fileId: number): Promise<void> {
-    if (!group) return;
-    group.fileIds.push(fileId);
-    group.missing--;
-    if (group.missing > 0 || !group.isWhole) return;
-    const { series, days, fileIds } = group;
-    await withWarehouseRetries(() =>
-      context.warehouse.transaction().execute((trx) => coverByFiles(trx, series, days, fileIds)),
-    );
-    covered.series.add(keyOfSeries(series));
-    covered.days += daysIn(dayRange(days.from, days.to));
   }
 
   try {
@@ -173,7 +160,7 @@ export async function loadFiles(
   const { loaded, loadedBefore } = counts;
   return {
     loads: [...loads].map(([feed, { loadId, totals }]) => ({ feed, loadId, totals })),
-    ...{ loaded, loadedBefore, covered: { series: covered.series.size, days: covered.days }, isStopped },
+    ...{ loaded, loadedBefore, whole, isStopped },
   };
 
   function outcomeOf({ hasRefused }: OpenLoad): LoadOutcome {
@@ -181,6 +168,9 @@ export async function loadFiles(
     return hasRefused ? 'incomplete' : 'done';
   }
 }
+
+const tooMany =
+  'gmsi.rejected_records says why. The others are loaded, and its days are not covered: repair the file, or name its columns as the service does';
 
 /** Not expected of a file; the others still go on. */
 function refusalFor(cause: unknown): FileRefused {
@@ -197,8 +187,8 @@ async function openLoad(
   feed: Feed,
 ): Promise<OpenLoad> {
   const about = { command: 'import', job: '', feed: feed.name, run_by: runBy };
-  const loadId = await withWarehouseRetries(() => startLoad(warehouse, about));
-  const imports = await withWarehouseRetries(() => importsOf(warehouse, feed.name));
+  const loadId = await withWarehouseRetries(() => startLoad(warehouse, about), stop);
+  const imports = await withWarehouseRetries(() => importsOf(warehouse, feed.name), stop);
   const totals: LoadTotals = {
     ...{ requests: 0, windows_drained: 0, windows_failed: 0, pages: 0, records: 0 },
     ...{ rows_inserted: 0, rows_changed: 0, rows_retracted: 0, records_rejected: 0 },
@@ -221,43 +211,4 @@ async function close(
   await finishLoad(warehouse, loadId, outcome, totals, message).catch((err) =>
     log.warn({ err }, 'the end of the load could not be stored'),
   );
-}
-
-/** The files that together hold some days of a series. */
-interface Group {
-  readonly series: Series;
-  readonly days: Days;
-  /** False if the user says that its files are parts of another match type, and one of the parts is not there. */
-  readonly isWhole: boolean;
-  readonly fileIds: number[];
-  /** Files that are not loaded. */
-  missing: number;
-}
-
-function groupsOf(placed: readonly PlacedFile[]): Map<PlacedFile, Group> {
-  const files = new Map<string, PlacedFile[]>();
-  for (const one of placed) {
-    if (!one.covers) continue;
-    const key = JSON.stringify([keyOfSeries(one.placement.series), one.covers]);
-    const others = files.get(key);
-    if (others) others.push(one);
-    else files.set(key, [one]);
-  }
-  const groups = new Map<PlacedFile, Group>();
-  for (const of of files.values()) {
-    const [{ placement, covers }] = of as [PlacedFile];
-    const parts = of.map((one) => one.placement.partOf);
-    const isWhole =
-      parts.every((part) => part === undefined) ||
-      placement.feed.matchTypes.slice(1).every((part) => parts.includes(part));
-    const group: Group = {
-      series: placement.series,
-      days: covers!,
-      isWhole,
-      fileIds: [],
-      missing: of.length,
-    };
-    for (const one of of) groups.set(one, group);
-  }
-  return groups;
 }

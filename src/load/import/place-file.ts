@@ -2,7 +2,7 @@ import { feedNamed } from '../../feeds/catalog.ts';
 import type { Dimension, Feed, Series } from '../../feeds/feed.ts';
 import { nearest } from '../../nearest.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
-import { type Days, daysNamed, periodFolders } from './file-days.ts';
+import { daysNamed, type NamedDays, periodFolders } from './file-days.ts';
 
 /** What the user says of all files. */
 export interface Stated {
@@ -27,8 +27,14 @@ export interface Placement {
   readonly columns: Readonly<Record<string, string>>;
   /** The match type of its folder, if the user has said that it is a part of another one. */
   readonly partOf: string | undefined;
-  /** The days that its name says it covers. */
-  readonly days: Days | undefined;
+  /** The days that its name says. */
+  readonly days: NamedDays | undefined;
+}
+
+/** What may lie in something that was not loaded: records of each series that its names do not rule out, on any of the days. */
+export interface MissingPlace {
+  readonly said: Partial<Series>;
+  readonly days: NamedDays | undefined;
 }
 
 type SeriesPart = Dimension | 'match_type' | 'variant';
@@ -42,6 +48,9 @@ const names: Readonly<Record<Dimension | 'match_type', readonly string[]>> = {
 };
 
 const option = { country: '--country', topic: '--topic', ticker: '--ticker' } as const;
+
+/** An archive of an asset: it ends with its ticker. */
+const tickerArchive = /(?:^|_)([A-Z0-9]+_[A-Z]{2,3})\.zip$/;
 
 /** An archive of the regional macro index, or a folder into which it was unpacked: it ends with the name of its country. */
 const regionalArchive = /^macro_geopolitical_sentiment_(?:[\da-f-]{36}_)?([^\d_]+?)(?:\.zip)?$/i;
@@ -57,8 +66,7 @@ export function placeFile(
   listed: ListedValues,
 ): Placement {
   const folders = foldersOf(parts.slice(0, -1));
-  const ticker =
-    folderOf(folders, 'ticker') ?? /(?:^|_)([A-Z0-9]+_[A-Z]{2,3})\.zip$/.exec(archive?.name ?? '')?.[1];
+  const ticker = folderOf(folders, 'ticker') ?? tickerArchive.exec(archive?.name ?? '')?.[1];
   const region = parts.map((part) => regionalArchive.exec(part)?.[1]).find((name) => name !== undefined);
   const feed = feedOf(folders, region, stated, ticker);
   if (feed.method === 'POST')
@@ -87,9 +95,40 @@ export function placeFile(
   // Such an archive does not say its model, and neither do its records.
   if (!isRegional && unsaidOf(feed, series).length > 0) fromRecords.push('variant');
   return {
-    ...{ feed, series, fromRecords, partOf: matchType.partOf, days: daysNamed(parts.at(-1)!, folders) },
+    ...{ feed, series, fromRecords, partOf: matchType.partOf },
+    days: daysNamed(parts.at(-1)!, folders, (name) => partsOfSeries(feed).has(name)),
     columns: columnsOf(feed, folders, series),
   };
+}
+
+/** The place of something of which nothing is known but its names. */
+export function placeOfNames({ parts }: Pick<DataFile, 'parts'>, stated: Stated): MissingPlace {
+  const folders = foldersOf(parts);
+  const named = {
+    country: stated.country ?? folderOf(folders, 'country'),
+    topic: stated.topic ?? folderOf(folders, 'topic'),
+    ticker: stated.ticker ?? folderOf(folders, 'ticker') ?? tickerArchive.exec(parts.at(-1)!)?.[1],
+    match_type: stated.matchType ?? folderOf(folders, 'match_type'),
+  };
+  const said = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
+  return { said, days: daysNamed(parts.at(-1)!, folders, () => true) };
+}
+
+/** The place of a file, of which it is known how far its series is known. */
+export function placeOfFile({ series, fromRecords, days }: Placement): MissingPlace {
+  const known = Object.entries(series).filter(([part]) => !fromRecords.includes(part as SeriesPart));
+  return { said: Object.fromEntries(known), days };
+}
+
+/**
+ * Whether records of a series may be missing with it. A part that the series does not have rules nothing out, since folders name
+ * columns, too; except that nothing with a ticker is of a series without one.
+ */
+export function mayLack({ said }: MissingPlace, series: Series): boolean {
+  return Object.entries(said).every(([part, value]) => {
+    const has = series[part as keyof Series];
+    return has === value || (has === '' && part !== 'ticker');
+  });
 }
 
 /** Which feed: the one that the user says, else the one that has the parts that the folders name. */
@@ -164,6 +203,15 @@ function unsaidOf({ variants }: Feed, { variant }: Series): string[] {
   return Object.keys(variants).filter((name) => variants[name]!.length > 0 && !said.has(name));
 }
 
+/** The names of folders that say a part of a feed's series. */
+function partsOfSeries({ dimensions, matchTypes, variants }: Feed): ReadonlySet<string> {
+  return new Set([
+    ...dimensions.flatMap((dimension) => names[dimension]),
+    ...(matchTypes.length > 0 ? names.match_type : []),
+    ...Object.keys(variants),
+  ]);
+}
+
 /**
  * What every record is to have besides its own fields: folders that say nothing of the series, and what the records of a page
  * say of it (docs/service.md), so that both become the same rows.
@@ -173,18 +221,15 @@ function columnsOf(
   folders: ReadonlyMap<string, string>,
   { topic, ticker, match_type }: Series,
 ): Record<string, string> {
-  const isOfSeries = new Set([
-    ...feed.dimensions.flatMap((dimension) => names[dimension]),
-    ...(feed.matchTypes.length > 0 ? names.match_type : []),
-    ...Object.keys(feed.variants),
-    ...periodFolders,
-  ]);
+  const isNoColumn = partsOfSeries(feed);
   const matchType = feed.parameters.matchType;
   const isRead = Object.values(feed.fields).some((fields) => fields.includes(matchType ?? ''));
   // Records of an index carry the type that was asked for; those of headlines, which part they are of.
   const part = matchType === 'index_type' ? match_type : folderOf(folders, 'match_type');
   return {
-    ...Object.fromEntries([...folders].filter(([name]) => !isOfSeries.has(name))),
+    ...Object.fromEntries(
+      [...folders].filter(([name]) => !isNoColumn.has(name) && !periodFolders.includes(name)),
+    ),
     ...(topic && { topic_name: topic }),
     ...(ticker && { ticker }),
     ...(isRead && part && { [matchType!]: part }),

@@ -3,7 +3,7 @@ import type { ColumnType, Feed } from '../../feeds/feed.ts';
 import { copyBytes, GrowingBytes } from '../../growing-bytes.ts';
 import { closeBrace, comma, openBrace } from '../../json-bytes.ts';
 import { parseJson } from '../../service/json.ts';
-import { type Batch, longest, most, type Reading, refuseExport } from './batch.ts';
+import { type Batch, longest, most, type Reading, refuseEmpty, refuseExport } from './batch.ts';
 import { writeCell, writeMade } from './csv-values.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { bytesOf } from './file-bytes.ts';
@@ -18,7 +18,8 @@ export async function* csvBatches(file: DataFile, reading: Reading): AsyncGenera
   const splitter = new CsvSplitter(longest);
   let page: CsvPage | undefined;
   let { skip } = reading;
-  for await (const [piece, isEnd] of bytesOf(file, reading.onBytes, () => splitter.line)) {
+  let isEmpty = true;
+  for await (const [piece, isEnd] of bytesOf(file, reading, () => splitter.line)) {
     splitter.push(piece, isEnd);
     while (splitter.next()) {
       if (page === undefined) {
@@ -28,12 +29,18 @@ export async function* csvBatches(file: DataFile, reading: Reading): AsyncGenera
       // Files that were put together have it more than once.
       if (isHeader(splitter, page.header)) continue;
       if (splitter.cells !== page.header.columns.length) throw otherCells(splitter, page.header);
+      isEmpty = false;
       if (skip-- > 0) continue;
       page.add(splitter);
       if (page.isFull) yield page.take();
     }
   }
   if (page === undefined) throw new FileRefused('is empty, without even a header');
+  if (isEmpty)
+    refuseEmpty(
+      reading.feed,
+      page.header.columns.map(({ name }) => name),
+    );
   if (!page.isEmpty) yield page.take();
 }
 

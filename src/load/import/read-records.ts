@@ -43,20 +43,17 @@ async function* objectBatches(file: DataFile, reading: Reading): AsyncGenerator<
 }
 
 /** Piece by piece: to await each record by itself would cost more than to read it. */
-async function* recordsOf(file: DataFile, { onBytes }: Reading): AsyncGenerator<Iterable<PlacedRecord>> {
+async function* recordsOf(file: DataFile, reading: Reading): AsyncGenerator<Iterable<PlacedRecord>> {
   if (file.format !== 'parquet') {
-    yield* jsonRecords(file, onBytes);
+    yield* jsonRecords(file, reading);
     return;
   }
   const { parquetRecords } = await import('./read-parquet.ts');
-  yield* parquetRecords(file);
-  onBytes(file.bytes);
+  yield* parquetRecords(file, reading);
+  reading.onBytes(file.bytes);
 }
 
-async function* jsonRecords(
-  file: DataFile,
-  onBytes: (bytes: number) => void,
-): AsyncGenerator<Iterable<PlacedRecord>> {
+async function* jsonRecords(file: DataFile, reading: Reading): AsyncGenerator<Iterable<PlacedRecord>> {
   let rest = '';
   let line = 1;
   let isEmpty = true;
@@ -73,7 +70,7 @@ async function* jsonRecords(
     }
     if (rest.length > longest) throw tooLong(line);
   }
-  for await (const [text, isEnd] of textOf(file, onBytes, () => line)) yield read(text, isEnd);
+  for await (const [text, isEnd] of textOf(file, reading, () => line)) yield read(text, isEnd);
   // More likely cut off than without news, so its days must not count as covered.
   if (isEmpty) throw new FileRefused('is empty');
 }
@@ -91,12 +88,12 @@ function parsed(json: string, line: number): unknown {
 /** A file's text, piece by piece, the last one marked. @throws FileRefused with the line on which it is broken */
 async function* textOf(
   file: DataFile,
-  onBytes: (bytes: number) => void,
+  reading: Reading,
   line: () => number,
 ): AsyncGenerator<readonly [text: string, isEnd: boolean]> {
   // Also takes away a byte-order mark.
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  for await (const [chunk, isEnd] of bytesOf(file, onBytes, line)) {
+  for await (const [chunk, isEnd] of bytesOf(file, reading, line)) {
     let text: string;
     try {
       text = decoder.decode(chunk, { stream: !isEnd });

@@ -80,6 +80,10 @@ export class CsvSplitter {
     }
     const header = this.bytes.subarray(0, end < 0 ? undefined : end);
     if (!isUtf8(header)) throw new FileRefused('is not UTF-8', { line: 1 });
+    if (end < 0 && header.includes(carriageReturn))
+      throw new FileRefused('its lines end with CR alone: save it with LF or CRLF at the end of lines', {
+        line: 1,
+      });
     this.#delimiter = [comma, semicolon, tab].find((sign) => header.includes(sign)) ?? comma;
     if (header.subarray(0, 3).equals(byteOrderMark)) this.#at = 3;
     return true;

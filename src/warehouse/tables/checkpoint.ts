@@ -28,11 +28,13 @@ export interface PageProgress extends PageCounts {
   readonly rowsMet: readonly number[] | null;
   /** From this day on no day counts as covered; ignored if the window has an earlier one. */
   readonly settledBefore: Day | undefined;
+  /** True if the window ends with this page. */
+  readonly isDrained: boolean;
 }
 
 /**
- * Moves a window's checkpoint past the page of this transaction. With the last page the window is drained, and its settled
- * days are covered.
+ * Moves a window's checkpoint past the page of this transaction. If it ends with this page, the window is drained, and its
+ * settled days are covered.
  * @param nextToken cursor of the next page, `null` with the last one
  * @throws ClaimLost if the window is no longer this load's, or not at this position: the page must be dropped
  */
@@ -57,7 +59,7 @@ export async function advanceCheckpoint(
       ...(counts.settledBefore === undefined
         ? {}
         : { settled_before: sql<Day>`least(settled_before, ${counts.settledBefore}::date)` }),
-      ...(nextToken === null
+      ...(counts.isDrained
         ? {
             state: 'drained' as const,
             // Not the transaction's beginning: a row that others wrote while this transaction waited for it is older than
@@ -80,7 +82,7 @@ export async function advanceCheckpoint(
   const { rows } = await sql`
     with advanced as (
       ${advanced} returning ${seriesColumns}, days * daterange(null, settled_before) as settled
-    )${nextToken === null ? covered : sql``}
+    )${counts.isDrained ? covered : sql``}
     select from advanced
   `.execute(trx);
   if (rows.length === 0) throw new ClaimLost(`Window ${at.windowId} is no longer this load's.`);
@@ -160,7 +162,7 @@ export async function finishLoad(
 export interface FileToImport {
   /** The parts that the records say are empty. */
   readonly series: Series;
-  /** What identifies its content. */
+  /** What identifies its content, and the columns that its place gives. */
   readonly content: string;
   readonly name: string;
   /** Name of its ZIP file without the UUID; empty if it has none. */
@@ -172,8 +174,10 @@ export interface FileToImport {
 export interface FilePosition {
   readonly fileId: number;
   readonly loadId: number;
-  /** Records that are loaded. */
+  /** Records that are loaded or rejected. */
   readonly records: number;
+  /** Those of them that were rejected. */
+  readonly rejected: number;
 }
 
 /**
@@ -185,13 +189,13 @@ export async function claimFile(
   { series, content, name, archive, madeAt }: FileToImport,
   loadId: number,
 ): Promise<FilePosition & { readonly isFinished: boolean }> {
-  const { rows } = await sql<{ fileId: number; records: number; isFinished: boolean }>`
+  const { rows } = await sql<{ fileId: number; records: number; rejected: number; isFinished: boolean }>`
     insert into gmsi.imported_files as kept (${seriesColumns}, content, name, archive, made_at, load_id)
     values (${seriesValues(series)}, ${content}, ${name}, ${archive}, ${madeAt}::timestamptz, ${loadId}::bigint)
     on conflict (${seriesColumns}, content) do update
       set name = excluded.name, error = null,
           load_id = case when kept.finished_at is null then excluded.load_id else kept.load_id end
-    returning file_id as "fileId", records, finished_at is not null as "isFinished"
+    returning file_id as "fileId", records, records_rejected as rejected, finished_at is not null as "isFinished"
   `.execute(db);
   return { ...rows[0]!, loadId };
 }
@@ -243,30 +247,50 @@ export async function leaveFile(
   `.execute(db);
 }
 
+type Days = { readonly from: Day; readonly to: Day };
+
 /**
  * Counts days of a series as covered, because files that are loaded hold them. Windows that were planned for these days and
- * have not begun are removed, since nothing is left to ask for.
+ * have not begun are removed, since nothing is left to ask for; half-drained ones stay.
+ * @param unless days of which something was not loaded; `undefined` for all
+ * @returns how many days the files hold, and how many of them are covered
  */
 export async function coverByFiles(
   db: Kysely<Database>,
   series: Series,
-  days: { readonly from: Day; readonly to: Day },
-  fileIds: readonly number[],
-): Promise<void> {
-  const range = sql`daterange(${days.from}::date, ${days.to}::date, '[]')`;
-  await sql`
-    with told as (
-      update gmsi.imported_files set covers = ${range} where file_id = any(${[...fileIds]}::bigint[])
+  files: readonly { readonly fileId: number; readonly days: Days }[],
+  unless: readonly (Days | undefined)[],
+): Promise<{ held: number; covered: number }> {
+  const held = multirange(files.map(({ days }) => days));
+  const lacking = multirange(unless);
+  const { rows } = await sql<{ held: number; covered: number }>`
+    with days as (
+      select ${held}::datemultirange as held, ${held}::datemultirange - ${lacking}::datemultirange as covered
+    ), told as (
+      update gmsi.imported_files f
+      set covers = nullif(coalesce(f.covers, '{}') + (file.days::datemultirange - ${lacking}::datemultirange), '{}')
+      from unnest(${files.map(({ fileId }) => fileId)}::bigint[], ${files.map(({ days }) => multirange([days]))}::text[])
+        as file (file_id, days)
+      where f.file_id = file.file_id
+    ), kept as (
+      insert into gmsi.coverage as kept (${seriesColumns}, days)
+      select ${seriesValues(series)}, covered from days where not isempty(covered)
+      on conflict (${seriesColumns}) do update set days = kept.days + excluded.days, updated_at = now()
     )
-    insert into gmsi.coverage as kept (${seriesColumns}, days)
-    values (${seriesValues(series)}, datemultirange(${range}))
-    on conflict (${seriesColumns}) do update set days = kept.days + excluded.days, updated_at = now()
+    select (select sum(upper(range) - lower(range)) from unnest(held) as range) as held,
+           (select coalesce(sum(upper(range) - lower(range)), 0) from unnest(covered) as range) as covered
+    from days
   `.execute(db);
   await sql`
     delete from gmsi.windows w
     where ${isOfSeries('w', series)} and w.state in ('pending', 'failed', 'refused') and w.next_token is null
       and w.days <@ (select c.days from gmsi.coverage c where ${isOfSeries('c', series)})
   `.execute(db);
+  return rows[0]!;
+}
+
+function multirange(days: readonly (Days | undefined)[]): string {
+  return `{${days.map((range) => (range ? `[${range.from},${range.to}]` : '(,)')).join()}}`;
 }
 
 /** The loads of a feed that were imports. */

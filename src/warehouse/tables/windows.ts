@@ -26,6 +26,9 @@ export interface ClaimedWindow extends Series {
   readonly is_compared: boolean;
   /** Distinct rows of this drain so far on each day of the window; `null` if they are not counted. */
   readonly rows_met: readonly number[] | null;
+  /** Records of this drain so far, and those among them that could not be read. */
+  readonly records: number;
+  readonly records_rejected: number;
   readonly attempts: number;
 }
 
@@ -87,7 +90,8 @@ export async function claimOne(
 }
 
 const asClaimed = sql`window_id, ${seriesColumns}, first_day, last_day,
-  request_start, request_end, page_size, next_token, pages, is_compared, rows_met, attempts`;
+  request_start, request_end, page_size, next_token, pages, is_compared, rows_met,
+  records, records_rejected, attempts`;
 
 /** Windows of a job that are still to be drained: free ones, and ones that another load with a heartbeat holds. */
 export async function countOpen(

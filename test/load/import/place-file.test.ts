@@ -156,21 +156,45 @@ test('headlines of the parts of a match type can be loaded as the whole, and kee
   });
 });
 
+const whole = (from: string, to: string) => ({ from, to, areWhole: true });
+const partly = (from: string, to: string) => ({ from, to, areWhole: false });
+
 test.each([
-  ['2023.csv.gz', {}, ['2023-01-01', '2023-12-31']],
-  ['2024-02.parquet', {}, ['2024-02-01', '2024-02-29']],
-  ['2024-02-29.ndjson', {}, ['2024-02-29', '2024-02-29']],
-  ['2023-01-01_2023-06-30.csv', {}, ['2023-01-01', '2023-06-30']],
-  ['part-0.csv', { year: '2023' }, ['2023-01-01', '2023-12-31']],
-  ['part-0.csv', { year: '2023', month: '5' }, ['2023-05-01', '2023-05-31']],
-  ['part-0.csv', { date: '2023-05-14' }, ['2023-05-14', '2023-05-14']],
-  ['headlines_2023.csv', {}, undefined],
-  ['2023-13.csv', {}, undefined],
-  ['9999.csv', {}, undefined],
-  ['2023-06-30_2023-01-01.csv', {}, undefined],
-])('the days that %s in %j says', (file, folders, days) => {
-  const found = daysNamed(file, new Map(Object.entries(folders)));
-  expect(found && [found.from, found.to]).toEqual(days);
+  ['2023.csv.gz', whole('2023-01-01', '2023-12-31')],
+  ['2024-02.parquet', whole('2024-02-01', '2024-02-29')],
+  ['2024-02-29.ndjson', whole('2024-02-29', '2024-02-29')],
+  ['2023-01-01_2023-06-30.csv', whole('2023-01-01', '2023-06-30')],
+  ['2023.csv.zst', whole('2023-01-01', '2023-12-31')],
+  ['year=2023/part-0.csv', whole('2023-01-01', '2023-12-31')],
+  ['year=2023/month=5/part-0.csv', whole('2023-05-01', '2023-05-31')],
+  ['date=2023-05-14/part-0.csv', whole('2023-05-14', '2023-05-14')],
+  ['year=2023/month=05/day=14/part-0.csv', whole('2023-05-14', '2023-05-14')],
+  ['year=2023/date=2023-05-14/part-0.csv', whole('2023-05-14', '2023-05-14')],
+  ['month=2023-05/day=2023-05-14/part-0.csv', whole('2023-05-14', '2023-05-14')],
+  ['year=2023/quarter=2/part-0.csv', whole('2023-04-01', '2023-06-30')],
+  ['year=2023/quarter=Q4/month=12/part-0.csv', whole('2023-12-01', '2023-12-31')],
+  ['year=2023/2023-05.csv', whole('2023-05-01', '2023-05-31')],
+  ['year=2023/country=US/part-0.csv', whole('2023-01-01', '2023-12-31')],
+  ['language=en/year=2023/part-0.csv', whole('2023-01-01', '2023-12-31')],
+  // What is finer than a day, or nobody knows, leaves the days partly held.
+  ['date=2023-05-14/hour=10/part-0.csv', partly('2023-05-14', '2023-05-14')],
+  ['year=2023/month=05/day=14/hour=10/part-0.csv', partly('2023-05-14', '2023-05-14')],
+  ['year=2023/week=7/part-0.csv', partly('2023-01-01', '2023-12-31')],
+  ['year=2023/language=en/part-0.csv', partly('2023-01-01', '2023-12-31')],
+  ['year=2023/month=13/part-0.csv', partly('2023-01-01', '2023-12-31')],
+  ['year=2023/quarter=5/part-0.csv', partly('2023-01-01', '2023-12-31')],
+  ['month=05/2023.csv', partly('2023-01-01', '2023-12-31')],
+  // Names that contradict each other say no day.
+  ['year=2023/2022.csv', whole('2023-01-01', '2022-12-31')],
+  ['headlines_2023.csv', undefined],
+  ['2023-13.csv', undefined],
+  ['9999.csv', undefined],
+  ['2023-06-30_2023-01-01.csv', undefined],
+  ['month=05/part-0.csv', undefined],
+])('the days that %s says', (path, days) => {
+  const parts = path.split('/');
+  const folders = new Map(parts.slice(0, -1).map((part) => part.split('=') as [string, string]));
+  expect(daysNamed(parts.at(-1)!, folders, (name) => name === 'country')).toEqual(days);
 });
 
 test.each([
@@ -194,5 +218,14 @@ test.each([
   ['none if they are all too new', undefined, ['2026-11-18', '2026-11-19'], undefined],
 ])('covered are, of a file made on 2026-11-20: %s', (_what, named, stated, covered) => {
   const days = (pair: string[] | undefined) => pair && { from: pair[0]!, to: pair[1]! };
-  expect(daysCovered(days(named), days(stated), '2026-11-17')).toEqual(days(covered));
+  const ofName = named && whole(named[0]!, named[1]!);
+  expect(daysCovered(ofName, days(stated), '2026-11-17')).toEqual(days(covered));
+});
+
+test('an hour of a day covers nothing by its name, and with the days stated that day', () => {
+  const hour = partly('2023-05-14', '2023-05-14');
+  expect(daysCovered(hour, undefined, '2026-11-17')).toBeUndefined();
+  const may = { from: '2023-05-01', to: '2023-05-31' };
+  expect(daysCovered(hour, may, '2026-11-17')).toEqual({ from: '2023-05-14', to: '2023-05-14' });
+  expect(daysCovered(whole('2023-01-01', '2022-12-31'), may, '2026-11-17')).toBeUndefined();
 });

@@ -13,7 +13,7 @@ function aFile(csv: string | Buffer): DataFile {
 }
 
 function readingOf(columns: Record<string, string> = {}, skip = 0) {
-  return { feed: gmsiHeadlines, columns, skip, onBytes: () => {} };
+  return { feed: gmsiHeadlines, columns, skip, onBytes: () => {}, stop: new AbortController().signal };
 }
 
 /** The records of a CSV file as a page would have them, with the line of each. */

@@ -1,0 +1,73 @@
+import type { Series } from '../../feeds/feed.ts';
+import type { Warehouse } from '../../warehouse/connect.ts';
+import { withWarehouseRetries } from '../../warehouse/retries.ts';
+import { coverByFiles } from '../../warehouse/tables/checkpoint.ts';
+import { keyOfSeries } from '../../warehouse/tables/series.ts';
+import type { Days } from './file-days.ts';
+import type { PlacedFile } from './load-files.ts';
+import { type MissingPlace, mayLack } from './place-file.ts';
+
+export interface Covered {
+  /** How many series have days that count as covered by the files, and how many days. */
+  readonly series: number;
+  readonly days: number;
+  /** Days that do not, because something that lies there was not loaded. */
+  readonly lacking: number;
+}
+
+/**
+ * Counts the days that loaded files hold as covered, series by series: those on which nothing is missing. A kill before that
+ * costs nothing, because a rerun comes here, too.
+ * @param loaded the files that are loaded whole, with their numbers
+ */
+export async function coverDays(
+  warehouse: Warehouse,
+  loaded: ReadonlyMap<PlacedFile, number>,
+  missing: readonly MissingPlace[],
+  stop: AbortSignal,
+): Promise<Covered> {
+  const covered = { series: 0, days: 0, lacking: 0 };
+  for (const { series, files } of filesBySeries(loaded)) {
+    const unless = missing.filter((place) => mayLack(place, series)).map(({ days }) => days);
+    const days = await withWarehouseRetries(
+      () => warehouse.transaction().execute((trx) => coverByFiles(trx, series, files, unless)),
+      stop,
+    );
+    if (days.covered > 0) covered.series++;
+    covered.days += days.covered;
+    covered.lacking += days.held - days.covered;
+  }
+  return covered;
+}
+
+interface SeriesFiles {
+  readonly series: Series;
+  readonly files: { readonly fileId: number; readonly days: Days }[];
+}
+
+/** The files that hold days. Of parts of another match type (`partOf`), only days of which each part is there. */
+function filesBySeries(loaded: ReadonlyMap<PlacedFile, number>): Iterable<SeriesFiles> {
+  const groups = new Map<string, [PlacedFile, number][]>();
+  for (const entry of loaded) {
+    const [{ placement, covers }] = entry;
+    if (!covers) continue;
+    const key = JSON.stringify([keyOfSeries(placement.series), covers]);
+    const group = groups.get(key);
+    if (group) group.push(entry);
+    else groups.set(key, [entry]);
+  }
+  const found = new Map<string, SeriesFiles>();
+  for (const group of groups.values()) {
+    const [[{ placement, covers }]] = group as [[PlacedFile, number]];
+    const parts = group.map(([one]) => one.placement.partOf);
+    const isWhole =
+      parts.every((part) => part === undefined) ||
+      placement.feed.matchTypes.slice(1).every((part) => parts.includes(part));
+    if (!isWhole) continue;
+    const key = keyOfSeries(placement.series);
+    const of = found.get(key) ?? { series: placement.series, files: [] };
+    found.set(key, of);
+    of.files.push(...group.map(([, fileId]) => ({ fileId, days: covers! })));
+  }
+  return found.values();
+}

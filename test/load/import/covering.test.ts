@@ -1,0 +1,298 @@
+import { execFileSync } from 'node:child_process';
+import { readFile, rm, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { ZipFile } from 'yazl';
+import { openDuckDB } from '../../../src/duckdb.ts';
+import type { Warehouse } from '../../../src/warehouse/connect.ts';
+import { aWarehouse } from '../../support/test-warehouse.ts';
+import { aFolder, manyRecords, runImport, statedOfMany } from './importing.ts';
+
+/** Which days count as covered by an import: only those of which everything that lies there was loaded. */
+
+const us = 'country=US/topic=Wars/match_type=COMBINED';
+const de = 'country=DE/topic=Wars/match_type=COMBINED';
+
+async function covered(db: Warehouse): Promise<Record<string, string>> {
+  const { rows } = await sql<{ country: string; days: string }>`
+    select country, days::text from gmsi.coverage where not isempty(days)`.execute(db);
+  return Object.fromEntries(rows.map(({ country, days }) => [country, days]));
+}
+
+async function countRows(db: Warehouse): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int from gmsi.headlines`.execute(db);
+  return rows[0]!.count;
+}
+
+async function aZip(name: string, content: Buffer): Promise<Buffer> {
+  const zip = new ZipFile();
+  zip.addBuffer(content, name);
+  zip.end();
+  return buffer(zip.outputStream as Readable);
+}
+
+const csv = 'id,publication_time,headline,directional_score\n';
+
+describe('something beside a file that holds days', () => {
+  const all = '{[2024-01-01,2025-01-01)}';
+  const withoutMay = '{[2024-01-01,2024-05-01),[2024-06-01,2025-01-01)}';
+
+  it.each<[what: string, name: string, content: string | Buffer, why: RegExp, left: string | undefined]>([
+    ['was cut off', `${us}/part-1.ndjson`, manyRecords(3).slice(0, -9), /is not JSON/, undefined],
+    ['is empty', `${us}/2024-05.csv`, '', /is empty/, withoutMay],
+    [
+      'has only a header, of other columns',
+      `${us}/2024-05.csv`,
+      'a,b\n',
+      /no column that says a time/,
+      withoutMay,
+    ],
+    ['is of a kind that is not read', `${us}/2024-05.csv.zst`, 'x', /of a kind that is not read/, withoutMay],
+    ['is half downloaded', `${us}/year=2024/part-1.csv.part`, 'x', /of a kind that is not read/, undefined],
+    [
+      'has all its records rejected',
+      `${us}/2024-05.csv`,
+      `${csv}1,2024-05-01,x,"0,5"\n`,
+      /1 of 1 records could/,
+      withoutMay,
+    ],
+    ['is a broken ZIP file', `${us}/more.zip`, 'PK', /is not a readable ZIP file/, undefined],
+  ])('that %s is named, and leaves its days uncovered', async (_what, name, content, why, left) => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, manyRecords(20));
+    await folder.write(name, content);
+    const result = await runImport(warehouse.db, [folder.path]);
+    expect(result).toMatchObject({ outcome: 'incomplete', covered: { lacking: left ? 31 : 366 } });
+    expect(result.refused).toEqual([
+      expect.objectContaining({ name: join(folder.path, name), why: expect.stringMatching(why) }),
+    ]);
+    expect(await covered(warehouse.db)).toEqual({ ...(left && { US: left }), DE: all });
+
+    // Once it is gone or repaired, nothing is loaded twice, and the days are covered.
+    await rm(join(folder.path, name));
+    expect(await runImport(warehouse.db, [folder.path])).toMatchObject({
+      ...{ outcome: 'done', loaded: 0, loadedBefore: 2, covered: { series: 2, days: 732, lacking: 0 } },
+    });
+    expect(await covered(warehouse.db)).toEqual({ US: all, DE: all });
+  });
+
+  it('may be of any series, if nothing says of which: a torn ZIP file beside three of them', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, manyRecords(20));
+    const ofTickerToo = '{"publication_time":"2024-01-01T10:00:00","sentiment_score":0.5}';
+    await folder.write('match_type=COMBINED/ticker=BTC_CRY/2024.ndjson', ofTickerToo);
+    const torn = await folder.write('asset_headlines_BTC_CRY.zip', 'PK');
+    const ofTicker = await runImport(warehouse.db, [folder.path]);
+    expect(ofTicker).toMatchObject({
+      outcome: 'incomplete',
+      covered: { series: 2, days: 732, lacking: 366 },
+    });
+    await rm(torn);
+    await using again = await aWarehouse();
+    await folder.write('the rest.zip', 'PK');
+    const ofAny = await runImport(again.db, [folder.path]);
+    expect(ofAny).toMatchObject({ outcome: 'incomplete', covered: { series: 0, lacking: 3 * 366 } });
+  });
+
+  it('in a ZIP file leaves days uncovered, too: another kind, or encrypted', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    await folder.write(`${us}/2024.ndjson`, manyRecords(20));
+    await folder.write(`${de}/2024.ndjson`, manyRecords(20));
+    await folder.write('more.zip', await aZip(`${us}/2024.csv.zst`, Buffer.from('x')));
+    const secret = await aZip(`${de}/2024.csv`, Buffer.from(csv));
+    // Of the file's own header, and in the directory at the end.
+    for (const sign of ['PK\x03\x04', 'PK\x01\x02']) {
+      const at = secret.indexOf(sign) + (sign.endsWith('\x04') ? 6 : 8);
+      secret.writeUInt16LE(secret.readUInt16LE(at) | 1, at);
+    }
+    await folder.write('secret.zip', secret);
+    const { refused, covered: of } = await runImport(warehouse.db, [folder.path]);
+    expect(refused.map(({ why }) => why)).toEqual([
+      expect.stringMatching(/is of a kind that is not read/),
+      expect.stringMatching(/is encrypted: unpack the ZIP file/),
+    ]);
+    expect(of).toMatchObject({ series: 0, lacking: 732 });
+  });
+
+  it('that is no data by its name does not matter', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    await folder.write(`${us}/2024.ndjson`, manyRecords(2));
+    for (const name of ['README.md', '_SUCCESS', '.part.csv.crc', 'LICENSE'])
+      await folder.write(`${us}/${name}`, 'x');
+    expect(await runImport(warehouse.db, [folder.path])).toMatchObject({
+      ...{ outcome: 'done', covered: { days: 366 }, ignored: [expect.any(String), expect.any(String)] },
+    });
+  });
+});
+
+describe('a file', () => {
+  it('without a record covers its days only if its columns are known', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    await folder.write(`${us}/2023.csv.gz`, csv);
+    expect(await runImport(warehouse.db, [folder.path])).toMatchObject({
+      outcome: 'done',
+      covered: { days: 365 },
+    });
+  });
+
+  it('of which a few records are rejected covers its days; of too many not, and it says how many', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    const write = (series: string, rejected: number) =>
+      folder.write(
+        `${series}/2024.ndjson`,
+        `${manyRecords(500)}${'{"publication_time":"2024-01-01"}\n'.repeat(rejected)}`,
+      );
+    await write(us, 5);
+    await write(de, 6);
+    const first = await runImport(warehouse.db, [folder.path]);
+    const why = expect.stringMatching(
+      /^6 of 506 records could not be read, more than 1%: gmsi\.rejected_records says why/,
+    );
+    expect(first).toMatchObject({
+      outcome: 'incomplete',
+      loaded: 1,
+      refused: [{ why }],
+      covered: { series: 1 },
+    });
+    expect(first.loads[0]!.totals).toMatchObject({ rows_inserted: 1000, records_rejected: 11 });
+    const again = await runImport(warehouse.db, [folder.path]);
+    expect(again, 'and again').toMatchObject({ outcome: 'incomplete', loadedBefore: 1, refused: [{ why }] });
+    expect(Object.keys(await covered(warehouse.db))).toEqual(['US']);
+  });
+
+  it('of a part of a day covers none', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    await folder.write(`${us}/year=2024/month=01/day=01/part-0.ndjson`, manyRecords(2));
+    await folder.write(`${de}/date=2024-01-01/hour=00/part-0.ndjson`, manyRecords(2));
+    expect(await runImport(warehouse.db, [folder.path])).toMatchObject({ outcome: 'done', withoutDays: 1 });
+    expect(await covered(warehouse.db)).toEqual({ US: '{[2024-01-01,2024-01-02)}' });
+  });
+
+  it('is told from one of equal content by its series, and by the columns that its folders give', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    const { db } = warehouse;
+    const record = '{"publication_time":"2024-01-01T10:00:00","headline":"One","directional_score":0.5}\n';
+    for (const place of [`${us}/language=en`, `${us}/language=de`, `${de}/language=en`])
+      await folder.write(`${place}/2024.ndjson`, record);
+    // The same place under another name is the same file.
+    await folder.write(`${us}/language=en/copy/2024.ndjson`, record);
+    expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', loaded: 3, loadedBefore: 1 });
+    const { rows } = await sql`select country, language from gmsi.headlines order by 1, 2`.execute(db);
+    expect(rows).toEqual([
+      { country: 'DE', language: 'en' },
+      { country: 'US', language: 'de' },
+      { country: 'US', language: 'en' },
+    ]);
+    expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', loaded: 0, loadedBefore: 4 });
+  });
+
+  it('is read by its path, whatever is in its name', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    const names = ['a[12]', 'a1', 'a2', 'b*', 'bb', 'c?', 'cc', "d'{e,f}", 'd\\e'];
+    using duckdb = await openDuckDB('', new AbortController().signal);
+    const source = join(folder.path, 'source.parquet');
+    for (const [at, name] of names.entries()) {
+      const select = `select '2024-01-01T10:00:00' as publication_time, '${at}' as headline, 0.5 as directional_score`;
+      await duckdb.run(`copy (${select}) to '${source}' (format parquet)`);
+      await folder.write(`${us}/${name}.parquet`, await readFile(source));
+    }
+    await rm(source);
+    expect(await runImport(warehouse.db, [folder.path])).toMatchObject({
+      outcome: 'done',
+      loaded: names.length,
+    });
+    const { rows } = await sql<{ headline: string }>`select headline from gmsi.headlines order by 1`.execute(
+      warehouse.db,
+    );
+    expect(rows.map(({ headline }) => headline)).toEqual(names.map((_, at) => String(at)));
+  });
+});
+
+describe('a link', () => {
+  it('is followed, also out of the folder, and once', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    await using other = await aFolder();
+    await other.write('2024.ndjson', manyRecords(3));
+    const part = await other.write('part.ndjson', manyRecords(2, 3));
+    await folder.write('root/match_type=COMBINED/country=US/topic=Wars/more.ndjson', manyRecords(1, 5));
+    const root = join(folder.path, 'root');
+    const wars = join(root, 'match_type=COMBINED/country=US/topic=Wars');
+    await symlink(other.path, join(wars, 'elsewhere'));
+    await symlink(part, join(wars, '2024-part.ndjson'));
+    await symlink('..', join(wars, 'loop'));
+    const result = await runImport(warehouse.db, [root]);
+    // A circle leads to what is read, though it stands under names that say less.
+    expect(result.refused).toEqual([
+      { name: join(wars, 'loop'), line: null, why: `leads to a folder that is read as ${dirname(wars)}` },
+    ]);
+    expect(result).toMatchObject({ loaded: 3, loadedBefore: 1 });
+    await rm(join(wars, 'loop'));
+    await symlink('.', join(wars, 'loop'));
+    expect(await runImport(warehouse.db, [root])).toMatchObject({ outcome: 'done', covered: { days: 366 } });
+  });
+
+  it('that leads nowhere, and a pipe, are named and leave days uncovered', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, manyRecords(2));
+    await symlink('gone', join(folder.path, us, 'more'));
+    execFileSync('mkfifo', [join(folder.path, de, 'pipe.csv')]);
+    const { refused, covered: of } = await runImport(warehouse.db, [folder.path]);
+    expect(refused.map(({ why }) => why).sort()).toEqual([
+      'cannot be read: no such file or directory',
+      'is not a regular file',
+    ]);
+    expect(of).toMatchObject({ series: 0, lacking: 732 });
+  });
+});
+
+it('windows that are half drained stay, though files cover their days; those that have not begun go', async () => {
+  await using warehouse = await aWarehouse();
+  await using folder = await aFolder();
+  const { db } = warehouse;
+  const path = await folder.write('many.ndjson', manyRecords(3));
+  for (const [day, token] of [
+    ['2024-01-10', 'a token'],
+    ['2024-01-20', null],
+  ])
+    await sql`
+      insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, next_token, pages)
+      values ('gmsi-headlines', 'US', ${statedOfMany.topic}, 'COMBINED', ${day}, ${day}, ${token}, 1)`.execute(
+      db,
+    );
+  const days = { from: '2024-01-01', to: '2024-01-31' };
+  expect(await runImport(db, [path], { stated: statedOfMany, days })).toMatchObject({
+    covered: { days: 31 },
+  });
+  const { rows } = await sql`select first_day::text, next_token from gmsi.windows`.execute(db);
+  expect(rows).toEqual([{ first_day: '2024-01-10', next_token: 'a token' }]);
+});
+
+it('a stop ends the wait for a warehouse that does not let a batch be written', async () => {
+  await using warehouse = await aWarehouse();
+  await using folder = await aFolder();
+  const { db } = warehouse;
+  const path = await folder.write('many.ndjson', manyRecords(3));
+  const stop = new AbortController();
+  await db.transaction().execute(async (trx) => {
+    await sql`lock table gmsi.headlines in access exclusive mode`.execute(trx);
+    const running = runImport(db, [path], { stated: statedOfMany, stop: stop.signal });
+    setTimeout(() => stop.abort(), 500);
+    expect(await running).toMatchObject({ outcome: 'interrupted', loaded: 0 });
+  });
+  expect(await countRows(db)).toBe(0);
+  expect(await runImport(db, [path], { stated: statedOfMany })).toMatchObject({ outcome: 'done', loaded: 1 });
+});
