@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { parse } from 'dotenv';
+import { parseEnv } from 'node:util';
 import { ConfigError } from '../errors.ts';
 
-/** `NAME=value`, as dotenv reads it: `export` before it and blanks around it are allowed. */
-const assignment = /^\s*(?:export\s+)?([\w.-]+)(?:\s*=|:\s)\s*(.*?)\s*$/;
+/** `NAME=value`, as Node.js reads it: `export` before it and blanks around it are allowed. */
+const assignment = /^\s*(?:export\s+)?([\w.-]+)\s*=\s*(.*?)\s*$/;
 const quotes = ['"', "'", '`'];
 /** What editors and chats turn quotes into. */
 const typographic = '“”„‟‘’‚‛«»';
 
 /**
- * The values of a `.env` file; none if it is not there. dotenv ignores a line that it cannot read, and an open quote takes
+ * The values of a `.env` file; none if it is not there. Node.js ignores a line that it cannot read, and an open quote takes
  * in the lines below it, so that a key seems not to be set. This names such a line.
  * @throws ConfigError naming file and line, never the text: it may be a secret
  */
@@ -37,7 +37,7 @@ export function readDotenvFile(path: string, isSetting: (name: string) => boolea
     if (fault) refuse(`the value of ${isOurs ? name : 'a variable'} ${fault[0]}`, fault[1]);
     at = end!;
   }
-  return parse(text);
+  return parseEnv(text) as Record<string, string>;
 }
 
 function readText(path: string): string {
