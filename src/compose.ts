@@ -213,7 +213,7 @@ function logEvent(log: Log, event: ClientEvent): void {
     log.warn('the service sends the API key back among its data; [key] is stored instead. Tell the vendor');
   else
     log.warn(
-      `the service asked to slow down: pausing ${event.pauseMs} ms, then ${event.concurrency} requests at a time`,
+      `the service asked to slow down: pausing ${Math.ceil(event.pauseMs / 1000)} s, then ${event.concurrency} requests at a time`,
     );
 }
 

@@ -40,6 +40,7 @@ export function createPace(options: PaceOptions): Pace {
   const slots = new Bottleneck({ maxConcurrent: options.concurrency });
   let concurrency = options.concurrency;
   let pausedUntil = 0;
+  let pausedBecause = '';
   let successes = 0;
   /** Counts the reductions, so that several requests under way together reduce the concurrency only once. */
   let era = 0;
@@ -73,7 +74,7 @@ export function createPace(options: PaceOptions): Pace {
       const ms = pausedUntil - clock.now();
       if (ms > patience.longestWaitMs) {
         const until = new Date(pausedUntil).toISOString();
-        throw new RateLimited(`The service wants no request before ${until}.`, {
+        throw new RateLimited(`No request is sent before ${until}. ${pausedBecause}`, {
           retryAfterMs: ms,
           hint: 'The quota of the key may be spent. Run it again then; it continues from here.',
         });
@@ -103,14 +104,15 @@ export function createPace(options: PaceOptions): Pace {
       await speedUp();
       return answer;
     } catch (error) {
-      if (error instanceof RateLimited) await slowDown(error.retryAfterMs, sentIn);
+      if (error instanceof RateLimited) await slowDown(error, sentIn);
       throw error;
     }
   }
 
-  async function slowDown(askedMs: number | undefined, sentIn: number): Promise<void> {
+  async function slowDown({ retryAfterMs, message }: RateLimited, sentIn: number): Promise<void> {
     const [least, most] = patience.rateLimitPauseMs;
-    const pauseMs = askedMs ?? least + random() * (most - least);
+    const pauseMs = retryAfterMs ?? least + random() * (most - least);
+    pausedBecause = message;
     pausedUntil = Math.max(pausedUntil, clock.now() + pauseMs);
     successes = 0;
     const lower = sentIn === era;

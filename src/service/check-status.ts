@@ -19,16 +19,14 @@ export function checkStatus(answer: HttpAnswer, { path, redact, now }: RequestFa
   if (status < 400) throw new RedirectRefused(path, status, redirectTarget(headers.location, redact));
 
   const words = serviceWords(answer.text, redact);
+  const { retryAfterMs, said } = waitOf(headers, now, redact);
   if (status === 401 || status === 403) throw new KeyRefused(status, words);
   if (status === 429) {
-    throw new RateLimited(`The service limits the rate (429): ${words}`, {
-      retryAfterMs: retryAfterMs(headers, now),
-    });
+    throw new RateLimited(`The service limits the rate (429): ${words}${said}`, { retryAfterMs });
   }
   if (status >= 500 || status === 408 || status === 425) {
-    throw new ServiceUnavailable(`The service answered ${path} with ${status}: ${words}`, {
-      retryAfterMs: retryAfterMs(headers, now),
-    });
+    const what = `The service answered ${path} with ${status}: ${words}${said}`;
+    throw new ServiceUnavailable(what, { retryAfterMs });
   }
   throw new RequestRefused(path, status, words, looksForeign(answer));
 }
@@ -48,6 +46,17 @@ function redirectTarget(
 ): string | undefined {
   if (typeof location !== 'string') return undefined;
   return serviceWords(redact(location).replace(/[?#].*$/s, ''), redact);
+}
+
+/** The longest wait, in milliseconds; then the service is asked again, whatever it said. */
+const longestWait = 3_600_000;
+
+/** How long to wait before the next request, and for the error what the answer said of it if that was longer. */
+function waitOf(headers: Headers, now: number, redact: (text: string) => string) {
+  const asked = retryAfterMs(headers, now);
+  if (asked === undefined || asked <= longestWait) return { retryAfterMs: asked, said: '' };
+  const value = serviceWords(String(headers['retry-after']), redact).slice(0, 40);
+  return { retryAfterMs: longestWait, said: ` (Retry-After: ${value}; asked again after an hour)` };
 }
 
 /**

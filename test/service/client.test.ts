@@ -156,6 +156,31 @@ describe('what can be retried', () => {
     expect(events).toContainEqual({ type: 'slowed', pauseMs: expected, concurrency: 2 });
     expect(client.stats()).toMatchObject({ rateLimited: 1, concurrency: 2 });
   });
+
+  test.each([
+    [429, '31536000'],
+    [429, '1e999'.padStart(400, '9').replace(/\D/g, '9')],
+    [429, 'Fri, 01 Jan 2027 00:00:00 GMT'],
+    [503, '31536000'],
+  ])(
+    'asks again an hour after a %i, whatever Retry-After says, and says what it said: %s',
+    async (status, value) => {
+      const server = await rawServer(inTurn(json({}, status, { 'retry-after': value }), json(emptyPage)));
+      const { client, clock } = aClient(server.url);
+      const said = `(Retry-After: ${value.slice(0, 40)}; asked again after an hour)`;
+      await expect(client.getPage(request, never)).rejects.toThrow(said);
+      if (status === 429) {
+        await clock.sleep(3_299_000, never);
+        await expect(client.getPage(request, never)).rejects.toThrow(said);
+        expect(server.targets).toHaveLength(1);
+        // What is left of the hour is short enough to be waited for.
+        await clock.sleep(1_000, never);
+      }
+      await client.getPage(request, never);
+      expect(server.targets).toHaveLength(2);
+      if (status === 429) expect(clock.slept.at(-1)).toBe(300_000);
+    },
+  );
 });
 
 describe('what cannot be retried', () => {
