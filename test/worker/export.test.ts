@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
+import { Temporal } from 'temporal-polyfill';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { jobFromDefinition } from '../../src/config/read-job.ts';
 import { manifestName } from '../../src/export/manifest.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { raiseAlert } from '../../src/warehouse/tables/alerts.ts';
@@ -56,8 +59,13 @@ afterAll(async () => {
   await sandbox.stop();
 });
 
-function settingNow() {
-  return { warehouse, sandbox, storage: { endpoint: storage.endpoint, region: undefined } };
+/** Of a worker that has the files of these jobs. */
+function settingNow(definitions: Readonly<Record<string, object>> = {}) {
+  const today = Temporal.PlainDate.from('2026-11-20');
+  const ownJobs = new Map(
+    Object.entries(definitions).map(([name, one]) => [name, jobFromDefinition(name, { ...one }, today)]),
+  );
+  return { warehouse, sandbox, ownJobs, storage: { endpoint: storage.endpoint, region: undefined } };
 }
 
 /** Waits until the worker has made this many exports. */
@@ -85,8 +93,9 @@ it('exports a job after each of its runs, to every place that it names', async (
   const { db } = warehouse;
   const daily = join(folder.path, 'daily');
   const exports = [{ to: `s3://${bucket}/g7` }, { to: daily, format: 'csv', rollup: 'daily' }];
-  await registered(db, 'g7', jobFor(scope, { schedule, exports }), lastNight);
-  await using worker = aWorker(settingNow());
+  const g7 = jobFor(scope, { schedule, exports });
+  await registered(db, 'g7', g7, lastNight);
+  await using worker = aWorker(settingNow({ g7 }));
   await told(worker, 'run finished');
   await exported(worker, 1);
   const manifest = { format: 'parquet', columns: {}, partitioned_by: ['month'] } as never;
@@ -112,8 +121,7 @@ it('reports an export that fails, which the run does not mind, and makes it good
   const { db } = warehouse;
   const well = join(folder.path, 'well');
   const job = (place: string) => jobFor(scope, { exports: [{ to: `s3://${place}/failing` }, { to: well }] });
-  await registered(db, 'failing', job('nowhere'), lastNight);
-  const context = aWorkerContext(settingNow());
+  const context = aWorkerContext(settingNow({ failing: job('nowhere') }));
   const alerts = async () => {
     const { rows } = await sql<object>`
       select kind, message, resolved_at is not null as is_over from gmsi.alerts where job = 'failing'`.execute(
@@ -130,10 +138,25 @@ it('reports an export that fails, which the run does not mind, and makes it good
   expect((await rowsIn(well, { format: 'parquet', columns: {}, partitioned_by: [] } as never)).length).toBe(
     (await rowsOfTable(db, rows)).length,
   );
-  await registered(db, 'failing', job(bucket), lastNight);
-  await exportJob(context, { job: 'failing' }, false);
+  await exportJob(aWorkerContext(settingNow({ failing: job(bucket) })), { job: 'failing' }, false);
   expect(await alerts()).toEqual([{ kind: 'export failed', message, is_over: true }]);
   expect((await held('failing')).paths).toContain(manifestName);
+});
+
+it('writes nowhere because the database says so, whatever a loader has put there', async () => {
+  const { db } = warehouse;
+  const [asked, own] = [join(folder.path, 'asked'), join(folder.path, 'own')];
+  const exporting = (to: string) => jobFor(scope, { exports: [{ to }] });
+  for (const job of ['theirs', 'ours']) await registered(db, job, exporting(asked), lastNight);
+  const context = aWorkerContext(settingNow({ ours: exporting(own) }));
+  await exportJob(context, { job: 'ours' }, true);
+  await expect(exportJob(context, { job: 'theirs' }, true)).rejects.toThrow(
+    'test has no job file theirs, and a worker exports only what its own files say.',
+  );
+  expect([existsSync(own), existsSync(asked)]).toEqual([true, false]);
+  const { rows } = await sql<{ job: string }>`
+    select job from gmsi.alerts where kind = 'export failed' and message like '%no job file%'`.execute(db);
+  expect(rows).toEqual([{ job: 'theirs' }]);
 });
 
 it('ends the alert of an export that a job no longer has', async () => {
