@@ -47,6 +47,7 @@ export async function workCommand(
     await runWorker({
       ...{ warehouse: db, pool, log: session.log, clock: session.clock, runBy, stop: session.stop },
       leaseSeconds: session.config.leaseSeconds,
+      ownJobs: new Map(jobs.map((job) => [job.name, job])),
       storage: session.config.storage,
       identity: {
         run_by: runBy,

@@ -1,11 +1,12 @@
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readDotenvFile } from './dotenv-file.ts';
 
 /**
- * Sets variables in the `.env` of a folder and leaves its other lines alone; `undefined` comments a variable out. Afterwards
- * only the user may read the file.
- * @throws ConfigError if a value cannot be written so that it is read back unchanged
+ * Sets variables in the `.env` of a folder and leaves its other lines alone; `undefined` comments a variable out. Only the user
+ * may read the file: a new one takes its place, because whoever has opened the old one could read what is written into it.
+ * @throws Error if a value cannot be written so that it is read back unchanged; then the file stays as it was
  */
 export async function writeDotenv(
   folder: string,
@@ -22,12 +23,18 @@ export async function writeDotenv(
     else if (line.test(text)) text = text.replace(line, () => `${name}=${quoted(value)}`);
     else text = `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${name}=${quoted(value)}\n`;
   }
-  await writeFile(path, text, { mode: 0o600 });
-  // The mode applies to a new file only.
-  await chmod(path, 0o600);
-  const read = readDotenvFile(path, (name) => name in values);
-  const lost = Object.entries(values).find(([name, value]) => read[name] !== value);
-  if (lost) throw new Error(`${lost[0]} cannot be written to ${path}.`);
+  // A link stays one.
+  const target = await realpath(path).catch(() => path);
+  const draft = `${target}.${randomUUID()}`;
+  try {
+    await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
+    const read = readDotenvFile(draft, (name) => name in values);
+    const lost = Object.entries(values).find(([name, value]) => read[name] !== value);
+    if (lost) throw new Error(`${lost[0]} cannot be written to ${path}.`);
+    await rename(draft, target);
+  } finally {
+    await rm(draft, { force: true });
+  }
   return path;
 }
 

@@ -26,6 +26,8 @@ export interface WorkerContext {
   /** Fires when the worker is to stop; pages in flight are still committed. */
   readonly stop: AbortSignal;
   readonly events: WorkerEvents;
+  /** The job files of this worker. They alone say what it exports and where to: others may write what the database says. */
+  readonly ownJobs: ReadonlyMap<string, Job>;
   /** For exports to S3. */
   readonly storage: Config['storage'];
   readonly openService: (job: Job, command: JobCommand) => Service;

@@ -7,16 +7,26 @@ import { wantedDays } from '../plan/days.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { raiseAlert, resolveAlert } from '../warehouse/tables/alerts.ts';
 import { rollups } from '../warehouse/tables/export-rows.ts';
-import { readDefinition } from '../warehouse/tables/jobs.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { addTasks } from '../warehouse/tables/queue.ts';
 import { jobInTable } from '../warehouse/tables/series.ts';
 import type { WorkerContext } from './context.ts';
 import { type ExportPayload, exportTask } from './queue.ts';
 
+/** Another worker may have the job's file, so the task is tried again. */
+class NoJobFile extends GmsiError {
+  override readonly kind = 'retryable';
+}
+
+function noJobFile(runBy: string, job: string): NoJobFile {
+  return new NoJobFile(`${runBy} has no job file ${job}, and a worker exports only what its own files say.`, {
+    hint: 'Put the file into jobs/ of every worker, and restart them.',
+  });
+}
+
 /**
- * Exports a job to each place that it names: only months that have changed, so an export that failed is made good by the next
- * one. Loads do not depend on it.
+ * Exports a job as this worker's own file of it says, to each place that it names: only months that have changed, so an export
+ * that failed is made good by the next one. Loads do not depend on it.
  * @param isLast if it is not tried again: then a failure raises an alert
  * @throws the first error, once all places were tried
  */
@@ -25,14 +35,12 @@ export async function exportJob(
   { job: name }: ExportPayload,
   isLast: boolean,
 ): Promise<void> {
-  const { warehouse, stop } = context;
-  const definition = await withWarehouseRetries(() => readDefinition(warehouse, name));
-  if (!definition) return;
-  const failures: Error[] = [];
-  const job = context.readDefinition(name, definition);
-  for (const place of job.exports) {
+  const { warehouse, stop, runBy } = context;
+  const job = context.ownJobs.get(name);
+  const failures: Error[] = job ? [] : [noJobFile(runBy, name)];
+  for (const place of job?.exports ?? []) {
     if (stop.aborted) break;
-    await exportTo(context, job, place).catch((error: Error) => {
+    await exportTo(context, job!, place).catch((error: Error) => {
       if (!stop.aborted)
         context.log.warn({ job: name, to: place.to, why: error.message }, 'an export failed');
       failures.push(error);

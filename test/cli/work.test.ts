@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
+import { manifestName } from '../../src/export/manifest.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { loadsWithPages, windowsOf } from '../support/warehouse-state.ts';
 import { gmsiHere } from './in-process.ts';
@@ -55,6 +58,17 @@ it('drains a job between two workers, each page asked for by one of them, only o
   expect(await warehouse.db.selectFrom('gmsi.workers').select('stopped_at').execute()).not.toContainEqual({
     stopped_at: null,
   });
+});
+
+it('exports what its own job file says once a run is over', async () => {
+  await using setting = await aSetting();
+  const { warehouse, cli, folder } = setting;
+  const exported = join(folder.path, 'exported');
+  await folder.write('jobs/kept.yaml', jobFor(january, { exports: [{ to: exported }] }));
+  const worker = setting.start(['work'], cli);
+  await atWork(warehouse, 1);
+  expect(await gmsiHere(['backfill', 'kept', '--enqueue'], cli)).toMatchObject({ code: 0 });
+  await vi.waitFor(() => expect(existsSync(join(exported, manifestName)), worker.stderr).toBe(true), 90_000);
 });
 
 it('does not start with a bad job file, or with a named one that has no schedule', async () => {

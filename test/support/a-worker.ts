@@ -54,6 +54,8 @@ export interface WorkerSetting {
   /** What the other clocks show, if that is not what its own does. */
   readonly databaseClock?: () => Date;
   readonly serviceClock?: () => Date;
+  /** The job files that it has. */
+  readonly ownJobs?: WorkerContext['ownJobs'];
   /** For exports to S3. */
   readonly storage?: WorkerContext['storage'];
   /** Stands around every page that is asked for. */
@@ -127,6 +129,7 @@ export function aWorkerContext(
   const patience = { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] as const };
   return {
     ...{ warehouse: db, clock, leaseSeconds, stop, runBy: 'test', events, emitted, fail: raise },
+    ownJobs: setting.ownJobs ?? new Map(),
     storage: setting.storage ?? { endpoint: undefined, region: undefined },
     databaseClock: async () => databaseClock(),
     log: setting.log ?? createLog({ level: 'silent', readable: false }),

@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
+import { Temporal } from 'temporal-polyfill';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { jobFromDefinition } from '../../src/config/read-job.ts';
 import { manifestName } from '../../src/export/manifest.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { raiseAlert } from '../../src/warehouse/tables/alerts.ts';
@@ -58,8 +60,13 @@ afterAll(async () => {
   await sandbox.stop();
 });
 
-function settingNow() {
-  return { warehouse, sandbox, storage: { endpoint: storage.endpoint, region: undefined } };
+/** Of a worker that has the files of these jobs. */
+function settingNow(definitions: Readonly<Record<string, object>> = {}) {
+  const today = Temporal.PlainDate.from('2026-11-20');
+  const ownJobs = new Map(
+    Object.entries(definitions).map(([name, one]) => [name, jobFromDefinition(name, { ...one }, today)]),
+  );
+  return { warehouse, sandbox, ownJobs, storage: { endpoint: storage.endpoint, region: undefined } };
 }
 
 /** Waits until the worker has made this many exports. */
@@ -87,8 +94,9 @@ it('exports a job after each of its runs, to every place that it names', async (
   const { db } = warehouse;
   const daily = join(folder.path, 'daily');
   const exports = [{ to: `s3://${bucket}/g7` }, { to: daily, format: 'csv', rollup: 'daily' }];
-  await registered(db, 'g7', jobFor(scope, { schedule, exports }), lastNight);
-  await using worker = aWorker(settingNow());
+  const g7 = jobFor(scope, { schedule, exports });
+  await registered(db, 'g7', g7, lastNight);
+  await using worker = aWorker(settingNow({ g7 }));
   await told(worker, 'run finished');
   await exported(worker, 1);
   const manifest = { format: 'parquet', columns: {}, partitioned_by: ['month'] } as never;
@@ -114,8 +122,7 @@ it('reports an export that fails, which the run does not mind, and makes it good
   const { db } = warehouse;
   const well = join(folder.path, 'well');
   const job = (place: string) => jobFor(scope, { exports: [{ to: `s3://${place}/failing` }, { to: well }] });
-  await registered(db, 'failing', job('nowhere'), lastNight);
-  const context = aWorkerContext(settingNow());
+  const context = aWorkerContext(settingNow({ failing: job('nowhere') }));
   const alerts = async () => {
     const { rows } = await sql<object>`
       select kind, message, resolved_at is not null as is_over from gmsi.alerts where job = 'failing'`.execute(
@@ -132,8 +139,7 @@ it('reports an export that fails, which the run does not mind, and makes it good
   expect((await rowsIn(well, { format: 'parquet', columns: {}, partitioned_by: [] } as never)).length).toBe(
     (await rowsOfTable(db, rows)).length,
   );
-  await registered(db, 'failing', job(bucket), lastNight);
-  await exportJob(context, { job: 'failing' }, false);
+  await exportJob(aWorkerContext(settingNow({ failing: job(bucket) })), { job: 'failing' }, false);
   expect(await alerts()).toEqual([{ kind: 'export failed', message, is_over: true }]);
   expect((await held('failing')).paths).toContain(manifestName);
 });
@@ -141,8 +147,9 @@ it('reports an export that fails, which the run does not mind, and makes it good
 it('of a worker that stops is left to the next one', async () => {
   const { db } = warehouse;
   const out = join(folder.path, 'stopped');
-  await registered(db, 'stopped', jobFor(scope, { exports: [{ to: out }] }), lastNight);
-  await exportJob(aWorkerContext(settingNow(), AbortSignal.abort()), { job: 'stopped' }, true);
+  const stopped = jobFor(scope, { exports: [{ to: out }] });
+  await registered(db, 'stopped', stopped, lastNight);
+  await exportJob(aWorkerContext(settingNow({ stopped }), AbortSignal.abort()), { job: 'stopped' }, true);
   expect(await isQueued(db, exportTask('stopped').key)).toBe(true);
   expect(existsSync(out)).toBe(false);
 });
@@ -150,16 +157,33 @@ it('of a worker that stops is left to the next one', async () => {
 it('raises an alert for what may pass only once it is not tried again', async () => {
   const { db } = warehouse;
   const out = join(folder.path, 'taken');
-  await registered(db, 'taken', jobFor(scope, { exports: [{ to: out }] }), lastNight);
+  const taken = jobFor(scope, { exports: [{ to: out }] });
+  await registered(db, 'taken', taken, lastNight);
   await using _other = await claim(db, 'gmsi.export', out);
   const alerts = async (isLast: boolean) => {
-    const failed = exportJob(aWorkerContext(settingNow()), { job: 'taken' }, isLast);
+    const failed = exportJob(aWorkerContext(settingNow({ taken })), { job: 'taken' }, isLast);
     await expect(failed).rejects.toThrow('Another export to');
     const { rows } = await sql`select from gmsi.alerts where job = 'taken'`.execute(db);
     return rows.length;
   };
   expect(await alerts(false)).toBe(0);
   expect(await alerts(true)).toBe(1);
+});
+
+it('writes nowhere because the database says so, whatever a loader has put there', async () => {
+  const { db } = warehouse;
+  const [asked, own] = [join(folder.path, 'asked'), join(folder.path, 'own')];
+  const exporting = (to: string) => jobFor(scope, { exports: [{ to }] });
+  for (const job of ['theirs', 'ours']) await registered(db, job, exporting(asked), lastNight);
+  const context = aWorkerContext(settingNow({ ours: exporting(own) }));
+  await exportJob(context, { job: 'ours' }, true);
+  await expect(exportJob(context, { job: 'theirs' }, true)).rejects.toThrow(
+    'test has no job file theirs, and a worker exports only what its own files say.',
+  );
+  expect([existsSync(own), existsSync(asked)]).toEqual([true, false]);
+  const { rows } = await sql<{ job: string }>`
+    select job from gmsi.alerts where kind = 'export failed' and message like '%no job file%'`.execute(db);
+  expect(rows).toEqual([{ job: 'theirs' }]);
 });
 
 it('ends the alert of an export that a job no longer has', async () => {
