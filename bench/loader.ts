@@ -130,6 +130,7 @@ async function loadWindow(
         ...poll,
         rows: sortedFrom(gmsiHeadlines.table, rows),
         rejected: [],
+        outside: [],
         records: rows.length,
         at,
         nextToken,

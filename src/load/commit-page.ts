@@ -96,7 +96,10 @@ async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: num
   const upserted = await upsertRows(trx, feed.table, page.rows, provenance, areLikelyNew);
   await keepRejected(trx, rejected, { series, windowId, loadId });
   const retracted = page.isCompared ? await compare(trx, page) : 0;
-  const counts = { ...upserted, retracted, records: page.records, rejected: rejected.length };
+  const counts = {
+    ...{ ...upserted, retracted, records: page.records },
+    ...{ rejected: rejected.length, outside: page.outside.length },
+  };
   if (at.pages === 0) await takeBackRefusals(trx, windowId);
   await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, settledBefore });
   if (page.tellsOfNews) {
@@ -136,7 +139,7 @@ export async function commitLive(
   known: KnownPartitions,
   log?: Log,
 ): Promise<PageCounts> {
-  const { feed, series, loadId, rows, rejected, records, polledAt } = live;
+  const { feed, series, loadId, rows, rejected, outside, records, polledAt } = live;
   const commit = async () => {
     await ensurePartitions(warehouse, feed.table, rows.times, known);
     return writeTransaction(warehouse, async (trx) => {
@@ -145,7 +148,7 @@ export async function commitLive(
       const upserted = await upsertRows(trx, feed.table, rows, provenance);
       await keepRejected(trx, rejected, { series, windowId: null, loadId });
       await notePoll(trx, { series, loadId, at: polledAt, isPoll: false, ...upserted });
-      return { ...upserted, retracted: 0, records, rejected: rejected.length };
+      return { ...upserted, retracted: 0, records, rejected: rejected.length, outside: outside.length };
     });
   };
   const counts = await withWriteRetries(commit, log);

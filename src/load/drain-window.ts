@@ -14,6 +14,7 @@ import { ClaimLost, commitPage, type PageToCommit } from './commit-page.ts';
 import { fetchPage, type WindowRequest } from './fetch-page.ts';
 import { countPage, type Load } from './load.ts';
 import { type MetRows, remembered, rememberRows } from './met-rows.ts';
+import { refuseOtherDays, timesAsked, warnOfOtherDays } from './other-days.ts';
 import { type ReadPage, readPage } from './read-page.ts';
 import { atStage, endFailed, inSpan, seriesAttributes, startSpan, within } from './spans.ts';
 
@@ -110,6 +111,7 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
     for (;;) {
       const page = await pending;
       await load.origin.check(load.client.servedBy);
+      refuseOtherDays(page, request);
       if (page.nextToken !== null) acceptToken(page.nextToken);
       met.take(page);
       if (at.pages === pages) settledBefore = await settledByClocks(load, window, request);
@@ -176,7 +178,9 @@ async function ask(load: Load, request: Drain, at: Checkpoint): Promise<PageInHa
       try {
         // Read at once, because rows are much smaller than what the service sent, and the pages that wait decide how much memory
         // a load needs.
-        const read = await atStage(load, 'map', () => readPage(records, load.reader, load.feed.table));
+        const read = await atStage(load, 'map', () =>
+          readPage(records, load.reader, load.feed.table, timesAsked(request, load.clock())),
+        );
         return { ...read, records: records.length, nextToken, span, release };
       } catch (error) {
         release();
@@ -206,6 +210,7 @@ async function commit(
     commitPage(load.warehouse, { ...about, ...page }, load.partitions, load.log),
   );
   countPage(load, counts);
+  warnOfOtherDays(load, { window: at.windowId }, page.outside);
 }
 
 /** Which days are backfilled: not those that only seemed settled because a clock was ahead. */
@@ -223,7 +228,7 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
   );
   await load.clocks.compare();
   const begunAt = load.clocks.machine();
-  const range = { start: startDate.toString(), end: endDate.toString() };
+  const range = { start: startDate.toString(), end: endDate?.toString() ?? null };
   const fixed = {
     ...range,
     pageSize: job.service.pageSize,
@@ -263,7 +268,7 @@ function resume({ feed, job }: Load, window: ClaimedWindow): Drain {
     isCompared: window.is_compared,
     begunAt: undefined,
     startDate: window.request_start!,
-    endDate: window.request_end!,
+    endDate: window.request_end,
     pageSize: window.page_size!,
     parameters: job.service.parameters,
     body: job.body,

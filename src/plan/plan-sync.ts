@@ -20,6 +20,7 @@ import {
   findSyncGaps,
   type Gap,
   insertWindows,
+  joinOpenWindows,
   lockPlanning,
 } from '../warehouse/tables/planning.ts';
 import { askAgain } from '../warehouse/tables/refusals.ts';
@@ -76,19 +77,20 @@ async function planSync(
   scope: WindowScope,
   moment: SyncMoment & { readonly hasLive: boolean },
 ): Promise<SyncPlan | undefined> {
-  const { unsettledFrom, now, hasLive } = moment;
+  const { unsettledFrom, now, today, hasLive } = moment;
   return withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
       await lockPlanning(trx, scope.feed);
       await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
       const from = await findSyncBegin(trx, scope, unsettledFrom);
       if (from === null) return undefined;
-      await askAgain(trx, { ...scope, from });
       const gaps = await findSyncGaps(trx, scope, unsettledFrom);
       const habits = job.cadence.adaptive ? await readHabits(trx, scope, unsettledFrom) : undefined;
       const spaced = habits && spacePolls(job, scope, { habits, gaps, hasLive }, moment);
-      const wanted = cutGaps(spaced?.gaps ?? gaps, job);
+      const wanted = cutGaps(spaced?.gaps ?? gaps, job, today.toString());
       for (const batch of batches(wanted)) await insertWindows(trx, batch);
+      await joinOpenWindows(trx, { ...scope, from }, today.toString());
+      await askAgain(trx, { ...scope, from });
       await noteConcern(trx, scope, unsettledFrom);
       const savings = spaced?.savings ?? [];
       await noteSavings(trx, savings, now);
@@ -119,7 +121,7 @@ export async function planCutOff(
   await withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
       await lockPlanning(trx, scope.feed);
-      for (const batch of batches(cutGaps(gaps, job))) await insertWindows(trx, batch);
+      for (const batch of batches(cutGaps(gaps, job, scope.to))) await insertWindows(trx, batch);
     }),
   );
 }
