@@ -17,7 +17,7 @@ import { firstPages, watchRequests } from '../support/watch-requests.ts';
 
 const today = '2026-11-20';
 const now = `${today}T12:00:00Z`;
-const one = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-01-01', to: '2026-06-30' };
+const one = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-08-01', to: '2026-09-30' };
 /** The same to now: what each answer holds. */
 const all = { ...one, to: today };
 const ignored = { end_date: 'ignored', concurrency: 1, page_size: 200 };
@@ -44,17 +44,17 @@ describe.each(['newest-first', 'oldest-first'] as const)('a service that ignores
   it('fails a window at its first page of other days, before another request, and says what to do', async () => {
     await using service = await aService({ order });
     const requests = watchRequests(service.sandbox);
-    const job = aJobFor({ ...one, to: '2026-02-28' }, { service: { page_size: 200 } });
+    const job = aJobFor({ ...one, to: '2026-08-31' }, { service: { page_size: 200 } });
     const result = await runBackfill({ job, ...service });
     expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 0 } });
     const [window] = await windowsOf(service.db);
-    expect(window!.last_error).toMatch(/^Of 200 records for 2026-01-01 to 2026-03-01, \d+ are of other days/);
+    expect(window!.last_error).toMatch(/^Of 200 records for 2026-08-01 to 2026-09-01, \d+ are of other days/);
     expect(window!.last_error).toContain('gmsi doctor --probe');
     expect(window!.last_error).toContain('service: { end_date: ignored }');
     // Of the oldest first, the pages before are of the days that were asked for.
     expect(requests).toHaveLength(window!.pages + 1);
     expect(await coverageOf(service.db)).toEqual({});
-    const day = { from: '2026-03-03', to: today };
+    const day = { from: '2026-09-03', to: today };
     expect(await heldBy(service.db, { ...one, ...day })).toEqual([]);
   });
 
@@ -66,13 +66,13 @@ describe.each(['newest-first', 'oldest-first'] as const)('a service that ignores
     expect((await runBackfill({ job, ...service })).outcome).toBe('done');
 
     const [first, ...others] = firstPages(requests);
-    expect(first!.query).toMatchObject({ start_date: '2026-01-01' });
+    expect(first!.query).toMatchObject({ start_date: '2026-08-01' });
     expect(first!.query).not.toHaveProperty('end_date');
     expect(others).toEqual([]);
     expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
     expect(await countRows(db, 'headlines')).toBe(servedBy(sandbox, all).length);
     expect(await coverageOf(db)).toEqual({
-      'US Inflation-Food COMBINED': '{[2026-01-01,2026-11-17)}',
+      'US Inflation-Food COMBINED': '{[2026-08-01,2026-11-17)}',
     });
     const [window] = await windowsOf(db);
     expect(window).toMatchObject({ state: 'drained', last_day: today, records_outside: 0 });
@@ -105,7 +105,7 @@ it('once a probe has learned it, the windows that failed become one', async () =
   const requests = watchRequests(sandbox);
   expect((await runBackfill({ job, ...service })).outcome).toBe('done');
   expect(firstPages(requests).map(({ query }) => [query.start_date, query.end_date])).toEqual([
-    ['2026-01-01', undefined],
+    ['2026-08-01', undefined],
   ]);
   expect(await windowsOf(db)).toHaveLength(1);
   expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
@@ -114,7 +114,7 @@ it('once a probe has learned it, the windows that failed become one', async () =
 it('a window that was half drained for another reading of end_date begins again', async () => {
   await using service = await aService({ order: 'oldest-first' });
   const { db, sandbox } = service;
-  const days = { ...one, to: '2026-02-28' };
+  const days = { ...one, to: '2026-08-31' };
   await runBackfill({ job: aJobFor(days, { service: { page_size: 50 } }), ...service });
   expect((await windowsOf(db))[0]).toMatchObject({ state: 'failed', next_token: expect.any(String) });
   const result = await runBackfill({ job: aJobFor(days, { service: ignored }), ...service });
@@ -133,7 +133,7 @@ it('a window that was planned on an earlier day is drained to today', async () =
   const requests = watchRequests(sandbox);
   expect((await runBackfill({ job, ...service })).outcome).toBe('done');
   expect(firstPages(requests)).toHaveLength(1);
-  expect(await windowsOf(db)).toMatchObject([{ first_day: '2026-01-01', last_day: today, attempts: 2 }]);
+  expect(await windowsOf(db)).toMatchObject([{ first_day: '2026-08-01', last_day: today, attempts: 2 }]);
   expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
 });
 
@@ -161,7 +161,7 @@ it('a hole in what is covered is drained from the hole to today', async () => {
   await using service = await aService();
   const { db, sandbox } = service;
   const covered = { feed: 'gmsi-headlines', country: 'US', topic: 'Inflation-Food', match_type: 'COMBINED' };
-  const days = '{[2026-01-01,2026-10-01),[2026-10-05,2026-11-18)}';
+  const days = '{[2026-08-01,2026-10-01),[2026-10-05,2026-11-18)}';
   await db
     .insertInto('gmsi.coverage')
     .values({ ...covered, ticker: '', variant: '', days })
@@ -170,7 +170,7 @@ it('a hole in what is covered is drained from the hole to today', async () => {
   await runBackfill({ job: aJobFor(all, { service: ignored }), ...service });
   expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(['2026-10-01']);
   const [first] = Object.values(await coverageOf(db));
-  expect(first).toBe('{[2026-01-01,2026-11-18)}');
+  expect(first).toBe('{[2026-08-01,2026-11-18)}');
 });
 
 it('a sync does not wait for the window of a backfill', async () => {
@@ -208,7 +208,7 @@ it('rows that are gone are retracted, as in any window', async () => {
 });
 
 describe('records far from the days that were asked for', () => {
-  const days = { ...one, to: '2026-01-31' };
+  const days = { ...one, to: '2026-08-31' };
   const job = aJobFor(days, { service: { end_date: 'inclusive', concurrency: 1 } });
   const stray = (time: string) => ({
     ...{ publication_time: time, headline: 'a stray', topic_probability: 0.9 },
@@ -239,8 +239,8 @@ describe('records far from the days that were asked for', () => {
   it('of the day before and after are rows: the days of the service may begin at another hour', async () => {
     await using service = await aService({ endDate: 'inclusive' });
     const strays = [
-      ...[stray('2025-12-30T23:59:59'), stray('2025-12-31T00:00:00')],
-      ...[stray('2026-02-01T23:59:59'), stray('2026-02-02T00:00:00')],
+      ...[stray('2026-07-30T23:59:59'), stray('2026-07-31T00:00:00')],
+      ...[stray('2026-09-01T23:59:59'), stray('2026-09-02T00:00:00')],
     ];
     const result = await runBackfill({ job, ...service, ...adding(...strays) });
     expect(result.totals.records_outside).toBe(2);
