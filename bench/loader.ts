@@ -133,6 +133,7 @@ async function loadWindow(
         rows: sortedRows(gmsiHeadlines.table, rows),
         rejected: [],
         rejectedCount: 0,
+        outside: [],
         records: rows.length,
         at,
         nextToken,

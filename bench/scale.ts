@@ -106,7 +106,7 @@ async function timePlanning(db: Warehouse): Promise<[string, string][]> {
   const options = { fullRefresh: false, retryRefused: false };
   let planned = 0;
   const plan = async () => {
-    planned += await planWindows(db, parsed, scope, options);
+    planned += await planWindows(db, parsed, scope, options, Temporal.Now.plainDateISO('UTC').toString());
   };
   const first = await timed(plan);
   const again = await timed(plan);

@@ -19,6 +19,7 @@ create table gmsi.loads (
   rows_changed bigint not null default 0,
   rows_retracted bigint not null default 0,
   records_rejected bigint not null default 0,
+  records_outside bigint not null default 0,
   error text,
   run_by text not null
 );
@@ -41,6 +42,7 @@ comment on column gmsi.loads.rows_inserted is 'Rows that were new.';
 comment on column gmsi.loads.rows_changed is 'Rows that replaced an older version.';
 comment on column gmsi.loads.rows_retracted is 'Rows that the service no longer returned.';
 comment on column gmsi.loads.records_rejected is 'Records that could not be read. rejected_records keeps equal ones once.';
+comment on column gmsi.loads.records_outside is 'Records that were not loaded because they are of days that were not requested.';
 comment on column gmsi.loads.error is 'Why the load ended early, if it did.';
 comment on column gmsi.loads.run_by is 'Host and process id, and the version of the program.';
 
@@ -71,6 +73,7 @@ create table gmsi.windows (
   rows_changed bigint not null default 0,
   rows_retracted bigint not null default 0,
   records_rejected bigint not null default 0,
+  records_outside bigint not null default 0,
   rows_met integer[],
   attempts integer not null default 0,
   restarts integer not null default 0,
@@ -93,7 +96,7 @@ comment on column gmsi.windows.days is 'first_day to last_day as a range.';
 comment on column gmsi.windows.state is 'pending: to do, perhaps half drained · draining: claimed by load_id · drained: all pages loaded · failed: see last_error; a later load continues at its checkpoint · refused: the service refused it (refused_with), or it was skipped because the service refused two younger windows of its series (refused_with is null). Each load asks again for some refused windows.';
 comment on column gmsi.windows.load_id is 'The load that claimed it last.';
 comment on column gmsi.windows.request_start is 'start_date as sent to the service. The same for all pages, because a cursor belongs to its query.';
-comment on column gmsi.windows.request_end is 'end_date as sent to the service: last_day if end_date is inclusive; the day after it if end_date is exclusive, or if that is not known.';
+comment on column gmsi.windows.request_end is 'end_date as sent to the service: last_day if end_date is inclusive; the day after it if end_date is exclusive, or if that is not known; null if it was not sent, because the service ignores it.';
 comment on column gmsi.windows.page_size is 'limit as sent to the service.';
 comment on column gmsi.windows.next_token is 'The checkpoint: the cursor of the next page, written in the transaction of the page before it.';
 comment on column gmsi.windows.drain_started_at is 'When the first page of this drain was requested.';
@@ -105,6 +108,7 @@ comment on column gmsi.windows.rows_inserted is 'Rows of this drain that were ne
 comment on column gmsi.windows.rows_changed is 'Rows of this drain that replaced an older version.';
 comment on column gmsi.windows.rows_retracted is 'Rows that the service no longer returned, as found at the end of this drain.';
 comment on column gmsi.windows.records_rejected is 'Records of this drain that could not be read; rejected_records keeps equal ones once. If they are too many (service.max_rejected_percent), the window fails.';
+comment on column gmsi.windows.records_outside is 'Records of this drain that were not loaded because they are more than a day before request_start or after request_end. A page that consists mostly of such records fails the window.';
 comment on column gmsi.windows.rows_met is 'Distinct rows that the service has sent in this drain, for each day (UTC) from first_day on. Rows after the first 100,000 are not counted. Null until a drain begins.';
 comment on column gmsi.windows.attempts is 'How often the window was claimed.';
 comment on column gmsi.windows.restarts is 'How often, since the last claim, the drain began again at the first page because the service refused its token.';

@@ -103,7 +103,9 @@ program
   .option('--key <key...>', 'API keys to accept', ['sandbox-key'])
   .option('--unlimited', 'no rate limit and no quota')
   .addOption(
-    oneOf('--end-date <reading>', 'how end_date is read', ['inclusive', 'exclusive']).default('inclusive'),
+    oneOf('--end-date <reading>', 'how end_date is read', ['inclusive', 'exclusive', 'ignored']).default(
+      'inclusive',
+    ),
   )
   .option('--history-limit <days>', 'refuse windows that begin earlier', wholeNumber())
   .option('--options <json>', 'any other option of the sandbox library, as JSON')

@@ -1,16 +1,11 @@
--- check: Every row is of the days that were asked for
--- why: If the service ignores the dates, days count as covered that it has not sent.
+-- check: Every record is of the days that were requested
+-- why: These records were not loaded. If there are many, the service ignores the dates: gmsi doctor --probe finds out. Single ones have a wrong time.
 -- feeds: all
--- needs: job_rows
--- setting: days = 1, days that a row may be before or after, because the service's day may not be UTC's
+-- setting: records = 0, records of other days that a window may have brought
 
-select r.country, r.topic, r.ticker, r.variant, r.window_id, w.request_start, w.request_end, count(*) as rows,
-       min(r.at) as earliest, max(r.at) as latest
-from job_rows r
-join gmsi.windows w using (window_id)
+select w.country, w.topic, w.ticker, w.variant, w.window_id, w.request_start, w.request_end, w.records, w.records_outside
+from gmsi.windows w
+join job_series using (feed, country, topic, ticker, match_type, variant)
 cross join setting
-where w.state = 'drained'
-  and (r.day < least(w.request_start, w.first_day) - setting.days::int
-    or r.day > greatest(w.request_end, w.last_day) + setting.days::int)
-group by 1, 2, 3, 4, 5, 6, 7
-order by rows desc
+where w.records_outside > setting.records
+order by w.records_outside desc, w.window_id

@@ -35,8 +35,8 @@ export function describeSummary(summary: LoadSummary): string {
   if (summary.isElsewhere)
     return `${job.name}: another sync of this job is already running, so this one did nothing\n`;
   if (loadId === undefined && outcome === 'done') return describeNothingToDo(summary);
-  const { records, rows_inserted, rows_changed, rows_retracted, records_rejected } = totals;
-  const unchanged = records - rows_inserted - rows_changed - records_rejected;
+  const { records, rows_inserted, rows_changed, rows_retracted, records_rejected, records_outside } = totals;
+  const unchanged = records - rows_inserted - rows_changed - records_rejected - records_outside;
   return `${[
     `${job.name}: ${headline(summary)}`,
     facts([
@@ -58,6 +58,12 @@ export function describeSummary(summary: LoadSummary): string {
       [
         'rejected',
         records_rejected > 0 ? `${count(records_rejected, 'record')}; gmsi.rejected_records says why` : null,
+      ],
+      [
+        'not loaded',
+        records_outside > 0
+          ? `${count(records_outside, 'record')} of days that were not requested; gmsi check shows the windows`
+          : null,
       ],
       ['time', `${duration(seconds)}, ${number(Math.round(records / seconds))} records/s`],
       ['still settling', settling(summary)],

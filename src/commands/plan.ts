@@ -97,7 +97,7 @@ async function plan(
     endDate,
     scope,
     historyLimit,
-    forecast: await forecast(db, job, scope, flags),
+    forecast: await forecast(db, job, scope, flags, today(session).toString()),
     schedule,
     used,
     // Only days that are loaded again can have something retracted.
@@ -214,6 +214,8 @@ function isGiven(text: string): boolean {
 
 function describeReading(endDate: ReadingInForce): string {
   if (endDate.contradicted !== null) return contradiction(endDate);
+  const said = endDate.by === 'probe' ? 'as a probe has learned' : 'as the job says';
+  if (endDate.reading === 'ignored') return `ignored, ${said}: each series is one window up to today`;
   if (endDate.by === 'probe') return `${endDate.reading}, as a probe has learned`;
   if (endDate.by === 'job') return `${endDate.reading}, as the job says`;
   return 'unknown: a day more is asked for with each window (gmsi doctor --probe finds out)';

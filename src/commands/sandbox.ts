@@ -19,7 +19,7 @@ export interface SandboxFlags {
   readonly seed: string;
   readonly key: string[];
   readonly unlimited?: boolean;
-  readonly endDate: 'inclusive' | 'exclusive';
+  readonly endDate: 'inclusive' | 'exclusive' | 'ignored';
   readonly historyLimit?: number;
   readonly options?: string;
   readonly archive?: string;

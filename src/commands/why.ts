@@ -93,7 +93,9 @@ function whatHappened(versions: readonly Provenance[], at: number): string {
 /** What was asked for when the window was last drained. */
 function requestOf({ series, request_start, request_end, page_size, ...of }: Provenance): string {
   const path = series && catalog.get(series.feed)?.path(series);
-  const days = `${request_start ?? of.first_day} to ${request_end ?? of.last_day}`;
+  const days = request_start
+    ? `${request_start} to ${request_end ?? 'now'}`
+    : `${of.first_day} to ${of.last_day}`;
   return [path, days, page_size && `${page_size} a page`].filter(Boolean).join(', ');
 }
 

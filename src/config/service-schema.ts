@@ -35,10 +35,12 @@ export const serviceSection = z
       concurrency: wholeNumber(1).default(8).describe('Windows drained in parallel.'),
       page_size: wholeNumber(1, 1000).default(1000).describe('Records asked for per page.'),
       end_date: z
-        .enum(['unknown', 'inclusive', 'exclusive'], { error: 'unknown, inclusive or exclusive' })
+        .enum(['unknown', 'inclusive', 'exclusive', 'ignored'], {
+          error: 'unknown, inclusive, exclusive or ignored',
+        })
         .default('unknown')
         .describe(
-          'Whether the service returns the day named by end_date. Under unknown each window asks for a day more, so that none is lost.',
+          'Whether the service returns the day named by end_date. Under unknown, each window requests one extra day, so that none is lost. Under ignored, no end_date is sent, and one window for each series lasts from its first missing day to today.',
         ),
       match_types: z
         .array(z.string({ error: 'a match type, as text' }), { error: 'a list of match types' })

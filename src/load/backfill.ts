@@ -22,7 +22,7 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
   const { scope, historyLimit, totals, seconds } = run;
   if (!scope) return run.nothingToDo();
 
-  await planWindows(warehouse, job, scope, context.plan, context);
+  await planWindows(warehouse, job, scope, context.plan, run.today.toString(), context);
   const nobody = { loadId: 0, leaseSeconds: context.leaseSeconds };
   const open = await withWarehouseRetries(() => countOpen(warehouse, scope, nobody));
   const all = open.free + open.held;

@@ -94,7 +94,10 @@ async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: num
   const upserted = await upsertRows(trx, feed.table, page.rows, provenance, areLikelyNew);
   await keepRejected(trx, rejected, { series, windowId, loadId });
   const retracted = page.isCompared ? await compare(trx, page) : 0;
-  const counts = { ...upserted, retracted, records: page.records, rejected: rejectedCount };
+  const counts = {
+    ...{ ...upserted, retracted, records: page.records },
+    ...{ rejected: rejectedCount, outside: page.outside.length },
+  };
   if (at.pages === 0) await takeBackRefusals(trx, windowId);
   await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, settledBefore, isDrained });
   if (page.tellsOfNews) {
@@ -135,7 +138,7 @@ export async function commitLive(
   known: KnownPartitions,
   log?: Log,
 ): Promise<PageCounts> {
-  const { feed, series, loadId, rows, rejected, rejectedCount, records, polledAt } = live;
+  const { feed, series, loadId, rows, rejected, rejectedCount, outside, records, polledAt } = live;
   const commit = async () => {
     await ensurePartitions(warehouse, feed.table, rows.times, known);
     return writeTransaction(warehouse, async (trx) => {
@@ -144,7 +147,7 @@ export async function commitLive(
       const upserted = await upsertRows(trx, feed.table, rows, provenance);
       await keepRejected(trx, rejected, { series, windowId: null, loadId });
       await notePoll(trx, { series, loadId, at: polledAt, isPoll: false, ...upserted });
-      return { ...upserted, retracted: 0, records, rejected: rejectedCount };
+      return { ...upserted, retracted: 0, records, rejected: rejectedCount, outside: outside.length };
     });
   };
   return withWriteRetries(commit, log);

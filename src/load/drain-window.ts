@@ -15,6 +15,7 @@ import { commitPage, type PageToCommit } from './commit-page.ts';
 import { fetchPage, type WindowRequest } from './fetch-page.ts';
 import { countPage, type Load } from './load.ts';
 import { type MetRows, remembered, rememberRows } from './met-rows.ts';
+import { refuseOtherDays, timesAsked, warnOfOtherDays } from './other-days.ts';
 import { type ReadPage, readPage } from './read-page.ts';
 import { type ReadCounts, TooManyRejected, tooManyRejected } from './rejected.ts';
 import { atStage, endFailed, inSpan, seriesAttributes, startSpan, within } from './spans.ts';
@@ -115,6 +116,7 @@ async function drainFrom(load: Load, window: ClaimedWindow, request: Drain): Pro
     for (;;) {
       const page = await pending;
       await load.origin.check(load.client.servedBy);
+      refuseOtherDays(page, request);
       if (page.nextToken !== null) acceptToken(page.nextToken);
       met.take(page);
       if (at.pages === pages) settledBefore = await settledByClocks(load, window, request);
@@ -183,7 +185,9 @@ async function ask(load: Load, request: Drain, at: Checkpoint): Promise<PageInHa
       span.setAttribute('gmsi.records', records.length);
       // Read at once, because rows are much smaller than what the service sent, and the pages that wait decide how much memory
       // a load needs.
-      const read = await atStage(load, 'map', () => readPage(records, load.reader, load.feed.table));
+      const read = await atStage(load, 'map', () =>
+        readPage(records, load.reader, load.feed.table, timesAsked(request, load.clock())),
+      );
       return { ...read, records: records.length, nextToken, span };
     });
   } catch (error) {
@@ -213,6 +217,7 @@ async function commit(
     commitPage(load.warehouse, { ...about, ...page }, load.partitions, load.log),
   );
   countPage(load, counts);
+  warnOfOtherDays(load, { window: at.windowId }, page.outside);
 }
 
 /** While it is not known whether end_date is included, a window also asks for the first day of the next one. */
@@ -237,7 +242,7 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
   );
   await load.clocks.compare();
   const begunAt = load.clocks.machine();
-  const range = { start: startDate.toString(), end: endDate.toString() };
+  const range = { start: startDate.toString(), end: endDate?.toString() ?? null };
   const fixed = {
     ...range,
     pageSize: job.service.pageSize,
@@ -277,7 +282,7 @@ function resume({ feed, job }: Load, window: ClaimedWindow): Drain {
     isCompared: window.is_compared,
     begunAt: undefined,
     startDate: window.request_start!,
-    endDate: window.request_end!,
+    endDate: window.request_end,
     pageSize: window.page_size!,
     parameters: job.service.parameters,
     body: job.body,

@@ -8,7 +8,8 @@ export interface WindowRequest {
   readonly series: Series;
   /** `YYYY-MM-DD`, as sent. */
   readonly startDate: string;
-  readonly endDate: string;
+  /** The same; `null` if none is sent, so that the answer runs to now. */
+  readonly endDate: string | null;
   readonly pageSize: number;
   /** Names of query parameters that the job overrides. */
   readonly parameters: Partial<ParameterNames>;
@@ -56,7 +57,8 @@ function parametersOf(
 ): Record<string, string> {
   const values = {
     ...{ topic: series.topic, matchType: series.match_type, limit: String(request.pageSize) },
-    ...{ startDate: request.startDate, endDate: request.endDate },
+    startDate: request.startDate,
+    ...(request.endDate === null ? {} : { endDate: request.endDate }),
     ...(token === null ? {} : { nextToken: token }),
   };
   return { ...(feed.method === 'GET' ? variantOf(feed, series) : {}), ...named(feed, parameters, values) };

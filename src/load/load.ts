@@ -76,6 +76,7 @@ export function countPage({ totals, feed, onEvent }: Load, counts: PageCounts): 
   totals.rows_changed += counts.changed;
   totals.rows_retracted += counts.retracted;
   totals.records_rejected += counts.rejected;
+  totals.records_outside += counts.outside;
   onEvent({ type: 'page', feed: feed.name, counts });
 }
 
@@ -271,6 +272,7 @@ export function countingTotals(client: Client): LoadTotals {
       rows_changed: 0,
       rows_retracted: 0,
       records_rejected: 0,
+      records_outside: 0,
     },
   } as LoadTotals;
 }

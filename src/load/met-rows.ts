@@ -17,7 +17,7 @@ export interface MetRows {
    * Adds a page, before the next one is asked for.
    * @throws CursorWithoutEnd if there is a next page, and too many pages in a row brought nothing new
    */
-  take(page: ReadPage & { readonly nextToken: string | null }): void;
+  take(page: Pick<ReadPage, 'rows' | 'rejected'> & { readonly nextToken: string | null }): void;
   /**
    * Distinct rows so far on each of the window's days (UTC), in order of the days. It counts what the service sent, even if
    * a row does not get into the table. `null` if the drain began without counting.

@@ -4,6 +4,7 @@ import { commitLive } from './commit-page.ts';
 import { endedBy, failuresInARow, graver, type LoadEnd } from './drain-all.ts';
 import { fetchLive } from './fetch-page.ts';
 import { countPage, type Load } from './load.ts';
+import { timesOfLive, warnOfOtherDays } from './other-days.ts';
 import { readPage } from './read-page.ts';
 import { atStage, inSpan, seriesAttributes, startSpan } from './spans.ts';
 
@@ -73,12 +74,16 @@ async function readOne(load: Load, series: Series): Promise<{ records: number; i
     await load.origin.check(load.client.servedBy);
     const records = page.records.length;
     span.setAttribute('gmsi.records', records);
-    const read = await atStage(load, 'map', () => readPage(page.records, reader, feed.table));
-    const live = { feed, series, loadId, records, polledAt: load.clock(), ...read };
+    const polledAt = load.clock();
+    const read = await atStage(load, 'map', () =>
+      readPage(page.records, reader, feed.table, timesOfLive(polledAt)),
+    );
+    const live = { feed, series, loadId, records, polledAt, ...read };
     countPage(
       load,
       await atStage(load, 'commit', () => commitLive(warehouse, live, load.partitions, load.log)),
     );
+    warnOfOtherDays(load, series, read.outside);
     return { records, isCutOff: page.isCutOff || page.nextToken !== null };
   });
 }

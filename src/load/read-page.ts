@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FeedTable, ReadResult, RecordReader, Row } from '../feeds/feed.ts';
 import { holdableJson } from '../feeds/reading/holdable-json.ts';
+import { microsecondsOf } from '../feeds/reading/read-time.ts';
 import { RecordTooLarge } from '../service/record-too-large.ts';
 import { type SortedRows, sortedRows } from '../warehouse/arrays.ts';
 import type { RejectedRecord } from '../warehouse/tables/rejected-records.ts';
@@ -11,21 +12,39 @@ export interface ReadPage {
   readonly rejected: readonly RejectedRecord[];
   /** How many records were rejected, equal ones included. */
   readonly rejectedCount: number;
+  /** The times, in microseconds since 1970, of records that are not of the times asked for and so are not among the rows. */
+  readonly outside: readonly number[];
+}
+
+/** From one time to before another, in microseconds since 1970. */
+export interface Times {
+  readonly from: number;
+  readonly before: number;
 }
 
 /**
  * Turns a page's records into rows; a record that cannot be read is rejected with its reason. Of one that is too large, only
  * its hash, size and beginning are kept.
+ * @param asked the times that were asked for; records of others are counted and dropped
  */
-export function readPage(records: readonly unknown[], reader: RecordReader, table: FeedTable): ReadPage {
+export function readPage(
+  records: readonly unknown[],
+  reader: RecordReader,
+  table: FeedTable,
+  asked: Times = { from: Number.NEGATIVE_INFINITY, before: Number.POSITIVE_INFINITY },
+): ReadPage {
+  const [timeColumn] = table.key;
   const rows: Row[] = [];
+  const outside: number[] = [];
   const rejected = new Map<string, RejectedRecord>();
   let rejectedCount = 0;
   for (const record of records) {
     const { row, rejected: reason } =
       record instanceof RecordTooLarge ? tooLarge(record) : reader.read(record);
     if (row) {
-      rows.push(row);
+      const time = microsecondsOf(row[timeColumn] as string);
+      if (time >= asked.from && time < asked.before) rows.push(row);
+      else outside.push(time);
     } else {
       const json = holdableJson(record);
       const record_hash = createHash('md5').update(json).digest('hex');
@@ -33,7 +52,7 @@ export function readPage(records: readonly unknown[], reader: RecordReader, tabl
       rejected.set(record_hash, { record_hash, reason, record: json });
     }
   }
-  return { rows: sortedRows(table, rows), rejected: [...rejected.values()], rejectedCount };
+  return { rows: sortedRows(table, rows), rejected: [...rejected.values()], rejectedCount, outside };
 }
 
 function tooLarge({ bytes }: RecordTooLarge): ReadResult {

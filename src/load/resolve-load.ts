@@ -97,6 +97,7 @@ export function scopeOf(job: Job, days: DayRange, lookups: StoredLookups): Windo
     variants: job.variants,
     from: days.from.toString(),
     to: days.to.toString(),
+    isOpenEnded: job.service.endDate === 'ignored',
   };
 }
 
@@ -160,7 +161,7 @@ export async function withLearnedReading(
   const learnedAs = (name: string) => facts.find(({ fact }) => fact === name)?.value;
   const job = { ...asked, historyLimit: asked.historyLimit ?? learnedLimit(learnedAs('history_limit')) };
   const value = learnedAs('end_date');
-  const learned = value === 'inclusive' || value === 'exclusive' ? value : null;
+  const learned = value === 'inclusive' || value === 'exclusive' || value === 'ignored' ? value : null;
   const own = job.service.endDate;
   if (own !== 'unknown') {
     const contradicted = learned !== null && learned !== own ? learned : null;
@@ -191,7 +192,14 @@ export async function withLearnedFacts<Context extends LoadContext>(context: Con
 }
 
 export function contradiction({ reading, contradicted }: ReadingInForce): string {
-  const loss = reading === 'inclusive' ? "each window's last day would be lost" : 'a day is loaded twice';
+  const loss =
+    reading === 'ignored'
+      ? 'more is requested than needed'
+      : contradicted === 'ignored'
+        ? 'windows will fail, because answers run to now'
+        : reading === 'inclusive'
+          ? "each window's last day would be lost"
+          : 'a day is loaded twice';
   return `service.end_date is ${reading} in the job, but a probe has found it ${contradicted}; if the probe is right, ${loss}`;
 }
 

@@ -43,9 +43,8 @@ export function standingsReader(
     const kept = costs.get(job.name);
     if (kept && Math.abs(now.getTime() - kept.at) < costKeepsFor) return kept.perDay;
     if (!scope) return 0;
-    const { job: asRead } = await withLearnedReading(warehouse, job);
     const unsettledFrom = settledBefore(today, job.lookbackDays).toString();
-    const cost = await scheduledRequests(warehouse, asRead, scope, { now, unsettledFrom });
+    const cost = await scheduledRequests(warehouse, job, scope, { now, unsettledFrom });
     const perDay = cost ? (requestsOfSyncs(job, cost) + cost.backfillRequests) / cost.days : 0;
     costs.set(job.name, { at: now.getTime(), perDay });
     return perDay;
@@ -61,9 +60,10 @@ export function standingsReader(
     for (const job of jobs) {
       // Job files with a start in the future are refused, so a period always has a day.
       const period = wantedDays(job, today)!;
-      const scope = knownScope(job, period, lookups);
+      const { job: asRead } = await withLearnedReading(warehouse, job);
+      const scope = knownScope(asRead, period, lookups);
       const newestCovered = scope ? await newestCoveredDay(warehouse, scope) : null;
-      perDay += await requestsPerDay(job, scope, today);
+      perDay += await requestsPerDay(asRead, scope, today);
       coverages.push({ job, scope, newestCovered, lagSeconds: lagSeconds(newestCovered, period, now) });
     }
     const outlook = ({ budget: { requestsPerMonth } }: Job) =>

@@ -6,7 +6,7 @@ import type { ClientEvent } from '../service/client.ts';
 import { requestOutcomes } from '../service/errors.ts';
 import type { WorkerEvent } from '../worker/context.ts';
 
-const recordOutcomes = ['inserted', 'changed', 'unchanged', 'retracted', 'rejected'] as const;
+const recordOutcomes = ['inserted', 'changed', 'unchanged', 'retracted', 'rejected', 'outside'] as const;
 
 /** From a page that is mapped in a millisecond to a fetch that waits for minutes; in seconds. */
 const buckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
@@ -28,7 +28,7 @@ export function createMetrics() {
   });
   const records = new Counter({
     name: 'gmsi_records_total',
-    help: 'Records committed by this process, by what became of them: inserted (a new row), changed (a new version of one), unchanged (in already), rejected (unreadable, kept aside); and retracted: rows that the service no longer returns.',
+    help: 'Records committed by this process, by what became of them: inserted (a new row), changed (a new version of one), unchanged (in already), rejected (unreadable, kept aside), outside (of days that were not requested, not loaded); and retracted: rows that the service no longer returns.',
     labelNames: ['feed', 'outcome'] as const,
     registers,
   });
@@ -63,10 +63,17 @@ export function createMetrics() {
       stageSeconds.observe({ stage: event.stage }, event.seconds);
       return;
     }
-    const { inserted, changed, retracted, rejected, records: all } = event.counts;
+    const { inserted, changed, retracted, rejected, outside, records: all } = event.counts;
     // A record that a page holds twice is rejected or written only once.
-    const unchanged = Math.max(0, all - inserted - changed - rejected);
-    for (const [outcome, many] of Object.entries({ inserted, changed, unchanged, retracted, rejected }))
+    const unchanged = Math.max(0, all - inserted - changed - rejected - outside);
+    for (const [outcome, many] of Object.entries({
+      inserted,
+      changed,
+      unchanged,
+      retracted,
+      rejected,
+      outside,
+    }))
       records.inc({ feed: event.feed, outcome }, many);
   }
 

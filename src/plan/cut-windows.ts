@@ -3,18 +3,20 @@ import type { EndDateReading, Job } from '../config/job.ts';
 import { longestRequestDays } from '../config/job.ts';
 import { type DayRange, daysIn } from './days.ts';
 
-/** A range as sent to the service, which reads `endDate` as inclusive or exclusive. */
+/** A range as sent to the service, which reads `endDate` as inclusive or exclusive; `null` is not sent. */
 export interface RequestRange {
   readonly startDate: Temporal.PlainDate;
-  readonly endDate: Temporal.PlainDate;
+  readonly endDate: Temporal.PlainDate | null;
 }
 
 /**
  * The dates to send so that the service returns every day of the window. Under `unknown`, `end_date` is the day after the
  * window: if it were the window's last day, and the service read it as exclusive, that day would be lost. At worst
- * (`end_date` is inclusive) one day's records come twice and are upserted.
+ * (`end_date` is inclusive) one day's records come twice and are upserted. Under `ignored`, none is sent: if the service reads
+ * it after all, its answer still runs to now.
  */
 export function requestRange(window: DayRange, reading: EndDateReading): RequestRange {
+  if (reading === 'ignored') return { startDate: window.from, endDate: null };
   const endDate = reading === 'inclusive' ? window.to : window.to.add({ days: 1 });
   return { startDate: window.from, endDate };
 }

@@ -1,5 +1,6 @@
 import type { Job } from '../config/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import type { Day } from '../warehouse/database.ts';
 import { findGaps, type Gap } from '../warehouse/tables/planning.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import { coverageOf, recordsPerDay } from '../warehouse/tables/status.ts';
@@ -26,9 +27,10 @@ export async function forecast(
   job: Job,
   scope: WindowScope,
   options: PlanOptions,
+  today: Day,
 ): Promise<Forecast> {
   const gaps = await findGaps(warehouse, scope, { ignoreCoverage: options.fullRefresh });
-  const added = countOfGaps(gaps, job);
+  const added = countOfGaps(gaps, job, today);
   const left = await countByLength(warehouse, scope, options.retryRefused ? 'all' : 'a few');
   const perDay = await recordsPerDay(warehouse, scope);
   const { covered, wanted } = await coverageOf(warehouse, scope);
@@ -54,9 +56,9 @@ function windowsOf(counts: readonly WindowsOfLength[]): number {
 }
 
 /** How many windows of each length gaps would be cut into. Most series have the same days, so few lengths are computed. */
-function countOfGaps(gaps: readonly Gap[], job: Job): WindowsOfLength[] {
+function countOfGaps(gaps: readonly Gap[], job: Job, today: Day): WindowsOfLength[] {
   const alike = new Map<string, number>();
-  for (const { first_day, last_day } of cutGaps(gaps, job)) {
+  for (const { first_day, last_day } of cutGaps(gaps, job, today)) {
     const days = `${first_day}/${last_day}`;
     alike.set(days, (alike.get(days) ?? 0) + 1);
   }

@@ -20,6 +20,7 @@ import {
   findSyncGaps,
   type Gap,
   insertWindows,
+  joinOpenWindows,
   lockPlanning,
 } from '../warehouse/tables/planning.ts';
 import { askAgain } from '../warehouse/tables/refusals.ts';
@@ -78,19 +79,20 @@ async function planSync(
   moment: SyncMoment & { readonly hasLive: boolean },
   waiting: Waiting,
 ): Promise<SyncPlan | undefined> {
-  const { unsettledFrom, now, hasLive } = moment;
+  const { unsettledFrom, now, today, hasLive } = moment;
   return withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
       await lockPlanning(trx, scope.feed, waiting);
       await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
       const from = await findSyncBegin(trx, scope, unsettledFrom);
       if (from === null) return undefined;
-      await askAgain(trx, { ...scope, from });
       const gaps = await findSyncGaps(trx, scope, unsettledFrom);
       const habits = job.cadence.adaptive ? await readHabits(trx, scope, unsettledFrom) : undefined;
       const spaced = habits && spacePolls(job, scope, { habits, gaps, hasLive }, moment);
-      const wanted = cutGaps(spaced?.gaps ?? gaps, job);
+      const wanted = cutGaps(spaced?.gaps ?? gaps, job, today.toString());
       for (const batch of batches(wanted)) await insertWindows(trx, batch);
+      await joinOpenWindows(trx, { ...scope, from }, today.toString());
+      await askAgain(trx, { ...scope, from });
       await noteConcern(trx, scope, unsettledFrom);
       const savings = spaced?.savings ?? [];
       await noteSavings(trx, savings, now);
@@ -121,7 +123,7 @@ export async function planCutOff(
   await withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
       await lockPlanning(trx, scope.feed, load);
-      for (const batch of batches(cutGaps(gaps, job))) await insertWindows(trx, batch);
+      for (const batch of batches(cutGaps(gaps, job, scope.to))) await insertWindows(trx, batch);
     }),
   );
 }

@@ -1,5 +1,6 @@
 import type { Job } from '../config/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import type { Day } from '../warehouse/database.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
 import {
   dropLongWindows,
@@ -7,11 +8,12 @@ import {
   forgetRefused,
   type Gap,
   insertWindows,
+  joinOpenWindows,
   lockPlanning,
   type PlannedWindow,
 } from '../warehouse/tables/planning.ts';
 import { askAgain, cutAtBeginning, cutRefused } from '../warehouse/tables/refusals.ts';
-import type { WindowScope } from '../warehouse/tables/series.ts';
+import { keyOfSeries, type WindowScope } from '../warehouse/tables/series.ts';
 import type { Waiting } from '../warehouse/turns.ts';
 import { cutWindows, longestWindowDays } from './cut-windows.ts';
 import { dayRange } from './days.ts';
@@ -35,21 +37,24 @@ export async function planWindows(
   job: Job,
   scope: WindowScope,
   options: PlanOptions,
+  today: Day,
   waiting: Waiting = {},
 ): Promise<number> {
   return withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
       await lockPlanning(trx, scope.feed, waiting);
       if (options.retryRefused) await forgetRefused(trx, scope);
-      else await askAgain(trx, scope);
       await cutAtBeginning(trx, scope);
       await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
       const gaps = await findGaps(trx, scope, { ignoreCoverage: options.fullRefresh });
       let planned = 0;
-      for (const batch of batches(cutGaps(gaps, job))) {
+      for (const batch of batches(cutGaps(gaps, job, today))) {
         await insertWindows(trx, batch);
         planned += batch.length;
       }
+      await joinOpenWindows(trx, scope, today);
+      // After that, so that a window that may be refused again is not joined with one that is answered.
+      await askAgain(trx, scope);
       return planned;
     }),
   );
@@ -76,8 +81,12 @@ export async function cutRefusedWindows(
   return cut > 0;
 }
 
-/** Cuts the gaps of all series into windows. Most series have the same gaps, so each set of gaps is cut only once. */
-export function* cutGaps(gaps: readonly Gap[], job: Job): Iterable<PlannedWindow> {
+/**
+ * Cuts the gaps of all series into windows. Most series have the same gaps, so each set of gaps is cut only once.
+ * @param gaps those of a series together, in the order of time
+ */
+export function* cutGaps(gaps: readonly Gap[], job: Job, today: Day): Iterable<PlannedWindow> {
+  if (job.service.endDate === 'ignored') return yield* windowsToToday(gaps, today);
   const shape = { stepDays: job.stepDays, endDate: job.service.endDate, order: job.order };
   const cut = new Map<string, { first_day: string; last_day: string }[]>();
   for (const { from, to, ...series } of gaps) {
@@ -91,6 +100,16 @@ export function* cutGaps(gaps: readonly Gap[], job: Job): Iterable<PlannedWindow
       cut.set(key, windows);
     }
     for (const window of windows) yield { ...series, ...window };
+  }
+}
+
+/** One window for each series, from its first missing day on: the answer to that holds the days of its other gaps, too. */
+function* windowsToToday(gaps: readonly Gap[], today: Day): Iterable<PlannedWindow> {
+  let before: string | undefined;
+  for (const { from, to: _, ...series } of gaps) {
+    const key = keyOfSeries(series);
+    if (key !== before) yield { ...series, first_day: from, last_day: today };
+    before = key;
   }
 }
 

@@ -24,11 +24,12 @@ export interface ScheduleCost {
 
 const none: Runs = { all: 0, firstOfDay: 0 };
 
-/** How many windows consecutive days are cut into. */
+/** How many windows consecutive days up to today are cut into. */
 export function windowsIn(
   days: number,
   { stepDays, service }: Pick<Job, 'stepDays'> & { readonly service: Pick<Job['service'], 'endDate'> },
 ): number {
+  if (service.endDate === 'ignored') return 1;
   return Math.ceil(days / longestWindowDays(stepDays, service.endDate));
 }
 

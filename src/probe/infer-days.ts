@@ -25,11 +25,15 @@ const day = 24 * hour;
 const shifts = Array.from({ length: (14 + 12) * 4 + 1 }, (_, i) => (-14 + i / 4) * hour);
 
 /**
- * Whether `end_date` is part of the range, and when days begin, by exclusion: of all possible services, keeps those that
- * would have answered as this one did. The zone need not be known, because the range has another length under either
- * reading. Allows an hour at each end, because clocks change and times are rounded down to the hour.
+ * Whether `end_date` is part of the range or ignored, and when days begin, by exclusion: of all possible services, keeps
+ * those that would have answered as this one did. The zone need not be known, because the range has another length under
+ * each reading. Allows an hour at each end, because clocks change and times are rounded down to the hour.
+ * @param live records that are newer than all ranges: they show what an answer to now would hold
  */
-export function inferDays(answered: readonly AnsweredRange[]): {
+export function inferDays(
+  answered: readonly AnsweredRange[],
+  live: readonly SeenRecord[] = [],
+): {
   end_date: ProbeFinding;
   day_begin: ProbeFinding;
 } {
@@ -40,13 +44,18 @@ export function inferDays(answered: readonly AnsweredRange[]): {
 
   // Times that only have a day do not show when days begin.
   const isByDay = known.every((time) => time % day === 0);
-  const possible = (['inclusive', 'exclusive'] as const)
-    .flatMap((reading) => (isByDay ? [0] : shifts).map((shift) => ({ reading, shift })))
-    .filter((one) => evidence.every((piece) => fits(one, piece, known, isByDay ? 0 : hour)));
-  const readings = new Set(possible.map(({ reading }) => reading));
+  const thatFit = (times: readonly number[]) =>
+    (['inclusive', 'exclusive', 'ignored'] as const)
+      .flatMap((reading) => (isByDay ? [0] : shifts).map((shift) => ({ reading, shift })))
+      .filter((one) => evidence.every((piece) => fits(one, piece, times, isByDay ? 0 : hour)));
+  const readingsOf = (some: readonly Hypothesis[]) => new Set(some.map(({ reading }) => reading));
+  let possible = thatFit(known);
+  // Only then, because the historical feed may lag behind the live one.
+  if (readingsOf(possible).size > 1) possible = thatFit([...known, ...live.map(({ time }) => time)]);
+  const readings = readingsOf(possible);
   if (readings.size === 0)
-    return unknown('the answers fit neither reading: are the dates sent under the right names?');
-  if (readings.size === 2) return unknown(`the records lie too far apart to tell: ${describe(answered)}`);
+    return unknown('the answers fit no reading: are the dates sent under the right names?');
+  if (readings.size > 1) return unknown(`the records lie too far apart to tell: ${describe(answered)}`);
 
   const [reading] = readings as Set<Reading>;
   return {
@@ -84,7 +93,7 @@ function fits(
   tolerance: number,
 ): boolean {
   const begin = evidence.start + shift;
-  const end = evidence.end + shift + (reading === 'inclusive' ? day : 0);
+  const end = reading === 'ignored' ? Infinity : evidence.end + shift + (reading === 'inclusive' ? day : 0);
   // Of an empty page, the earliest is infinity and the latest minus infinity.
   if (evidence.earliest < begin - tolerance || evidence.latest >= end + tolerance) return false;
   return known.every(
@@ -131,7 +140,8 @@ interface Days {
 
 /**
  * Two consecutive days and a single day, with as many records as possible, so that it shows which ones are left out. Days
- * with known days on both sides come first, because a range at the edge of what is known shows nothing.
+ * with known days on both sides come first, because a range at the edge of what is known shows nothing. The single day has a
+ * whole known day after it, if possible, so that it shows whether the answer ends with it.
  */
 export function pickDays(records: readonly SeenRecord[]): Days[] {
   const counts = new Map<string, number>();
@@ -149,7 +159,8 @@ export function pickDays(records: readonly SeenRecord[]): Days[] {
   const insidePairs = pairs.filter(({ start, end }) => start > days[0]! && end < days.at(-1)!);
   const least = ({ start, end }: Days) => Math.min(counts.get(start)!, counts.get(end)!);
   const pair = busiest(insidePairs.length > 0 ? insidePairs : pairs, least);
-  const single = busiest(inside.length > 0 ? inside : days, (day) => counts.get(day)!)!;
+  const early = inside.length > 1 ? inside.slice(0, -1) : inside;
+  const single = busiest(early.length > 0 ? early : days, (day) => counts.get(day)!)!;
   return [...(pair ? [pair] : []), { start: single, end: single }];
 }
 

@@ -60,7 +60,7 @@ export async function probe(
   return {
     series,
     findings: {
-      ...inferDays(ranges),
+      ...inferDays(ranges, live?.kind === 'answered' ? live.answer.records : []),
       time_zone: inferZone(answer, live, { reachHours: feed.live?.hours ?? 0, fullPage }),
       time_rounding: inferRounding(answer),
       record_order: inferOrder(answer),

@@ -93,8 +93,8 @@ export interface SandboxSettings {
   readonly limits: Limits | null;
   /** What a 429 for the rate carries in `Retry-After`, dates by `clock`. A 429 for the monthly quota never has one. */
   readonly retryAfter: 'seconds' | 'date' | 'none';
-  /** Whether `end_date` itself is part of the range. */
-  readonly endDate: 'inclusive' | 'exclusive';
+  /** Whether `end_date` itself is part of the range; if it is ignored, ranges last until now, however long they are. */
+  readonly endDate: 'inclusive' | 'exclusive' | 'ignored';
   /** How many days before today `start_date` may be, else it is refused with 400; `null` for no bound. */
   readonly historyLimitDays: number | null;
   /** The same for historical headlines of tickers alone, which are likely to reach 90 days back. */

@@ -67,6 +67,7 @@ interface Counters {
   rows_changed: Generated<number>;
   rows_retracted: Generated<number>;
   records_rejected: Generated<number>;
+  records_outside: Generated<number>;
 }
 
 /** Of an entry of a lookup. */

@@ -113,7 +113,7 @@ export function keepParts(context: WorkerContext): Parts {
 async function isChanged({ warehouse, log }: WorkerContext, run: Run, job: Job): Promise<boolean> {
   const ended = await withWarehouseRetries(() =>
     warehouse.transaction().execute(async (trx) => {
-      const runId = await endChangedRun(trx, run, job);
+      const runId = await endChangedRun(trx, run, { ...job, isOpenEnded: job.service.endDate === 'ignored' });
       if (runId === undefined) return false;
       await withdrawLabelled(trx, runLabel(runId));
       await addTasks(trx, [planTask(run)]);

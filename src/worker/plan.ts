@@ -125,9 +125,9 @@ async function begin(
 
 async function planBackfillRun(context: LoadContext, options: PlanOptions): Promise<Planned | undefined> {
   const { warehouse, job } = context;
-  const { scope, historyLimit } = await resolveLoad(context);
+  const { scope, today, historyLimit } = await resolveLoad(context);
   if (!scope) return undefined;
-  await planWindows(warehouse, job, scope, options, context);
+  await planWindows(warehouse, job, scope, options, today.toString(), context);
   const newestFirst = job.order === 'newest-first';
   return {
     ...{ job: job.name, command: 'backfill', scope, unsettledFrom: null, newestFirst, live: [] },

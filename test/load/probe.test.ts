@@ -50,6 +50,12 @@ describe('a probe of a service', () => {
   const cases: [string, SandboxOptions, object][] = [
     ['as it is likely to be', {}, {}],
     ['whose end_date is exclusive', { endDate: 'exclusive' }, { end_date: 'exclusive' }],
+    ['that ignores end_date', { endDate: 'ignored' }, { end_date: 'ignored' }],
+    [
+      'that ignores end_date and sends the oldest first',
+      { endDate: 'ignored', order: 'oldest-first' },
+      { end_date: 'ignored', record_order: 'oldest-first' },
+    ],
     ['that sends the oldest first', { order: 'oldest-first' }, { record_order: 'oldest-first' }],
     [
       'that forgets tokens in half a minute',
@@ -100,7 +106,7 @@ describe('a probe of a service', () => {
     'Asia/Tokyo': [540, 540],
   } as const;
   const anyService = fc.record({
-    endDate: fc.constantFrom('inclusive', 'exclusive'),
+    endDate: fc.constantFrom('inclusive', 'exclusive', 'ignored'),
     order: fc.constantFrom('newest-first', 'oldest-first'),
     tokenLifetimeMs: fc.constantFrom(null, 30_000, 90_000),
     historyLimitDays: fc.constantFrom(null, 20, 100, 1000),

@@ -64,11 +64,11 @@ describe('whatever is missing, in either order and under every reading of end_da
 /** The days that a service returns for a request, if it reads `end_date` so. */
 const served = (
   window: Parameters<typeof requestRange>[0],
-  asked: EndDateReading,
+  asked: Exclude<EndDateReading, 'ignored'>,
   reads: 'inclusive' | 'exclusive',
 ) => {
   const { startDate, endDate } = requestRange(window, asked);
-  return { from: startDate, to: reads === 'inclusive' ? endDate : endDate.subtract({ days: 1 }) };
+  return { from: startDate, to: reads === 'inclusive' ? endDate! : endDate!.subtract({ days: 1 }) };
 };
 
 describe('what is asked of the service', () => {
@@ -107,6 +107,7 @@ describe('what is asked of the service', () => {
     ['inclusive', '2024-02-28..2024-02-28'],
     ['exclusive', '2024-02-28..2024-02-29'],
     ['unknown', '2024-02-28..2024-02-29'],
+    ['ignored', '2024-02-28..null'],
   ] as const)('one day, %s, is %s', (reading, dates) => {
     const { startDate, endDate } = requestRange(range('2024-02-28'), reading);
     expect(`${startDate}..${endDate}`).toBe(dates);

@@ -9,7 +9,7 @@ const begin = Date.UTC(2026, 9, 20);
 
 interface Service {
   readonly times: readonly number[];
-  readonly reading: 'inclusive' | 'exclusive';
+  readonly reading: 'inclusive' | 'exclusive' | 'ignored';
   /** Hours after 0:00 UTC at which its days begin. */
   readonly shift: number;
   readonly order: 'newest-first' | 'oldest-first';
@@ -21,7 +21,8 @@ function answerOf(
   range: { start: string; end: string; limit: number },
 ): AnsweredRange {
   const from = Date.parse(range.start) + shift * hour;
-  const to = Date.parse(range.end) + shift * hour + (reading === 'inclusive' ? day : 0);
+  const end = Date.parse(range.end) + shift * hour + (reading === 'inclusive' ? day : 0);
+  const to = reading === 'ignored' ? Infinity : end;
   const inside = times.filter((time) => time >= from && time < to).sort((a, b) => a - b);
   if (order === 'newest-first') inside.reverse();
   const records = inside.slice(0, range.limit).map((time) => ({ time, writtenTime: '', record: {} }));
@@ -50,7 +51,7 @@ const busyTimes = fc
 const serviceWith = (times: fc.Arbitrary<number[]>): fc.Arbitrary<Service> =>
   fc.record({
     times,
-    reading: fc.constantFrom('inclusive', 'exclusive'),
+    reading: fc.constantFrom('inclusive', 'exclusive', 'ignored'),
     shift: fc.integer({ min: -14 * 4, max: 12 * 4 }).map((quarters) => quarters / 4),
     order: fc.constantFrom('newest-first', 'oldest-first'),
   });
@@ -92,7 +93,7 @@ it('neither a single headline nor none shows it', () => {
   });
 });
 
-it.each(['inclusive', 'exclusive'] as const)(
+it.each(['inclusive', 'exclusive', 'ignored'] as const)(
   'times that are whole days tell that end_date is %s, and not when days begin',
   (reading) => {
     const times = Array.from({ length: 34 }, (_, index) => begin + (index - 2) * day);
@@ -102,11 +103,11 @@ it.each(['inclusive', 'exclusive'] as const)(
   },
 );
 
-it('answers that fit neither reading are reported', () => {
+it('answers that fit no reading are reported', () => {
   const service = { times: [], reading: 'exclusive', shift: 0, order: 'newest-first' } as const;
   const far = answerOf({ ...service, times: [begin] }, { start: '2026-10-20', end: '2026-10-21', limit: 9 });
   const moved = { ...far, range: { ...far.range, start: '2026-11-01', end: '2026-11-02' } };
   expect(inferDays([moved]).end_date).toMatchObject({
-    reason: expect.stringContaining('fit neither reading'),
+    reason: expect.stringContaining('fit no reading'),
   });
 });

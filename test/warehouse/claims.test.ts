@@ -16,7 +16,7 @@ const scope: WindowScope = {
 
 /** A window that one load had claimed and another one has taken over. */
 async function taken(db: Warehouse) {
-  await planWindows(db, aJob(), scope, { fullRefresh: false, retryRefused: false });
+  await planWindows(db, aJob(), scope, { fullRefresh: false, retryRefused: false }, '2026-11-20');
   const about = { command: 'backfill', job: 'job', feed: 'gmsi-headlines' } as const;
   const [first, second] = [
     await startLoad(db, { ...about, run_by: 'one' }),

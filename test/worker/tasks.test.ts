@@ -214,3 +214,28 @@ it('a worker that stops in the middle of live answers leaves only the rest to ot
   expect(new Set(live().map(({ path, query }) => `${path} ${query.topic}`)).size).toBe(6);
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
+
+it('a run that was planned before a probe learned that end_date is ignored is planned again, in windows to today', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  const clock = () => new Date('2026-11-20T12:00:00Z');
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1, endDate: 'ignored' });
+  const { db } = warehouse;
+  const autumn = { ...quarter, from: '2026-09-01', to: '2026-10-31' };
+  await registered(db, 'nightly', jobFor(autumn, { schedule }), lastNight);
+  await plan(aWorkerContext({ warehouse, sandbox, clock }), { job: 'nightly', command: 'backfill' }, false);
+  const fact = { feed: 'gmsi-headlines', fact: 'end_date', value: '"ignored"', evidence: 'a test' };
+  await db.insertInto('gmsi.learned_facts').values(fact).execute();
+
+  const requests = watchRequests(sandbox);
+  await using worker = aWorker({ warehouse, sandbox, clock });
+  const [ended] = await told(worker, 'run finished');
+  expect(ended).toMatchObject({ outcome: 'done' });
+  const runs = await db.selectFrom('gmsi.runs').select('outcome').orderBy('run_id').execute();
+  expect(runs).toEqual([{ outcome: 'failed' }, { outcome: 'done' }]);
+  expect(requests.some(({ query }) => 'end_date' in query)).toBe(false);
+  const windows = await db.selectFrom('gmsi.windows').select(['state', 'first_day', 'last_day']).execute();
+  const one = { state: 'drained', first_day: autumn.from, last_day: '2026-11-20' };
+  expect(windows).toEqual(autumn.countries.flatMap(() => autumn.topics.map(() => one)));
+  const all = { ...autumn, to: '2026-11-20' };
+  expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
+});

@@ -158,7 +158,7 @@ export function describeChange({ fact, value, before }: Lesson): { found: string
   const [was, is] = [describeLearned(fact, before!.value), describeLearned(fact, value!)];
   const since = before!.learnedAt.toISOString().slice(0, 10);
   const reload =
-    before!.value === 'inclusive'
+    before!.value === 'inclusive' && value === 'exclusive'
       ? ` What was loaded since ${since} may lack each window's last day: gmsi backfill <job> --full-refresh.`
       : '';
   return {
@@ -187,6 +187,11 @@ function adviceOn(lessons: readonly Lesson[]): string[] {
   const endDate = known.get('end_date');
   if (endDate === 'inclusive' || endDate === 'exclusive') {
     advice.push(`Jobs of this feed that leave service.end_date unknown read it as ${endDate} from now on.`);
+  }
+  if (endDate === 'ignored') {
+    advice.push(
+      'Jobs of this feed that leave service.end_date unknown request each series from its first missing day to today, in one window, from now on.',
+    );
   }
   const limit = known.get('history_limit');
   if (typeof limit === 'object' && 'answered' in limit && limit.refused !== null) {

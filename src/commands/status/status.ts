@@ -91,7 +91,7 @@ async function statusOf(session: Session, db: Warehouse, job: Job) {
     return { job: job.name, series: null, strips: undefined, scope: undefined };
   const { job: inForce } = await withLearnedReading(db, job);
   const { days = wantedDays(job, today(session))!, historyLimit } = plannedDays(inForce, today(session));
-  const scope = scopeOf(job, days, lookups);
+  const scope = scopeOf(inForce, days, lookups);
   return {
     job: job.name,
     series: seriesIn(scope),

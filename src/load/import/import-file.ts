@@ -206,7 +206,7 @@ async function writeBatch(
   from: Pick<Provenance, 'loadId' | 'of'>,
   areLikelyNew: boolean,
 ): Promise<PageCounts> {
-  const counts = { records: 0, inserted: 0, changed: 0, retracted: 0, rejected: 0 };
+  const counts = { records: 0, inserted: 0, changed: 0, retracted: 0, rejected: 0, outside: 0 };
   for (const { series, records, rows, rejected, rejectedCount } of groups) {
     const provenance = { ...from, series, windowId: null, backfilledBefore: 'always' } as const;
     const upserted = await upsertRows(trx, table, rows, provenance, areLikelyNew);

@@ -191,7 +191,7 @@ async function openLoad(
   const imports = await withWarehouseRetries(() => importsOf(warehouse, feed.name), stop);
   const totals: LoadTotals = {
     ...{ requests: 0, windows_drained: 0, windows_failed: 0, pages: 0, records: 0 },
-    ...{ rows_inserted: 0, rows_changed: 0, rows_retracted: 0, records_rejected: 0 },
+    ...{ rows_inserted: 0, rows_changed: 0, rows_retracted: 0, records_rejected: 0, records_outside: 0 },
   };
   return {
     ...{ warehouse, loadId, imports, listed, totals, stop, log: log.child({ load: loadId }) },

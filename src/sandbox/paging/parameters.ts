@@ -25,7 +25,10 @@ export function pageSize(limit: number, { pageCap }: SandboxSettings): number {
   return Math.min(limit, pageCap);
 }
 
-/** `start_date` to `end_date`: the last 7 days by default, 90 days at most, with the setting's reading of the end. */
+/**
+ * `start_date` to `end_date`: the last 7 days by default, 90 days at most, with the setting's reading of the end. If it is
+ * ignored, no range is too long.
+ */
 export function readRange(
   query: Query,
   settings: SandboxSettings,
@@ -33,13 +36,14 @@ export function readRange(
 ): DayRange {
   const today = zoneOf(settings.timeZone).dayOf(settings.clock().getTime());
   const first = readDay('start_date', query) ?? today - DEFAULT_DAYS_BACK;
-  const end = readDay('end_date', query);
-  const beyond = settings.endDate === 'inclusive' ? 0 : 1;
+  const isEndless = settings.endDate === 'ignored';
+  const end = isEndless ? undefined : readDay('end_date', query);
+  const beyond = settings.endDate === 'exclusive' ? 1 : 0;
   const last = end === undefined ? today : end - beyond;
   if (first > last + beyond) throw new Refusal(422, 'start_date must not be after end_date');
   // A range without an end lasts until now, so 90 days back is the day 90 days before today.
   const mostDays = end === undefined ? MOST_DAYS + 1 : MOST_DAYS;
-  if (last - first + 1 > mostDays) {
+  if (!isEndless && last - first + 1 > mostDays) {
     throw new Refusal(422, `The date range must not exceed ${MOST_DAYS} days`);
   }
   const longest = Math.min(settings.historyLimitDays ?? Infinity, historyLimitDays ?? Infinity);

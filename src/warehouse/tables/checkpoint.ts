@@ -20,6 +20,8 @@ export interface PageCounts {
   /** Rows that the service no longer returns. */
   readonly retracted: number;
   readonly rejected: number;
+  /** Records of days that were not requested. */
+  readonly outside: number;
 }
 
 /** What a page adds to its window. */
@@ -55,6 +57,7 @@ export async function advanceCheckpoint(
       rows_changed: eb('rows_changed', '+', counts.changed),
       rows_retracted: eb('rows_retracted', '+', counts.retracted),
       records_rejected: eb('records_rejected', '+', counts.rejected),
+      records_outside: eb('records_outside', '+', counts.outside),
       rows_met: sql<number[] | null>`${counts.rowsMet && [...counts.rowsMet]}::integer[]`,
       ...(counts.settledBefore === undefined
         ? {}
@@ -119,6 +122,7 @@ export interface LoadTotals {
   rows_changed: number;
   rows_retracted: number;
   records_rejected: number;
+  records_outside: number;
 }
 
 export async function startLoad(

@@ -107,23 +107,57 @@ export async function findSyncGaps(
   return rows;
 }
 
-/** The days of a job's open and refused windows, per series. */
+/** The days of a job's open and refused windows, per series, without those that planning joins. */
 function standingWindows(scope: WindowScope): RawBuilder<unknown> {
   return sql`
       select ${seriesOf('w')}, range_agg(w.days) as days
-      from gmsi.windows w where ${inScope(scope)} and w.state in ('pending', 'draining', 'failed', 'refused')
+      from gmsi.windows w
+      where ${inScope(scope)} and w.state in ('pending', 'draining', 'failed', 'refused') and not ${isJoined(scope)}
       group by ${seriesOf('w')}`;
 }
 
 /**
+ * The condition that planning joins a window `w` with others of its series, because answers run to now: nobody drains it, and
+ * its first page is still to be requested, or was requested up to an `end_date` that the service ignores.
+ */
+export function isJoined({ isOpenEnded = false }: WindowScope): RawBuilder<boolean> {
+  if (!isOpenEnded) return sql`false`;
+  return sql`(w.state in ('pending', 'failed') and w.refused_with is null
+    and (w.next_token is null or w.request_end is not null))`;
+}
+
+/**
+ * If answers run to now, joins the open windows of each series into one, from its earliest to today: each would bring what the
+ * later ones bring. They were planned on an earlier day, by another job, or for another reading of `end_date`.
+ */
+export async function joinOpenWindows(db: Kysely<Database>, scope: WindowScope, today: Day): Promise<void> {
+  if (!scope.isOpenEnded) return;
+  await sql`
+    with free as materialized (
+      -- Locked, so that no load claims one of them meanwhile.
+      select w.* from gmsi.windows w where ${inScope(scope)} and ${isJoined(scope)} for update
+    ), placed as (
+      select w.window_id, row_number() over (partition by ${seriesOf('w')} order by w.first_day, w.window_id) as place
+      from free w
+    ), later as (
+      delete from gmsi.windows w using placed where placed.window_id = w.window_id and place > 1
+    )
+    update gmsi.windows w set last_day = greatest(w.last_day, ${today}::date), next_token = null
+    from placed where placed.window_id = w.window_id and place = 1
+  `.execute(db);
+}
+
+/**
  * Removes windows that are longer than a window may now be, so that they are planned again. Refused ones, too, because the
- * service refused the long request; never one with a cursor, whose pages would be requested again.
+ * service refused the long request; never one with a cursor, whose pages would be requested again. None is too long if answers
+ * run to now.
  */
 export async function dropLongWindows(
   db: Kysely<Database>,
   scope: WindowScope,
   maxDays: number,
 ): Promise<void> {
+  if (scope.isOpenEnded) return;
   await sql`
     delete from gmsi.windows w
     where ${inScope(scope)} and w.state in ('pending', 'failed', 'refused') and w.next_token is null

@@ -174,7 +174,7 @@ export async function cutRefused(
         and not ${isAnswered(older)}
     ), found as (
       select last_day + 1 as day from lowest
-      where is_below and first_day = last_day and request_end is not null and finished_at > now() - interval '1 day'
+      where is_below and first_day = last_day and request_start is not null and finished_at > now() - interval '1 day'
       order by finished_at, window_id limit 1
     ), cut as (
       select w.window_id, w.first_day, case
@@ -184,7 +184,7 @@ export async function cutRefused(
           else w.first_day + (w.last_day - w.first_day + 1) / 2 end as day
       from lowest w left join found on true
       -- A last day that was refused only together with younger days, which were answered since, is asked for by itself.
-      where w.first_day < w.last_day or w.request_end is null
+      where w.first_day < w.last_day or w.request_start is null
       order by w.last_day - w.first_day, ${seriesOf('w')}
       limit case when exists (select from found) then null else ${atMost}::bigint end
     ), younger as (

@@ -130,21 +130,26 @@ export async function finishRun(
 }
 
 /**
- * Ends the run of a job whose file now asks for another feed, match type or parameters: its windows must not be drained by the
- * new file. They stay as they are, for other jobs that want them.
+ * Ends the run of a job that now asks for another feed, match type or parameters, or reads `end_date` otherwise: its windows
+ * must not be drained so. They stay as they are, for other jobs that want them.
  * @returns the run that was ended
  */
 export async function endChangedRun(
   db: Kysely<Database>,
   { job, command }: Pick<Run, 'job' | 'command'>,
-  { feed, matchType, variants }: Pick<WindowScope, 'feed' | 'matchType' | 'variants'>,
+  {
+    feed,
+    matchType,
+    variants,
+    isOpenEnded = false,
+  }: Pick<WindowScope, 'feed' | 'matchType' | 'variants' | 'isOpenEnded'>,
 ): Promise<number | undefined> {
   const { rows } = await sql<{ run_id: number }>`
     update gmsi.runs
-    set outcome = 'failed', error = 'The job now asks for another feed, match type or parameters.', finished_at = now()
+    set outcome = 'failed', error = 'The job now asks for another feed, match type or parameters, or reads end_date otherwise.', finished_at = now()
     where job = ${job} and command = ${command} and finished_at is null
-      and (scope ->> 'feed', scope ->> 'matchType', scope -> 'variants')
-        is distinct from (${feed}::text, ${matchType}::text, ${JSON.stringify(variants)}::jsonb)
+      and (scope ->> 'feed', scope ->> 'matchType', scope -> 'variants', coalesce((scope -> 'isOpenEnded')::boolean, false))
+        is distinct from (${feed}::text, ${matchType}::text, ${JSON.stringify(variants)}::jsonb, ${isOpenEnded}::boolean)
     returning run_id
   `.execute(db);
   return rows[0]?.run_id;

@@ -13,6 +13,8 @@ export interface WindowScope {
   readonly variants: readonly string[];
   readonly from: Day;
   readonly to: Day;
+  /** True if the service ignores `end_date`: its answers run to now, and so do windows, even if the period ended long ago. */
+  readonly isOpenEnded?: boolean;
 }
 
 /** How many series a job has. */
@@ -92,11 +94,15 @@ export function isOfJob(alias: string, scope: WindowScope): RawBuilder<boolean> 
 
 /**
  * The condition that a window, called `w` in the query, belongs to a job. The bounds of its last day follow from the
- * overlap; an index can use them.
+ * overlap; an index can use them. Of windows that run to now, only those belong that begin in the period: a sync must not
+ * wait for the backfill of many years.
  */
 export function inScope(scope: WindowScope): RawBuilder<boolean> {
-  return sql`(${isOfJob('w', scope)} and w.days && ${period(scope)}
-    and w.last_day between ${scope.from}::date and ${scope.to}::date + ${longestRequestDays - 1}::int)`;
+  const [from, to] = [sql`${scope.from}::date`, sql`${scope.to}::date`];
+  const isOfPeriod = scope.isOpenEnded
+    ? sql`w.first_day between ${from} and ${to} and w.last_day >= ${from}`
+    : sql`w.days && ${period(scope)} and w.last_day between ${from} and ${to} + ${longestRequestDays - 1}::int`;
+  return sql`(${isOfJob('w', scope)} and ${isOfPeriod})`;
 }
 
 /** The condition that a window `w` is still to be drained; worded as in the partial indexes, so that they are used. */

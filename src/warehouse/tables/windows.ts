@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { FeedTable, Series } from '../../feeds/feed.ts';
 import type { Database, Day, WindowState } from '../database.ts';
+import { isJoined } from './planning.ts';
 import { nextToAskAgain } from './refusals.ts';
 import { hasRowsOf } from './retract.ts';
 import { inScope, isOpen, seriesColumns, type WindowScope } from './series.ts';
@@ -115,7 +116,7 @@ export async function beginDrain(
   db: Kysely<Database>,
   at: { windowId: number; loadId: number },
   rows: { table: FeedTable; series: Series },
-  request: { start: Day; end: Day; pageSize: number; settledBefore: Day; isRestart: boolean },
+  request: { start: Day; end: Day | null; pageSize: number; settledBefore: Day; isRestart: boolean },
 ): Promise<{ isCompared: boolean } | undefined> {
   const { rows: begun } = await sql<{ is_compared: boolean }>`
     with begun as (
@@ -123,6 +124,7 @@ export async function beginDrain(
       set request_start = ${request.start}::date, request_end = ${request.end}::date, page_size = ${request.pageSize},
           settled_before = ${request.settledBefore}::date, drain_started_at = now(), next_token = null,
           pages = 0, records = 0, rows_inserted = 0, rows_changed = 0, rows_retracted = 0, records_rejected = 0,
+          records_outside = 0,
           rows_met = array_fill(0, array[last_day - first_day + 1]),
           restarts = restarts + ${request.isRestart ? 1 : 0}, is_compared = ${hasRowsOf(rows.table, rows.series)}
       where w.window_id = ${at.windowId} and w.state = 'draining' and w.load_id = ${at.loadId}
@@ -223,7 +225,7 @@ export async function countByState(db: Kysely<Database>, scope: WindowScope): Pr
   return { ...none, ...Object.fromEntries(rows.map(({ state, windows }) => [state, windows])) };
 }
 
-/** Windows that a load drains, by their length in days: the open ones, and a few or all of the refused ones. */
+/** Windows that a load drains as they are, by their length in days: the open ones, and a few or all of the refused ones. */
 export async function countByLength(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -231,7 +233,7 @@ export async function countByLength(
 ): Promise<{ days: number; windows: number }[]> {
   const { rows } = await sql<{ days: number; windows: number }>`
     select w.last_day - w.first_day + 1 as days, count(*) as windows from gmsi.windows w
-    where ${inScope(scope)} and (${isOpen} or (w.state = 'refused'
+    where ${inScope(scope)} and not ${isJoined(scope)} and (${isOpen} or (w.state = 'refused'
       and (${refused} = 'all' or w.window_id in (select window_id from ${nextToAskAgain(scope)} as next))))
     group by 1
   `.execute(db);

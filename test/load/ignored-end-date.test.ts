@@ -1,0 +1,275 @@
+import { Temporal } from 'temporal-polyfill';
+import { describe, expect, it } from 'vitest';
+import { scopeOf, withLearnedReading } from '../../src/load/resolve-load.ts';
+import { plannedDays } from '../../src/plan/days.ts';
+import { forecast } from '../../src/plan/forecast.ts';
+import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import type { Page } from '../../src/service/page.ts';
+import { readLookups } from '../../src/warehouse/tables/lookups.ts';
+import { jumpingClock } from '../service/clocks.ts';
+import { aLog } from '../support/a-log.ts';
+import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { runProbe } from '../support/run-probe.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
+import { firstPages, watchRequests } from '../support/watch-requests.ts';
+
+const today = '2026-11-20';
+const now = `${today}T12:00:00Z`;
+const one = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-08-01', to: '2026-09-30' };
+/** The same to now: what each answer holds. */
+const all = { ...one, to: today };
+const ignored = { end_date: 'ignored', concurrency: 1, page_size: 200 };
+
+/** A warehouse, a service that ignores `end_date`, and a clock that both have. */
+async function aService(options: SandboxOptions = {}) {
+  let instant = now;
+  const clock = () => new Date(instant);
+  const warehouse = await aWarehouse();
+  const sandbox = await startSandbox({ limits: null, clock, volume: 0.3, endDate: 'ignored', ...options });
+  return {
+    ...{ db: warehouse.db, sandbox, clock },
+    moveTo: (next: string) => {
+      instant = next;
+    },
+    async [Symbol.asyncDispose]() {
+      await sandbox.stop();
+      await warehouse[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe.each(['newest-first', 'oldest-first'] as const)('a service that ignores end_date (%s)', (order) => {
+  it('fails a window at its first page of other days, before another request, and says what to do', async () => {
+    await using service = await aService({ order });
+    const requests = watchRequests(service.sandbox);
+    const job = aJobFor({ ...one, to: '2026-08-31' }, { service: { page_size: 200 } });
+    const result = await runBackfill({ job, ...service });
+    expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 0 } });
+    const [window] = await windowsOf(service.db);
+    expect(window!.last_error).toMatch(/^Of 200 records for 2026-08-01 to 2026-09-01, \d+ are of other days/);
+    expect(window!.last_error).toContain('gmsi doctor --probe');
+    expect(window!.last_error).toContain('service: { end_date: ignored }');
+    // Of the oldest first, the pages before are of the days that were asked for.
+    expect(requests).toHaveLength(window!.pages + 1);
+    expect(await coverageOf(service.db)).toEqual({});
+    const day = { from: '2026-09-03', to: today };
+    expect(await heldBy(service.db, { ...one, ...day })).toEqual([]);
+  });
+
+  it('is drained by one window from the first missing day to today, once that is known', async () => {
+    await using service = await aService({ order });
+    const { db, sandbox } = service;
+    const requests = watchRequests(sandbox);
+    const job = aJobFor(one, { lookback: 'P3D', service: ignored });
+    expect((await runBackfill({ job, ...service })).outcome).toBe('done');
+
+    const [first, ...others] = firstPages(requests);
+    expect(first!.query).toMatchObject({ start_date: '2026-08-01' });
+    expect(first!.query).not.toHaveProperty('end_date');
+    expect(others).toEqual([]);
+    expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
+    expect(await countRows(db, 'headlines')).toBe(servedBy(sandbox, all).length);
+    expect(await coverageOf(db)).toEqual({
+      'US Inflation-Food COMBINED': '{[2026-08-01,2026-11-17)}',
+    });
+    const [window] = await windowsOf(db);
+    expect(window).toMatchObject({ state: 'drained', last_day: today, records_outside: 0 });
+
+    const before = requests.length;
+    expect((await runBackfill({ job, ...service })).loadId).toBeUndefined();
+    expect(requests).toHaveLength(before);
+  });
+});
+
+it('once a probe has learned it, the windows that failed become one', async () => {
+  await using service = await aService();
+  const { db, sandbox } = service;
+  const job = aJobFor(one, { service: { page_size: 200 } });
+  await runBackfill({ job, ...service });
+  expect((await windowsOf(db)).every(({ state }) => state === 'failed')).toBe(true);
+
+  await runProbe({ db, sandbox, clock: jumpingClock(Date.parse(now)) });
+  const { job: asRead } = await withLearnedReading(db, job);
+  const scope = scopeOf(
+    asRead,
+    plannedDays(asRead, Temporal.PlainDate.from(today)).days!,
+    await readLookups(db),
+  );
+  expect(await forecast(db, asRead, scope, { fullRefresh: false, retryRefused: false }, today)).toMatchObject(
+    {
+      leastRequests: 1,
+    },
+  );
+  const requests = watchRequests(sandbox);
+  expect((await runBackfill({ job, ...service })).outcome).toBe('done');
+  expect(firstPages(requests).map(({ query }) => [query.start_date, query.end_date])).toEqual([
+    ['2026-08-01', undefined],
+  ]);
+  expect(await windowsOf(db)).toHaveLength(1);
+  expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
+});
+
+it('a window that was half drained for another reading of end_date begins again', async () => {
+  await using service = await aService({ order: 'oldest-first' });
+  const { db, sandbox } = service;
+  const days = { ...one, to: '2026-08-31' };
+  await runBackfill({ job: aJobFor(days, { service: { page_size: 50 } }), ...service });
+  expect((await windowsOf(db))[0]).toMatchObject({ state: 'failed', next_token: expect.any(String) });
+  const result = await runBackfill({ job: aJobFor(days, { service: ignored }), ...service });
+  expect(result.outcome).toBe('done');
+  expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
+});
+
+it('a window that was planned on an earlier day is drained to today', async () => {
+  await using service = await aService();
+  const { db, sandbox } = service;
+  const job = aJobFor(all, { service: ignored });
+  service.moveTo('2026-11-15T12:00:00Z');
+  sandbox.script([{ kind: 'server-error', times: 100, match: ({ path }) => path.includes('/feed/') }]);
+  await runBackfill({ job, ...service });
+  service.moveTo(now);
+  const requests = watchRequests(sandbox);
+  expect((await runBackfill({ job, ...service })).outcome).toBe('done');
+  expect(firstPages(requests)).toHaveLength(1);
+  expect(await windowsOf(db)).toMatchObject([{ first_day: '2026-08-01', last_day: today, attempts: 2 }]);
+  expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
+});
+
+it('a window is continued at its cursor on a later day', async () => {
+  await using service = await aService({ order: 'oldest-first' });
+  const { db, sandbox } = service;
+  const job = aJobFor(all, { service: ignored });
+  service.moveTo('2026-11-15T12:00:00Z');
+  const fails = (request: { token: string | null }) => request.token !== null;
+  sandbox.script([
+    { kind: 'latency', times: 1, match: fails },
+    { kind: 'server-error', times: 100, match: fails },
+  ]);
+  await runBackfill({ job, ...service });
+  const [half] = await windowsOf(db);
+  expect(half).toMatchObject({ state: 'failed', pages: 2, next_token: expect.any(String) });
+  service.moveTo(now);
+  sandbox.script([]);
+  expect((await runBackfill({ job, ...service })).outcome).toBe('done');
+  expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
+  expect((await windowsOf(db))[0]).toMatchObject({ records_outside: 0 });
+});
+
+it('a hole in what is covered is drained from the hole to today', async () => {
+  await using service = await aService();
+  const { db, sandbox } = service;
+  const covered = { feed: 'gmsi-headlines', country: 'US', topic: 'Inflation-Food', match_type: 'COMBINED' };
+  const days = '{[2026-08-01,2026-10-01),[2026-10-05,2026-11-18)}';
+  await db
+    .insertInto('gmsi.coverage')
+    .values({ ...covered, ticker: '', variant: '', days })
+    .execute();
+  const requests = watchRequests(sandbox);
+  await runBackfill({ job: aJobFor(all, { service: ignored }), ...service });
+  expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(['2026-10-01']);
+  const [first] = Object.values(await coverageOf(db));
+  expect(first).toBe('{[2026-08-01,2026-11-18)}');
+});
+
+it('a sync does not wait for the window of a backfill', async () => {
+  await using service = await aService();
+  const { db } = service;
+  const requests = watchRequests(service.sandbox);
+  const backfill = { feed: 'gmsi-headlines', country: 'US', topic: 'Inflation-Food', match_type: 'COMBINED' };
+  const held = { ...backfill, first_day: '2020-01-01', last_day: today, state: 'draining' as const };
+  const load = { command: 'backfill', job: 'another', feed: 'gmsi-headlines', run_by: 'a test' };
+  const { load_id } = await db
+    .insertInto('gmsi.loads')
+    .values(load)
+    .returning('load_id')
+    .executeTakeFirstOrThrow();
+  await db
+    .insertInto('gmsi.windows')
+    .values({ ...held, ticker: '', variant: '', load_id })
+    .execute();
+  const job = aJobFor(all, { end_date: 'today', lookback: 'P3D', service: ignored });
+  expect((await runSync({ job, ...service })).outcome).toBe('done');
+  expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(['2026-11-17', undefined]);
+});
+
+it('rows that are gone are retracted, as in any window', async () => {
+  await using service = await aService({ changes: { withdrawn: 0.3, late: 0, revised: 0 } });
+  const { db, sandbox } = service;
+  const days = { ...one, from: '2026-09-01', to: '2026-11-17' };
+  service.moveTo('2026-11-18T00:00:00Z');
+  const job = aJobFor(days, { lookback: 'P0D', service: ignored });
+  await runBackfill({ job, ...service });
+  service.moveTo('2026-11-25T00:00:00Z');
+  const again = await runBackfill({ job, ...service, plan: { fullRefresh: true, retryRefused: false } });
+  expect(again.totals.rows_retracted).toBeGreaterThan(5);
+  expect(await heldBy(db, days)).toEqual(servedBy(sandbox, days));
+});
+
+describe('records far from the days that were asked for', () => {
+  const days = { ...one, to: '2026-08-31' };
+  const job = aJobFor(days, { service: { end_date: 'inclusive', concurrency: 1 } });
+  const stray = (time: string) => ({
+    ...{ publication_time: time, headline: 'a stray', topic_probability: 0.9 },
+    ...{ directional_positive: 0.2, directional_neutral: 0.3, directional_negative: 0.5 },
+  });
+  /** The answers of a service, with more records on each page. */
+  const adding = (...strays: object[]) => ({
+    aroundPage: async (ask: () => Promise<Page>): Promise<Page> => {
+      const page = await ask();
+      return { ...page, records: [...page.records, ...strays] };
+    },
+  });
+
+  it('are counted and named, and never become rows', async () => {
+    await using service = await aService({ endDate: 'inclusive' });
+    const { db, sandbox } = service;
+    const { log, lines } = aLog();
+    const strays = [stray('2019-05-01T00:00:00'), stray('2031-05-01T00:00:00')];
+    const result = await runBackfill({ job, ...service, ...adding(...strays), log });
+    expect(result).toMatchObject({ outcome: 'done', totals: { records_outside: 2, records_rejected: 0 } });
+    expect(await heldBy(db, days)).toEqual(servedBy(sandbox, days));
+    expect(await countRows(db, 'headlines')).toBe(servedBy(sandbox, days).length);
+    expect((await windowsOf(db))[0]).toMatchObject({ records_outside: 2, records_rejected: 0 });
+    const warned = lines.filter(({ level }) => level === 40);
+    expect(warned).toMatchObject([{ records: 2, first_day: '2019-05-01', last_day: '2031-05-01' }]);
+  });
+
+  it('of the day before and after are rows: the days of the service may begin at another hour', async () => {
+    await using service = await aService({ endDate: 'inclusive' });
+    const strays = [
+      ...[stray('2026-07-30T23:59:59'), stray('2026-07-31T00:00:00')],
+      ...[stray('2026-09-01T23:59:59'), stray('2026-09-02T00:00:00')],
+    ];
+    const result = await runBackfill({ job, ...service, ...adding(...strays) });
+    expect(result.totals.records_outside).toBe(2);
+    expect(await countRows(service.db, 'headlines')).toBe(servedBy(service.sandbox, days).length + 2);
+  });
+
+  it('do not fail a quiet window that has no others', async () => {
+    await using service = await aService({ endDate: 'inclusive', volume: 0 });
+    const result = await runBackfill({ job, ...service, ...adding(stray('2031-05-01T00:00:00')) });
+    expect(result.outcome).toBe('done');
+    expect(await windowsOf(service.db)).toMatchObject([{ state: 'drained', records_outside: 1 }]);
+  });
+
+  it('fail a window that has many, also on its last page', async () => {
+    await using service = await aService({ endDate: 'inclusive', volume: 0 });
+    const strays = Array.from({ length: 6 }, (_, n) => stray(`2019-05-01T00:00:0${n}`));
+    const result = await runBackfill({ job, ...service, ...adding(...strays) });
+    expect(result.outcome).toBe('incomplete');
+    expect((await windowsOf(service.db))[0]!.last_error).toContain('service.parameters.start_date');
+  });
+
+  it('do not come from a live answer either', async () => {
+    await using service = await aService({ endDate: 'inclusive' });
+    const { db } = service;
+    const live = aJobFor(all, { end_date: 'today', service: { concurrency: 1 } });
+    const strays = [stray('2019-05-01T00:00:00'), stray('2031-05-01T00:00:00')];
+    const result = await runSync({ job: live, ...service, ...adding(...strays) });
+    expect(result.totals.records_outside).toBe(4);
+    expect(await heldBy(db, { ...one, from: '2010-01-01', to: '2026-10-31' })).toEqual([]);
+    expect(await heldBy(db, { ...one, from: '2027-01-01', to: '2099-01-01' })).toEqual([]);
+  });
+});
