@@ -3,8 +3,9 @@
 #   docker build --tag gmsi-etl .
 #   docker run --rm --env-file .env --volume ./jobs:/app/jobs:ro gmsi-etl plan g7-inflation
 #
-# BASE is any glibc image with Node.js 20.19 or newer (24 is the current one) and npm, such as a mirror or a hardened base.
-ARG BASE=node:24-bookworm-slim
+# BASE is any glibc image with Node.js 20.19 or newer (24 is the current one) and npm, such as a mirror or a hardened base. By digest:
+# a tag may be another image tomorrow.
+ARG BASE=node:24.18.0-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
 
 FROM ${BASE} AS build
 WORKDIR /opt/gmsi-etl

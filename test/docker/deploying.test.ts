@@ -135,7 +135,7 @@ test('pods run this version as the user of the image, who is not root', () => {
 
 test('workers are selected by their labels, and probed and scraped where they serve', () => {
   const { metadata, spec } = workers.spec.template as Pod;
-  expect(metadata!.labels).toEqual(workers.spec.selector.matchLabels);
+  expect(metadata!.labels).toMatchObject(workers.spec.selector.matchLabels);
   const { ports, env, startupProbe, livenessProbe, readinessProbe } = spec.containers[0];
   const [port] = ports!;
   expect(env).toContainEqual({ name: 'GMSI_METRICS_PORT', value: String(port!.containerPort) });
@@ -147,6 +147,17 @@ test('workers are selected by their labels, and probed and scraped where they se
     expect(probe.port).toBe(port!.name);
     expect(served).toContain(`'${probe.path}'`);
   }
+});
+
+test('the network lets every pod reach only what it needs, and only Prometheus reach it', () => {
+  const { podSelector, policyTypes, ingress, egress } = kubernetes('network-policy').spec;
+  for (const pod of pods) expect(pod.metadata!.labels).toMatchObject(podSelector.matchLabels);
+  expect(policyTypes).toEqual(['Ingress', 'Egress']);
+  const portsOf = (rules: readonly { ports: readonly { port: number }[] }[]) =>
+    rules.flatMap(({ ports }) => ports.map(({ port }) => port));
+  expect(portsOf(ingress)).toEqual([pods[0]!.spec.containers[0].ports![0]!.containerPort]);
+  expect(ingress[0].from).toHaveLength(1);
+  expect(portsOf(egress)).toEqual([53, 53, 443, 5432]);
 });
 
 test('nothing is started again that would end the same', () => {

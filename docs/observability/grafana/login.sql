@@ -1,5 +1,5 @@
 -- A login of Grafana's own that may read what gmsi_reader may, and nothing else: whoever edits a dashboard can run any SQL with it.
--- Run at each start, by the owner of the server, so that a new password is taken.
+-- Run at each start, by the server's superuser, so that a new password is taken.
 \set ON_ERROR_STOP on
 \getenv password READER_PASSWORD
 do $$
