@@ -128,6 +128,14 @@ describe('a record with neither', () => {
     expect(idOf(other)).not.toBe(idOf(aBareRecord({ added: { a: 1 } })));
   });
 
+  test('is another one with a number beyond all, with none, and with the text that is kept for it', () => {
+    const values = [JSON.parse('1e999'), JSON.parse('-1e999'), null, 'Infinity', Number.NaN];
+    const ids = values.flatMap((value) =>
+      [value, [value], { a: value }].map((added) => idOf(aBareRecord({ added }))),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
   test('is the same with the time written with a zone, as the other feeds do', () => {
     expect(idOf(aBareRecord({ publication_time: '2026-05-21T13:00:00+00:00' }))).toBe(idOf(aBareRecord()));
   });

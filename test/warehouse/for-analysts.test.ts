@@ -167,6 +167,38 @@ it('headlines that say the same have the same story key', async () => {
     expect(await keyOf(odd)).toMatch(/^[0-9a-f]{8}-/);
 });
 
+it('stories that differ in a number, or in its sign or unit, are not one', async () => {
+  await using warehouse = await aWarehouse();
+  const keysOf = async (texts: readonly string[]) => {
+    const { rows } = await sql<{ key: string }>`
+      select gmsi.story_key(text) as key from unnest(${[...texts]}::text[]) with ordinality as t (text, n) order by n`.execute(
+      warehouse.db,
+    );
+    return rows.map(({ key }) => key);
+  };
+  const different = [
+    ['GDP 0.3%', 'GDP -0.3%', 'GDP +0.3%', 'GDP 3%', 'GDP 0 3%', 'GDP 0.3', 'GDP 0.3-3%', 'GDP 0.3 %'],
+    ['Payrolls +250k', 'Payrolls -250k', 'Payrolls: 250k'],
+    ['Aid of $5bn approved', 'Aid of £5bn approved', 'Aid of €5bn approved', 'Aid of -$5bn approved'],
+    ['Bread at 5$', 'Bread at 5£', 'Bread at 5'],
+    ['Index ends at 1.234', 'Index ends at 12.34', 'Index ends at 123.4'],
+    ['US jobs report for the month of October | +250k', 'US jobs report for the month of October | -250k'],
+    ['日経平均-3%', '日経平均+3%'],
+  ];
+  for (const texts of different)
+    expect(new Set(await keysOf(texts)).size, texts.join(' / ')).toBe(texts.length);
+  const same = [
+    // Hyphen, minus, en dash, and their wide and small forms.
+    ['GDP -0.3%', 'GDP: −0.3%', 'GDP –0.3%', 'gdp －0.3％', 'GDP ﹣0.3%', '“GDP (-0.3%)”'],
+    ['Covid-19 cases rise in 2025-26', 'Covid 19 cases rise in 2025–26', 'COVID‑19 cases rise in 2025/26'],
+    ['Stocks up, bonds down - again', 'Stocks up; bonds down – again'],
+    ['Fed holds... 5 things to know', 'Fed holds: 5 things to know', 'Fed holds… 5 things to know'],
+    ['Rates at 5.', 'Rates at 5'],
+    [`${oil} – Reuters`, oil],
+  ];
+  for (const texts of same) expect(new Set(await keysOf(texts)).size, texts.join(' / ')).toBe(1);
+});
+
 it('story keys join the reprints of a story, unless they leave an outlet in it, and hardly ever two stories', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
