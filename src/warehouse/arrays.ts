@@ -6,9 +6,11 @@ import { lendBytes } from '../page-memory.ts';
 /** An array in PostgreSQL's binary format, which `pg` sends unchanged. */
 export type ArrayParameter = Buffer;
 
-/** The rows of a page as they are written: sorted by their key, and only the last of several with one key. */
+/** The rows of a page as they are written: sorted by their key, of several with one key the last one. */
 export interface SortedRows {
   readonly length: number;
+  /** Those that came before the last one of their key. */
+  readonly earlier: SortedRows | undefined;
   /** The times of their keys, in microseconds since 1970. */
   readonly times: readonly number[];
   /** The ids of their keys, 16 bytes each. */
@@ -29,8 +31,22 @@ export function sortedRows({ columns, key }: FeedTable, rows: RowsByColumn): Sor
   const [time, id] = key.map((column) => rows.placeOf(column)) as [number, number];
   const compare = (a: number, b: number) =>
     rows.numberAt(a, time) - rows.numberAt(b, time) || rows.compareIds(id, a, b);
-  const sorted = Array.from({ length: rows.length }, (_, row) => row).sort(compare);
-  const order = sorted.filter((row, at) => at === sorted.length - 1 || compare(row, sorted[at + 1]!) !== 0);
+  const sortedOf = (some: readonly number[]): SortedRows => {
+    const sorted = some.toSorted(compare);
+    const isLast = sorted.map((row, at) => at === sorted.length - 1 || compare(row, sorted[at + 1]!) !== 0);
+    const order = sorted.filter((_, at) => isLast[at]);
+    const others = order.length === sorted.length ? [] : sorted.filter((_, at) => !isLast[at]);
+    const earlier = others.length === 0 ? undefined : sortedOf(others);
+    return { ...arraysOf(rows, order, { columns, time, id }), earlier };
+  };
+  return sortedOf(Array.from({ length: rows.length }, (_, row) => row));
+}
+
+function arraysOf(
+  rows: RowsByColumn,
+  order: readonly number[],
+  { columns, time, id }: { columns: FeedTable['columns']; time: number; id: number },
+): Omit<SortedRows, 'earlier'> {
   const ids = new Uint8Array(order.length * uuidBytes);
   for (const [index, row] of order.entries()) rows.writeIdAt(row, id, ids, index * uuidBytes);
   const types = Object.values(columns);
