@@ -4,9 +4,11 @@ import { microsecondsOf } from '../feeds/reading/read-time.ts';
 /** An array in PostgreSQL's binary format, which `pg` sends unchanged. */
 export type ArrayParameter = Buffer;
 
-/** The rows of a page as they are written: sorted by their key, and only the last of several with one key. */
+/** The rows of a page as they are written: sorted by their key, of several with one key the last one. */
 export interface SortedRows {
   readonly length: number;
+  /** Those that came before the last one of their key. */
+  readonly earlier: SortedRows | undefined;
   /** The times of their keys, in microseconds since 1970. */
   readonly times: readonly number[];
   /** The ids of their keys. */
@@ -29,13 +31,22 @@ export function sortedRows(table: FeedTable, rows: readonly Row[]): SortedRows {
     id: row[id] as string,
   }));
   keyed.sort((a, b) => a.time - b.time || (a.id < b.id ? -1 : Number(a.id > b.id)));
-  const kept = keyed.filter(({ time, id }, at) => time !== keyed[at + 1]?.time || id !== keyed[at + 1]!.id);
+  const isLast = keyed.map(({ time, id }, at) => time !== keyed[at + 1]?.time || id !== keyed[at + 1]!.id);
+  const kept = keyed.filter((_, at) => isLast[at]);
+  const others = kept.length === keyed.length ? [] : keyed.filter((_, at) => !isLast[at]);
   const sorted = kept.map(({ row }) => row);
   const arrays = new Map(
     Object.entries(table.columns).map(([column, type]) => [column, arrayParameter(sorted, column, type)]),
   );
   return {
     length: sorted.length,
+    earlier:
+      others.length === 0
+        ? undefined
+        : sortedRows(
+            table,
+            others.map(({ row }) => row),
+          ),
     times: kept.map(({ time }) => time),
     ids: kept.map(({ id }) => id),
     columns: [...arrays.values()],

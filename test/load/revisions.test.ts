@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aJobFor, type BackfillSetting, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows } from '../support/warehouse-state.ts';
@@ -26,6 +26,50 @@ interface Version {
   readonly reason: string;
   readonly is_backfilled: boolean;
 }
+
+describe('a page that has a record twice', () => {
+  /** Every fifth record again, behind the others and changed so. */
+  const twice =
+    (change: (record: Record<string, unknown>) => object): NonNullable<BackfillSetting['aroundPage']> =>
+    async (ask) => {
+      const page = await ask();
+      const records = [...page.records] as Record<string, unknown>[];
+      const again = records.filter((_, index) => index % 5 === 0).map(change);
+      return { ...page, records: [...records, ...again] };
+    };
+
+  it.each([
+    ['gmsi-headlines', 'headline_revisions', { directional_positive: 0.123 }],
+    ['gmsi-index', 'revisions', { sentiment_sum: 0.123 }],
+  ])('of %s, with other content, keeps both as versions, once', async (feed, table, other) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock: () => new Date(before), volume: 0.5 });
+    const { db } = warehouse;
+    const run = {
+      ...{ job: aJobFor(scope, { feed, lookback: 'P0D', service: { end_date: 'inclusive' } }), db, sandbox },
+      ...{ clock: () => new Date(before), plan: refresh },
+      aroundPage: twice((record) => ({ ...record, ...other })),
+    };
+    const { totals } = await runBackfill(run);
+    expect(totals.rows_changed).toBeGreaterThan(10);
+    expect(totals.rows_inserted + totals.rows_changed).toBe(totals.records);
+    expect(await countRows(db, table)).toBe(totals.rows_changed);
+    expect((await runBackfill(run)).totals).toMatchObject({
+      ...{ rows_inserted: 0, rows_changed: 0, rows_retracted: 0 },
+    });
+    expect(await countRows(db, table)).toBe(totals.rows_changed);
+  });
+
+  it('with its keys in another order is as if it had it once', async () => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock: () => new Date(before), volume: 0.5 });
+    const { db } = warehouse;
+    const aroundPage = twice((record) => Object.fromEntries(Object.entries(record).reverse()));
+    await runBackfill({ job, db, sandbox, clock: () => new Date(before), aroundPage });
+    expect(await countRows(db, 'headline_revisions')).toBe(0);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+});
 
 describe('a headline that the service revises', () => {
   it('has its old version kept, known until the moment at which the new one was', async () => {

@@ -7,7 +7,7 @@ import { holdableJson, holdableText } from '../../src/feeds/reading/holdable-jso
 import { WriteCrossed } from '../../src/warehouse/errors.ts';
 import { withWriteRetries } from '../../src/warehouse/retries.ts';
 import { upsertRows } from '../../src/warehouse/tables/rows.ts';
-import type { WriteTransaction } from '../../src/warehouse/write-transaction.ts';
+import { type WriteTransaction, writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { aLog } from '../support/a-log.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
@@ -32,11 +32,51 @@ describe('rows of a page', () => {
     expect(await held()).toEqual(before);
   });
 
-  it('that have the same key twice count as one, the last', async () => {
-    const twice = [aRow({ headline: 'first' }), aRow({ headline: 'last' })];
-    expect(await upsert(warehouse.db, twice)).toEqual({ inserted: 1, changed: 0 });
+  it('that have the same key are one row, the last, and the others are its older versions, however often they come', async () => {
+    const { db } = warehouse;
+    const three = ['first', 'second', 'last'].map((headline) => aRow({ headline }));
+    expect(await upsert(db, three, { areLikelyNew: true })).toEqual({ inserted: 1, changed: 2 });
     expect((await held()).map(({ headline }) => headline)).toEqual(['last']);
-    expect(await countRows(warehouse.db, 'headline_revisions')).toBe(0);
+    expect(await versions()).toEqual(['first', 'second']);
+    const before = await held();
+    expect(await upsert(db, three, { loadId: 2 })).toEqual({ inserted: 0, changed: 0 });
+    expect(await held()).toEqual(before);
+    expect(await versions()).toEqual(['first', 'second']);
+  });
+
+  it('that have the same key are versions after the one that is here', async () => {
+    const { db } = warehouse;
+    await upsert(db, [aRow({ headline: 'here' }), aRow({ headline_id: idOf(2) })]);
+    const two = [aRow({ headline: 'first' }), aRow({ headline_id: idOf(2) }), aRow({ headline: 'last' })];
+    expect(await upsert(db, two)).toEqual({ inserted: 0, changed: 2 });
+    expect(await versions()).toEqual(['here', 'first']);
+  });
+
+  it.each([
+    ['in nothing', { extra: '{"a": 1, "b": 2}' }, { extra: '{"b": 2.0, "a": 1}' }, []],
+    ['in a score', { semantic_score: 0.5, headline: 'a' }, { semantic_score: 0.25, headline: 'a' }, ['a']],
+  ])('that have the same key and differ %s have that many versions', async (_, one, other, expected) => {
+    for (const areLikelyNew of [true, false]) {
+      await upsert(warehouse.db, [aRow(one), aRow(other)], { areLikelyNew });
+      expect(await versions()).toEqual(expected);
+    }
+  });
+
+  it('of a file that have the same key are versions, too, unless the row here is newer', async () => {
+    const { db } = warehouse;
+    const fromFile = (rows: readonly Row[], madeAt: string) =>
+      writeTransaction(db, (trx) =>
+        upsertRows(trx, gmsiHeadlines.table, sorted(rows), {
+          ...{ series, loadId: 1, windowId: null, backfilledBefore: 'always' },
+          of: { madeAt: new Date(madeAt), imports: [1] },
+        }),
+      );
+    const two = [aRow({ headline: 'first' }), aRow({ headline: 'last' })];
+    await upsert(db, [aRow({ headline: 'here' })], { loadId: 2 });
+    expect(await fromFile(two, '2020-01-01T00:00:00Z')).toEqual({ inserted: 0, changed: 0 });
+    expect(await fromFile(two, '2100-01-01T00:00:00Z')).toEqual({ inserted: 0, changed: 2 });
+    expect(await fromFile(two, '2100-01-01T00:00:00Z')).toEqual({ inserted: 0, changed: 0 });
+    expect(await versions()).toEqual(['here', 'first']);
   });
 
   it('can be none', async () => {
@@ -238,6 +278,13 @@ describe('values', () => {
     expect((await held())[0]!.published_at).toEqual(new Date(instant));
   });
 });
+
+/** The headlines of all older versions, the oldest first. */
+async function versions(): Promise<unknown[]> {
+  const { rows } = await sql<{ headline: string }>`
+    select headline from gmsi.headline_revisions order by known_from`.execute(warehouse.db);
+  return rows.map(({ headline }) => headline);
+}
 
 interface Held {
   readonly [column: string]: unknown;

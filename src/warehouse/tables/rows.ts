@@ -39,7 +39,8 @@ export interface Provenance {
 }
 
 /**
- * Writes a page's rows: new ones are inserted, changed ones replaced, equal ones not touched. The fastest way to upsert, close
+ * Writes a page's rows: new ones are inserted, changed ones replaced, equal ones not touched. If a page has several of one key,
+ * all of them become versions; when the same page comes again, none does. The fastest way to upsert, close
  * to COPY: one array per column, and one prepared statement per table (docs/benchmarks.md).
  *
  * An upsert of a new row costs much more than an insert: PostgreSQL looks for it first, and then writes it provisionally. So
@@ -56,23 +57,35 @@ export async function upsertRows(
   areLikelyNew = false,
 ): Promise<Upserted> {
   if (rows.length === 0) return { inserted: 0, changed: 0 };
-  const parameters = [
+  const given = [
     backfilledBounds[backfilledBefore] ?? `${backfilledBefore}T00:00:00Z`,
     loadId,
     windowId,
     ...Object.values(seriesInTable(table, series)),
-    ...rows.columns,
   ];
-  const { insert, upsert, upsertUnlessNewer } = statementsFor(table);
-  if (areLikelyNew) {
+  const parameters = [...given, ...rows.columns];
+  const ofFile = of ? [of.madeAt, [...of.imports]] : [];
+  const { insert, upsert, upsertUnlessNewer, earlier, earlierUnlessNewer } = statementsFor(table);
+  const written = { inserted: 0, changed: 0 };
+  for (const before of earliestFirst(rows)) {
+    const statement = of ? earlierUnlessNewer : earlier;
+    const values = [...given, ...before.columns, ...ofFile, ...rows.columns];
+    const [counts] = (await trx.executeQuery<Upserted>(CompiledQuery.raw(statement, values))).rows;
+    written.inserted += counts!.inserted;
+    written.changed += counts!.changed;
+  }
+  if (areLikelyNew && !rows.earlier) {
     const { numAffectedRows } = await trx.executeQuery(CompiledQuery.raw(insert, parameters));
     if (numAffectedRows! > 0n) return { inserted: Number(numAffectedRows), changed: 0 };
   }
-  const statement = of
-    ? CompiledQuery.raw(upsertUnlessNewer, [...parameters, of.madeAt, [...of.imports]])
-    : CompiledQuery.raw(upsert, parameters);
-  const result = await trx.executeQuery<Upserted>(statement);
-  return result.rows[0]!;
+  const statement = CompiledQuery.raw(of ? upsertUnlessNewer : upsert, [...parameters, ...ofFile]);
+  const { inserted, changed } = (await trx.executeQuery<Upserted>(statement)).rows[0]!;
+  return { inserted: written.inserted + inserted, changed: written.changed + changed };
+}
+
+/** The rows that others of the page replace, those that came first before the others. */
+function earliestFirst({ earlier }: SortedRows): SortedRows[] {
+  return earlier ? [...earliestFirst(earlier), earlier] : [];
 }
 
 const backfilledBounds: Readonly<Record<string, string>> = { always: 'infinity', never: '-infinity' };
@@ -82,6 +95,9 @@ interface Statements {
   readonly insert: string;
   readonly upsert: string;
   readonly upsertUnlessNewer: string;
+  /** Upserts rows that others of their page replace; not if these stand already. */
+  readonly earlier: string;
+  readonly earlierUnlessNewer: string;
 }
 
 const statements = new WeakMap<FeedTable, Statements>();
@@ -135,7 +151,20 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
     select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as changed from written`;
   const next = given.length + arrays.length + 1;
   const unlessNewer = `and (kept.changed_at <= $${next}::timestamptz or kept.load_id = any($${next + 1}::bigint[]))`;
-  return { insert, upsert: upsert(''), upsertUnlessNewer: upsert(unlessNewer) };
+  const unlessReplaced = (first: number) => {
+    const all = Object.values(columns).map((type, i) => `unnest($${first + i}::${type}[]) as "${names[i]}"`);
+    return `and not exists (
+        select from (select ${all.join(', ')}) as page
+        where ${key.map((column) => `page."${column}" = kept."${column}"`).join(' and ')}
+          and (${list(values, 'page.')}) is not distinct from (${list(values, 'kept.')}))`;
+  };
+  return {
+    insert,
+    upsert: upsert(''),
+    upsertUnlessNewer: upsert(unlessNewer),
+    earlier: upsert(unlessReplaced(next)),
+    earlierUnlessNewer: upsert(`${unlessNewer} ${unlessReplaced(next + 2)}`),
+  };
 }
 
 /** The update that retracts rows of a series: those with the keys of `gone`, a set of the query that it is part of. */
