@@ -73,7 +73,7 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
   const { warehouse, scope, out, stop } = context;
   const format = fileFormat(context.format);
   // Of two exports at a time, the older one could write over files of the younger one.
-  await using claimed = await claim(warehouse, 'gmsi.export', isS3(out) ? out : resolve(out));
+  await using claimed = await claim(warehouse, 'exporting to', isS3(out) ? out : resolve(out));
   if (!claimed.isOurs)
     throw new ExportNotWritten(`Another export to ${out} is under way.`, {
       hint: 'Run it again when that one has ended.',

@@ -39,7 +39,7 @@ const noLive = { series: 0, records: 0, failed: 0, cutOff: 0 };
 export async function sync(given: LoadContext): Promise<SyncResult> {
   const context = await withLearnedFacts(given);
   const { job, warehouse } = context;
-  await using claimed = await claim(warehouse, 'gmsi.sync', nameOfSync(job));
+  await using claimed = await claim(warehouse, 'syncing', nameOfSync(job));
   const isElsewhere = !claimed.isOurs || (await isSyncedByWorkers(warehouse, job.name, context.leaseSeconds));
   if (isElsewhere)
     return {

@@ -48,19 +48,44 @@ export async function takeLock(
 
 /** Does the rest of a transaction while no other one does anything of this name. */
 export async function takeTurn(trx: Transaction<Database>, name: string, waiting: Waiting): Promise<void> {
-  const key = createHash('sha256').update(name).digest().readBigInt64BE();
-  const ask: Ask = (text, values) => trx.executeQuery(CompiledQuery.raw(text, [...values]));
-  await takeLock(ask, { call: 'pg_try_advisory_xact_lock', key, what: name }, waiting);
+  await takeLock(askIn(trx), { call: tryTurn, key: keyOf(name), what: name }, waiting);
+}
+
+/**
+ * The same without waiting.
+ * @returns false if another process of gmsi does something of this name
+ * @throws LockHeld if the lock is held by a user who cannot: that is no reason to leave the work to others
+ */
+export async function takeTurnIfFree(trx: Transaction<Database>, name: string): Promise<boolean> {
+  const [ask, key] = [askIn(trx), keyOf(name)];
+  const { rows } = await ask(`select ${tryTurn}($1::bigint) as is_taken`, [String(key)]);
+  if (rows[0]!.is_taken) return true;
+  const holder = await holderOf(ask, key);
+  if (holder.may_load === false) throw heldBy(holder, name);
+  return false;
+}
+
+const tryTurn = 'pg_try_advisory_xact_lock';
+
+function keyOf(name: string): bigint {
+  return createHash('sha256').update(name).digest().readBigInt64BE();
+}
+
+function askIn(trx: Transaction<Database>): Ask {
+  return (text, values) => trx.executeQuery(CompiledQuery.raw(text, [...values]));
 }
 
 interface Holder {
   readonly name: string;
   readonly pid: number | undefined;
+  /** `null` if there is no warehouse in the database. */
+  readonly may_load: boolean | null;
 }
 
 async function holderOf(ask: Ask, key: number | bigint): Promise<Holder> {
   const { rows } = await ask(
-    `select a.pid, concat_ws(' ', 'process', a.pid, 'of', a.usename, '(' || nullif(a.application_name, '') || ')') as name
+    `select a.pid, concat_ws(' ', 'process', a.pid, 'of', a.usename, '(' || nullif(a.application_name, '') || ')') as name,
+            has_table_privilege(a.usesysid, to_regclass('gmsi.windows'), 'update') as may_load
      from pg_locks l join pg_stat_activity a using (pid)
      where l.locktype = 'advisory' and l.objsubid = 1 and (l.classid::bigint << 32 | l.objid::bigint) = $1::bigint
        and l.database = (select oid from pg_database where datname = current_database())
@@ -68,12 +93,12 @@ async function holderOf(ask: Ask, key: number | bigint): Promise<Holder> {
      order by l.mode = 'ExclusiveLock' desc, l.granted desc limit 1`,
     [String(key)],
   );
-  return (rows[0] as Holder | undefined) ?? { name: 'another session', pid: undefined };
+  return (rows[0] as Holder | undefined) ?? { name: 'another session', pid: undefined, may_load: null };
 }
 
 function heldBy({ name, pid }: Holder, what: string): LockHeld {
   const end = pid === undefined ? 'pg_stat_activity shows it' : `select pg_terminate_backend(${pid})`;
-  return new LockHeld(`The lock for ${what} has been held for minutes by ${name}.`, {
+  return new LockHeld(`The lock for ${what} is held by ${name}.`, {
     hint: `End that session (${end}), and run the command again.`,
   });
 }

@@ -96,7 +96,7 @@ export async function planRun(
   if (command === 'backfill') return begin(context, await planBackfillRun(context, options));
   const { warehouse, job, log } = context;
   // Held until the run has begun, because `gmsi sync` takes the claim first and then looks for a run.
-  await using claimed = await claim(warehouse, 'gmsi.sync', nameOfSync(job));
+  await using claimed = await claim(warehouse, 'syncing', nameOfSync(job));
   if (!claimed.isOurs) {
     log.info({ job: job.name }, 'gmsi sync is already loading this job, so the workers leave it');
     return undefined;

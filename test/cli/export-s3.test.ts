@@ -168,7 +168,7 @@ describe('gmsi export to s3://', () => {
   });
 
   it('waits for no other export to the same place', async () => {
-    await using _ = await claim(warehouse.db, 'gmsi.export', `s3://exports/${prefix}`);
+    await using _ = await claim(warehouse.db, 'exporting to', `s3://exports/${prefix}`);
     expect(await gmsiHere(command(), settingOf())).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('is under way'),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
 import { planWindows } from '../../src/plan/plan-windows.ts';
@@ -5,6 +6,7 @@ import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { LockHeld, namedDatabaseError } from '../../src/warehouse/errors.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
+import { claim } from '../../src/warehouse/tables/jobs.ts';
 import { saveTopics } from '../../src/warehouse/tables/lookups.ts';
 import { takeLock, takeTurn, type Waiting } from '../../src/warehouse/turns.ts';
 import { aJob } from '../support/run-backfill.ts';
@@ -80,10 +82,38 @@ it('gives up after some time, and names whom to end', async () => {
   expect(error).toBeInstanceOf(LockHeld);
   expect(error).toMatchObject({
     kind: 'retryable',
-    message: 'The lock for planning has been held for minutes by process 4711 of analyst (psql).',
+    message: 'The lock for planning is held by process 4711 of analyst (psql).',
     hint: 'End that session (select pg_terminate_backend(4711)), and run the command again.',
   });
   expect(said).toHaveLength(1);
+});
+
+it('a claim is left to another process of gmsi, and refused with a reason if a reader holds it', async () => {
+  await using warehouse = await aWarehouse({ connections: 4 });
+  const claimed = () => claim(warehouse.db, 'syncing', 'g7');
+  {
+    await using first = await claimed();
+    await using second = await claimed();
+    expect([first.isOurs, second.isOurs]).toEqual([true, false]);
+  }
+  const login = `reader_${randomUUID().replaceAll('-', '')}`;
+  await sql.raw(`create role ${login} login password 'x' in role gmsi_reader`).execute(warehouse.db);
+  const url = new URL(warehouse.url);
+  Object.assign(url, { username: login, password: 'x' });
+  const reader = connect({ kind: 'url', url: new Secret(url.href) }, 1);
+  try {
+    {
+      await using holder = await kept(reader, 'syncing g7');
+      await expect(claimed()).rejects.toThrow(
+        new RegExp(`^The lock for syncing g7 is held by process ${holder.pid} of ${login} \\(gmsi `),
+      );
+    }
+    await using free = await claimed();
+    expect(free.isOurs).toBe(true);
+  } finally {
+    await reader.destroy();
+    await sql.raw(`drop role ${login}`).execute(warehouse.db);
+  }
 });
 
 it('no session waits for ever for a lock in the server', async () => {

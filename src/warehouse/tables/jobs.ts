@@ -1,6 +1,7 @@
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import type { Warehouse } from '../connect.ts';
 import type { Database, JobCommand, SchedulesTable, WorkersTable } from '../database.ts';
+import { takeTurnIfFree } from '../turns.ts';
 
 /** A job file as stored for workers that do not have it. */
 export interface RegisteredJob {
@@ -187,10 +188,13 @@ export interface Claim extends AsyncDisposable {
   readonly isOurs: boolean;
 }
 
-/** Tries to get the right to sync a job, or to write an export to a place; never waits. */
+/**
+ * Tries to get the right to sync a job, or to write an export to a place; never waits.
+ * @throws LockHeld if somebody who may not load keeps everybody from it
+ */
 export async function claim(
   warehouse: Warehouse,
-  what: 'gmsi.sync' | 'gmsi.export',
+  what: 'syncing' | 'exporting to',
   name: string,
 ): Promise<Claim> {
   let release = () => {};
@@ -203,9 +207,7 @@ export async function claim(
     held = warehouse
       .transaction()
       .execute(async (connection) => {
-        const { rows } = await sql<{ ours: boolean }>`
-          select pg_try_advisory_xact_lock(hashtext(${what}), hashtext(${name})) as ours`.execute(connection);
-        answer(rows[0]!.ours);
+        answer(await takeTurnIfFree(connection, `${what} ${name}`));
         await released;
       })
       .catch(refuse);
