@@ -18,6 +18,7 @@ import {
 import { ClaimLost } from './commit-page.ts';
 import { drainWindow } from './drain-window.ts';
 import type { Load, UnderWay } from './load.ts';
+import { OtherDays } from './other-days.ts';
 
 /** How long to wait before looking again for windows that another load holds, in milliseconds. */
 const pollInterval = 500;
@@ -36,6 +37,7 @@ export async function drainAll(
   const { concurrency } = load.job.service;
   const streak = failureStreak(concurrency);
   let ended: LoadEnd | undefined;
+  let otherDays: OtherDays | undefined;
 
   function endEarly(outcome: LoadOutcome, error: unknown, underWay: UnderWay): void {
     ended = graver(ended ?? { outcome, error }, { outcome, error });
@@ -55,6 +57,7 @@ export async function drainAll(
       const left = await drainClaimed(load, window);
       if (left.is === 'given back' && left.ends)
         endEarly(left.ends.outcome, left.ends.error, left.ends.atOnce ? 'abort' : 'finish');
+      if ('error' in left && left.error instanceof OtherDays) otherDays ??= left.error;
       if (streak.count(left) && 'error' in left) endEarly('incomplete', left.error, 'abort soon');
     }
   }
@@ -101,7 +104,9 @@ export async function drainAll(
   if (load.stop.aborted) return { outcome: 'interrupted', error: undefined };
   // Also windows that another load failed on meanwhile: they are not loaded.
   const { failed, refused } = await withWarehouseRetries(() => countByState(load.warehouse, load.scope));
-  return { outcome: failed + refused > 0 ? 'incomplete' : 'done', error: undefined };
+  return failed + refused > 0
+    ? { outcome: 'incomplete', error: otherDays }
+    : { outcome: 'done', error: undefined };
 }
 
 /** How a load ended, and the error that ended it early, if one did. */
