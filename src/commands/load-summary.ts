@@ -4,6 +4,7 @@ import type { Job } from '../config/job.ts';
 import { explain } from '../exit.ts';
 import { ClocksApart } from '../load/clocks.ts';
 import type { LoadResult } from '../load/load.ts';
+import { OtherDays } from '../load/other-days.ts';
 import type { SyncResult } from '../load/sync.ts';
 import { type ShortenedPeriod, settledBefore } from '../plan/days.ts';
 import { count, duration, facts, nextStep, number } from '../terminal/table.ts';
@@ -88,8 +89,9 @@ export function summaryAsJson({ job, scope, error, today: _, ...rest }: LoadSumm
 }
 
 /** Suggests a check of what is loaded, and another load of what is not, unless that would end the same way. */
-function nextOf({ job, outcome, live }: LoadSummary): string {
+function nextOf({ job, outcome, live, error }: LoadSummary): string {
   if (outcome === 'failed') return '';
+  if (error instanceof OtherDays) return nextStep(`doctor --probe --job ${typedJob(job.path)}`);
   if (outcome === 'budget') return nextStep(`plan ${typedJob(job.path)}`);
   const command = outcome === 'done' ? 'check' : live ? 'sync' : 'backfill';
   return nextStep(`${command} ${typedJob(job.path)}`);
@@ -119,7 +121,7 @@ function headline(summary: LoadSummary): string {
 function advice({ job, windows, outcome, error }: LoadSummary): string[] {
   const lines: string[] = [];
   if (error && outcome !== 'interrupted') lines.push(explain(error, false).trimEnd());
-  if (outcome === 'incomplete' && windows.failed > 0) {
+  if (outcome === 'incomplete' && windows.failed > 0 && !(error instanceof OtherDays)) {
     lines.push(
       `Run it again: failed windows continue at their checkpoints. gmsi status ${job.name} says why they failed.`,
     );

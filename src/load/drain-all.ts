@@ -17,6 +17,7 @@ import {
 } from '../warehouse/tables/windows.ts';
 import { drainWindow } from './drain-window.ts';
 import type { Load, UnderWay } from './load.ts';
+import { OtherDays } from './other-days.ts';
 
 /** How long to wait before looking again for windows that another load holds, in milliseconds. */
 const pollInterval = 500;
@@ -35,6 +36,7 @@ export async function drainAll(
   const { concurrency } = load.job.service;
   const streak = failureStreak(concurrency);
   let ended: LoadEnd | undefined;
+  let otherDays: OtherDays | undefined;
 
   function endEarly(outcome: LoadOutcome, error: unknown, underWay: UnderWay): void {
     ended = graver(ended ?? { outcome, error }, { outcome, error });
@@ -54,6 +56,7 @@ export async function drainAll(
       const left = await drainClaimed(load, window);
       if (left.is === 'given back' && left.ends)
         endEarly(left.ends.outcome, left.ends.error, left.ends.atOnce ? 'abort' : 'finish');
+      if ('error' in left && left.error instanceof OtherDays) otherDays ??= left.error;
       if (streak.count(left) && 'error' in left) endEarly('incomplete', left.error, 'abort soon');
     }
   }
@@ -100,7 +103,9 @@ export async function drainAll(
   if (load.stop.aborted) return { outcome: 'interrupted', error: undefined };
   // Also windows that another load failed on meanwhile: they are not loaded.
   const { failed, refused } = await withWarehouseRetries(() => countByState(load.warehouse, load.scope));
-  return { outcome: failed + refused > 0 ? 'incomplete' : 'done', error: undefined };
+  return failed + refused > 0
+    ? { outcome: 'incomplete', error: otherDays }
+    : { outcome: 'done', error: undefined };
 }
 
 /** How a load ended, and the error that ended it early, if one did. */

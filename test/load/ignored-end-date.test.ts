@@ -48,6 +48,7 @@ describe.each(['newest-first', 'oldest-first'] as const)('a service that ignores
     const result = await runBackfill({ job, ...service });
     expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 0 } });
     const [window] = await windowsOf(service.db);
+    expect(result.error).toMatchObject({ message: window!.last_error });
     expect(window!.last_error).toMatch(/^Of 200 records for 2026-08-01 to 2026-09-01, \d+ are of other days/);
     expect(window!.last_error).toContain('gmsi doctor --probe');
     expect(window!.last_error).toContain('service: { end_date: ignored }');
