@@ -183,20 +183,20 @@ const superseded = (partition: string) => `
  * the order of the key, and without a log.
  */
 export async function sumUp(client: pg.Client): Promise<void> {
-  for (const [name, sums] of Object.entries({ sentiment_hourly: hourly, sentiment_daily: daily })) {
+  for (const [name, sums] of Object.entries({ hourly_sums: hourly, daily_sums: daily })) {
     await client.query('begin');
     await client.query("set local work_mem = '512MB'");
     await client.query(`truncate gmsi.${name}`);
     await client.query(`insert into gmsi.${name} (
-        country, topic, match_type, sentiment_type, ${name === 'sentiment_hourly' ? 'hour' : 'day'},
-        headline_count, sentiment_sum, sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum) ${sums}`);
+        country, topic, match_type, sentiment_type, ${name === 'hourly_sums' ? 'hour' : 'day'},
+        all_count, headline_count, sentiment_sum, sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum) ${sums}`);
     await client.query('commit');
     await client.query(`vacuum (freeze, analyze) gmsi.${name}`);
   }
 }
 
 const hourly = `
-  select country, topic, match_type, model, date_trunc('hour', published_at, 'UTC'), count(*),
+  select country, topic, match_type, model, date_trunc('hour', published_at, 'UTC'), count(*), count(score),
          sum(score order by published_at, headline_id), sum(abs(score) order by published_at, headline_id),
          stddev_pop(score order by published_at, headline_id), sum(topic_probability order by published_at, headline_id),
          sum(score * topic_probability order by published_at, headline_id)
@@ -206,16 +206,16 @@ const hourly = `
   group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5`;
 
 const daily = `
-  select country, topic, match_type, sentiment_type, day, day_count, day_sum, sum(sentiment_abs_sum order by hour),
+  select country, topic, match_type, sentiment_type, day, sum(all_count), day_count, day_sum, sum(sentiment_abs_sum order by hour),
          sqrt(sum(headline_count * (sentiment_std ^ 2 + (sentiment_mean - day_sum / day_count) ^ 2) order by hour) / day_count),
          sum(probability_sum order by hour), sum(weighted_sum order by hour)
   from (
     select *, sum(headline_count) over whole_day as day_count, sum(sentiment_sum) over whole_day as day_sum
-    from (select *, (hour at time zone 'UTC')::date as day from gmsi.sentiment_hourly) as hourly
+    from (select *, (hour at time zone 'UTC')::date as day from gmsi.hourly_sums) as hourly
     window whole_day as (partition by country, topic, match_type, sentiment_type, day order by hour
                          rows between unbounded preceding and unbounded following)
   ) as hours
-  group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5`;
+  group by 1, 2, 3, 4, 5, day_count, day_sum order by 1, 2, 3, 4, 5`;
 
 const counts = `
   select (select count(*) from gmsi.headlines)::int as headlines, (select count(*) from gmsi.headline_revisions)::int as revisions,

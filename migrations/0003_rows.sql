@@ -86,6 +86,9 @@ create table gmsi.headlines (
   -- Includes country and the partition column, so that the table can be distributed by country.
   primary key (country, topic, match_type, published_at, headline_id)
 ) partition by range (published_at);
+-- When a headline that was not backfilled was first known, for gmsi.signal_at. Few rows are in it: only what syncs brought.
+create index headlines_witnessed on gmsi.headlines (country, topic, match_type, (greatest(published_at, first_seen_at)))
+  where not is_backfilled;
 comment on table gmsi.headlines is 'The current version of each headline, one row for each country, topic and match type that it was requested with. Partitioned by month of published_at.';
 comment on column gmsi.headlines.headline_id is 'Identity: the service''s own id if a record has one, else a hash of publication time, text, source and language, else of all its content. The same headline has the same id under every country and topic, except in the last case.';
 comment on column gmsi.headlines.country is 'Country that was requested.';
@@ -143,6 +146,8 @@ create table gmsi.headline_revisions (
   reason text not null check (reason in ('rescored', 'text changed', 'retracted', 'returned', 'read again', 'other')),
   primary key (country, topic, match_type, published_at, headline_id, known_from)
 );
+create index headline_revisions_witnessed
+  on gmsi.headline_revisions (country, topic, match_type, (greatest(published_at, first_seen_at))) where not is_backfilled;
 comment on table gmsi.headline_revisions is 'Replaced versions of headlines: each was in gmsi.headlines from known_from until known_to.';
 comment on column gmsi.headline_revisions.headline_id is 'As in gmsi.headlines.';
 comment on column gmsi.headline_revisions.country is 'As in gmsi.headlines.';
@@ -607,7 +612,7 @@ begin
   end loop;
   foreach feed in array array['ticker_index', 'gmsi_index', 'regional_index'] loop
     execute format($c$comment on column gmsi.%I.hour_stamp is 'What published_at is: end or beginning of the hour, as the request had align_to_period_end; unknown if it had not, because the service''s own default is not known.'$c$, feed);
-    execute format($c$comment on column gmsi.%I.hour_ends_at is 'When the hour is over at the latest: published_at if it is the end of the hour, else an hour later. A back-test may use the row from then on, and not before.'$c$, feed);
+    execute format($c$comment on column gmsi.%I.hour_ends_at is 'When the hour is over at the latest: published_at if it is the end of the hour, else an hour later. A back-test may use the row from then on, and not before. It is at most an hour after published_at: filter by both, because the table is partitioned by published_at.'$c$, feed);
   end loop;
 end $$;
 
@@ -692,25 +697,31 @@ begin
   end loop;
 end $$;
 
-create function gmsi.published_by(stamp timestamptz, rounding text) returns timestamptz language sql stable parallel safe return
+create function gmsi.published_by(stamp timestamptz, rounding text default 'second, some on the hour') returns timestamptz
+  language sql stable parallel safe return
   stamp + case
     when rounding = 'day' then interval '24 hours'
     when rounding = 'hour' then interval '1 hour'
-    when rounding like '%some on the hour' and date_bin('1 hour', stamp, '1900-01-01 00:00+00') = stamp then interval '1 hour'
-    when rounding like 'minute%' then interval '1 minute'
-    else interval '0' end;
-comment on function gmsi.published_by(timestamptz, text) is 'By when something with this time was published for certain, if the service rounds times down. rounding is the fact time_rounding in gmsi.learned_facts: day, hour, minute, second (exact), or one of the last two with ", some on the hour", where only times on the full hour may have been rounded down to it.';
+    when rounding in ('minute, some on the hour', 'second, some on the hour')
+      and date_bin('1 hour', stamp, '1900-01-01 00:00+00') = stamp then interval '1 hour'
+    when rounding in ('minute', 'minute, some on the hour') then interval '1 minute'
+    when rounding in ('second', 'second, some on the hour') then interval '0'
+    -- A misspelt name must be an error that shows it, not look-ahead.
+    else interval '1 hour' * ('no rounding: ' || coalesce(rounding, 'null'))::double precision end;
+comment on function gmsi.published_by(timestamptz, text) is 'By when something with this time was published for certain, if the service rounds times down: by day, hour, minute or second (which is exact). "second, some on the hour", the default, and "minute, some on the hour" say that times on the full hour may have been rounded down to it. gmsi doctor --probe says which of them the service''s times look like.';
 
 create view gmsi.headlines_point_in_time as
   select version.*,
+         case when is_backfilled then gmsi.published_by(published_at) else greatest(published_at, first_seen_at) end as entered_at,
          greatest(published_at, known_from) as usable_from,
-         case when is_backfilled and is_first then gmsi.published_by(published_at, times.rounding)
-              else greatest(published_at, known_from) end as assumed_from
+         case when not (is_backfilled and is_first) then greatest(published_at, known_from)
+              -- A version that a replay completed is the same one: only the completed one counts.
+              when reason is distinct from 'read again' then gmsi.published_by(published_at) end as assumed_from
   from (
     select h.headline_id, h.country, h.topic, h.match_type, h.published_at, h.headline, h.language, h.source, h.url,
            h.topic_probability, h.directional_positive, h.directional_neutral, h.directional_negative,
            h.directional_score, h.semantic_positive, h.semantic_neutral, h.semantic_negative, h.semantic_score,
-           h.changed_at as known_from, null::timestamptz as usable_to, h.is_backfilled,
+           h.first_seen_at, h.changed_at as known_from, null::timestamptz as usable_to, null::text as reason, h.is_backfilled,
            h.changed_at = h.first_seen_at or not exists (
              select from gmsi.headline_revisions before
              where (before.country, before.topic, before.match_type, before.published_at, before.headline_id)
@@ -722,7 +733,7 @@ create view gmsi.headlines_point_in_time as
     select r.headline_id, r.country, r.topic, r.match_type, r.published_at, r.headline, r.language, r.source, r.url,
            r.topic_probability, r.directional_positive, r.directional_neutral, r.directional_negative,
            r.directional_score, r.semantic_positive, r.semantic_neutral, r.semantic_negative, r.semantic_score,
-           r.known_from, r.known_to, r.is_backfilled,
+           r.first_seen_at, r.known_from, r.known_to, r.reason, r.is_backfilled,
            r.known_from = r.first_seen_at or not exists (
              select from gmsi.headline_revisions before
              where (before.country, before.topic, before.match_type, before.published_at, before.headline_id)
@@ -730,12 +741,7 @@ create view gmsi.headlines_point_in_time as
                and before.known_to <= r.known_from and before.reason <> 'read again'),
            r.load_id, r.window_id
     from gmsi.headline_revisions r where r.retracted_at is null
-  ) as version
-  -- What a probe has learned; until then, times on the full hour may have been rounded down to it.
-  cross join (
-    select coalesce((select value #>> '{}' from gmsi.learned_facts where feed = 'gmsi-headlines' and fact = 'time_rounding'),
-                    'second, some on the hour') as rounding
-  ) as times;
+  ) as version;
 comment on view gmsi.headlines_point_in_time is 'Every version of every headline with the time in which a back-test may use it: from usable_from (inclusive) until usable_to (exclusive). A back-test that follows these times uses nothing that was not known at the time. Versions in which the headline was retracted are left out.';
 comment on column gmsi.headlines_point_in_time.headline_id is 'As in gmsi.headlines.';
 comment on column gmsi.headlines_point_in_time.country is 'As in gmsi.headlines.';
@@ -755,11 +761,14 @@ comment on column gmsi.headlines_point_in_time.semantic_positive is 'In this ver
 comment on column gmsi.headlines_point_in_time.semantic_neutral is 'In this version.';
 comment on column gmsi.headlines_point_in_time.semantic_negative is 'In this version.';
 comment on column gmsi.headlines_point_in_time.semantic_score is 'In this version.';
+comment on column gmsi.headlines_point_in_time.first_seen_at is 'As in gmsi.headlines.';
 comment on column gmsi.headlines_point_in_time.known_from is 'When this warehouse first stored this version.';
 comment on column gmsi.headlines_point_in_time.usable_to is 'When the next version replaced it, or when it was marked retracted; null if it is the current version.';
+comment on column gmsi.headlines_point_in_time.reason is 'Why it was replaced, as in gmsi.headline_revisions; null if it is the current version.';
 comment on column gmsi.headlines_point_in_time.is_backfilled is 'True if the headline was first loaded after the fact, by a backfill or an import: it is not known when it appeared, or with which scores.';
 comment on column gmsi.headlines_point_in_time.is_first is 'True for the first version of the headline that this warehouse held, and for a version that differs from it only because a replay filled columns.';
 comment on column gmsi.headlines_point_in_time.load_id is 'Load that wrote this version.';
 comment on column gmsi.headlines_point_in_time.window_id is 'Window that brought it; null if it came from the live feed, rejected_records or an imported file.';
+comment on column gmsi.headlines_point_in_time.entered_at is 'When the headline became known, the same in all its versions: when it was published and this warehouse first held it, or if it was backfilled, when it was published (gmsi.published_by). A back-test that counts, at each decision, what entered since the decision before counts each headline once.';
 comment on column gmsi.headlines_point_in_time.usable_from is 'From when on a back-test may use it without look-ahead: it was published, and this warehouse held it.';
-comment on column gmsi.headlines_point_in_time.assumed_from is 'The same, on the assumption that a backfilled headline had its scores when it was published. If the service revised them before the backfill, that is look-ahead. A headline with a time on the full hour counts from the end of that hour, because the service may round times down (gmsi.published_by).';
+comment on column gmsi.headlines_point_in_time.assumed_from is 'The same, on the assumption that a backfilled headline had its scores when it was published. If the service revised them before the backfill, that is look-ahead. A headline with a time on the full hour counts from the end of that hour, because the service may round times down (gmsi.published_by). Null for a version that a replay completed: the completed one counts instead.';

@@ -1,68 +1,123 @@
 -- For analysts: rollups, updated in the transaction of every change; which days are loaded; how the loads went.
 
-create table gmsi.sentiment_hourly (
+create table gmsi.hourly_sums (
   country text not null,
   topic text not null,
   match_type text not null,
   sentiment_type text not null,
   hour timestamptz not null,
+  all_count integer not null,
   headline_count integer not null,
   sentiment_sum double precision not null,
   sentiment_abs_sum double precision not null,
-  sentiment_std double precision not null,
+  sentiment_std double precision,
   probability_sum double precision not null,
   weighted_sum double precision not null,
-  sentiment_mean double precision not null generated always as (sentiment_sum / headline_count) stored,
+  sentiment_mean double precision generated always as (sentiment_sum / nullif(headline_count, 0)) stored,
   weighted_mean double precision generated always as (weighted_sum / nullif(probability_sum, 0)) stored,
   primary key (country, topic, match_type, sentiment_type, hour)
 );
-comment on table gmsi.sentiment_hourly is 'Sums over the headlines of each hour, for each model, with the same components as the service''s own index feed (gmsi.gmsi_index). An hour without headlines has no row; retracted headlines do not count.';
-comment on column gmsi.sentiment_hourly.country is 'Country.';
-comment on column gmsi.sentiment_hourly.topic is 'Topic.';
-comment on column gmsi.sentiment_hourly.match_type is 'Match type that the headlines were requested with.';
-comment on column gmsi.sentiment_hourly.sentiment_type is 'Model: directional or semantic_sentiment, as the service calls them.';
-comment on column gmsi.sentiment_hourly.hour is 'Start of the hour (UTC).';
-comment on column gmsi.sentiment_hourly.headline_count is 'Number of headlines with a score of this model.';
-comment on column gmsi.sentiment_hourly.sentiment_sum is 'Sum of their scores.';
-comment on column gmsi.sentiment_hourly.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
-comment on column gmsi.sentiment_hourly.sentiment_std is 'Population standard deviation of their scores (0 for one headline).';
-comment on column gmsi.sentiment_hourly.probability_sum is 'Sum of their topic_probability; headlines without one count as 0.';
-comment on column gmsi.sentiment_hourly.weighted_sum is 'Sum of score times topic_probability.';
-comment on column gmsi.sentiment_hourly.sentiment_mean is 'Mean score: sentiment_sum / headline_count.';
-comment on column gmsi.sentiment_hourly.weighted_mean is 'Mean score weighted by topic_probability: weighted_sum / probability_sum; null if no headline has a probability.';
+comment on table gmsi.hourly_sums is 'The rows of gmsi.sentiment_hourly.';
+comment on column gmsi.hourly_sums.hour is 'Start of the hour (UTC).';
 
-create table gmsi.sentiment_daily (
+create table gmsi.daily_sums (
   country text not null,
   topic text not null,
   match_type text not null,
   sentiment_type text not null,
   day date not null,
+  all_count integer not null,
   headline_count integer not null,
   sentiment_sum double precision not null,
   sentiment_abs_sum double precision not null,
-  sentiment_std double precision not null,
+  sentiment_std double precision,
   probability_sum double precision not null,
   weighted_sum double precision not null,
-  sentiment_mean double precision not null generated always as (sentiment_sum / headline_count) stored,
+  sentiment_mean double precision generated always as (sentiment_sum / nullif(headline_count, 0)) stored,
   weighted_mean double precision generated always as (weighted_sum / nullif(probability_sum, 0)) stored,
   primary key (country, topic, match_type, sentiment_type, day)
 );
-comment on table gmsi.sentiment_daily is 'The same as gmsi.sentiment_hourly for each day (UTC).';
-comment on column gmsi.sentiment_daily.country is 'Country.';
-comment on column gmsi.sentiment_daily.topic is 'Topic.';
-comment on column gmsi.sentiment_daily.match_type is 'Match type that the headlines were requested with.';
-comment on column gmsi.sentiment_daily.sentiment_type is 'Model: directional or semantic_sentiment, as the service calls them.';
-comment on column gmsi.sentiment_daily.day is 'Day (UTC).';
-comment on column gmsi.sentiment_daily.headline_count is 'Number of headlines with a score of this model.';
-comment on column gmsi.sentiment_daily.sentiment_sum is 'Sum of their scores.';
-comment on column gmsi.sentiment_daily.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
-comment on column gmsi.sentiment_daily.sentiment_std is 'Population standard deviation of their scores (0 for one headline).';
-comment on column gmsi.sentiment_daily.probability_sum is 'Sum of their topic_probability; headlines without one count as 0.';
-comment on column gmsi.sentiment_daily.weighted_sum is 'Sum of score times topic_probability.';
-comment on column gmsi.sentiment_daily.sentiment_mean is 'Mean score: sentiment_sum / headline_count.';
-comment on column gmsi.sentiment_daily.weighted_mean is 'Mean score weighted by topic_probability: weighted_sum / probability_sum; null if no headline has a probability.';
+comment on table gmsi.daily_sums is 'The rows of gmsi.sentiment_daily.';
+comment on column gmsi.daily_sums.day is 'Day (UTC).';
 -- For queries about all series over a few days. The primary key serves queries about some series over any time.
-create index sentiment_daily_by_day on gmsi.sentiment_daily (day);
+create index daily_sums_by_day on gmsi.daily_sums (day);
+
+-- The rollups as analysts read them: the sums, and whether their days are whole.
+
+create function gmsi.state_of(
+  days daterange, covered datemultirange, settling datemultirange, partial datemultirange, has_rows boolean
+) returns text language sql immutable parallel safe return
+  case when covered @> days then 'covered'
+       when covered + settling @> days then 'settling'
+       when has_rows or days && (covered + settling + partial) then 'partial'
+       else 'not loaded' end;
+comment on function gmsi.state_of(daterange, datemultirange, datemultirange, datemultirange, boolean) is 'What is loaded of some days of a series, in the words that all views use. covered: completely loaded and settled. settling: completely loaded as of the last sync, but some of the days were not over then or may still change. partial: some headlines are loaded, others may be missing. not loaded: nothing is.';
+
+-- Plain SQL without "set", so that PostgreSQL inlines it.
+create function gmsi.series_days(feed text, country text, topic text, ticker text, match_type text, variant text)
+  returns table (first_day date, last_day date, covered datemultirange, settling datemultirange, partial datemultirange)
+  language sql stable parallel safe rows 1 as $$
+  select least(lower(covered), first_day), greatest(upper(covered) - 1, last_day), coalesce(covered, '{}'),
+         coalesce(settling, '{}'), coalesce(partial, '{}')
+  from (
+    select min(w.first_day) as first_day, max(w.last_day) as last_day,
+           range_agg(w.days) filter (where w.state = 'drained' and w.last_day >= w.settled_before) as settling,
+           range_agg(w.days) filter (where w.state <> 'drained' and (w.state = 'draining' or w.pages > 0 or w.is_compared)) as partial,
+           (select c.days from gmsi.coverage c
+            where c.feed = series_days.feed and c.country = series_days.country and c.topic = series_days.topic
+              and c.ticker = series_days.ticker and c.match_type = series_days.match_type and c.variant = series_days.variant) as covered
+    from gmsi.windows w
+    where w.feed = series_days.feed and w.country = series_days.country and w.topic = series_days.topic
+      and w.ticker = series_days.ticker and w.match_type = series_days.match_type and w.variant = series_days.variant
+  ) as asked
+$$;
+comment on function gmsi.series_days(text, text, text, text, text, text) is 'The first and last day (UTC) that was ever requested of a series (null if none was), and its covered, settling and partly loaded days, for gmsi.state_of.';
+
+create view gmsi.sentiment_hourly as
+  select s.*, gmsi.state_of(daterange((s.hour at time zone 'UTC')::date, (s.hour at time zone 'UTC')::date, '[]'),
+                            d.covered, d.settling, d.partial, true) as state
+  from gmsi.hourly_sums s
+  left join lateral gmsi.series_days('gmsi-headlines', s.country, s.topic, '', s.match_type, '') as d on true;
+comment on view gmsi.sentiment_hourly is 'Sums over the headlines of each hour, for each model, with the same components as the service''s own index feed (gmsi.gmsi_index). An hour without headlines has no row; retracted headlines do not count.';
+
+create view gmsi.sentiment_daily as
+  select s.*, gmsi.state_of(daterange(s.day, s.day, '[]'), d.covered, d.settling, d.partial, true) as state
+  from gmsi.daily_sums s
+  left join lateral gmsi.series_days('gmsi-headlines', s.country, s.topic, '', s.match_type, '') as d on true;
+comment on view gmsi.sentiment_daily is 'The same as gmsi.sentiment_hourly for each day (UTC).';
+
+do $$
+declare
+  part text;
+  note record;
+begin
+  foreach part in array array['hourly', 'daily'] loop
+    for note in
+      select * from (values
+        ('country', 'Country.'),
+        ('topic', 'Topic.'),
+        ('match_type', 'Match type that the headlines were requested with.'),
+        ('sentiment_type', 'Model: directional or semantic_sentiment, as the service calls them. Every hour and day has a row for each.'),
+        ('all_count', 'Number of all headlines, with or without a score of this model.'),
+        ('headline_count', 'Number of headlines with a score of this model.'),
+        ('sentiment_sum', 'Sum of their scores; 0 if there are none.'),
+        ('sentiment_abs_sum', 'Sum of the absolute values of their scores.'),
+        ('sentiment_std', 'Population standard deviation of their scores (0 for one headline, null for none).'),
+        ('probability_sum', 'Sum of their topic_probability; headlines without one count as 0.'),
+        ('weighted_sum', 'Sum of score times topic_probability.'),
+        ('sentiment_mean', 'Mean score: sentiment_sum / headline_count; null if no headline has one.'),
+        ('weighted_mean', 'Mean score weighted by topic_probability: weighted_sum / probability_sum; null if no headline has a probability.')
+      ) as notes (name, says)
+    loop
+      execute format('comment on column gmsi.%I.%I is %L', part || '_sums', note.name, note.says);
+      execute format('comment on column gmsi.%I.%I is %L', 'sentiment_' || part, note.name, note.says);
+    end loop;
+    execute format('comment on column gmsi.%I.state is %L', 'sentiment_' || part,
+      'What is loaded of the day (gmsi.state_of): covered, settling or partial. A partial day has headlines, but others may be missing: it may not even have been requested.');
+  end loop;
+end $$;
+comment on column gmsi.sentiment_hourly.hour is 'Start of the hour (UTC).';
+comment on column gmsi.sentiment_daily.day is 'Day (UTC).';
 
 create function gmsi.summable(number double precision) returns double precision
   language sql immutable parallel safe return
@@ -70,7 +125,9 @@ create function gmsi.summable(number double precision) returns double precision
 comment on function gmsi.summable(double precision) is 'A number as the rollups count it: null if it is too large to be a score, and 0 if it is almost 0. Otherwise a sum could overflow or underflow, which is an error and would stop the load.';
 
 -- One expression of immutable functions, so that PostgreSQL inlines it. The characters are listed, because classes such as
--- [[:punct:]] depend on the database's locale. After they are removed, the cast to bytea meets no backslash.
+-- [[:punct:]] depend on the database's locale. After they are removed, the cast to bytea meets no backslash. First go hyphens within
+-- words and numbers, and points that are no decimal points; then all punctuation but what tells numbers apart: a sign before a
+-- number, a point or comma within it, % and currencies. No lookbehind, which takes four times as long.
 create function gmsi.story_key(headline text) returns uuid language sql immutable parallel safe return
   encode(substring(sha256(nullif(btrim(
     regexp_replace(
@@ -105,7 +162,7 @@ begin
                                 hashtext(format('%s|%s|%s', in_country, in_topic, in_match_type)) & 1023);
 
   with held as materialized (
-    select sentiment_type, hour from gmsi.sentiment_hourly
+    select sentiment_type, hour from gmsi.hourly_sums
     where country = in_country and topic = in_topic and match_type = in_match_type
       and sentiment_type in ('directional', 'semantic_sentiment') and hour >= begins and hour < ends
   ), scored as (
@@ -118,7 +175,7 @@ begin
     -- Without this, each number is computed again for each of its sums.
     offset 0
   ), hourly as (
-    select hour,
+    select hour, count(*) as all_count,
            -- Always in the same order: otherwise sums of the same numbers differ in their last digits.
            count(directional) as directional_count,
            sum(directional order by published_at, headline_id) as directional_sum,
@@ -136,8 +193,9 @@ begin
            sum(semantic * probability order by published_at, headline_id) as semantic_weighted_sum
     from scored group by hour
   ), fresh as materialized (
-    select model.sentiment_type, hour, model.headline_count, model.sentiment_sum, model.sentiment_abs_sum,
-           model.sentiment_std, model.probability_sum, model.weighted_sum,
+    select model.sentiment_type, hour, all_count, model.headline_count, coalesce(model.sentiment_sum, 0) as sentiment_sum,
+           coalesce(model.sentiment_abs_sum, 0) as sentiment_abs_sum, model.sentiment_std,
+           coalesce(model.probability_sum, 0) as probability_sum, coalesce(model.weighted_sum, 0) as weighted_sum,
            (model.sentiment_type, hour) in (select held.sentiment_type, held.hour from held) as is_held
     from hourly
     cross join lateral (values
@@ -147,34 +205,33 @@ begin
        semantic_probability_sum, semantic_weighted_sum)
     ) as model (sentiment_type, headline_count, sentiment_sum, sentiment_abs_sum, sentiment_std, probability_sum,
                 weighted_sum)
-    where model.headline_count > 0
   ), written as (
     -- Most hours of a page are new, and "on conflict" costs twice as much. The lock above keeps others from inserting them.
-    insert into gmsi.sentiment_hourly (
-      country, topic, match_type, sentiment_type, hour, headline_count,
+    insert into gmsi.hourly_sums (
+      country, topic, match_type, sentiment_type, hour, all_count, headline_count,
       sentiment_sum, sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum)
-    select in_country, in_topic, in_match_type, sentiment_type, hour, headline_count,
+    select in_country, in_topic, in_match_type, sentiment_type, hour, all_count, headline_count,
            sentiment_sum, sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum
     from fresh where not is_held
     returning 1
   ), rewritten as (
-    insert into gmsi.sentiment_hourly as kept (
-      country, topic, match_type, sentiment_type, hour, headline_count,
+    insert into gmsi.hourly_sums as kept (
+      country, topic, match_type, sentiment_type, hour, all_count, headline_count,
       sentiment_sum, sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum)
-    select in_country, in_topic, in_match_type, sentiment_type, hour, headline_count,
+    select in_country, in_topic, in_match_type, sentiment_type, hour, all_count, headline_count,
            sentiment_sum, sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum
     from fresh where is_held
     on conflict (country, topic, match_type, sentiment_type, hour) do update set
-      headline_count = excluded.headline_count, sentiment_sum = excluded.sentiment_sum,
+      all_count = excluded.all_count, headline_count = excluded.headline_count, sentiment_sum = excluded.sentiment_sum,
       sentiment_abs_sum = excluded.sentiment_abs_sum, sentiment_std = excluded.sentiment_std,
       probability_sum = excluded.probability_sum, weighted_sum = excluded.weighted_sum
-    where (kept.headline_count, kept.sentiment_sum, kept.sentiment_abs_sum, kept.sentiment_std, kept.probability_sum,
+    where (kept.all_count, kept.headline_count, kept.sentiment_sum, kept.sentiment_abs_sum, kept.sentiment_std, kept.probability_sum,
            kept.weighted_sum)
-      is distinct from (excluded.headline_count, excluded.sentiment_sum, excluded.sentiment_abs_sum,
+      is distinct from (excluded.all_count, excluded.headline_count, excluded.sentiment_sum, excluded.sentiment_abs_sum,
                         excluded.sentiment_std, excluded.probability_sum, excluded.weighted_sum)
     returning 1
   ), removed as (
-    delete from gmsi.sentiment_hourly as kept
+    delete from gmsi.hourly_sums as kept
     where may_shrink and kept.country = in_country and kept.topic = in_topic and kept.match_type = in_match_type
       and kept.hour >= begins and kept.hour < ends
       and (kept.sentiment_type, kept.hour) not in (select fresh.sentiment_type, fresh.hour from fresh)
@@ -186,38 +243,38 @@ begin
   ends := date_trunc('day', last_hour, 'UTC') + interval '1 day';
   -- One pass, and "not in" below: before the first ANALYZE, a join or "not exists" is planned as a nested loop over whole years.
   with hourly as (
-    select sentiment_type, date_bin(interval '1 day', hour, midnight) as begins_at, hour, headline_count,
+    select sentiment_type, date_bin(interval '1 day', hour, midnight) as begins_at, hour, all_count, headline_count,
            sentiment_abs_sum, sentiment_std, sentiment_mean, probability_sum, weighted_sum,
            sum(headline_count) over whole_day as day_count, sum(sentiment_sum) over whole_day as day_sum
-    from gmsi.sentiment_hourly
+    from gmsi.hourly_sums
     where country = in_country and topic = in_topic and match_type = in_match_type
       and sentiment_type in ('directional', 'semantic_sentiment') and hour >= begins and hour < ends
     window whole_day as (partition by sentiment_type, date_bin(interval '1 day', hour, midnight) order by hour
                          rows between unbounded preceding and unbounded following)
   ), fresh as materialized (
-    select sentiment_type, (begins_at at time zone 'UTC')::date as day, day_count, day_sum,
+    select sentiment_type, (begins_at at time zone 'UTC')::date as day, sum(all_count) as all_count, day_count, day_sum,
            sum(sentiment_abs_sum order by hour) as sentiment_abs_sum,
            -- From the variance within each hour, and the distance of each hour's mean from the day's.
-           sqrt(sum(headline_count * (sentiment_std ^ 2 + (sentiment_mean - day_sum / day_count) ^ 2) order by hour)
-             / day_count) as sentiment_std,
+           sqrt(sum(headline_count * (sentiment_std ^ 2 + (sentiment_mean - day_sum / nullif(day_count, 0)) ^ 2) order by hour)
+             / nullif(day_count, 0)) as sentiment_std,
            sum(probability_sum order by hour) as probability_sum, sum(weighted_sum order by hour) as weighted_sum
     from hourly group by sentiment_type, begins_at, day_count, day_sum
   ), written as (
-    insert into gmsi.sentiment_daily as kept (
-      country, topic, match_type, sentiment_type, day, headline_count,
+    insert into gmsi.daily_sums as kept (
+      country, topic, match_type, sentiment_type, day, all_count, headline_count,
       sentiment_sum, sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum)
     select in_country, in_topic, in_match_type, fresh.* from fresh
     on conflict (country, topic, match_type, sentiment_type, day) do update set
-      headline_count = excluded.headline_count, sentiment_sum = excluded.sentiment_sum,
+      all_count = excluded.all_count, headline_count = excluded.headline_count, sentiment_sum = excluded.sentiment_sum,
       sentiment_abs_sum = excluded.sentiment_abs_sum, sentiment_std = excluded.sentiment_std,
       probability_sum = excluded.probability_sum, weighted_sum = excluded.weighted_sum
-    where (kept.headline_count, kept.sentiment_sum, kept.sentiment_abs_sum, kept.sentiment_std, kept.probability_sum,
+    where (kept.all_count, kept.headline_count, kept.sentiment_sum, kept.sentiment_abs_sum, kept.sentiment_std, kept.probability_sum,
            kept.weighted_sum)
-      is distinct from (excluded.headline_count, excluded.sentiment_sum, excluded.sentiment_abs_sum,
+      is distinct from (excluded.all_count, excluded.headline_count, excluded.sentiment_sum, excluded.sentiment_abs_sum,
                         excluded.sentiment_std, excluded.probability_sum, excluded.weighted_sum)
     returning 1
   ), removed as (
-    delete from gmsi.sentiment_daily as kept
+    delete from gmsi.daily_sums as kept
     where may_shrink and kept.country = in_country and kept.topic = in_topic and kept.match_type = in_match_type
       and kept.day >= (begins at time zone 'UTC')::date and kept.day < (ends at time zone 'UTC')::date
       and (kept.sentiment_type, kept.day) not in (select fresh.sentiment_type, fresh.day from fresh)
@@ -248,7 +305,7 @@ begin
     from (select country, topic, match_type, min(published_at) as first, max(published_at) as last
           from old_rows group by 1, 2, 3 order by 1, 2, 3) as touched;
   else
-    truncate gmsi.sentiment_hourly, gmsi.sentiment_daily;
+    truncate gmsi.hourly_sums, gmsi.daily_sums;
   end if;
   return null;
 end $$;
@@ -273,11 +330,11 @@ create function gmsi.series_to_roll_up(from_day date default null, to_day date d
     group by 1, 2, 3
     union all
     -- Also hours that no longer have headlines.
-    select country, topic, match_type, hour from gmsi.sentiment_hourly
+    select country, topic, match_type, hour from gmsi.hourly_sums
     where (from_day is null or hour >= from_day::timestamp at time zone 'UTC')
       and (to_day is null or hour < (to_day + 1)::timestamp at time zone 'UTC')
     union all
-    select country, topic, match_type, day::timestamp at time zone 'UTC' from gmsi.sentiment_daily
+    select country, topic, match_type, day::timestamp at time zone 'UTC' from gmsi.daily_sums
     where (from_day is null or day >= from_day) and (to_day is null or day <= to_day)
   ) as held
   group by 1, 2, 3 order by 1, 2, 3
@@ -292,17 +349,20 @@ $$;
 comment on function gmsi.rebuild_rollups(date, date) is 'Recomputes the rollups of some days (all by default) from gmsi.headlines, and removes those without headlines. Returns how many rows were wrong. Runs in one transaction, so loads wait; gmsi rollup --rebuild does the same one series at a time, so that loads can continue.';
 
 create view gmsi.coverage_by_day as
-  select span.feed, span.country, span.topic, span.ticker, span.match_type, span.variant, day::date as day,
-         coalesce(span.covered @> day::date, false) as is_covered
+  select feed, country, topic, ticker, match_type, variant, day::date as day,
+         gmsi.state_of(daterange(day::date, day::date, '[]'), covered, settling, partial,
+                       feed = 'gmsi-headlines' and exists (
+                         select from gmsi.daily_sums s
+                         where (s.country, s.topic, s.match_type) = (series.country, series.topic, series.match_type)
+                           and s.sentiment_type = 'directional' and s.day = each.day::date)) as state
   from (
-    select feed, country, topic, ticker, match_type, variant, c.days as covered,
-           least(lower(c.days), min(w.first_day)) as first_day, greatest(upper(c.days) - 1, max(w.last_day)) as last_day
-    from gmsi.coverage c
-    full join gmsi.windows w using (feed, country, topic, ticker, match_type, variant)
-    group by feed, country, topic, ticker, match_type, variant, c.days
-  ) as span
-  cross join lateral generate_series(span.first_day::timestamp, span.last_day::timestamp, interval '1 day') as day;
-comment on view gmsi.coverage_by_day is 'One row per series and day (UTC), from the first day that was ever requested to the last: whether the day is completely loaded and settled. Left-join it to tell a day without news from one that was never loaded. Filter by series, because there are many days.';
+    select feed, country, topic, ticker, match_type, variant from gmsi.coverage
+    union
+    select feed, country, topic, ticker, match_type, variant from gmsi.windows
+  ) as series
+  cross join lateral gmsi.series_days(feed, country, topic, ticker, match_type, variant)
+  cross join lateral generate_series(first_day::timestamp, last_day::timestamp, interval '1 day') as each (day);
+comment on view gmsi.coverage_by_day is 'One row per series and day (UTC), from the first day that was ever requested to the last, with what is loaded of it. Left-join it to tell a day without news from one that was never loaded. Filter by series, because there are many days.';
 comment on column gmsi.coverage_by_day.feed is 'Feed.';
 comment on column gmsi.coverage_by_day.country is 'Country of the series; empty if the feed is not by country.';
 comment on column gmsi.coverage_by_day.topic is 'Topic of the series; empty if the feed is not by topic.';
@@ -310,34 +370,35 @@ comment on column gmsi.coverage_by_day.ticker is 'Ticker of the series; empty if
 comment on column gmsi.coverage_by_day.match_type is 'Match type of the series.';
 comment on column gmsi.coverage_by_day.variant is 'Further parameters of the series; empty if there are none.';
 comment on column gmsi.coverage_by_day.day is 'Day (UTC).';
-comment on column gmsi.coverage_by_day.is_covered is 'True if the day is completely loaded and settled.';
+comment on column gmsi.coverage_by_day.state is 'covered, settling, partial or not loaded (gmsi.state_of).';
 
 create view gmsi.coverage_gaps as
-  select span.feed, span.country, span.topic, span.ticker, span.match_type, span.variant,
+  select series.feed, series.country, series.topic, series.ticker, series.match_type, series.variant,
          lower(part.days) as from_day, upper(part.days) - 1 as to_day, upper(part.days) - lower(part.days) as days,
-         coalesce(part.state, 'unsettled') as state, part.window_id, part.last_error
+         part.state, part.window_id, part.last_error
   from (
-    select feed, country, topic, ticker, match_type, variant, coalesce(c.days, '{}') as covered,
-           daterange(least(lower(c.days), min(w.first_day)), greatest(upper(c.days) - 1, max(w.last_day)), '[]') as span
-    from gmsi.coverage c
-    full join gmsi.windows w using (feed, country, topic, ticker, match_type, variant)
-    group by feed, country, topic, ticker, match_type, variant, c.days
-  ) as span
-  cross join lateral unnest(datemultirange(span.span) - span.covered) as gap
+    select feed, country, topic, ticker, match_type, variant from gmsi.coverage
+    union
+    select feed, country, topic, ticker, match_type, variant from gmsi.windows
+  ) as series
+  cross join lateral gmsi.series_days(feed, country, topic, ticker, match_type, variant) as d
+  cross join lateral unnest(datemultirange(daterange(d.first_day, d.last_day, '[]')) - d.covered) as gap
   cross join lateral (
     -- A gap is split by the windows of its days; days without a window stay as they are.
     select gap * w.days as days, w.window_id, w.state, w.last_error
     from gmsi.windows w
     where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
-        = (span.feed, span.country, span.topic, span.ticker, span.match_type, span.variant)
+        = (series.feed, series.country, series.topic, series.ticker, series.match_type, series.variant)
       and w.days && gap and w.state <> 'drained'
     union all
-    select rest, null, null, null
-    from unnest(datemultirange(gap) - coalesce((
+    select rest, null, case when d.settling @> rest then 'settling' else 'not loaded' end, null
+    from (select datemultirange(gap) - coalesce((
       select range_agg(w.days) from gmsi.windows w
       where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
-          = (span.feed, span.country, span.topic, span.ticker, span.match_type, span.variant)
-        and w.days && gap and w.state <> 'drained'), '{}')) as rest
+          = (series.feed, series.country, series.topic, series.ticker, series.match_type, series.variant)
+        and w.days && gap and w.state <> 'drained'), '{}')) as free (days)
+    cross join lateral (
+      select unnest(free.days * d.settling) union all select unnest(free.days - d.settling)) as rests (rest)
   ) as part;
 comment on view gmsi.coverage_gaps is 'Days (UTC), from the first that was ever requested to the last, that are not completely loaded and settled, with the window that is to load them.';
 comment on column gmsi.coverage_gaps.feed is 'Feed.';
@@ -349,35 +410,52 @@ comment on column gmsi.coverage_gaps.variant is 'Further parameters of the serie
 comment on column gmsi.coverage_gaps.from_day is 'First day of the gap (UTC).';
 comment on column gmsi.coverage_gaps.to_day is 'Last day of the gap (UTC), inclusive.';
 comment on column gmsi.coverage_gaps.days is 'Number of days.';
-comment on column gmsi.coverage_gaps.state is 'State of the window that is to load these days (pending, draining, failed, refused). unsettled: there is no such window. Either the days are loaded but may still change, and a sync loads them again, or they were never requested but lie between days that were.';
+comment on column gmsi.coverage_gaps.state is 'State of the window that is to load these days (pending, draining, failed, refused). Without such a window: settling, if they are loaded and a sync loads them again, because they were not over or may still change; not loaded, if they were never requested, but days before and after them were.';
 comment on column gmsi.coverage_gaps.window_id is 'That window; null if there is none.';
 comment on column gmsi.coverage_gaps.last_error is 'Why its last attempt failed, if it did.';
 
 create view gmsi.sentiment_by_day as
-  select c.country, names.name as country_name, c.topic, c.match_type, c.day, c.is_covered,
-         case when c.is_covered or d.headline_count > 0 or s.headline_count > 0
-              then greatest(coalesce(d.headline_count, 0), coalesce(s.headline_count, 0)) end as headline_count,
-         d.sentiment_mean as directional_mean, d.weighted_mean as directional_weighted_mean,
-         s.sentiment_mean as semantic_mean, s.weighted_mean as semantic_weighted_mean
+  select c.country, names.name as country_name, c.topic, c.match_type, c.day, c.state,
+         case when c.state <> 'not loaded' then coalesce(d.all_count, 0) end as headline_count,
+         case when c.state <> 'not loaded' then coalesce(d.headline_count, 0) end as directional_count,
+         case when c.state <> 'not loaded' then coalesce(d.sentiment_sum, 0) end as directional_sum,
+         d.sentiment_mean as directional_mean,
+         case when c.state <> 'not loaded' then coalesce(d.probability_sum, 0) end as directional_probability_sum,
+         case when c.state <> 'not loaded' then coalesce(d.weighted_sum, 0) end as directional_weighted_sum,
+         d.weighted_mean as directional_weighted_mean,
+         case when c.state <> 'not loaded' then coalesce(s.headline_count, 0) end as semantic_count,
+         case when c.state <> 'not loaded' then coalesce(s.sentiment_sum, 0) end as semantic_sum,
+         s.sentiment_mean as semantic_mean,
+         case when c.state <> 'not loaded' then coalesce(s.probability_sum, 0) end as semantic_probability_sum,
+         case when c.state <> 'not loaded' then coalesce(s.weighted_sum, 0) end as semantic_weighted_sum,
+         s.weighted_mean as semantic_weighted_mean
   from gmsi.coverage_by_day c
   left join gmsi.countries names using (country)
-  left join gmsi.sentiment_daily d
+  left join gmsi.daily_sums d
     on (d.country, d.topic, d.match_type, d.day) = (c.country, c.topic, c.match_type, c.day) and d.sentiment_type = 'directional'
-  left join gmsi.sentiment_daily s
+  left join gmsi.daily_sums s
     on (s.country, s.topic, s.match_type, s.day) = (c.country, c.topic, c.match_type, c.day) and s.sentiment_type = 'semantic_sentiment'
   where c.feed = 'gmsi-headlines';
-comment on view gmsi.sentiment_by_day is 'One row per country, topic, match type and day (UTC), without gaps, with both models: from the first day that was ever requested to the last. Filter by country and topic, because there are many days.';
+comment on view gmsi.sentiment_by_day is 'One row per country, topic, match type and day (UTC), without gaps, with both models: from the first day that was ever requested to the last. Filter by country and topic, because there are many days. A mean over several days is sum(directional_sum) / sum(directional_count), not the mean of directional_mean.';
 comment on column gmsi.sentiment_by_day.country is 'Country.';
 comment on column gmsi.sentiment_by_day.country_name is 'Its name, as the service lists it; null if it lists none.';
 comment on column gmsi.sentiment_by_day.topic is 'Topic.';
 comment on column gmsi.sentiment_by_day.match_type is 'Match type that the headlines were requested with.';
 comment on column gmsi.sentiment_by_day.day is 'Day (UTC).';
-comment on column gmsi.sentiment_by_day.is_covered is 'True if the day is completely loaded and settled. If it is false, headlines may be missing or still change.';
-comment on column gmsi.sentiment_by_day.headline_count is 'Number of headlines with a score: 0 if the day is loaded and had none, null if it is not loaded.';
-comment on column gmsi.sentiment_by_day.directional_mean is 'Mean directional score; null if no headline has one.';
-comment on column gmsi.sentiment_by_day.directional_weighted_mean is 'The same, weighted by topic_probability.';
-comment on column gmsi.sentiment_by_day.semantic_mean is 'Mean semantic score; null if no headline has one.';
-comment on column gmsi.sentiment_by_day.semantic_weighted_mean is 'The same, weighted by topic_probability.';
+comment on column gmsi.sentiment_by_day.state is 'What is loaded of the day (gmsi.state_of): covered; settling, if it may still change; partial, if headlines may be missing; not loaded: then counts, sums and means are null.';
+comment on column gmsi.sentiment_by_day.headline_count is 'Number of headlines, with or without scores: 0 if the day is loaded and had none.';
+comment on column gmsi.sentiment_by_day.directional_count is 'Number of headlines with a directional score.';
+comment on column gmsi.sentiment_by_day.directional_sum is 'Sum of their directional scores.';
+comment on column gmsi.sentiment_by_day.directional_mean is 'Mean directional score: directional_sum / directional_count; null if no headline has one.';
+comment on column gmsi.sentiment_by_day.directional_probability_sum is 'Sum of their topic_probability; headlines without one count as 0.';
+comment on column gmsi.sentiment_by_day.directional_weighted_sum is 'Sum of directional score times topic_probability.';
+comment on column gmsi.sentiment_by_day.directional_weighted_mean is 'Mean directional score weighted by topic_probability: directional_weighted_sum / directional_probability_sum.';
+comment on column gmsi.sentiment_by_day.semantic_count is 'Number of headlines with a semantic score.';
+comment on column gmsi.sentiment_by_day.semantic_sum is 'Sum of their semantic scores.';
+comment on column gmsi.sentiment_by_day.semantic_mean is 'Mean semantic score: semantic_sum / semantic_count; null if no headline has one.';
+comment on column gmsi.sentiment_by_day.semantic_probability_sum is 'Sum of their topic_probability; headlines without one count as 0.';
+comment on column gmsi.sentiment_by_day.semantic_weighted_sum is 'Sum of semantic score times topic_probability.';
+comment on column gmsi.sentiment_by_day.semantic_weighted_mean is 'Mean semantic score weighted by topic_probability: semantic_weighted_sum / semantic_probability_sum.';
 
 create view gmsi.load_history as
   select load_id, command, job, feed,
@@ -411,33 +489,71 @@ comment on column gmsi.load_history.records_rejected is 'Records put into reject
 comment on column gmsi.load_history.error is 'Why the load ended early, if it did.';
 comment on column gmsi.load_history.run_by is 'Host and process id, and the version of the program.';
 
--- Plain SQL without "set", as headlines_as_of, so that PostgreSQL inlines it.
+-- Plain SQL without "set", as headlines_as_of, so that PostgreSQL inlines it. In UTC: a day has 24 hours whatever the session's
+-- time zone is.
 create function gmsi.signal_at(
   moment timestamptz, country text, topic text, over interval default '1 day', match_type text default 'COMBINED',
-  sentiment_type text default 'directional', assume_backfilled boolean default false
+  sentiment_type text default 'directional', assume_backfilled boolean default false,
+  rounding text default 'second, some on the hour'
 ) returns table (
-  headline_count integer, witnessed_count integer, sentiment_sum double precision, sentiment_abs_sum double precision,
-  sentiment_std double precision, sentiment_mean double precision, weighted_mean double precision)
+  state text, headline_count integer, witnessed_count integer, sentiment_sum double precision,
+  sentiment_abs_sum double precision, sentiment_std double precision, sentiment_mean double precision,
+  weighted_mean double precision)
   language sql stable parallel safe rows 1 as $$
-  select count(score)::int, (count(score) filter (where was_held))::int, coalesce(sum(score), 0), coalesce(sum(abs(score)), 0),
-         stddev_pop(score), avg(score),
-         sum(score * probability) / nullif(sum(probability) filter (where score is not null), 0)
+  select case
+           when has_left_out then 'backfilled'
+           when d.last_day is not null or has_rows then gmsi.state_of(
+             daterange(least((moment at time zone 'UTC' - over)::date, (moment at time zone 'UTC')::date),
+                       (moment at time zone 'UTC' - interval '1 microsecond')::date, '[]'),
+             d.covered, d.settling, d.partial, has_rows)
+           when not exists (select from gmsi.topics t where t.topic = signal_at.topic) then 'unknown topic'
+           when not exists (select from gmsi.countries c where c.country = signal_at.country) then 'unknown country'
+           else 'series not loaded' end,
+         sums.headline_count, sums.witnessed_count, sums.sentiment_sum, sums.sentiment_abs_sum, sums.sentiment_std,
+         sums.sentiment_mean, sums.weighted_mean
   from (
-    select gmsi.summable(case signal_at.sentiment_type
-                           when 'directional' then v.directional_score
-                           when 'semantic_sentiment' then v.semantic_score
-                           -- A misspelt name must be an error that shows it, not 0 headlines.
-                           else ('no sentiment_type: ' || signal_at.sentiment_type)::double precision end) as score,
-           coalesce(gmsi.summable(v.topic_probability), 0) as probability, v.usable_from <= signal_at.moment as was_held
-    from gmsi.headlines_point_in_time v
-    where v.country = signal_at.country and v.topic = signal_at.topic and v.match_type = signal_at.match_type
-      -- In UTC: a day has 24 hours whatever the session's time zone is.
-      and v.published_at > (signal_at.moment at time zone 'UTC' - signal_at.over) at time zone 'UTC'
-      and v.published_at <= signal_at.moment
-      and case when signal_at.assume_backfilled then v.assumed_from else v.usable_from end <= signal_at.moment
-      and (v.usable_to is null or v.usable_to > signal_at.moment)
-    -- Always in the same order: otherwise sums of the same numbers differ in their last digits.
-    order by v.published_at, v.headline_id
-  ) as known
+    select coalesce(bool_or(is_left_out), false) as has_left_out, count(*) > 0 as has_rows,
+           count(score)::int as headline_count, (count(score) filter (where was_held))::int as witnessed_count,
+           coalesce(sum(score), 0) as sentiment_sum, coalesce(sum(abs(score)), 0) as sentiment_abs_sum,
+           stddev_pop(score) as sentiment_std, avg(score) as sentiment_mean,
+           sum(score * probability) / nullif(sum(probability) filter (where score is not null), 0) as weighted_mean
+    from (
+      select is_left_out, was_held, coalesce(gmsi.summable(topic_probability), 0) as probability,
+             case when not is_left_out then gmsi.summable(case signal_at.sentiment_type
+               when 'directional' then directional_score
+               when 'semantic_sentiment' then semantic_score
+               -- A misspelt name must be an error that shows it, not 0 headlines.
+               else ('no sentiment_type: ' || signal_at.sentiment_type)::double precision end) end as score
+      from (
+        -- Headlines that were not backfilled: known since they were first held here. Not those that came over a year late, so that
+        -- PostgreSQL need not read every month for them.
+        select v.published_at, v.headline_id, v.directional_score, v.semantic_score, v.topic_probability,
+               false as is_left_out, true as was_held
+        from gmsi.headlines_point_in_time v
+        where v.country = signal_at.country and v.topic = signal_at.topic and v.match_type = signal_at.match_type
+          and not v.is_backfilled and v.published_at <= moment
+          and v.first_seen_at <= v.published_at + interval '8784 hours'
+          and v.published_at > (moment at time zone 'UTC' - over - interval '8784 hours') at time zone 'UTC'
+          and greatest(v.published_at, v.first_seen_at) > (moment at time zone 'UTC' - over) at time zone 'UTC'
+          and greatest(v.published_at, v.first_seen_at) <= moment
+          and v.usable_from <= moment and (v.usable_to is null or v.usable_to > moment)
+        union all
+        -- Backfilled ones: known, by assumption, since they were published. The bounds of published_at choose partitions.
+        select v.published_at, v.headline_id, v.directional_score, v.semantic_score, v.topic_probability,
+               not assume_backfilled, v.first_seen_at <= moment
+        from gmsi.headlines_point_in_time v
+        where v.country = signal_at.country and v.topic = signal_at.topic and v.match_type = signal_at.match_type
+          and v.is_backfilled and v.published_at <= moment
+          and v.published_at > (moment at time zone 'UTC' - over - interval '24 hours') at time zone 'UTC'
+          and gmsi.published_by(v.published_at, rounding) > (moment at time zone 'UTC' - over) at time zone 'UTC'
+          and gmsi.published_by(v.published_at, rounding) <= moment
+          and case when v.is_first then v.assumed_from is not null else v.usable_from <= moment end
+          and (v.usable_to is null or v.usable_to > moment)
+      ) as versions
+      -- Always in the same order: otherwise sums of the same numbers differ in their last digits.
+      order by published_at, headline_id
+    ) as known
+  ) as sums
+  cross join lateral gmsi.series_days('gmsi-headlines', country, topic, '', match_type, '') as d
 $$;
-comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean) is 'Sums over the headlines of a country and topic that were published in the time before a moment (a day by default), as they were known at that moment: each in the version that this warehouse held then, without those that were retracted by then. With assume_backfilled, a headline that was loaded after the fact counts from its publication, and if its time is on the full hour, from the end of that hour (assumed_from in gmsi.headlines_point_in_time), and witnessed_count says how many headlines the warehouse really held at that moment. Returns one row with sums and means as in gmsi.sentiment_daily; without headlines, headline_count is 0 and the means are null. For a moment more than gmsi.as_of_delay() ago, the answer never changes, except that a later backfill adds assumed headlines. For a table of moments, use cross join lateral.';
+comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean, text) is 'Sums over the headlines of a country and topic that became known in the time before a moment (a day by default), each in the version that this warehouse held at that moment, without those that were retracted by then. A headline belongs to the first moment after it became known, so moments that are as far apart as "over" count each headline once: from after moment - over to moment, itself included. It became known when it was published and this warehouse first held it; one that came over a year (8,784 hours) late never counts. One that was loaded after the fact counts only with assume_backfilled: from its publication, by which gmsi.published_by(published_at, rounding) is meant; witnessed_count says how many of the headlines the warehouse held at that moment. Sums and means are as in gmsi.sentiment_daily; without headlines, headline_count is 0 and the means are null, and state says why. covered, settling, partial, not loaded: what is loaded now of the days (gmsi.state_of), so 0 headlines of covered days are silence. backfilled: headlines of this time do not count, because they were loaded after the fact. unknown topic, unknown country: never loaded, and not in gmsi.topics or gmsi.countries. series not loaded: never requested. For a moment more than gmsi.as_of_delay() ago, counts, sums and means never change; with assume_backfilled, they change if a later load adds backfilled headlines, or a replay completes some. For a table of moments, use cross join lateral.';

@@ -174,9 +174,9 @@ declare
     'kysely_migration'];
   -- Tables that loading deletes rows from.
   deletable text[] := array['windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'check_results', 'workers',
-                            'sentiment_hourly', 'sentiment_daily'];
+                            'hourly_sums', 'daily_sums'];
   -- Functions that read only what the caller may read, or nothing.
-  for_everybody text[] := array['signal_at', 'as_of_delay', 'summable', 'published_by', 'story_key'];
+  for_everybody text[] := array['signal_at', 'state_of', 'series_days', 'as_of_delay', 'summable', 'published_by', 'story_key'];
   has_reader boolean := to_regrole('gmsi_reader') is not null;
   has_loader boolean := to_regrole('gmsi_loader') is not null;
   held record;

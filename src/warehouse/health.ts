@@ -27,7 +27,7 @@ export async function missingPrivileges(db: Kysely<Database>): Promise<string[]>
     from pg_class
     where relnamespace = to_regnamespace('gmsi')
       and relname in ('windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'workers',
-                      'sentiment_hourly', 'sentiment_daily')
+                      'hourly_sums', 'daily_sums')
       and not has_table_privilege(oid, 'DELETE')
     union all
     select format('EXECUTE on gmsi.%I', proname)

@@ -184,15 +184,23 @@ const breaks: Break[] = [
   {
     check: 'rollups',
     what: 'an hour that counts one headline too many',
-    by: `update gmsi.sentiment_hourly set headline_count = headline_count + 1
-         where (sentiment_type, hour) = (select sentiment_type, hour from gmsi.sentiment_hourly limit 1)`,
+    by: `update gmsi.hourly_sums set headline_count = headline_count + 1
+         where (sentiment_type, hour) = (select sentiment_type, hour from gmsi.hourly_sums limit 1)`,
     findings: 1,
     row: { grain: 'hour', country: 'US' },
   },
   {
     check: 'rollups',
+    what: 'a day that counts one headline without a score too many',
+    by: `update gmsi.daily_sums set all_count = all_count + 1
+         where day = '2024-03-05' and sentiment_type = 'directional'`,
+    findings: 1,
+    row: { grain: 'day', sentiment_type: 'directional' },
+  },
+  {
+    check: 'rollups',
     what: 'a sum that is a little off',
-    by: `update gmsi.sentiment_daily set sentiment_sum = sentiment_sum + 0.0001
+    by: `update gmsi.daily_sums set sentiment_sum = sentiment_sum + 0.0001
          where day = '2024-03-05' and sentiment_type = 'directional'`,
     findings: 1,
     row: { grain: 'day', begins: '2024-03-05T00:00:00+00:00', sentiment_type: 'directional' },
@@ -200,7 +208,7 @@ const breaks: Break[] = [
   {
     check: 'rollups',
     what: 'days that are missing, and one that is too many',
-    by: `update gmsi.sentiment_daily set topic = 'x' || topic where day = '2024-03-05'`,
+    by: `update gmsi.daily_sums set topic = 'x' || topic where day = '2024-03-05'`,
     findings: 2,
     row: { grain: 'day', kept_count: null },
   },

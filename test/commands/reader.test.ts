@@ -85,7 +85,8 @@ const relations = `select format('gmsi.%I', relname) as name from pg_class c
 const calls = `
   select format('gmsi.%I(%s)', proname, (
     select string_agg(case typname when 'timestamptz' then 'now()' when 'text' then $$'US'$$ when 'date' then 'current_date'
-                                   when 'bool' then 'false' else '1' end, ', ' order by n)
+                                   when 'bool' then 'false' when 'daterange' then $$'empty'$$
+                                   when 'datemultirange' then $$'{}'$$ else '1' end, ', ' order by n)
     from unnest(proargtypes) with ordinality as arguments (type, n) join pg_type t on t.oid = type
     where n <= pronargs - pronargdefaults)) as name
   from pg_proc p where pronamespace = 'gmsi'::regnamespace and prorettype <> 'trigger'::regtype`;

@@ -17,7 +17,7 @@ it('shows the rollups, corrects them and says how many rows were not right', asy
     code: 0,
     output: expect.stringMatching(/sentiment_hourly +2 +2026-09-01 +2026-09-01\n *sentiment_daily +2 /),
   });
-  await sql`delete from gmsi.sentiment_hourly`.execute(db);
+  await sql`delete from gmsi.hourly_sums`.execute(db);
   expect((await run({ rebuild: true, to: '2026-08-31' })).output).toMatch(
     /^0 series computed again: all were right/,
   );

@@ -37,18 +37,23 @@ function changedWithin(time: string): Freshness {
 
 const series = ['feed', 'country', 'topic', 'ticker', 'match_type', 'variant'];
 
+const sums = [
+  ...['country', 'topic', 'match_type', 'sentiment_type', 'all_count', 'headline_count', 'sentiment_sum'],
+  ...['sentiment_abs_sum', 'probability_sum', 'weighted_sum', 'state'],
+];
+
 /** What analysts use, in the order in which they will look for it. */
 export const sources: Readonly<Record<string, Source>> = {
   headlines: { config: changedWithin('published_at') },
   headline_revisions: {},
   headlines_point_in_time: {
     notNull: [
-      ...['headline_id', 'country', 'topic', 'match_type', 'published_at', 'known_from'],
-      ...['is_backfilled', 'is_first', 'load_id', 'usable_from', 'assumed_from'],
+      ...['headline_id', 'country', 'topic', 'match_type', 'published_at', 'first_seen_at', 'known_from'],
+      ...['is_backfilled', 'is_first', 'load_id', 'entered_at', 'usable_from'],
     ],
   },
-  sentiment_hourly: {},
-  sentiment_daily: {},
+  sentiment_hourly: { notNull: ['hour', ...sums] },
+  sentiment_daily: { notNull: ['day', ...sums] },
   gmsi_index: { config: changedWithin('published_at') },
   regional_index: { config: changedWithin('published_at') },
   ticker_headlines: { config: changedWithin('published_at') },
@@ -62,8 +67,8 @@ export const sources: Readonly<Record<string, Source>> = {
   topics: {},
   lookups: {},
   coverage: {},
-  sentiment_by_day: { notNull: ['country', 'topic', 'match_type', 'day', 'is_covered'] },
-  coverage_by_day: { notNull: [...series, 'day', 'is_covered'] },
+  sentiment_by_day: { notNull: ['country', 'topic', 'match_type', 'day', 'state'] },
+  coverage_by_day: { notNull: [...series, 'day', 'state'] },
   coverage_gaps: { notNull: [...series, 'from_day', 'to_day', 'days', 'state'] },
   load_history: {
     notNull: ['load_id', 'command', 'job', 'feed', 'state', 'started_at', 'took', 'run_by'],

@@ -11,14 +11,14 @@ export const hours = [
   '2026-11-01T00:10:00Z',
 ];
 
-/** One thing that can happen to a headline: it comes (new, again, changed or returned), or it is gone. */
+/** One thing that can happen to a headline: it comes (new, again, changed or returned), it is gone, or a replay fills its columns. */
 export type Step =
   | {
       readonly is: 'upsert';
       readonly rows: readonly { headline: number; version: number }[];
       readonly isBackfilled?: boolean;
     }
-  | { readonly is: 'retract'; readonly headline: number };
+  | { readonly is: 'retract' | 'replay'; readonly headline: number };
 
 export const aStep: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -29,7 +29,10 @@ export const aStep: fc.Arbitrary<Step> = fc.oneof(
       isBackfilled: fc.boolean(),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ is: fc.constant('retract' as const), headline: fc.nat(5) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ is: fc.constantFrom('retract' as const, 'replay' as const), headline: fc.nat(5) }),
+  },
 );
 
 function rowOf({ headline, version }: { headline: number; version: number }) {
@@ -50,9 +53,16 @@ export async function take(db: Warehouse, step: Step): Promise<void> {
     await upsert(db, rows.map(rowOf), { isBackfilled });
     return;
   }
-  await sql`
-    update gmsi.headlines set retracted_at = now(), changed_at = greatest(now(), changed_at + interval '1 microsecond')
-    where headline_id = ${idOf(step.headline)} and retracted_at is null`.execute(db);
+  const change =
+    step.is === 'retract'
+      ? sql`retracted_at = now()`
+      : sql`language = concat(language, 'x'), topic_probability = 0.5`;
+  await db.transaction().execute(async (trx) => {
+    if (step.is === 'replay') await sql`select set_config('gmsi.reading_again', 'on', true)`.execute(trx);
+    await sql`
+      update gmsi.headlines set ${change}, changed_at = greatest(now(), changed_at + interval '1 microsecond')
+      where headline_id = ${idOf(step.headline)} and retracted_at is null`.execute(trx);
+  });
 }
 
 /** Leaves no headline and no revision. */

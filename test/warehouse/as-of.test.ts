@@ -119,7 +119,7 @@ it('a version may be used from when it was published and here until the next one
   );
 });
 
-it('what only a replay has filled since counts as the first version, what the service has changed does not', async () => {
+it('what a replay has filled counts in place of the first version, what the service has changed does not', async () => {
   await using warehouse = await aWarehouse({ connections: 1 });
   const { db } = warehouse;
   await upsert(db, [aRow()]);
@@ -134,7 +134,7 @@ it('what only a replay has filled since counts as the first version, what the se
     select semantic_score, is_first, assumed_from = published_at + interval '1 hour' as is_assumed from gmsi.headlines_point_in_time
     order by known_from`.execute(db);
   expect(rows).toEqual([
-    { semantic_score: null, is_first: true, is_assumed: true },
+    { semantic_score: null, is_first: true, is_assumed: null },
     { semantic_score: 1, is_first: true, is_assumed: true },
     { semantic_score: 2, is_first: false, is_assumed: false },
   ]);

@@ -4,6 +4,7 @@ import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { aRow, idOf, upsert } from './a-row.ts';
 
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-11-20' };
 const job = aJobFor(scope, { end_date: 'today', lookback: 'P3D', step: 'P30D', order: 'oldest-first' });
@@ -31,7 +32,7 @@ it('every headline leads to its load and its window, or came by the live feed', 
   expect(rows.reduce((sum, { headlines }) => sum + headlines, 0)).toBe(all[0]!.count);
 });
 
-it('shows for every day whether it is covered, and why not', async () => {
+it('shows for every day what is loaded of it, and why not more', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
   await using sandbox = await startSandbox({ limits: null, clock });
@@ -44,14 +45,15 @@ it('shows for every day whether it is covered, and why not', async () => {
   });
   expect(await gaps(db)).toEqual([
     ['2026-10-01', '2026-10-30', 30, 'failed', 'the middle cannot be had'],
-    ['2026-11-17', '2026-11-20', 4, 'unsettled', null],
+    ['2026-11-17', '2026-11-20', 4, 'settling', null],
   ]);
-  const { rows } = await sql<{ is_covered: boolean; days: number; first: string; last: string }>`
-    select is_covered, count(*) as days, min(day) as first, max(day) as last
-    from gmsi.coverage_by_day where country = 'US' group by 1 order by 1`.execute(db);
-  expect(rows).toEqual([
-    { is_covered: false, days: 34, first: '2026-10-01', last: '2026-11-20' },
-    { is_covered: true, days: 47, first: '2026-09-01', last: '2026-11-16' },
+  expect(await states(db)).toEqual([
+    ['2026-09-01', '2026-09-30', 'covered'],
+    // Its headlines came along with those of the day before.
+    ['2026-10-01', '2026-10-01', 'partial'],
+    ['2026-10-02', '2026-10-30', 'not loaded'],
+    ['2026-10-31', '2026-11-16', 'covered'],
+    ['2026-11-17', '2026-11-20', 'settling'],
   ]);
 });
 
@@ -62,6 +64,58 @@ it('a series of which nothing is covered yet has all of its days in the gaps', a
     insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day)
     values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2026-01-01', '2026-01-31')`.execute(db);
   expect(await gaps(db)).toEqual([['2026-01-01', '2026-01-31', 31, 'pending', null]]);
+  expect(await states(db)).toEqual([['2026-01-01', '2026-01-31', 'not loaded']]);
+});
+
+it('a series that is wholly covered has no gap, also if no window ever asked for its days', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  await sql`
+    insert into gmsi.coverage (feed, country, topic, match_type, days)
+    values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '{[2026-01-01, 2026-01-31]}')`.execute(db);
+  expect(await gaps(db)).toEqual([]);
+  expect(await states(db)).toEqual([['2026-01-01', '2026-01-31', 'covered']]);
+  await sql`update gmsi.coverage set days = '{[2026-01-01, 2026-01-10], [2026-01-21, 2026-01-31]}'`.execute(
+    db,
+  );
+  expect(await gaps(db)).toEqual([['2026-01-11', '2026-01-20', 10, 'not loaded', null]]);
+});
+
+it('a day that is being drained is partly loaded, and stays so when it is drained again', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  await sql`
+    insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day)
+    values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2026-01-01', '2026-01-02')`.execute(db);
+  const stateAfter = async (change: string) => {
+    await sql`update gmsi.windows set ${sql.raw(change)}`.execute(db);
+    return (await states(db)).map(([, , state]) => state);
+  };
+  expect(await stateAfter("state = 'draining'")).toEqual(['partial']);
+  expect(await stateAfter("state = 'failed'")).toEqual(['not loaded']);
+  expect(await stateAfter('pages = 1')).toEqual(['partial']);
+  expect(await stateAfter("state = 'drained', settled_before = '2026-01-01'")).toEqual(['settling']);
+  expect(await stateAfter("state = 'pending'")).toEqual(['partial']);
+  expect(await stateAfter("state = 'draining', pages = 0, is_compared = true")).toEqual(['partial']);
+  expect(await stateAfter("state = 'failed'")).toEqual(['partial']);
+});
+
+it('the rollups say of a day that nobody asked for that it is not whole', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 1 });
+  await runBackfill({ job: aJobFor({ ...scope, to: '2026-09-03' }), db, sandbox, clock });
+  const { rows } = await sql`
+    select day, string_agg(distinct daily.state, ', ') as daily, string_agg(distinct hourly.state, ', ') as hourly
+    from gmsi.sentiment_daily as daily
+    join gmsi.sentiment_hourly as hourly on (hourly.hour at time zone 'UTC')::date = daily.day
+    group by 1 order by 1`.execute(db);
+  expect(rows).toEqual([
+    { day: '2026-09-01', daily: 'covered', hourly: 'covered' },
+    { day: '2026-09-02', daily: 'covered', hourly: 'covered' },
+    { day: '2026-09-03', daily: 'covered', hourly: 'covered' },
+    { day: '2026-09-04', daily: 'partial', hourly: 'partial' },
+  ]);
 });
 
 it('a load that fell silent without an end was killed', async () => {
@@ -90,6 +144,15 @@ async function gaps(db: Warehouse) {
   return rows.map(Object.values);
 }
 
+/** Consecutive days of one state, of the only series. */
+async function states(db: Warehouse) {
+  const { rows } = await sql<Record<string, unknown>>`
+    select min(day) as from_day, max(day) as to_day, state
+    from (select day, state, day - row_number() over (partition by state order by day)::int as run from gmsi.coverage_by_day) as days
+    group by state, run order by 1`.execute(db);
+  return rows.map(Object.values);
+}
+
 it('has a row for every day in sentiment_by_day: 0 if there was no news, null if it is not loaded', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
@@ -101,30 +164,68 @@ it('has a row for every day in sentiment_by_day: 0 if there was no news, null if
       return ask();
     },
   });
-  const { rows } = await sql<{ kind: string; days: number; wrong: number }>`
-    select case when headline_count is null then 'not loaded' when headline_count = 0 then 'no news' else 'news' end as kind,
+  const { rows } = await sql<{ kind: string; state: string; days: number; wrong: number }>`
+    select state, case when headline_count is null then 'unknown' when headline_count = 0 then 'no news' else 'news' end as kind,
            count(*) as days,
-           count(*) filter (where headline_count is distinct from case when is_covered or truth.headlines > 0 then coalesce(truth.headlines, 0) end
-             or round(truth.directional::numeric, 12) is distinct from round(directional_mean::numeric, 12)
-             or round(truth.semantic::numeric, 12) is distinct from round(semantic_mean::numeric, 12)
-             or country_name is null) as wrong
+           count(*) filter (where country_name is null
+             or array[headline_count, directional_count, semantic_count] is distinct from case when state = 'not loaded' then array[null, null, null]::int[]
+                  else array[coalesce(headlines, 0), coalesce(directionals, 0), coalesce(semantics, 0)]::int[] end
+             or num_nulls(directional_sum, directional_probability_sum, directional_weighted_sum, semantic_sum,
+                          semantic_probability_sum, semantic_weighted_sum) <> case when state <> 'not loaded' then 0 else 6 end
+             or round(directional::numeric, 12) is distinct from round(nullif(directional_sum, 0)::numeric, 12)
+             or round(semantic::numeric, 12) is distinct from round(nullif(semantic_sum, 0)::numeric, 12)
+             or round((directional / directionals)::numeric, 12) is distinct from round(directional_mean::numeric, 12)
+             or round((semantic / nullif(semantics, 0))::numeric, 12) is distinct from round(semantic_mean::numeric, 12)
+             or abs(directional_weighted_mean - directional_weighted_sum / nullif(directional_probability_sum, 0)) > 1e-12
+           ) as wrong
     from gmsi.sentiment_by_day
     left join (
       select (published_at at time zone 'UTC')::date as day, count(*) as headlines,
-             sum(directional_score order by published_at, headline_id) / count(directional_score) as directional,
-             sum(semantic_score order by published_at, headline_id) / nullif(count(semantic_score), 0) as semantic
+             count(directional_score) as directionals, count(semantic_score) as semantics,
+             sum(directional_score order by published_at, headline_id) as directional,
+             sum(semantic_score order by published_at, headline_id) as semantic
       from gmsi.headlines group by 1
     ) as truth using (day)
     where country = 'US' and topic = 'Inflation-Food' and match_type = 'COMBINED'
-    group by 1 order by 1`.execute(db);
-  expect(rows.map(({ kind, wrong }) => [kind, wrong])).toEqual([
-    ['news', 0],
-    ['no news', 0],
-    ['not loaded', 0],
+    group by 1, 2 order by 1, 2`.execute(db);
+  expect(rows.map(({ state, kind, wrong }) => [state, kind, wrong])).toEqual([
+    ['covered', 'news', 0],
+    ['covered', 'no news', 0],
+    ['not loaded', 'unknown', 0],
+    ['settling', 'news', 0],
+    ['settling', 'no news', 0],
   ]);
   // From the first day that was asked for to the last, none left out.
   expect(rows.reduce((sum, { days }) => sum + days, 0)).toBe(81);
-  expect(rows.find(({ kind }) => kind === 'not loaded')!.days).toBeGreaterThanOrEqual(30);
+});
+
+it('sentiment_by_day counts each headline once, whichever model has scored it, and gives the mean over any days', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  await sql`
+    insert into gmsi.coverage (feed, country, topic, match_type, days)
+    values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-09-01, 2026-09-03]}')`.execute(db);
+  const scored = [
+    ['2026-09-01', 0.9, null],
+    ['2026-09-01', null, 0.1],
+    ['2026-09-01', null, null],
+    ['2026-09-02', -0.1, null],
+    ['2026-09-02', -0.3, null],
+    ['2026-09-02', -0.5, null],
+    ['2026-09-03', null, null],
+  ] as const;
+  await upsert(
+    db,
+    scored.map(([day, directional_score, semantic_score], n) =>
+      aRow({ headline_id: idOf(n), published_at: `${day}T10:00:00Z`, directional_score, semantic_score }),
+    ),
+  );
+  const { rows } = await sql`
+    select sum(headline_count)::int as headlines, sum(directional_count)::int as directional, sum(semantic_count)::int as semantic,
+           round((sum(directional_sum) / sum(directional_count))::numeric, 9)::float8 as mean,
+           array_agg(headline_count order by day) as by_day
+    from gmsi.sentiment_by_day`.execute(db);
+  expect(rows).toEqual([{ headlines: 7, directional: 4, semantic: 1, mean: 0, by_day: [3, 3, 1] }]);
 });
 
 const oil = 'Oil prices climb as exporters cut output';

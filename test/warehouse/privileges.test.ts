@@ -91,9 +91,9 @@ const readable =
   'check_results countries coverage coverage_by_day coverage_gaps event_query_metrics gmsi_index headline_revisions headlines headlines_point_in_time imported_files kysely_migration load_history loads lookups origin regional_index rejected_records revisions sentiment_by_day sentiment_daily sentiment_hourly ticker_event_headlines ticker_event_metrics ticker_events ticker_headlines ticker_index topics windows';
 /** Who may do what in the schema, besides functions. Change it only with the paragraph on privileges in docs/operating.md. */
 const expectedGrants = [
-  'gmsi_loader: delete+insert+select+update on table check_results drain_sightings live_sightings rejected_records sentiment_daily sentiment_hourly windows workers',
+  'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums live_sightings rejected_records windows workers',
   'gmsi_loader: insert+select+update on table alerts api_usage cadence change_ages countries coverage event_query_metrics gmsi_index headline_revisions headlines imported_files jobs learned_facts loads lookups origin regional_index request_rate revisions runs schedules ticker_event_headlines ticker_event_metrics ticker_events ticker_headlines ticker_index topics wire_fields',
-  'gmsi_loader: select on table coverage_by_day coverage_gaps headlines_point_in_time kysely_migration load_history sentiment_by_day',
+  'gmsi_loader: select on table coverage_by_day coverage_gaps headlines_point_in_time kysely_migration load_history sentiment_by_day sentiment_daily sentiment_hourly',
   'gmsi_loader: usage on schema gmsi',
   `gmsi_reader: select on table ${readable}`,
   'gmsi_reader: usage on schema gmsi',
@@ -125,7 +125,9 @@ describe('the catalog', () => {
       'headlines_as_of(timestamp with time zone)',
       'published_by(timestamp with time zone,text)',
       'regional_index_as_of(timestamp with time zone)',
-      'signal_at(timestamp with time zone,text,text,interval,text,text,boolean)',
+      'series_days(text,text,text,text,text,text)',
+      'signal_at(timestamp with time zone,text,text,interval,text,text,boolean,text)',
+      'state_of(daterange,datemultirange,datemultirange,datemultirange,boolean)',
       'story_key(text)',
       'summable(double precision)',
       ...['event_headlines', 'event_metrics', 'events', 'headlines', 'index'].map(
@@ -282,8 +284,8 @@ const attacks: [what: string, statements: string, reason: RegExp][] = [
   ['delete headlines', `delete from gmsi.headlines`, /permission denied for table headlines/],
   [
     'empty the rollups',
-    `truncate gmsi.sentiment_hourly, gmsi.sentiment_daily`,
-    /permission denied for table sentiment_hourly/,
+    `truncate gmsi.hourly_sums, gmsi.daily_sums`,
+    /permission denied for table hourly_sums/,
   ],
   ['drop a partition', `drop table gmsi.headlines_2026_09`, /must be owner of/],
   [
@@ -316,7 +318,7 @@ test('a reader may run none of the functions but those that are for everybody, a
   const calls = await rowsOf(`
     select format('select gmsi.%I(%s)', proname, array_to_string(array(
              select 'null::' || format_type(t, null) from unnest(proargtypes) with ordinality as a (t, n) order by n), ', '))
-    from pg_proc where pronamespace = 'gmsi'::regnamespace and proname !~ '_as_of$' and proname not in ('as_of_delay', 'signal_at', 'summable', 'published_by', 'story_key')`);
+    from pg_proc where pronamespace = 'gmsi'::regnamespace and proname !~ '_as_of$' and proname not in ('as_of_delay', 'signal_at', 'state_of', 'series_days', 'summable', 'published_by', 'story_key')`);
   expect(calls.length).toBeGreaterThanOrEqual(8);
   for (const call of calls)
     expect(await refusalOf(reader, call), call).toMatch(/permission denied for function/);
@@ -457,8 +459,10 @@ test('a loader writes headlines, and the rollups follow with the loader’s own 
     update gmsi.headlines set retracted_at = now(), changed_at = clock_timestamp() where topic = 'Loaded' and false;
     update gmsi.headlines set directional_score = 0.75, changed_at = clock_timestamp() where topic = 'Loaded'`);
   expect(
-    await rowsOf(`select headline_count, sentiment_sum from gmsi.sentiment_hourly where topic = 'Loaded'`),
-  ).toEqual(['1 0.75']);
+    await rowsOf(
+      `select headline_count, sentiment_sum from gmsi.sentiment_hourly where topic = 'Loaded' order by sentiment_type`,
+    ),
+  ).toEqual(['1 0.75', '0 0']);
   await loader.query(
     `update gmsi.headlines set retracted_at = now(), changed_at = clock_timestamp() where topic = 'Loaded'`,
   );

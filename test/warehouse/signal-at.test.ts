@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
@@ -23,32 +23,35 @@ const askedAt = (asked: readonly Asked[]) => sql`
 
 async function signals(db: Warehouse, asked: readonly Asked[]) {
   const { rows } = await sql`
-    select n, s.* from ${askedAt(asked)}
+    select n, to_jsonb(s) - 'state' as signal from ${askedAt(asked)}
     cross join lateral gmsi.signal_at(a.moment, 'US', 'Inflation-Food', over => a.over,
       sentiment_type => a.sentiment_type, assume_backfilled => a.assume_backfilled) as s
     order by n`.execute(db);
-  return rows;
+  return rows as { n: number; signal: Record<string, number> }[];
 }
 
 /** The same from the versions of the headlines, by a plain join. */
 async function joined(db: Warehouse, asked: readonly Asked[]) {
   const { rows } = await sql`
-    select n, count(score)::int as headline_count,
-           (count(score) filter (where usable_from <= moment))::int as witnessed_count,
-           coalesce(sum(score order by published_at, headline_id), 0) as sentiment_sum,
-           coalesce(sum(abs(score) order by published_at, headline_id), 0) as sentiment_abs_sum,
-           stddev_pop(score order by published_at, headline_id) as sentiment_std,
-           avg(score order by published_at, headline_id) as sentiment_mean,
-           sum(score * topic_probability order by published_at, headline_id)
-             / sum(topic_probability order by published_at, headline_id) filter (where score is not null) as weighted_mean
+    select n, jsonb_build_object(
+      'headline_count', count(score),
+      'witnessed_count', count(score) filter (where greatest(published_at, first_seen_at) <= moment),
+      'sentiment_sum', coalesce(sum(score order by published_at, headline_id), 0),
+      'sentiment_abs_sum', coalesce(sum(abs(score) order by published_at, headline_id), 0),
+      'sentiment_std', stddev_pop(score order by published_at, headline_id),
+      'sentiment_mean', avg(score order by published_at, headline_id),
+      'weighted_mean', sum(score * topic_probability order by published_at, headline_id)
+        / sum(topic_probability order by published_at, headline_id) filter (where score is not null)) as signal
     from (
       select a.*, v.*, case when a.sentiment_type = 'directional' then v.directional_score else v.semantic_score end as score
       from ${askedAt(asked)}
-      left join gmsi.headlines_point_in_time v
-        on v.country = 'US' and v.topic = 'Inflation-Food' and v.match_type = 'COMBINED'
-        and v.published_at > a.moment - a.over and v.published_at <= a.moment
-        and (v.usable_to is null or v.usable_to > a.moment)
-        and (v.usable_from <= a.moment or a.assume_backfilled and v.assumed_from <= a.moment)
+      left join (
+        select *, case when is_backfilled then gmsi.published_by(published_at) else greatest(published_at, first_seen_at) end as known_at
+        from gmsi.headlines_point_in_time
+        where country = 'US' and topic = 'Inflation-Food' and match_type = 'COMBINED'
+      ) as v
+        on v.known_at = v.entered_at and v.known_at > a.moment - a.over and v.known_at <= a.moment and (a.assume_backfilled or not v.is_backfilled)
+        and v.assumed_from <= a.moment and (v.usable_to is null or v.usable_to > a.moment)
     ) as known
     group by n order by n`.execute(db);
   return rows;
@@ -76,9 +79,9 @@ it('says of any moment what the headlines added up to that were known then, as a
       );
       const found = await signals(db, asked);
       expect(found).toEqual(await joined(db, asked));
-      for (const { headline_count, witnessed_count } of found as Record<string, number>[]) {
-        met.witnessed += witnessed_count!;
-        met.assumed += headline_count! - witnessed_count!;
+      for (const { signal } of found) {
+        met.witnessed += signal.witnessed_count!;
+        met.assumed += signal.headline_count! - signal.witnessed_count!;
       }
     }),
     { numRuns: 40 },
@@ -103,20 +106,19 @@ it('of a whole day, once all is known, is what the rollup of that day says', asy
   );
   await upsert(db, rows);
   const { rows: both } = await sql<{ signal: object; rollup: object }>`
-    select to_jsonb(s) as signal, to_jsonb(d) as rollup
+    select to_jsonb(s) - 'state' as signal, to_jsonb(d) as rollup
     from gmsi.sentiment_daily d
     cross join lateral gmsi.signal_at(
-      (d.day + 1)::timestamp at time zone 'UTC' - interval '1 microsecond', d.country, d.topic,
-      match_type => d.match_type, sentiment_type => d.sentiment_type, assume_backfilled => true) as s`.execute(
-    db,
-  );
+      (d.day + 1)::timestamp at time zone 'UTC', d.country, d.topic,
+      match_type => d.match_type, sentiment_type => d.sentiment_type, assume_backfilled => true) as s
+    where sentiment_type = 'directional'`.execute(db);
   expect(both).toHaveLength(1);
   const { witnessed_count, sentiment_std, ...signal } = both[0]!.signal as Record<string, unknown>;
   expect({ witnessed_count, ...signal }).toMatchObject({ witnessed_count: 0, headline_count: 3 });
   // The rollup's spread comes from those of its hours.
   expect(both[0]!.rollup).toMatchObject({
     ...signal,
-    sentiment_std: expect.closeTo(Number(sentiment_std), 9),
+    ...{ all_count: 5, state: 'partial', sentiment_std: expect.closeTo(Number(sentiment_std), 9) },
   });
 });
 
@@ -133,21 +135,142 @@ it('has days of 24 hours, wherever the session is', async () => {
   expect(rows).toEqual([{ headline_count: 1 }, { headline_count: 0 }]);
 });
 
-it('fails for a model that there is not, and has no headlines of a country that there is not', async () => {
+it.each([
+  ['model', sql`sentiment_type => 'semantic'`, 'no sentiment_type: semantic'],
+  ['rounding', sql`rounding => 'hours'`, 'no rounding: hours'],
+])('fails for a %s that there is not', async (_, argument, message) => {
+  await using warehouse = await aWarehouse();
+  await expect(
+    sql`select * from gmsi.signal_at(now(), 'US', 'Inflation-Food', ${argument})`.execute(warehouse.db),
+  ).rejects.toThrow(message);
+});
+
+it('counts each headline of a year in exactly one of the daily decisions, the first one after it was published', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
-  await expect(
-    sql`select * from gmsi.signal_at(now(), 'US', 'Inflation-Food', sentiment_type => 'semantic')`.execute(
+  await using sandbox = await startSandbox({ limits: null });
+  const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-12-31' };
+  await runBackfill({ job: aJobFor(scope), db, sandbox });
+  const { rows: decisions } = await sql<{ moment: Date; headline_count: number; state: string }>`
+    select moment, s.headline_count, s.state
+    from generate_series(timestamptz '2024-01-01 21:00+00', '2025-01-01 21:00+00', interval '1 day') as moment
+    cross join lateral gmsi.signal_at(moment, 'US', 'Inflation-Food', assume_backfilled => true) as s
+    order by moment`.execute(db);
+  const { rows: headlines } = await sql<{ published_at: Date }>`
+    select published_at from gmsi.headlines where directional_score is not null and published_at < '2025-01-01'`.execute(
+    db,
+  );
+  const hour = 3_600_000;
+  const counted = new Map(decisions.map(({ moment }) => [moment.getTime(), 0]));
+  let atTheHourOfADecision = 0;
+  for (const { published_at } of headlines) {
+    // A time on the full hour may have been rounded down to it.
+    const time = published_at.getTime();
+    const known = time % hour === 0 ? time + hour : time;
+    const next = decisions.find(({ moment }) => moment.getTime() >= known)!.moment.getTime();
+    counted.set(next, counted.get(next)! + 1);
+    if (known !== time && published_at.getUTCHours() === 21) atTheHourOfADecision++;
+  }
+  expect(atTheHourOfADecision, 'headlines that a window on published_at would lose').toBeGreaterThan(20);
+  // Records of the day after the job's period may have come along.
+  const ofPeriod = decisions.slice(0, -1);
+  expect(ofPeriod.map(({ moment, headline_count }) => [moment.getTime(), headline_count])).toEqual(
+    [...counted].slice(0, -1),
+  );
+  expect(new Set(ofPeriod.slice(1).map(({ state }) => state))).toEqual(new Set(['covered']));
+  expect(decisions.at(-1)!.state).toBe('partial');
+});
+
+it('counts each headline that syncs brought in exactly one decision, in the version that was held then', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
+  const minute = 60_000;
+  const begin = Date.parse('2026-03-01T21:00:00Z');
+  // Every 17 minutes for ten days, held here up to five days later; each second one was rescored at half past ten the next day.
+  const rows = Array.from({ length: 840 }, (_, n) =>
+    aRow({
+      headline_id: idOf(n),
+      directional_score: 0.25,
+      published_at: new Date(begin + n * 17 * minute).toISOString(),
+    }),
+  );
+  await upsert(db, rows, { isBackfilled: false });
+  await sql`alter table gmsi.headlines disable trigger user`.execute(db);
+  await sql`
+    update gmsi.headlines set first_seen_at = seen_at, changed_at = seen_at
+    from (select headline_id, published_at + (substr(headline_id::text, 25)::int * 7919 % 7200) * interval '1 minute' as seen_at
+          from gmsi.headlines) as seen
+    where headlines.headline_id = seen.headline_id`.execute(db);
+  await sql`alter table gmsi.headlines enable trigger user`.execute(db);
+  await sql`
+    update gmsi.headlines set directional_score = -0.25, changed_at = date_trunc('day', changed_at, 'UTC') + interval '34.5 hours'
+    where substr(headline_id::text, 25)::int % 2 = 1`.execute(db);
+  const decided = async (assumed: boolean) => {
+    const { rows: decisions } = await sql<{ headlines: number; witnessed: number; sum: number }>`
+      select sum(headline_count)::int as headlines, sum(witnessed_count)::int as witnessed, sum(sentiment_sum) as sum
+      from generate_series(timestamptz '2026-03-01 21:00+00', '2026-04-01 21:00+00', interval '1 day') as moment
+      cross join lateral gmsi.signal_at(moment, 'US', 'Inflation-Food', assume_backfilled => ${assumed}) as s`.execute(
       db,
-    ),
-  ).rejects.toThrow('no sentiment_type: semantic');
-  const { rows } = await sql`select * from gmsi.signal_at(now(), 'us', 'Inflation-Food')`.execute(db);
-  expect(rows).toEqual([
-    {
-      ...{ headline_count: 0, witnessed_count: 0, sentiment_sum: 0, sentiment_abs_sum: 0 },
-      ...{ sentiment_std: null, sentiment_mean: null, weighted_mean: null },
-    },
-  ]);
+    );
+    return decisions[0]!;
+  };
+  const all = { headlines: 840, witnessed: 840 };
+  const held = await decided(false);
+  expect(held).toMatchObject(all);
+  // Those that were held before nine in the evening were decided on before they were rescored, the others after.
+  const { rows: early } = await sql<{ sum: number }>`
+    select sum(case when substr(headline_id::text, 25)::int % 2 = 1 and (first_seen_at at time zone 'UTC')::time > '21:00' then -0.25 else 0.25 end)::float8 as sum
+    from gmsi.headlines`.execute(db);
+  expect(held.sum).toBe(early[0]!.sum);
+  expect(held.sum).toBeGreaterThan(0);
+  expect(held.sum).toBeLessThan(0.25 * 840);
+  expect(await decided(true)).toEqual(held);
+});
+
+describe('says why there are no headlines', () => {
+  const ask = async (db: Warehouse, moment: string, others = sql``, of = ['US', 'Inflation-Food']) => {
+    const { rows } = await sql<{ state: string; headline_count: number }>`
+      select state, headline_count from gmsi.signal_at(${moment}::timestamptz, ${of[0]}, ${of[1]} ${others})`.execute(
+      db,
+    );
+    return Object.values(rows[0]!);
+  };
+
+  it('of a series', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await sql`insert into gmsi.topics (topic) values ('Inflation-Food'), ('Wars')`.execute(db);
+    await sql`insert into gmsi.countries (country, name) values ('US', 'United States')`.execute(db);
+    const moment = '2026-03-05 21:00+00';
+    expect(await ask(db, moment, sql``, ['US', 'Inflation Food'])).toEqual(['unknown topic', 0]);
+    expect(await ask(db, moment, sql``, ['us', 'Wars'])).toEqual(['unknown country', 0]);
+    expect(await ask(db, moment, sql``, ['US', 'Wars'])).toEqual(['series not loaded', 0]);
+  });
+
+  it('of days', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
+      values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-10)}')`.execute(
+      db,
+    );
+    await sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, settled_before, pages)
+      values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '2026-03-08', '2026-03-12', 'drained', '2026-03-10', 1)`.execute(
+      db,
+    );
+    await upsert(db, [aRow({ published_at: '2026-03-04T12:00:00Z', directional_score: 0.5 })]);
+    const at = (moment: string, others = sql``) => ask(db, moment, others);
+    expect(await at('2026-03-03 21:00+00'), 'silence').toEqual(['covered', 0]);
+    expect(await at('2026-03-02 00:00+00'), 'a day to its end').toEqual(['covered', 0]);
+    expect(await at('2026-03-01 21:00+00'), 'the day before was not loaded').toEqual(['partial', 0]);
+    expect(await at('2026-03-04 21:00+00'), 'loaded after the fact').toEqual(['backfilled', 0]);
+    expect(await at('2026-03-04 21:00+00', sql`, assume_backfilled => true`)).toEqual(['covered', 1]);
+    expect(await at('2026-03-11 21:00+00')).toEqual(['settling', 0]);
+    expect(await at('2026-03-13 21:00+00')).toEqual(['partial', 0]);
+    expect(await at('2026-04-13 21:00+00')).toEqual(['not loaded', 0]);
+    expect(await at('2026-04-13 21:00+00', sql`, over => '38 days'`)).toEqual(['partial', 0]);
+    expect(await at('2026-03-03 21:00+00', sql`, over => '0'`)).toEqual(['covered', 0]);
+  });
 });
 
 it('uses no headline before it was published, although the service rounds times down to the hour', async () => {
@@ -180,7 +303,7 @@ it('uses no headline before it was published, although the service rounds times 
   for (const { moment, headline_count } of signals) {
     const published = rows.filter(
       ({ headline_id, published_at }) =>
-        published_at.getTime() > moment.getTime() - 86_400_000 && truth.get(headline_id)! <= moment.getTime(),
+        published_at.getTime() > moment.getTime() - 90_000_000 && truth.get(headline_id)! <= moment.getTime(),
     );
     expect(headline_count, moment.toISOString()).toBeLessThanOrEqual(published.length);
   }
@@ -199,15 +322,17 @@ it.each([
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     await upsert(db, [
-      aRow({ headline_id: idOf(1), published_at: '2026-10-31T22:00:00Z' }),
-      aRow({ headline_id: idOf(2), published_at: '2026-10-31T22:07:00Z' }),
+      aRow({ headline_id: idOf(1), published_at: '2026-10-31T22:00:00Z', directional_score: 0.5 }),
+      aRow({ headline_id: idOf(2), published_at: '2026-10-31T22:07:00Z', directional_score: 0.5 }),
     ]);
-    await sql`
-    insert into gmsi.learned_facts (feed, fact, value, evidence)
-    values ('gmsi-headlines', 'time_rounding', ${JSON.stringify(rounding)}::jsonb, 'test')`.execute(db);
-    const { rows } = await sql<{ is_right: boolean }>`
-    select assumed_from - published_at = case when headline_id = ${idOf(1)}::uuid then ${onTheHour}::interval else ${other}::interval end as is_right
-    from gmsi.headlines_point_in_time`.execute(db);
-    expect(rows).toEqual([{ is_right: true }, { is_right: true }]);
+    const { rows } = await sql<{ is_right: boolean; counts: number[] }>`
+      select gmsi.published_by(published_at, ${rounding}) - published_at
+               = case when headline_id = ${idOf(1)}::uuid then ${onTheHour}::interval else ${other}::interval end as is_right,
+             array(select headline_count from unnest(array[interval '-1 microsecond', '0', '24 hours']) as after
+                   cross join lateral gmsi.signal_at(gmsi.published_by(published_at, ${rounding}) + after, 'US', 'Inflation-Food',
+                     over => '1 minute', assume_backfilled => true, rounding => ${rounding}) as s) as counts
+      from gmsi.headlines`.execute(db);
+    const enters = { is_right: true, counts: [0, 1, 0] };
+    expect(rows).toEqual([enters, enters]);
   },
 );

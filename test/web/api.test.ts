@@ -239,6 +239,24 @@ describe('the API', () => {
     await drainedAt('2026-11-01').execute(warehouse.db);
   });
 
+  it('counts all headlines, with or without a score, now and as of a moment', async () => {
+    const ofOctober = sql`country = 'US' and topic = 'Inflation-Food' and match_type = 'COMBINED'
+      and published_at >= '2026-10-01 00:00+00' and published_at < '2026-11-01 00:00+00' and retracted_at is null`;
+    await sql`
+      update gmsi.headlines set directional_score = null, changed_at = clock_timestamp()
+      where ${ofOctober} and headline_id = (select min(headline_id::text)::uuid from gmsi.headlines where ${ofOctober})
+    `.execute(warehouse.db);
+    const { rows } = await sql<{ headlines: number; scored: number }>`
+      select count(*)::int as headlines, greatest(count(directional_score), count(semantic_score))::int as scored
+      from gmsi.headlines where ${ofOctober}`.execute(warehouse.db);
+    const { headlines, scored } = rows[0]!;
+    expect(scored).toBeLessThan(headlines);
+    const asked = `sentiment?${series}&${days}&by=month`;
+    expect(await rowsOf(asked)).toMatchObject([{ headlines }]);
+    const later = new Date(Date.now() + 3_600_000).toISOString();
+    expect(await rowsOf(`${asked}&as_of=${later}`)).toMatchObject([{ headlines }]);
+  });
+
   it('sums up by month what it sums up by day', async () => {
     const byDay = await rowsOf(`sentiment?${series}&${days}`);
     const [month, ...others] = await rowsOf(`sentiment?${series}&${days}&by=month`);

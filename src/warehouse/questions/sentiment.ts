@@ -27,7 +27,7 @@ export interface Sentiment {
   /** `null` if no headline has a score. */
   readonly directional: number | null;
   readonly semantic: number | null;
-  /** Headlines with a score of either model: the larger number. */
+  /** All headlines, with or without a score. */
   readonly headlines: number;
 }
 
@@ -62,8 +62,7 @@ const means = sql`
                / nullif(sum(headline_count) filter (where sentiment_type = 'directional'), 0) as directional,
              sum(sentiment_sum) filter (where sentiment_type = 'semantic_sentiment')
                / nullif(sum(headline_count) filter (where sentiment_type = 'semantic_sentiment'), 0) as semantic,
-             coalesce(greatest(sum(headline_count) filter (where sentiment_type = 'directional'),
-                               sum(headline_count) filter (where sentiment_type = 'semantic_sentiment')), 0)::int as headlines`;
+             (sum(all_count) filter (where sentiment_type = 'directional'))::int as headlines`;
 
 type Asked = Omit<SentimentAsked, 'by'> & { readonly by?: Bucket };
 
@@ -75,11 +74,12 @@ function sums({ countries, topics, matchTypes, from, to, by, asOf }: Asked): Raw
   const end = sql`(${to}::date + 1)::timestamp at time zone 'UTC'`;
   if (asOf !== null)
     return sql`(
-        select country, topic, match_type, published_at, sentiment_type, 1 as headline_count, score as sentiment_sum
+        select country, topic, match_type, published_at, sentiment_type, 1 as all_count,
+               (score is not null)::int as headline_count, score as sentiment_sum
         from gmsi.headlines_as_of(${asOf.toISOString()}::timestamptz)
         cross join lateral (values ('directional', gmsi.summable(directional_score)),
                                    ('semantic_sentiment', gmsi.summable(semantic_score))) as model (sentiment_type, score)
-        where ${ofSeries} and retracted_at is null and score is not null
+        where ${ofSeries} and retracted_at is null
           and published_at >= ${begin} and published_at < ${end}
       ) as held`;
   return by === 'hour'
