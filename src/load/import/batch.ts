@@ -1,12 +1,13 @@
 import { defaultServiceSettings } from '../../config/service-schema.ts';
 import type { Feed } from '../../feeds/feed.ts';
-import type { Records } from '../../service/page.ts';
 import { FileRefused } from './data-file.ts';
 
-/** Records that are committed together, and the line of each. They can be read until the next batch is asked for. */
+/** Records that are committed together, and the place of each in the file. */
 export interface Batch {
-  readonly records: Records;
-  readonly lines: readonly number[];
+  readonly records: readonly unknown[];
+  /** What is counted: lines, or records of a table. */
+  readonly unit: 'line' | 'record';
+  readonly at: readonly number[];
 }
 
 /** As many records as a page has, or fewer if they are large: the batches in hand decide how much memory an import needs. */
