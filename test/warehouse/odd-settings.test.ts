@@ -211,20 +211,23 @@ test('a user or a database that can only be read is named as such', async () => 
   }
 });
 
-test.skipIf(!hasPgBouncer)('a pooler is refused, and finds its connections as they were (skipped without PgBouncer)', async () => {
-  await using database = await anEmptyDatabase();
-  await setOddly(database);
-  await using bouncer = await aPgBouncer(database.url, 1);
-  const db = newConnections({ url: bouncer.through(database.url) });
-  const refused = await migrate(db).catch((error: unknown) => error);
-  await db.destroy();
-  expect(refused).toBeInstanceOf(ConfigError);
-  expect((refused as ConfigError).message).toMatch(/leads to a connection pooler/);
-  const other = await aClient(bouncer.through(database.url));
-  const { rows } = await other.query(`select pg_catalog.current_setting('search_path') as search_path`);
-  await other.end();
-  expect(rows).toEqual([{ search_path: odd.search_path }]);
-});
+test.skipIf(!hasPgBouncer)(
+  'a pooler is refused, and finds its connections as they were (skipped without PgBouncer)',
+  async () => {
+    await using database = await anEmptyDatabase();
+    await setOddly(database);
+    await using bouncer = await aPgBouncer(database.url, 1);
+    const db = newConnections({ url: bouncer.through(database.url) });
+    const refused = await migrate(db).catch((error: unknown) => error);
+    await db.destroy();
+    expect(refused).toBeInstanceOf(ConfigError);
+    expect((refused as ConfigError).message).toMatch(/leads to a connection pooler/);
+    const other = await aClient(bouncer.through(database.url));
+    const { rows } = await other.query(`select pg_catalog.current_setting('search_path') as search_path`);
+    await other.end();
+    expect(rows).toEqual([{ search_path: odd.search_path }]);
+  },
+);
 
 async function aClient(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });

@@ -42,7 +42,10 @@ function aWait() {
 
 const works: readonly [what: string, work: (db: Warehouse, waiting: Waiting) => Promise<unknown>][] = [
   ['migrating', migrate],
-  ['planning gmsi-headlines', (db, waiting) => planWindows(db, aJob(), scope, noOptions, '2026-11-20', waiting)],
+  [
+    'planning gmsi-headlines',
+    (db, waiting) => planWindows(db, aJob(), scope, noOptions, '2026-11-20', waiting),
+  ],
 ];
 
 it.each(works)(

@@ -159,7 +159,7 @@ it('raises an alert for what may pass only once it is not tried again', async ()
   const out = join(folder.path, 'taken');
   const taken = jobFor(scope, { exports: [{ to: out }] });
   await registered(db, 'taken', taken, lastNight);
-  await using _other = await claim(db, 'gmsi.export', out);
+  await using _other = await claim(db, 'exporting to', out);
   const alerts = async (isLast: boolean) => {
     const failed = exportJob(aWorkerContext(settingNow({ taken })), { job: 'taken' }, isLast);
     await expect(failed).rejects.toThrow('Another export to');

@@ -2,10 +2,12 @@ import { defaultServiceSettings } from '../../config/service-schema.ts';
 import type { Feed } from '../../feeds/feed.ts';
 import { FileRefused } from './data-file.ts';
 
-/** Records that are committed together, and the line of each. */
+/** Records that are committed together, and the place of each in the file. */
 export interface Batch {
   readonly records: readonly unknown[];
-  readonly lines: readonly number[];
+  /** What is counted: lines, or records of a table. */
+  readonly unit: 'line' | 'record';
+  readonly at: readonly number[];
 }
 
 /** As many records as a page has, or fewer if they are large: the batches in hand decide how much memory an import needs. */

@@ -8,14 +8,20 @@ import { ConfigError, GmsiError, systemReason } from '../../errors.ts';
 import type { ServedBy } from '../../warehouse/tables/learned.ts';
 import { openEntry, readArchive } from './zip.ts';
 
+interface Place {
+  readonly line?: number | undefined;
+  readonly record?: number;
+}
+
 /** A file cannot be read any further. What was read before is loaded, and the other files go on. */
 export class FileRefused extends GmsiError {
   override readonly kind = 'skippable';
-  /** The line, or of a Parquet file the row, that could not be read, counted from 1. */
+  /** The line that could not be read, counted from 1. */
   readonly line: number | undefined;
 
-  constructor(message: string, { line, cause }: { line?: number | undefined; cause?: unknown } = {}) {
-    super(message, { cause });
+  /** @param record in place of a line: the number of a record of a table, counted from 1 */
+  constructor(message: string, { line, record, cause }: Place & { readonly cause?: unknown } = {}) {
+    super(record === undefined ? message : `record ${record}: ${message}`, { cause });
     this.line = line;
   }
 }

@@ -8,7 +8,7 @@ import { type DataFile, FileRefused } from './data-file.ts';
 export async function* bytesOf(
   file: DataFile,
   { onBytes, stop }: Reading,
-  line: () => number,
+  line: () => number | undefined,
 ): AsyncGenerator<readonly [bytes: Buffer, isEnd: boolean]> {
   try {
     const stored = addAbortSignal(stop, await file.open());

@@ -134,14 +134,14 @@ async function* readGroups(
 }
 
 function bySeries(
-  { records, lines }: Batch,
+  { records, unit, at }: Batch,
   seriesOf: ReturnType<typeof seriesReader>,
 ): { series: Series; records: unknown[] }[] {
   const found = new Map<string, { series: Series; records: unknown[] }>();
   let last: { series: Series; records: unknown[] } | undefined;
   let index = 0;
   for (const record of records) {
-    const series = seriesOf(record, lines[index++]!);
+    const series = seriesOf(record, { [unit]: at[index++] });
     if (last?.series !== series) {
       const key = keyOfSeries(series);
       last = found.get(key) ?? { series, records: [] };

@@ -240,19 +240,20 @@ function columnsOf(
 export function seriesReader(
   { feed, series, fromRecords }: Placement,
   listed: ListedValues,
-): (record: unknown, line: number) => Series {
+): (record: unknown, place: { readonly line?: number; readonly record?: number }) => Series {
   const known = new Map<string, Series>();
   const unsaid = unsaidOf(feed, series);
   const ofNames = new URLSearchParams(series.variant);
-  return (record, line) => {
+  return (record, place) => {
     const fields = typeof record === 'object' && record !== null ? (record as Record<string, unknown>) : {};
     const find = (part: string, of: readonly string[]): string => {
       const value = of.map((name) => fields[name]).find((it) => typeof it === 'string' && it !== '');
       if (typeof value === 'string') return value;
       const flag = part in option ? `${option[part as Dimension]}, ` : '';
-      throw new FileRefused(`does not say its ${part}: ${flag}a folder ${of[0]}=…, or a column says it`, {
-        line,
-      });
+      throw new FileRefused(
+        `does not say its ${part}: ${flag}a folder ${of[0]}=…, or a column says it`,
+        place,
+      );
     };
     const said = fromRecords.map((part) => {
       if (part === 'variant') return unsaid.map((name) => find(name, [name])).join('&');
@@ -280,7 +281,7 @@ export function seriesReader(
         if (part === 'match_type') return matchTypeOf(feed, undefined, value).value!;
         return listedValue(part, value, listed);
       } catch (error) {
-        throw error instanceof FileRefused ? new FileRefused(error.message, { line }) : error;
+        throw error instanceof FileRefused ? new FileRefused(error.message, place) : error;
       }
     }
   };

@@ -2,12 +2,18 @@ import { parseJson } from '../../service/json.ts';
 import { type Batch, longest, most, type Reading } from './batch.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { bytesOf } from './file-bytes.ts';
-import { csvBatches } from './read-csv.ts';
 
-/** A record with the line on which it stands, and its approximate size. */
+interface Mutable extends Batch {
+  readonly records: unknown[];
+  readonly at: number[];
+  size: number;
+}
+
+/** A record with its place in the file, and its approximate size. */
 export interface PlacedRecord {
   readonly record: unknown;
-  readonly line: number;
+  /** Its line, or of a table its number, counted from 1. */
+  readonly at: number;
   readonly size: number;
 }
 
@@ -17,40 +23,41 @@ export interface PlacedRecord {
  */
 export async function* readBatches(file: DataFile, reading: Reading): AsyncGenerator<Batch, void> {
   if (file.bytes === 0) throw new FileRefused('is empty');
-  yield* file.format === 'csv' ? csvBatches(file, reading) : objectBatches(file, reading);
-}
-
-async function* objectBatches(file: DataFile, reading: Reading): AsyncGenerator<Batch, void> {
+  const unit = file.format === 'ndjson' ? 'line' : 'record';
   let skip = reading.skip;
-  let batch = { records: [] as unknown[], lines: [] as number[], size: 0 };
+  let batch: Mutable = { unit, records: [], at: [], size: 0 };
   const columns = Object.entries(reading.columns);
-  for await (const piece of recordsOf(file, reading)) {
-    for (const { record, line, size } of piece) {
-      if (skip-- > 0) continue;
-      if (typeof record === 'object' && record !== null) {
-        const fields = record as Record<string, unknown>;
-        for (const [name, value] of columns) fields[name] ??= value;
+  let refusal: FileRefused | undefined;
+  try {
+    // Piece by piece: to await each record by itself would cost more than to read it.
+    for await (const piece of await recordsOf(file, reading)) {
+      for (const { record, at, size } of piece) {
+        if (skip-- > 0) continue;
+        if (typeof record === 'object' && record !== null) {
+          const fields = record as Record<string, unknown>;
+          for (const [name, value] of columns) fields[name] ??= value;
+        }
+        batch.records.push(record);
+        batch.at.push(at);
+        batch.size += size;
+        if (batch.records.length < most.records && batch.size < most.size) continue;
+        yield batch;
+        batch = { unit, records: [], at: [], size: 0 };
       }
-      batch.records.push(record);
-      batch.lines.push(line);
-      batch.size += size;
-      if (batch.records.length < most.records && batch.size < most.size) continue;
-      yield batch;
-      batch = { records: [], lines: [], size: 0 };
     }
+  } catch (error) {
+    // What was read before is loaded.
+    if (!(error instanceof FileRefused)) throw error;
+    refusal = error;
   }
   if (batch.records.length > 0) yield batch;
+  if (refusal) throw refusal;
 }
 
-/** Piece by piece: to await each record by itself would cost more than to read it. */
-async function* recordsOf(file: DataFile, reading: Reading): AsyncGenerator<Iterable<PlacedRecord>> {
-  if (file.format !== 'parquet') {
-    yield* jsonRecords(file, reading);
-    return;
-  }
-  const { parquetRecords } = await import('./read-parquet.ts');
-  yield* parquetRecords(file, reading);
-  reading.onBytes(file.bytes);
+async function recordsOf(file: DataFile, reading: Reading): Promise<AsyncIterable<Iterable<PlacedRecord>>> {
+  if (file.format === 'ndjson') return jsonRecords(file, reading);
+  const { tableRecords } = await import('./read-table.ts');
+  return tableRecords(file, reading);
 }
 
 async function* jsonRecords(file: DataFile, reading: Reading): AsyncGenerator<Iterable<PlacedRecord>> {
@@ -64,7 +71,7 @@ async function* jsonRecords(file: DataFile, reading: Reading): AsyncGenerator<It
       if (Buffer.byteLength(json) > longest) throw tooLong(line);
       if (json.trim() !== '') {
         isEmpty = false;
-        yield { record: parsed(json, line), line, size: json.length };
+        yield { record: parsed(json, line), at: line, size: json.length };
       }
       line++;
     }

@@ -161,7 +161,7 @@ describe('a broken file', () => {
     const files: Record<string, [content: string | Buffer, why: RegExp, line: number | null]> = {
       'cut.ndjson': [manyRecords(3).slice(0, -9), /is not JSON; each line/, 3],
       'cells.csv': [`${good}1,2,3\n`, /has another number of cells \(3\) than its header \(5\)/, 4],
-      'quote.csv': [`${good}"1,2\n`, /a quote is never closed/, 4],
+      'quote.csv': [`${good}"1,2\n`, /a quote is not closed, or does not end where its cell ends/, 4],
       'latin.csv': [Buffer.from(`${good}\xe9,2\n`, 'latin1'), /is not UTF-8/, 4],
       'latin cell.csv': [
         Buffer.from(`${good}${good.split('\n')[1]!.slice(0, -1)}\xe9\n`, 'latin1'),

@@ -130,18 +130,23 @@ describe('refuses', () => {
   test('a record that does not say its model; what folders say of the variant stays', () => {
     const stated = { feed: 'regional-index', matchType: 'COMBINED' };
     const read = seriesReader(place('sparse=true/a.csv', stated), unlisted);
-    expect(read({ model: 'macro_3', sparse: 'false' }, 2).variant).toBe('model=macro_3&sparse=true');
-    expect(() => read({ model: 'macro_4' }, 3)).toThrow(expect.objectContaining({ line: 3 }));
-    expect(() => read({}, 4)).toThrow(/does not say its model/);
+    expect(read({ model: 'macro_3', sparse: 'false' }, { line: 2 }).variant).toBe(
+      'model=macro_3&sparse=true',
+    );
+    expect(() => read({ model: 'macro_4' }, { line: 3 })).toThrow(expect.objectContaining({ line: 3 }));
+    expect(() => read({}, { line: 4 })).toThrow(/does not say its model/);
   });
 
   test('a record that does not say its series, with its line', () => {
     const read = seriesReader(place('a.csv', { feed: 'gmsi-headlines', matchType: 'COMBINED' }), unlisted);
-    expect(read({ country: 'US', topic_name: 'Wars' }, 2)).toMatchObject({ country: 'US', topic: 'Wars' });
-    expect(() => read({ country: 'US' }, 3)).toThrow(
+    expect(read({ country: 'US', topic_name: 'Wars' }, { line: 2 })).toMatchObject({
+      country: 'US',
+      topic: 'Wars',
+    });
+    expect(() => read({ country: 'US' }, { line: 3 })).toThrow(
       expect.objectContaining({ line: 3, message: expect.stringContaining('--topic') }),
     );
-    expect(() => read({ country: 'Nowhere', topic: 'Wars' }, 4)).toThrow(
+    expect(() => read({ country: 'Nowhere', topic: 'Wars' }, { line: 4 })).toThrow(
       expect.objectContaining({ line: 4 }),
     );
   });

@@ -1,0 +1,182 @@
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { identifier, literal, openDuckDB, pathLiteral } from '../../duckdb.ts';
+import { systemReason } from '../../errors.ts';
+import type { Feed } from '../../feeds/feed.ts';
+import { parseJson } from '../../service/json.ts';
+import { longest, type Reading, refuseEmpty, refuseExport } from './batch.ts';
+import { type CsvShape, CsvShapeReader } from './csv-shape.ts';
+import { type DataFile, FileRefused } from './data-file.ts';
+import { bytesOf } from './file-bytes.ts';
+import type { PlacedRecord } from './read-records.ts';
+
+/** Far more than a record has, and DuckDB keeps 2,048 records in memory. */
+const mostColumns = 1000;
+
+/**
+ * The records of a CSV or Parquet file in its order, as DuckDB reads them. If lines of a CSV file are broken, the others come
+ * before it is refused.
+ * @throws FileRefused
+ */
+export async function* tableRecords(
+  file: DataFile,
+  reading: Reading,
+): AsyncGenerator<readonly PlacedRecord[]> {
+  await using plain = await plainFile(file, reading);
+  using duckdb = await openDuckDB('', reading.stop);
+  const { connection } = duckdb;
+  const { shape } = plain;
+  let row = 0;
+  let records = 0;
+  try {
+    // One thread reads the rows in their order, which a rerun counts on.
+    await connection.run(`set threads = 1; set memory_limit = '400MB'`);
+    const source = shape
+      ? readCsv(plain.path, shape)
+      : `read_parquet(${pathLiteral(plain.path)}, hive_partitioning = false)`;
+    const names = shape?.columns ?? (await connection.stream(`from ${source} limit 0`)).columnNames();
+    checkNames(names, shape && 1);
+    const columns = shape ? names.map((_, at) => `c${at}`) : names.map(identifier);
+    const texts = textFields(reading.feed);
+    const result = await connection.stream(
+      `select to_json([${columns.map((name) => `to_json(${name})`).join()}])::varchar from ${source}`,
+    );
+    for await (const rows of result.yieldRows()) {
+      const read: PlacedRecord[] = [];
+      for (const [json] of rows) {
+        const values = parseJson(json as string) as unknown[];
+        row++;
+        // Files that were put together have it more than once.
+        if (shape && values.every((value, at) => (value ?? '') === names[at])) continue;
+        const record: Record<string, unknown> = {};
+        for (const [at, name] of names.entries()) {
+          if (name === '') continue;
+          record[name] = shape && !texts.has(name) ? asJson(values[at] as string | null) : values[at];
+        }
+        read.push({ record, at: ++records, size: (json as string).length });
+      }
+      yield read;
+    }
+    if (shape) await refuseBroken(connection, shape, row);
+    if (records === 0) refuseEmpty(reading.feed, names);
+  } catch (cause) {
+    if (cause instanceof FileRefused) throw cause;
+    const at = records === 0 ? {} : { record: records + 1 };
+    throw new FileRefused(`cannot be read: ${reasonOf(cause)}`, { ...at, cause });
+  }
+}
+
+/** The call by which DuckDB reads a CSV file strictly, the header like any record. It guesses nothing. */
+function readCsv(path: string, { columns, delimiter, newLine }: CsvShape): string {
+  const types = columns.map((_, at) => `c${at}: 'VARCHAR'`).join();
+  const dialect = `delim = ${literal(delimiter)}, quote = '"', escape = '"', new_line = ${literal(newLine === '\n' ? '\\n' : '\\r\\n')}`;
+  // Of a broken line the text is kept, too.
+  const limits = `max_line_size = ${2 * longest}, store_rejects = true, rejects_limit = 10`;
+  return `read_csv(${pathLiteral(path)}, auto_detect = false, header = false, compression = 'none', ${dialect}, ${limits}, columns = {${types}})`;
+}
+
+/** Refuses a CSV file that has broken lines, or of which DuckDB has read other records than its quotes and lines say. */
+async function refuseBroken(connection: DuckDBConnection, shape: CsvShape, rows: number): Promise<void> {
+  const reader = await connection.runAndReadAll(
+    'select line, error_type, error_message from reject_errors order by line_byte_position',
+  );
+  const broken = reader.getRows() as [line: bigint, kind: string, message: string][];
+  const [first] = broken;
+  if (!first) {
+    if (rows === shape.records) return;
+    throw new FileRefused(
+      `has ${shape.records} records by its quotes and line ends, and is read as ${rows}: its lines do not all end alike, or its quotes are not those of CSV`,
+    );
+  }
+  const [line, kind, message] = first;
+  const [, wanted, found] = /Columns: (\d+) Found: (\d+)/.exec(message) ?? [];
+  const what: Record<string, string> = {
+    'TOO MANY COLUMNS': `has another number of cells (${found}) than its header (${wanted})`,
+    'MISSING COLUMNS': `has another number of cells (${found}) than its header (${wanted})`,
+    'UNQUOTED VALUE': 'a quote is not closed, or does not end where its cell ends',
+    'INVALID ENCODING': 'is not UTF-8',
+  };
+  // Less than one if the quotes are broken, by which the records are counted.
+  const lost = shape.records - rows;
+  const more = lost > 1 ? `; in total, ${lost} records cannot be read` : '';
+  throw new FileRefused(`${what[kind] ?? message}${more}`, { line: Number(line) });
+}
+
+function checkNames(names: readonly string[], line: number | undefined): void {
+  refuseExport(names);
+  const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at);
+  if (twice !== undefined) throw new FileRefused(`has the column "${twice}" twice`, { line });
+  // Assigned to a record, it would not become one of its fields.
+  if (names.includes('__proto__')) throw new FileRefused('has a column "__proto__"', { line });
+  if (names.length > mostColumns) throw new FileRefused(`has more than ${mostColumns} columns`, { line });
+}
+
+/** The fields that fill columns of texts, times and the like: there a number stays text. */
+function textFields({ fields, table }: Feed): ReadonlySet<string> {
+  return new Set(
+    Object.entries(fields).flatMap(([column, names]) =>
+      table.columns[column] === 'double precision' ? [] : names,
+    ),
+  );
+}
+
+/**
+ * What a page's JSON has in the place of a cell, so that the same record is the same row: a number, a list or an object, if the
+ * cell is one and can be written no other way, or true or false; else its text.
+ */
+function asJson(cell: string | null): unknown {
+  if (cell === null) return null;
+  if (/^-?\d/.test(cell)) return String(Number(cell)) === cell ? parseJson(cell) : cell;
+  if (!/^(?:[[{]|true$|false$)/.test(cell)) return cell;
+  try {
+    return parseJson(cell);
+  } catch {
+    return cell;
+  }
+}
+
+/** DuckDB's own words without its statement, its advice and the name of the file. */
+function reasonOf(error: unknown): string {
+  const reason = systemReason(error);
+  if (/magic bytes|too small to be a Parquet/i.test(reason))
+    return 'it is not a Parquet file, or it is cut off';
+  if (/invalid state/.test(reason))
+    return 'its lines do not all end alike, or its quotes are not those of CSV';
+  return reason
+    .split('\n')[0]!
+    .replace(/^[\w ]*Error: /, '')
+    .replace(/ ?(?:in |at end of )?file '.*?'/i, '');
+}
+
+/**
+ * A file as DuckDB reads it: a packed one is unpacked to the system's folder for temporary files, and gone when disposed. A CSV
+ * file is read once for its shape.
+ */
+async function plainFile(file: DataFile, reading: Reading) {
+  const isPlain = file.path !== undefined && !file.isGzipped;
+  const folder = isPlain ? undefined : await mkdtemp(join(tmpdir(), 'gmsi-import-'));
+  const path = folder === undefined ? file.path! : join(folder, 'records');
+  const remove = async () => {
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  };
+  const shape = file.format === 'csv' ? new CsvShapeReader(longest) : undefined;
+  async function* pieces() {
+    for await (const [piece] of bytesOf(file, reading, () => shape?.line)) {
+      shape?.push(piece);
+      yield piece;
+    }
+  }
+  try {
+    if (folder !== undefined) await pipeline(pieces, createWriteStream(path));
+    else if (shape) for await (const _ of pieces());
+    return { path, shape: shape?.end(), [Symbol.asyncDispose]: remove };
+  } catch (cause) {
+    await remove();
+    if (cause instanceof FileRefused) throw cause;
+    throw new FileRefused(`cannot be unpacked to ${tmpdir()}: ${systemReason(cause)}`, { cause });
+  }
+}

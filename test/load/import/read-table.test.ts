@@ -1,0 +1,212 @@
+import { Readable } from 'node:stream';
+import { stringify } from 'csv-stringify/sync';
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { gmsiHeadlines } from '../../../src/feeds/gmsi-headlines.ts';
+import type { DataFile } from '../../../src/load/import/data-file.ts';
+import { readBatches } from '../../../src/load/import/read-records.ts';
+import { parseJson } from '../../../src/service/json.ts';
+
+/** CSV as DuckDB reads it: what becomes of its cells, and that nothing of it is lost without a word. */
+
+function aFile(csv: string | Buffer): DataFile {
+  const bytes = Buffer.from(csv);
+  const open = async () => Readable.from([bytes.subarray(0, 7), bytes.subarray(7)]);
+  return { format: 'csv', bytes: bytes.length, isGzipped: false, open } as unknown as DataFile;
+}
+
+const stop = new AbortController().signal;
+
+interface Read {
+  readonly records: unknown[];
+  readonly why?: string;
+  readonly line?: number;
+}
+
+/** The records of a CSV file as a page would have them, and why it was refused, if it was. */
+async function read(csv: string | Buffer, columns: Record<string, string> = {}, skip = 0): Promise<Read> {
+  const records: unknown[] = [];
+  try {
+    const reading = { feed: gmsiHeadlines, columns, skip, onBytes: () => {}, stop };
+    for await (const batch of readBatches(aFile(csv), reading)) records.push(...batch.records);
+    return { records };
+  } catch (error) {
+    const { message: why, line } = error as { message: string; line?: number };
+    return { records, why, ...(line !== undefined && { line }) };
+  }
+}
+
+/** What JSON has in a cell's place, in a column that is no text: itself, if it can be written no other way. */
+function asJson(cell: string): unknown {
+  if (cell === '') return null;
+  if (/^-?\d/.test(cell)) return String(Number(cell)) === cell ? parseJson(cell) : cell;
+  if (!/^([[{]|true$|false$)/.test(cell)) return cell;
+  try {
+    return parseJson(cell);
+  } catch {
+    return cell;
+  }
+}
+
+describe('a CSV file', () => {
+  it('becomes what a page would have, whatever is in its cells and however its lines end', async () => {
+    const strange = fc.string({
+      unit: fc.constantFrom(
+        'a',
+        ',',
+        '"',
+        '\\',
+        '\n',
+        '\r\n',
+        '\r',
+        '\u0001',
+        '\u0000',
+        '\t',
+        ';',
+        '\u007f',
+        'é',
+        '😀',
+        ' ',
+        "'",
+        '#',
+      ),
+      maxLength: 8,
+    });
+    const alike = fc.string({ unit: fc.constantFrom('0', '1', '9', '.', '-', 'e', '+'), maxLength: 8 });
+    const plain = fc.oneof(fc.double(), fc.integer(), fc.maxSafeInteger(), fc.bigInt()).map(String);
+    const word = fc.constantFrom(
+      '',
+      'true',
+      'false',
+      'null',
+      'NULL',
+      'NaN',
+      '-Infinity',
+      '1e21',
+      '1e-7',
+      '0.000001',
+      '-0',
+      '0.50',
+    );
+    const cell = fc.oneof(strange, alike, fc.json({ maxDepth: 2 }), plain, word);
+    const rows = fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 40 });
+    const names = fc.constantFrom('other', 'an "other"', 'an\nother', 'an, other', 'constructor');
+    const end = fc.constantFrom('\n', '\r\n');
+    await fc.assert(
+      fc.asyncProperty(
+        rows,
+        names,
+        end,
+        fc.constantFrom(',', ';', '\t'),
+        fc.boolean(),
+        async (cells, name, record_delimiter, delimiter, bom) => {
+          // The first cell is never empty, or a record could be an empty line; and no comma may be in a header of other delimiters.
+          const other = delimiter === ',' ? name : name.replace(',', '');
+          const filled = cells.map(([headline, ...rest]) => [headline || 'x', ...rest] as const);
+          const csv = stringify([['headline', 'topic_probability', other], ...filled], {
+            ...{ record_delimiter, delimiter, bom, quoted_match: /[\r\n]/ },
+          });
+          const { records, ...refused } = await read(csv, { [other]: 'a "folder"', third: 'and\\another' });
+          expect(refused).toEqual({});
+          expect(records).toEqual(
+            filled.map(([headline, score, last]) => ({
+              ...{ headline, topic_probability: asJson(score), third: 'and\\another' },
+              [other]: last === '' ? 'a "folder"' : asJson(last),
+            })),
+          );
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  it('is read from where a load has stopped, without its header in between and its nameless columns', async () => {
+    const csv = 'id,,"a,b"\na,1,1\nb,2,2\nid,,"a,b"\n"c\nd",3,\n';
+    expect(await read(csv, {}, 1)).toEqual({
+      records: [
+        { id: 'b', 'a,b': 2 },
+        { id: 'c\nd', 'a,b': null },
+      ],
+    });
+  });
+
+  test.each([
+    [
+      'has a record without end',
+      `a,b\n1,2\n${'x'.repeat(1_100_000)}`,
+      'a record is longer than 1048576 bytes',
+      3,
+    ],
+    ['is UTF-16', Buffer.from('\ufeffa,b\n1,2\n', 'utf16le'), 'is not UTF-8', 1],
+    ['has a name that is not UTF-8', Buffer.from('id,"a\n\xe9"\n', 'latin1'), 'is not UTF-8', 1],
+    [
+      'ends lines with CR alone',
+      'a,b\r1,2\r',
+      'its lines end with CR alone: save it with LF or CRLF at the end of lines',
+      1,
+    ],
+    ['has a column twice', 'a,b,a\n1,2,3\n', 'has the column "a" twice', 1],
+    ['has a name that no record can have', '__proto__,b\n1,2\n', 'has a column "__proto__"', 1],
+    [
+      'has very many columns',
+      `${Array.from({ length: 2000 }, (_, n) => n).join()}\n`,
+      'has more than 1000 columns',
+      1,
+    ],
+    ['is empty', '\n\n', 'is empty, without even a header', undefined],
+    [
+      'ends its header in a quote',
+      '"a,b\n1,2\n',
+      'a quote is not closed, or does not end where its cell ends',
+      1,
+    ],
+  ])('that %s is refused, with the line', async (_what, csv, why, line) => {
+    expect(await read(csv)).toEqual({ records: [], why, ...(line !== undefined && { line }) });
+  });
+
+  test.each([
+    [
+      'another number of cells',
+      'a,b\n1,2\n"x\ny",4,5\n6\n7,8\n',
+      'has another number of cells (3) than its header (2); in total, 2 records cannot be read',
+      3,
+      2,
+    ],
+    [
+      'a cell after which something follows',
+      'a,b\n1,2\n"1"x,2\n7,8\n',
+      'a quote is not closed, or does not end where its cell ends',
+      3,
+      2,
+    ],
+    [
+      'a quote that is never closed',
+      'a,b\n1,2\n7,8\n"3,4\n5,6\n',
+      'a quote is not closed, or does not end where its cell ends',
+      4,
+      2,
+    ],
+    ['bytes that are not UTF-8', Buffer.from('a,b\n1,2\n3,\xe9\n7,8\n', 'latin1'), 'is not UTF-8', 3, 2],
+  ])('with %s is read all the same, and then refused with the line', async (_what, csv, why, line, many) => {
+    const { records, ...refused } = await read(csv);
+    expect(refused).toEqual({ why, line });
+    expect(records).toHaveLength(many);
+  });
+
+  test.each([
+    ['LF and then CRLF', 'a,b\n1,2\r\n3,4\r\n'],
+    ['CRLF and then LF', 'a,b\r\n1,2\n3,4\n'],
+    ['a CR within a cell without quotes', 'a,b\n1,x\ry\n3,4\n'],
+  ])('whose lines end in %s is refused rather than read in part', async (_what, csv) => {
+    expect((await read(csv)).why).toMatch(/its lines do not all end alike/);
+  });
+
+  it('keeps a quote within a cell that is not quoted, as it stands there', async () => {
+    expect(await read('a,b\n1,2"x\n3,4\n')).toEqual({
+      records: [
+        { a: 1, b: '2"x' },
+        { a: 3, b: 4 },
+      ],
+    });
+  });
+});
