@@ -88,7 +88,7 @@ it('loads what gmsi sandbox --archive writes, without a key, and says what a bac
   expect(written).toMatchObject({ code: 0, stdout: expect.stringMatching(/Next: gmsi import archives\n$/) });
   expect(written.stdout).toMatch(/asset_headlines_[-0-9a-f]{36}_BTC_CRY\.zip +4 +\d+/);
 
-  const imported = await gmsiHere(['import', 'archives'], here);
+  const imported = await gmsiHere(['import', 'archives', '--quiet'], here);
   expect(imported.stderr).toBe('');
   expect(imported.code).toBe(0);
   expect(imported.stdout).toMatch(/^requests +0$/m);

@@ -1,4 +1,5 @@
 import { defaultServiceSettings } from '../../config/service-schema.ts';
+import type { DuckDB } from '../../duckdb.ts';
 import type { Feed } from '../../feeds/feed.ts';
 import { FileRefused } from './data-file.ts';
 
@@ -22,6 +23,8 @@ export interface Reading {
   readonly columns: Readonly<Record<string, string>>;
   /** Records at the beginning that are loaded already. */
   readonly skip: number;
+  /** Reads CSV and Parquet. */
+  readonly duckdb: DuckDB | undefined;
   readonly onBytes: (bytes: number) => void;
   /** Fires when nothing more is to be read. */
   readonly stop: AbortSignal;

@@ -1,3 +1,4 @@
+import type { DuckDB } from '../../duckdb.ts';
 import type { FeedTable, RecordReader, Series } from '../../feeds/feed.ts';
 import type { Log } from '../../log.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
@@ -35,6 +36,7 @@ export interface FileLoad {
   readonly warehouse: Warehouse;
   readonly loadId: number;
   readonly reader: RecordReader;
+  readonly duckdb: DuckDB | undefined;
   readonly listed: ListedValues;
   /** The loads that imported files, this one included. */
   readonly imports: readonly number[];
@@ -83,7 +85,7 @@ export async function importFile(
   const batches = readGroups(
     load,
     placement,
-    readBatches(file, { feed, columns, skip: at.records, onBytes, stop }),
+    readBatches(file, { feed, columns, skip: at.records, duckdb: load.duckdb, onBytes, stop }),
   );
   try {
     let next = batches.next();

@@ -1,4 +1,5 @@
 import { defaultServiceSettings } from '../../config/service-schema.ts';
+import type { DuckDB } from '../../duckdb.ts';
 import type { Feed } from '../../feeds/feed.ts';
 import type { Log } from '../../log.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
@@ -65,6 +66,7 @@ export async function loadFiles(
   placed: readonly PlacedFile[],
 ): Promise<LoadedFiles> {
   const { stop, refuse, onProgress } = context;
+  using duckdb = placed.some(({ file }) => file.format !== 'ndjson') ? await openTables(stop) : undefined;
   const loads = new Map<string, OpenLoad>();
   const whole = new Map<PlacedFile, number>();
   const counts = { loaded: 0, loadedBefore: 0, done: 0 };
@@ -149,7 +151,7 @@ export async function loadFiles(
 
   try {
     for (const { feed } of placed.map(({ placement }) => placement))
-      if (!loads.has(feed.name)) loads.set(feed.name, await openLoad(context, feed));
+      if (!loads.has(feed.name)) loads.set(feed.name, await openLoad(context, feed, duckdb));
     await Promise.all(Array.from({ length: atOnce }, work));
   } catch (error) {
     fatal ??= error;
@@ -172,6 +174,14 @@ export async function loadFiles(
 const tooMany =
   'gmsi.rejected_records says why. The others are loaded, and its days are not covered: repair the file, or name its columns as the service does';
 
+/** One for all files. A single thread reads rows in their order, which a rerun counts on. */
+async function openTables(stop: AbortSignal): Promise<DuckDB> {
+  const { openDuckDB } = await import('../../duckdb.ts');
+  const duckdb = await openDuckDB('', stop);
+  await duckdb.run('set threads = 1');
+  return duckdb;
+}
+
 /** Not expected of a file; the others still go on. */
 function refusalFor(cause: unknown): FileRefused {
   return new FileRefused(`could not be loaded: ${(cause as Error).message}`, { cause });
@@ -185,6 +195,7 @@ interface OpenLoad extends FileLoad {
 async function openLoad(
   { warehouse, listed, log, leaseSeconds, runBy, stop }: LoadFilesContext,
   feed: Feed,
+  duckdb: DuckDB | undefined,
 ): Promise<OpenLoad> {
   const about = { command: 'import', job: '', feed: feed.name, run_by: runBy };
   const loadId = await withWarehouseRetries(() => startLoad(warehouse, about), stop);
@@ -195,7 +206,7 @@ async function openLoad(
   };
   return {
     ...{ warehouse, loadId, imports, listed, totals, stop, log: log.child({ load: loadId }) },
-    ...{ reader: feed.reader(), partitions: new Set<string>(), hasRefused: false },
+    ...{ reader: feed.reader(), duckdb, partitions: new Set<string>(), hasRefused: false },
     lease: keepLease(warehouse, loadId, leaseSeconds, totals, log),
   };
 }

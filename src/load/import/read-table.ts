@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { identifier, literal, openDuckDB, pathLiteral } from '../../duckdb.ts';
+import { identifier, literal, pathLiteral } from '../../duckdb.ts';
 import { systemReason } from '../../errors.ts';
 import type { Feed } from '../../feeds/feed.ts';
 import { parseJson } from '../../service/json.ts';
@@ -27,14 +27,11 @@ export async function* tableRecords(
   reading: Reading,
 ): AsyncGenerator<readonly PlacedRecord[]> {
   await using plain = await plainFile(file, reading);
-  using duckdb = await openDuckDB('', reading.stop);
-  const { connection } = duckdb;
+  const connection = await reading.duckdb!.connect();
   const { shape } = plain;
   let row = 0;
   let records = 0;
   try {
-    // One thread reads the rows in their order, which a rerun counts on.
-    await connection.run(`set threads = 1; set memory_limit = '400MB'`);
     const source = shape
       ? readCsv(plain.path, shape)
       : `read_parquet(${pathLiteral(plain.path)}, hive_partitioning = false)`;
@@ -67,6 +64,8 @@ export async function* tableRecords(
     if (cause instanceof FileRefused) throw cause;
     const at = records === 0 ? {} : { record: records + 1 };
     throw new FileRefused(`cannot be read: ${reasonOf(cause)}`, { ...at, cause });
+  } finally {
+    connection.closeSync();
   }
 }
 

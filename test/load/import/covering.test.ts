@@ -99,6 +99,17 @@ describe('something beside a file that holds days', () => {
     expect(ofAny).toMatchObject({ outcome: 'incomplete', covered: { series: 0, lacking: 3 * 366 } });
   });
 
+  it('may have records of a series, whatever its folders say that is no part of it', async () => {
+    await using warehouse = await aWarehouse();
+    await using folder = await aFolder();
+    const hour =
+      '{"publication_time":"2024-01-01T10:00:00","sentiment_sum":1,"headline_count":2,"sentiment_avg":0.5}';
+    await folder.write('ticker=BTC_CRY/index_type=COMBINED/topic=Hacks/2024.ndjson', hour);
+    await folder.write('ticker=BTC_CRY/topic=Hacks/2024.csv.zst', 'x');
+    const { covered: of } = await runImport(warehouse.db, [folder.path]);
+    expect(of).toMatchObject({ series: 0, lacking: 366 });
+  });
+
   it('in a ZIP file leaves days uncovered, too: another kind, or encrypted', async () => {
     await using warehouse = await aWarehouse();
     await using folder = await aFolder();

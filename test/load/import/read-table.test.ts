@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { type DuckDB, openDuckDB } from '../../../src/duckdb.ts';
 import { gmsiHeadlines } from '../../../src/feeds/gmsi-headlines.ts';
 import type { DataFile } from '../../../src/load/import/data-file.ts';
 import { readBatches } from '../../../src/load/import/read-records.ts';
@@ -17,6 +18,12 @@ function aFile(csv: string | Buffer): DataFile {
 
 const stop = new AbortController().signal;
 
+let duckdb: DuckDB;
+beforeAll(async () => {
+  duckdb = await openDuckDB('', stop);
+});
+afterAll(() => duckdb[Symbol.dispose]());
+
 interface Read {
   readonly records: unknown[];
   readonly why?: string;
@@ -27,7 +34,7 @@ interface Read {
 async function read(csv: string | Buffer, columns: Record<string, string> = {}, skip = 0): Promise<Read> {
   const records: unknown[] = [];
   try {
-    const reading = { feed: gmsiHeadlines, columns, skip, onBytes: () => {}, stop };
+    const reading = { feed: gmsiHeadlines, columns, skip, duckdb, onBytes: () => {}, stop };
     for await (const batch of readBatches(aFile(csv), reading)) records.push(...batch.records);
     return { records };
   } catch (error) {
