@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
 import type { FieldAliases } from '../../src/feeds/feed.ts';
 import { type ReplayContext, type ReplayResult, replay } from '../../src/load/replay.ts';
@@ -56,6 +56,20 @@ async function stateOf(db: Warehouse) {
     (table) => sql`select to_jsonb(t) from ${sql.table(`gmsi.${table}`)} t order by to_jsonb(t)::text`,
   );
   return Promise.all(states.map(async (query) => (await query.execute(db)).rows));
+}
+
+/** Resolves once a session waits for the lock of another one. */
+async function untilOneWaits(db: Warehouse): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+        db,
+      );
+      expect(rows).toHaveLength(1);
+    },
+    { timeout: 20_000, interval: 10 },
+  );
 }
 
 const nothing = { records: 0, rows: 0, superseded: 0, rowsFilled: 0, columnsFilled: {} };
@@ -187,6 +201,27 @@ describe('records that were rejected', () => {
     expect(await contentOf(db, 'headlines')).toEqual(before);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
     expect(await countRows(db, 'rejected_records')).toBe(0);
+  });
+
+  it('never replace what a load brings at the same moment', async () => {
+    await using warehouse = await aWarehouse();
+    await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
+    const { db } = warehouse;
+    await runBackfill({ job, db, sandbox, clock });
+    const { totals } = await runBackfill({ job, db, sandbox: drifting, clock, plan: refresh });
+    const other = await db.startTransaction().execute();
+    await sql`update gmsi.headlines set headline = 'newer', changed_at = clock_timestamp(), load_id = 999`.execute(
+      other,
+    );
+    const replayed = replayAll(db, timeAlias, { batchSize: 1000 });
+    try {
+      await untilOneWaits(db);
+    } finally {
+      await other.commit().execute();
+    }
+    expect(await replayed).toMatchObject({ rows: 0, superseded: totals.records });
+    const { rows } = await sql`select distinct headline from gmsi.headlines`.execute(db);
+    expect(rows).toEqual([{ headline: 'newer' }]);
   });
 
   it('give the newer of two versions, whether the replay was interrupted between them or not', async () => {

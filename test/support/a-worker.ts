@@ -154,7 +154,8 @@ export function aWorkerContext(
             return client.servedBy;
           },
           get serviceTime() {
-            return { date: serviceClock(), mayBeLaterMs: 0 };
+            // As of its first answer.
+            return client.servedBy && { date: serviceClock(), mayBeLaterMs: 0 };
           },
         },
         budget,

@@ -55,7 +55,10 @@ export interface BackfillSetting
   /** Stands around every page that is asked for: to wait before it, look at it, or hold it back. */
   readonly aroundPage?: (ask: () => Promise<Page>, request: ServiceRequest) => Promise<Page>;
   readonly onClientEvent?: (event: ClientEvent) => void;
-  /** What time it is at the service, if that is not what the run's clock shows; nothing, or what its answers really say. */
+  /**
+   * What time it is at the service from its first answer on, if that is not what the run's clock shows; nothing, or what its
+   * answers really say.
+   */
   readonly serviceClock?: 'unknown' | 'as answered' | (() => Date);
   /** Who the client says answers, if that is not the sandbox. */
   readonly servedBy?: Client['servedBy'];
@@ -130,7 +133,8 @@ function watched(
     },
     get serviceTime() {
       if (serviceClock === 'as answered') return client.serviceTime;
-      return serviceClock === 'unknown' ? undefined : { date: serviceClock(), mayBeLaterMs: 0 };
+      const isUnknown = serviceClock === 'unknown' || client.servedBy === undefined;
+      return isUnknown ? undefined : { date: serviceClock(), mayBeLaterMs: 0 };
     },
   };
 }

@@ -6,7 +6,7 @@ import { jobFor } from '../cli/jobs.ts';
 import { aWarehouseWithQueue, aWorker, aWorkerContext, registered, told } from '../support/a-worker.ts';
 import { aJobFor, runSync } from '../support/run-backfill.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { countRows, windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
@@ -64,6 +64,21 @@ it('waits for the first of the month if its live answers spend the budget', asyn
     { because: 'budget', resumesAt: new Date('2026-12-01T00:00:00Z') },
   ]);
   expect(await told(worker, 'load closed')).toMatchObject([{ outcome: 'budget' }]);
+});
+
+it('is incomplete if no live answer can be read, though all its days are drained', async () => {
+  await using warehouse = await aWarehouseWithQueue();
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+  const { db } = warehouse;
+  const job = jobFor(scope, { service: { ...service, max_attempts: 1 }, schedule });
+  await registered(db, 'deaf', { ...job, end_date: 'today' }, beforeNoon);
+  sandbox.script([{ kind: 'server-error', times: 100, match: ({ path }) => path.includes('/live/') }]);
+  await using worker = aWorker({ warehouse, sandbox, clock });
+  expect(await told(worker, 'run finished')).toMatchObject([{ command: 'sync', outcome: 'incomplete' }]);
+  expect(await told(worker, 'load closed')).toMatchObject([{ outcome: 'incomplete' }]);
+  const { rows } = await sql`select live_failed from gmsi.runs`.execute(db);
+  expect(rows).toEqual([{ live_failed: 6 }]);
+  expect((await windowsOf(db)).every(({ state }) => state === 'drained')).toBe(true);
 });
 
 it('is left to the workers by gmsi sync while they are at it', async () => {
