@@ -54,16 +54,6 @@ it('exports by name', () => {
   expect(files.filter((path) => /^export default\b/m.test(textOf.get(path)!))).toEqual([]);
 });
 
-it('keeps files under 400 lines', () => {
-  expect(files.filter((path) => textOf.get(path)!.split('\n').length > 400)).toEqual([]);
-});
-
-it('keeps folders at 20 files, so that each can be read at a glance', () => {
-  const folders = files.map((path) => dirname(path));
-  const full = new Set(folders.filter((folder) => folders.filter((other) => other === folder).length > 20));
-  expect(full).toEqual(new Set());
-});
-
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
 }

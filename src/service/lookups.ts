@@ -118,13 +118,14 @@ async function fetchEntries(
       throw new LookupUnreadable(`GET ${path} lists too much. ${error.message}`, { hint, cause: error });
     });
     const before = met.size;
-    for (const entry of entriesOf(body, path, field)) {
+    const sent = entriesOf(body, path, field);
+    if (entries.length + sent.length > mostEntries) {
+      throw new LookupUnreadable(`GET ${path} lists more than ${mostEntries} entries.`, { hint });
+    }
+    for (const entry of sent) {
       const text = textOf(entry, path);
       if (!met.has(text)) entries.push(JSON.parse(holdableJson(entry)));
       met.add(text);
-      if (met.size > mostEntries) {
-        throw new LookupUnreadable(`GET ${path} lists more than ${mostEntries} entries.`, { hint });
-      }
     }
     token = nextToken(body);
     if (token === null) return entries;

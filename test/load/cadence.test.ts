@@ -50,6 +50,25 @@ describe('a series without news', () => {
       expect((await syncAt(sandbox, time)).cadence.leftOut).toBe(0);
   });
 
+  it('is polled once by a sync, however many of its windows do not reach today, and never by a backfill of older days', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    let time = begin;
+    const clock = () => new Date(time);
+    await using sandbox = await startSandbox({ limits: null, volume: 0, clock });
+    const inDays = aJobFor(silent, { end_date: 'today', lookback: 'P3D', step: 'P1D' }, '2040-03-01');
+    const older = aJobFor({ ...silent, to: dayOf(begin - dayMs) }, { lookback: 'P0D' }, '2040-03-01');
+    for (const syncs of [1, 2]) {
+      const requests = watchRequests(sandbox);
+      await runBackfill({ job: older, db, sandbox, clock, plan: { fullRefresh: true, retryRefused: false } });
+      await runSync({ job: inDays, db, sandbox, clock });
+      expect(requests.length).toBeGreaterThan(4);
+      const { rows } = await sql`select polls, quiet_polls from gmsi.cadence`.execute(db);
+      expect(rows).toEqual([{ polls: syncs, quiet_polls: syncs }]);
+      time += dayMs / 2;
+    }
+  });
+
   it('is polled at every sync if the cadence is not adaptive', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;

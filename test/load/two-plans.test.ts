@@ -7,14 +7,15 @@ import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
-const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-01', to: '2026-11-20' };
+const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-01', to: '2026-11-16' };
 
 it.each([
-  ['backfills', runBackfill],
-  ['syncs', runSync],
+  // Of settled days: the others may be loaded again, so a plan that comes later would plan them again.
+  ['backfills', runBackfill, {}],
+  ['syncs', runSync, { end_date: 'today' }],
 ])(
   '%s of two jobs that overlap plan each day once between them, though both look for missing days at once',
-  async (_, runJob) => {
+  async (_, runJob, end) => {
     await using warehouse = await aWarehouse({ connections: 12 });
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
@@ -22,8 +23,8 @@ it.each([
     const covered = aJobFor({ ...scope, to: '2026-10-15' }, { service });
     expect(await runBackfill({ job: covered, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
     const jobs = [
-      aJobFor(scope, { end_date: 'today', step: 'P7D', service }),
-      aJobFor({ ...scope, from: '2026-10-02' }, { end_date: 'today', step: 'P9D', service }),
+      aJobFor(scope, { ...end, step: 'P7D', service }),
+      aJobFor({ ...scope, from: '2026-10-02' }, { ...end, step: 'P9D', service }),
     ];
     // What was found to be missing waits for this lock before it is written down as windows.
     await sql`
