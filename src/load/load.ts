@@ -91,7 +91,7 @@ export interface LoadContext {
   /** Replaces the database's clock, for tests. */
   readonly databaseClock?: () => Promise<Date>;
   readonly leaseSeconds: number;
-  /** See `Load`; false if left out. */
+  /** See `Load`; false by default. */
   readonly acceptRetractions?: boolean;
   /** Host, process and version, for `loads`. */
   readonly runBy: string;

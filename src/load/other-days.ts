@@ -11,7 +11,7 @@ const millisecond = 1000;
 const day = 24 * 3600 * 1000 * millisecond;
 
 /**
- * The times that a request asks for, and a day more at both ends: the service's days may not be UTC's, and it may return the
+ * Returns the times that a request covers, with one more day at both ends: the service's days may not be UTC's, and it may return the
  * day named by `end_date` or not.
  */
 export function timesAsked({ startDate, endDate }: Range, now: Date): Times {

@@ -103,7 +103,7 @@ export function* cutGaps(gaps: readonly Gap[], job: Job, today: Day): Iterable<P
   }
 }
 
-/** One window for each series, from its first missing day on: the answer to that holds the days of its other gaps, too. */
+/** One window for each series, from its first missing day on: its answer includes the days of the other gaps. */
 function* windowsToToday(gaps: readonly Gap[], today: Day): Iterable<PlannedWindow> {
   let before: string | undefined;
   for (const { from, to: _, ...series } of gaps) {

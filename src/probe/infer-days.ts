@@ -28,7 +28,7 @@ const shifts = Array.from({ length: (14 + 12) * 4 + 1 }, (_, i) => (-14 + i / 4)
  * Whether `end_date` is part of the range or ignored, and when days begin, by exclusion: of all possible services, keeps
  * those that would have answered as this one did. The zone need not be known, because the range has another length under
  * each reading. Allows an hour at each end, because clocks change and times are rounded down to the hour.
- * @param live records that are newer than all ranges: they show what an answer to now would hold
+ * @param live records that are newer than all ranges: they show what an answer up to now would contain
  */
 export function inferDays(
   answered: readonly AnsweredRange[],

@@ -68,7 +68,7 @@ type Unpack = (packed: Buffer, options: ZlibOptions) => Promise<Buffer>;
 
 const asItIs: Unpack = async (bytes) => bytes;
 
-/** Only gzip is asked for; a proxy may choose another one all the same. */
+/** Requests ask for gzip; a proxy may still choose another one. */
 const unpackers = new Map<string, Unpack>([
   ['', asItIs],
   ['identity', asItIs],

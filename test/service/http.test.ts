@@ -224,6 +224,11 @@ describe('openHttp', () => {
       name: 'ServiceUnavailable',
       message: 'No answer from the service: ECONNREFUSED.',
     });
+    const wordy = await rawServer(text('', 200, { 'x-much': 'x'.repeat(20_000) }));
+    await expect(http(wordy.url).send('/', undefined, never)).rejects.toMatchObject({
+      name: 'ServiceUnavailable',
+      message: "The answer's headers are larger than the 16 kB that are read.",
+    });
     const address = await socketServer((socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n'));
     await expect(http(`http://${address}`).send('/', undefined, never)).rejects.toThrow(ServiceUnavailable);
   });

@@ -3,7 +3,7 @@ import { FileRefused } from './data-file.ts';
 
 const [lineFeed, carriageReturn, quote] = [0x0a, 0x0d, 0x22];
 
-/** What a CSV file (RFC 4180) says of itself: DuckDB is told, since a guess that is wrong would lose records without a word. */
+/** What a CSV file (RFC 4180) says of itself: DuckDB gets it as options, because a wrong guess would lose records silently. */
 export interface CsvShape {
   readonly columns: readonly string[];
   readonly delimiter: string;

@@ -66,7 +66,7 @@ export interface Archive {
   readonly servedBy: ServedBy;
 }
 
-/** Something that may hold records by its name, and is not read. */
+/** Something that may contain records by its name, and is not read. */
 export interface NotRead extends Pick<DataFile, 'name' | 'parts'> {
   readonly error: FileRefused;
 }
@@ -74,7 +74,7 @@ export interface NotRead extends Pick<DataFile, 'name' | 'parts'> {
 export interface FoundFiles {
   readonly files: readonly DataFile[];
   readonly refused: readonly NotRead[];
-  /** Names of files that hold no records by their names, such as a README. */
+  /** Names of files that contain no records by their names, such as a README. */
   readonly ignored: readonly string[];
 }
 

@@ -43,7 +43,7 @@ export interface ImportResult extends Omit<LoadedFiles, 'whole'> {
   readonly refused: readonly RefusedFile[];
   /** Archives of which a newer version is there. */
   readonly superseded: readonly string[];
-  /** Files that hold no records by their names, such as a README. */
+  /** Files that contain no records by their names, such as a README. */
   readonly ignored: readonly string[];
   /** How many files say no days that were over and settled when they were made. */
   readonly withoutDays: number;
