@@ -7,10 +7,10 @@ import type { Secret } from '../secret.ts';
 import { requestTarget, serviceAddress } from './address.ts';
 import { checkStatus } from './check-status.ts';
 import { type Clock, keepServiceTime, type ServiceTime, systemClock } from './clock.ts';
-import { CursorBroken, MalformedPage, outcomeOf, type RequestOutcome } from './errors.ts';
+import { CursorBroken, MalformedPage, outcomeOf, PageTooLarge, type RequestOutcome } from './errors.ts';
 import { type AnsweredAddresses, firstContact } from './first-contact.ts';
 import { type Http, type HttpAnswer, openHttp } from './http.ts';
-import { NotJson, parseJson } from './json.ts';
+import { isSprawling, mostObjects, NotJson, parseJson } from './json.ts';
 import { type EnvelopeOptions, type Page, readEnvelope, type ServiceRequest } from './page.ts';
 import { withoutLarge } from './record-too-large.ts';
 import { hiddenKey, redactorOf } from './redact.ts';
@@ -215,6 +215,8 @@ export function createClient(options: ClientOptions) {
     const text = redact(answer.text);
     if (text !== answer.text && !saidEcho) onEvent({ type: 'key echoed' });
     saidEcho ||= text !== answer.text;
+    if (isSprawling(text))
+      throw new PageTooLarge(`The answer has more than ${mostObjects} objects or lists.`);
     try {
       return parseJson(text);
     } catch (error) {

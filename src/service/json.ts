@@ -17,6 +17,21 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** Objects, or lists, that a body may have: a usual page has some thousands, and parsed, each takes up to a hundred bytes. */
+export const mostObjects = 500_000;
+
+/** Whether a body would take far more memory parsed than as text. Braces and brackets within texts count, too. */
+export function isSprawling(text: string): boolean {
+  return ['{', '['].some((opening) => {
+    let at = -1;
+    for (let met = 0; met <= mostObjects; met++) {
+      at = text.indexOf(opening, at + 1);
+      if (at === -1) return false;
+    }
+    return true;
+  });
+}
+
 /** Also true for such digits and words within strings, which only costs time. The digits of a fraction do not count. */
 function mayNeedQuotes(text: string): boolean {
   return /(?<![\d.])\d{16}/.test(text) || text.includes('NaN') || text.includes('Infinity');
