@@ -23,7 +23,7 @@ const odd = {
   TimeZone: 'Asia/Kolkata',
   default_transaction_isolation: 'serializable',
   default_transaction_deferrable: 'on',
-  statement_timeout: '500ms',
+  statement_timeout: '2s',
   lock_timeout: '1ms',
   idle_in_transaction_session_timeout: '500ms',
   idle_session_timeout: '2s',
