@@ -11,7 +11,13 @@ import type { Day, LoadOutcome } from '../warehouse/database.ts';
 import { forLog } from '../warehouse/errors.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { withWarehouseRetries } from '../warehouse/retries.ts';
-import { finishLoad, type LoadTotals, type PageCounts, startLoad } from '../warehouse/tables/checkpoint.ts';
+import {
+  finishLoad,
+  type LoadTotals,
+  noTotals,
+  type PageCounts,
+  startLoad,
+} from '../warehouse/tables/checkpoint.ts';
 import { rememberFields } from '../warehouse/tables/learned.ts';
 import type { KnownPartitions } from '../warehouse/tables/rows.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
@@ -260,19 +266,9 @@ export function nothingDone(totals: LoadTotals, seconds: number): LoadResult {
 /** Totals at zero; requests are counted by the client. */
 export function countingTotals(client: Client): LoadTotals {
   return {
+    ...noTotals,
     get requests() {
       return client.stats().requests;
     },
-    ...{
-      windows_drained: 0,
-      windows_failed: 0,
-      pages: 0,
-      records: 0,
-      rows_inserted: 0,
-      rows_changed: 0,
-      rows_retracted: 0,
-      records_rejected: 0,
-      records_outside: 0,
-    },
-  } as LoadTotals;
+  };
 }

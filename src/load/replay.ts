@@ -6,7 +6,7 @@ import { sortedRows } from '../warehouse/arrays.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { withWarehouseRetries, withWriteRetries } from '../warehouse/retries.ts';
-import { beat, finishLoad, type LoadTotals, startLoad } from '../warehouse/tables/checkpoint.ts';
+import { beat, finishLoad, type LoadTotals, noTotals, startLoad } from '../warehouse/tables/checkpoint.ts';
 import {
   findSuperseded,
   type Rejected,
@@ -80,18 +80,6 @@ export interface Replay extends ReplayContext {
   readonly loadId: () => Promise<number>;
 }
 
-const nothingDone: LoadTotals = {
-  ...{ requests: 0, windows_drained: 0, windows_failed: 0, pages: 0 },
-  ...{
-    records: 0,
-    rows_inserted: 0,
-    rows_changed: 0,
-    rows_retracted: 0,
-    records_rejected: 0,
-    records_outside: 0,
-  },
-};
-
 /**
  * Reads again, with the present reader, what an earlier one could not: a feed's rejected records become rows, and empty
  * columns of its rows are filled from `extra`. Sends no request. Each batch is one transaction, so that a kill at any
@@ -105,7 +93,7 @@ export async function replay(context: ReplayContext): Promise<ReplayResult> {
     batchSize: 1000,
     ...context,
     reader: feed.reader(context.fields),
-    totals: { ...nothingDone },
+    totals: { ...noTotals },
     counts: {
       ...{ records: 0, rows: 0, superseded: 0, stillRejected: {} },
       ...{ rowsFilled: 0, columnsFilled: {}, rowsOfAnotherIdentity: 0 },

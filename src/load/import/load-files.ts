@@ -5,7 +5,13 @@ import type { Log } from '../../log.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import type { LoadOutcome } from '../../warehouse/database.ts';
 import { withWarehouseRetries } from '../../warehouse/retries.ts';
-import { finishLoad, importsOf, type LoadTotals, startLoad } from '../../warehouse/tables/checkpoint.ts';
+import {
+  finishLoad,
+  importsOf,
+  type LoadTotals,
+  noTotals,
+  startLoad,
+} from '../../warehouse/tables/checkpoint.ts';
 import { keyOfSeries } from '../../warehouse/tables/series.ts';
 import { endedBy } from '../drain-all.ts';
 import { keepLease, type Lease } from '../lease.ts';
@@ -201,8 +207,7 @@ async function openLoad(
   const loadId = await withWarehouseRetries(() => startLoad(warehouse, about), stop);
   const imports = await withWarehouseRetries(() => importsOf(warehouse, feed.name), stop);
   const totals: LoadTotals = {
-    ...{ requests: 0, windows_drained: 0, windows_failed: 0, pages: 0, records: 0 },
-    ...{ rows_inserted: 0, rows_changed: 0, rows_retracted: 0, records_rejected: 0, records_outside: 0 },
+    ...noTotals,
   };
   return {
     ...{ warehouse, loadId, imports, listed, totals, stop, log: log.child({ load: loadId }) },
