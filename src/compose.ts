@@ -156,8 +156,9 @@ export function openService(
   // program began; if it grew on, it would hold them for longer (docs/benchmarks.md).
   setFlagsFromString('--semi-space-growth-factor=1');
   const { apiKey } = serviceAccess(session);
-  const budget = openBudget(warehouse, apiKey, limit, session.clock);
-  const limiter = sharedLimiter(warehouse, apiKey, settings);
+  const patient = warehouse.patient({ signal: session.stop });
+  const budget = openBudget(patient, apiKey, limit, session.clock);
+  const limiter = sharedLimiter(patient, apiKey, settings);
   const client = openClient(session, settings, bound(budget), limiter);
   return {
     client,

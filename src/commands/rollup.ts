@@ -6,7 +6,6 @@ import { showSteps } from '../terminal/progress.ts';
 import { count, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { rollUp, rollupExtents, seriesToRollUp } from '../warehouse/tables/rollups.ts';
 
 /** `gmsi rollup [--rebuild]`: shows the rollups, or computes them again. */
@@ -57,17 +56,18 @@ function describe({ series, corrected, interrupted }: Rebuilt): string {
  * @returns how many series, and how many of their rows were not right
  */
 export async function rebuildRollups(
-  warehouse: Warehouse,
+  given: Warehouse,
   days: Days,
   stop: AbortSignal,
   onSeries: (done: number, all: number) => void,
 ) {
-  const all = await withWarehouseRetries(() => seriesToRollUp(warehouse, days));
+  const warehouse = given.patient({ signal: stop });
+  const all = await seriesToRollUp(warehouse, days);
   let series = 0;
   let corrected = 0;
   for (const one of all) {
     if (stop.aborted) break;
-    corrected += await withWarehouseRetries(() => rollUp(warehouse, one));
+    corrected += await rollUp(warehouse, one);
     onSeries(++series, all.length);
   }
   return { series, corrected, interrupted: series < all.length };

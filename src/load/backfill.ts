@@ -1,5 +1,4 @@
 import { type PlanOptions, planWindows } from '../plan/plan-windows.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { endByClocks } from './clocks.ts';
 import { drainAll, type LoadEnd } from './drain-all.ts';
@@ -24,10 +23,10 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
 
   await planWindows(warehouse, job, scope, context.plan, run.today.toString(), context);
   const nobody = { loadId: 0, leaseSeconds: context.leaseSeconds };
-  const open = await withWarehouseRetries(() => countOpen(warehouse, scope, nobody));
+  const open = await countOpen(warehouse, scope, nobody);
   const all = open.free + open.held;
   if (all === 0) {
-    const windows = await withWarehouseRetries(() => countByState(warehouse, scope));
+    const windows = await countByState(warehouse, scope);
     const nothing = run.nothingToDo();
     return { ...nothing, ...(windows.refused > 0 ? { outcome: 'incomplete' } : {}), windows, scope };
   }
@@ -46,6 +45,6 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
     end = endByClocks(end, run.clocks);
     await opened.close(end);
   }
-  const windows = await withWarehouseRetries(() => countByState(warehouse, scope));
+  const windows = await countByState(warehouse, scope);
   return { ...end, loadId: opened.load.loadId, totals, windows, scope, historyLimit, seconds: seconds() };
 }

@@ -1,9 +1,7 @@
 import type { Feed, Series } from '../feeds/feed.ts';
-import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { ClaimLost } from '../warehouse/errors.ts';
-import { withWriteRetries } from '../warehouse/retries.ts';
 import { notePoll } from '../warehouse/tables/cadence.ts';
 import {
   advanceCheckpoint,
@@ -63,25 +61,21 @@ export async function commitPage(
   warehouse: Warehouse,
   page: PageToCommit,
   known: KnownPartitions,
-  log?: Log,
 ): Promise<PageCounts> {
   const { feed, at, nextToken } = page;
+  let tries = 0;
   let counts: PageCounts | undefined;
-  const commit = async (attempt: number) => {
-    await ensurePartitions(warehouse, feed.table, page.rows.times, known);
-    try {
-      return await writeTransaction(warehouse, async (trx) => {
-        counts = await writePage(trx, page, attempt);
-        return counts;
-      });
-    } catch (error) {
-      // If only the reply to an earlier COMMIT was lost, the page is committed already.
-      if (error instanceof ClaimLost && counts && (await isCommitted(warehouse, at, nextToken)))
-        return counts;
-      throw error;
-    }
-  };
-  return withWriteRetries(commit, log);
+  await ensurePartitions(warehouse, feed.table, page.rows.times, known);
+  try {
+    return await writeTransaction(warehouse, async (trx) => {
+      counts = await writePage(trx, page, ++tries);
+      return counts;
+    });
+  } catch (error) {
+    // If only the reply to an earlier COMMIT was lost, the page is committed already.
+    if (error instanceof ClaimLost && counts && (await isCommitted(warehouse, at, nextToken))) return counts;
+    throw error;
+  }
 }
 
 async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: number): Promise<PageCounts> {
@@ -136,19 +130,15 @@ export async function commitLive(
   warehouse: Warehouse,
   live: LiveToCommit,
   known: KnownPartitions,
-  log?: Log,
 ): Promise<PageCounts> {
   const { feed, series, loadId, rows, rejected, rejectedCount, outside, records, polledAt } = live;
-  const commit = async () => {
-    await ensurePartitions(warehouse, feed.table, rows.times, known);
-    return writeTransaction(warehouse, async (trx) => {
-      await noteLiveSightings(trx, feed, series, rows, polledAt);
-      const provenance = { series, loadId, windowId: null, backfilledBefore: 'never' } as const;
-      const upserted = await upsertRows(trx, feed.table, rows, provenance);
-      await keepRejected(trx, rejected, { series, windowId: null, loadId });
-      await notePoll(trx, { series, loadId, at: polledAt, isPoll: false, ...upserted });
-      return { ...upserted, retracted: 0, records, rejected: rejectedCount, outside: outside.length };
-    });
-  };
-  return withWriteRetries(commit, log);
+  await ensurePartitions(warehouse, feed.table, rows.times, known);
+  return writeTransaction(warehouse, async (trx) => {
+    await noteLiveSightings(trx, feed, series, rows, polledAt);
+    const provenance = { series, loadId, windowId: null, backfilledBefore: 'never' } as const;
+    const upserted = await upsertRows(trx, feed.table, rows, provenance);
+    await keepRejected(trx, rejected, { series, windowId: null, loadId });
+    await notePoll(trx, { series, loadId, at: polledAt, isPoll: false, ...upserted });
+    return { ...upserted, retracted: 0, records, rejected: rejectedCount, outside: outside.length };
+  });
 }

@@ -4,7 +4,6 @@ import { cutRefusedWindows } from '../plan/plan-windows.ts';
 import { BudgetSpent, RequestRefused } from '../service/errors.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { ClaimLost, forLog, WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { leaveRefused } from '../warehouse/tables/refusals.ts';
 import {
   type ClaimedWindow,
@@ -46,9 +45,7 @@ export async function drainAll(
   async function work(): Promise<void> {
     while (!load.stop.aborted) {
       const order = streak.refusals >= refusalsBeforeTurning ? 'newest-first' : load.job.order;
-      const window = await withWarehouseRetries(() =>
-        claimWindow(load.warehouse, load.scope, { ...run, order }),
-      );
+      const window = await claimWindow(load.warehouse, load.scope, { ...run, order });
       if (!window) {
         if (await moreToCome()) continue;
         return;
@@ -63,7 +60,7 @@ export async function drainAll(
 
   let saidWaiting = false;
   async function moreToCome(): Promise<boolean> {
-    const { free, held } = await withWarehouseRetries(() => countOpen(load.warehouse, load.scope, run));
+    const { free, held } = await countOpen(load.warehouse, load.scope, run);
     if (free + held === 0) return false;
     if (free === 0 && !saidWaiting) {
       saidWaiting = true;
@@ -88,7 +85,7 @@ export async function drainAll(
     if (load.stop.aborted) break;
     // If the reply to a claim was lost, this load holds a window that nobody drains.
     await unlessBroken(
-      withWarehouseRetries(() => releaseWindows(load.warehouse, load.loadId)).then((released) => {
+      releaseWindows(load.warehouse, load.loadId).then((released) => {
         goesOn ||= released > 0;
       }),
     );
@@ -102,7 +99,7 @@ export async function drainAll(
   if (ended) return ended;
   if (load.stop.aborted) return { outcome: 'interrupted', error: undefined };
   // Also windows that another load failed on meanwhile: they are not loaded.
-  const { failed, refused } = await withWarehouseRetries(() => countByState(load.warehouse, load.scope));
+  const { failed, refused } = await countByState(load.warehouse, load.scope);
   return failed + refused > 0
     ? { outcome: 'incomplete', error: otherDays }
     : { outcome: 'done', error: undefined };
@@ -193,9 +190,7 @@ async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused):
   const { warehouse, loadId, totals, log } = load;
   const at = { windowId: window.window_id, loadId };
   const refusal = { status: error.status, error: error.message };
-  const left = await withWarehouseRetries(() =>
-    warehouse.transaction().execute((trx) => leaveRefused(trx, at, refusal)),
-  );
+  const left = await warehouse.transaction().execute((trx) => leaveRefused(trx, at, refusal));
   if (!left) {
     log.warn({ window: window.window_id }, 'another load has taken this window over');
     return { is: 'taken over' };
@@ -217,11 +212,11 @@ async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused):
 
 async function leave(load: Load, window: ClaimedWindow, leaving: Leaving): Promise<void> {
   const at = { windowId: window.window_id, loadId: load.loadId };
-  const leaveIt = () => leaveWindow(load.warehouse, at, leaving);
   try {
     // A window that may have crashed the server must be marked as failed once the server is back, or this load would drain
     // it again.
-    await (leaving.state === 'pending' ? leaveIt() : withWarehouseRetries(leaveIt));
+    const warehouse = leaving.state === 'pending' ? load.warehouse.plain : load.warehouse;
+    await leaveWindow(warehouse, at, leaving);
   } catch (error) {
     // Then the lease frees the window.
     load.log.warn(

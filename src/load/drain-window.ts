@@ -5,7 +5,6 @@ import { CursorWithoutEnd, cursorGuard } from '../service/cursor.ts';
 import { RequestRefused } from '../service/errors.ts';
 import type { Day } from '../warehouse/database.ts';
 import { ClaimLost } from '../warehouse/errors.ts';
-import { withWarehouseRetries, withWriteRetries } from '../warehouse/retries.ts';
 import type { Checkpoint } from '../warehouse/tables/checkpoint.ts';
 import { metSoFar, TooManyRetractions } from '../warehouse/tables/retract.ts';
 import { seriesOnly } from '../warehouse/tables/series.ts';
@@ -71,7 +70,7 @@ function canResume({ job }: Load, { next_token, page_size }: ClaimedWindow): boo
  */
 async function beginAnewNextTime(load: Load, { window_id: windowId }: ClaimedWindow): Promise<void> {
   const at = { windowId, loadId: load.loadId };
-  await withWarehouseRetries(() => forgetCursor(load.warehouse, at), load.abort);
+  await forgetCursor(load.warehouse, at);
 }
 
 /** The service refused a request that carried a token: it may have expired, so the window can begin again. */
@@ -168,13 +167,13 @@ async function memoryOf(load: Load, window: ClaimedWindow, { feed, series }: Dra
   const { maxPagesWithoutNews } = load.job.service;
   if (window.next_token === null) return rememberRows(window, maxPagesWithoutNews);
   const of = { table: feed.table, series };
-  const rows = await withWarehouseRetries(() => metSoFar(load.warehouse, of, window, remembered), load.abort);
+  const rows = await metSoFar(load.warehouse, of, window, remembered);
   return rememberRows(window, maxPagesWithoutNews, { rows, perDay: window.rows_met });
 }
 
 async function ask(load: Load, request: Drain, at: Checkpoint): Promise<PageInHand> {
   const { windowId, nextToken: token } = at;
-  if (!(await load.lease.holds(windowId, load.abort))) {
+  if (!(await load.lease.holds(windowId))) {
     throw new ClaimLost(`Window ${windowId} is no longer this load's.`);
   }
   const span = startSpan('page', { ...idsOf(load, windowId), 'gmsi.page': at.pages + 1 });
@@ -214,7 +213,7 @@ async function commit(
     ...{ isCompared, acceptRetractions, isShared: isShared(load, window, page) },
   };
   const counts = await atStage(load, 'commit', () =>
-    commitPage(load.warehouse, { ...about, ...page }, load.partitions, load.log),
+    commitPage(load.warehouse, { ...about, ...page }, load.partitions),
   );
   countPage(load, counts);
   warnOfOtherDays(load, { window: at.windowId }, page.outside);
@@ -251,12 +250,8 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
   };
   const at = { windowId: window.window_id, loadId: load.loadId };
   const series = seriesOnly(window);
-  const begun = await withWriteRetries(
-    // It reads rows, so it also waits for locks on them.
-    () =>
-      writeTransaction(load.warehouse, (trx) => beginDrain(trx, at, { table: feed.table, series }, fixed)),
-    load.log,
-    load.abort,
+  const begun = await writeTransaction(load.warehouse, (trx) =>
+    beginDrain(trx, at, { table: feed.table, series }, fixed),
   );
   if (!begun) {
     throw new ClaimLost(`Window ${window.window_id} is no longer this load's.`);

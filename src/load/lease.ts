@@ -1,7 +1,6 @@
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { forLog } from '../warehouse/errors.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { beat, type LoadTotals } from '../warehouse/tables/checkpoint.ts';
 import { holdsWindow } from '../warehouse/tables/windows.ts';
 
@@ -11,7 +10,7 @@ export interface Lease {
    * True if the window is still this load's, so that the drain may continue. Costs nothing while the heartbeat works; after a
    * silence as long as the lease (a suspended process, an unreachable warehouse), it asks the warehouse.
    */
-  holds(windowId: number, signal: AbortSignal): Promise<boolean>;
+  holds(windowId: number): Promise<boolean>;
   /** Ends the heartbeat. */
   stop(): void;
 }
@@ -27,9 +26,9 @@ export function keepLease(
   let lastBeat = now();
   let beating = false;
 
-  async function beatOnce(): Promise<void> {
+  async function beatOnce(by: Warehouse): Promise<void> {
     const sentAt = now();
-    await beat(warehouse, loadId, totals);
+    await beat(by, loadId, totals);
     lastBeat = sentAt;
   }
 
@@ -37,7 +36,7 @@ export function keepLease(
     () => {
       if (beating) return;
       beating = true;
-      beatOnce()
+      beatOnce(warehouse.plain)
         .catch((error) => log.warn(forLog(error), 'the heartbeat did not reach the warehouse'))
         .finally(() => {
           beating = false;
@@ -47,10 +46,10 @@ export function keepLease(
   );
 
   return {
-    async holds(windowId, signal) {
+    async holds(windowId) {
       if (since(lastBeat) < (leaseSeconds * 1000) / 2) return true;
-      await withWarehouseRetries(beatOnce, signal);
-      return withWarehouseRetries(() => holdsWindow(warehouse, windowId, loadId), signal);
+      await beatOnce(warehouse);
+      return holdsWindow(warehouse, windowId, loadId);
     },
     stop: () => clearInterval(heart),
   };

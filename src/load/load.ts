@@ -10,7 +10,6 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day, LoadOutcome } from '../warehouse/database.ts';
 import { forLog } from '../warehouse/errors.ts';
 import { databaseTime } from '../warehouse/health.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import {
   finishLoad,
   type LoadTotals,
@@ -153,7 +152,7 @@ const grace = 10_000;
 /** The clocks that decide which days of a load are over. The service's is unknown before the first request. */
 export async function clocksOf(context: LoadContext): Promise<Clocks> {
   const { warehouse, client, clock: machine, log } = context;
-  const database = context.databaseClock ?? (() => withWarehouseRetries(() => databaseTime(warehouse)));
+  const database = context.databaseClock ?? (() => databaseTime(warehouse));
   const clocks = watchClocks({ machine, database, service: () => client.serviceTime, log });
   await clocks.compare();
   return clocks;
@@ -175,13 +174,14 @@ export async function openLoad(
     readonly windowsPlanned: number | null;
   },
 ): Promise<OpenLoad> {
-  const { job, warehouse, client } = context;
+  const { job, client } = context;
   const { command, feed, totals, windowsPlanned: windows_planned, ...rest } = about;
   const row = { command, job: job.name, feed: feed.name, run_by: context.runBy, windows_planned };
-  const loadId = await withWarehouseRetries(() => startLoad(warehouse, row));
+  const loadId = await startLoad(context.warehouse, row);
   const log = context.log.child({ load: loadId, job: job.name });
-  const lease = keepLease(warehouse, loadId, context.leaseSeconds, totals, log);
   const { stop, abort, end, dispose } = endings(context.stop);
+  const warehouse = context.warehouse.patient({ log, signal: abort });
+  const lease = keepLease(warehouse, loadId, context.leaseSeconds, totals, log);
   const span = startSpan('load', {
     ...{ 'gmsi.feed': feed.name, 'gmsi.load_id': loadId },
     ...{ 'gmsi.job': job.name, 'gmsi.command': command },
@@ -210,7 +210,8 @@ export async function openLoad(
  * much.
  */
 async function close(load: Load, end: LoadEnd, budget: Budget): Promise<void> {
-  const { warehouse, loadId, log, totals, feed, reader } = load;
+  const { loadId, log, totals, feed, reader } = load;
+  const warehouse = load.warehouse.plain;
   const error = end.error instanceof Error ? end.error.message : null;
   const writes = [
     budget.settle(),

@@ -79,10 +79,7 @@ async function readOne(load: Load, series: Series): Promise<{ records: number; i
       readPage(page.records, reader, feed.table, timesOfLive(polledAt)),
     );
     const live = { feed, series, loadId, records, polledAt, ...read };
-    countPage(
-      load,
-      await atStage(load, 'commit', () => commitLive(warehouse, live, load.partitions, load.log)),
-    );
+    countPage(load, await atStage(load, 'commit', () => commitLive(warehouse, live, load.partitions)));
     warnOfOtherDays(load, series, read.outside);
     return { records, isCutOff: page.isCutOff || page.nextToken !== null };
   });

@@ -5,7 +5,6 @@ import { standsForLarger } from '../service/record-too-large.ts';
 import { sortedRows } from '../warehouse/arrays.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
-import { withWarehouseRetries, withWriteRetries } from '../warehouse/retries.ts';
 import { beat, finishLoad, type LoadTotals, noTotals, startLoad } from '../warehouse/tables/checkpoint.ts';
 import {
   findSuperseded,
@@ -86,12 +85,14 @@ export interface Replay extends ReplayContext {
  * instant loses nothing, and a rerun continues with the rest.
  */
 export async function replay(context: ReplayContext): Promise<ReplayResult> {
-  const { warehouse, feed, job, stop } = context;
+  const { feed, job, stop, log } = context;
+  const warehouse = context.warehouse.patient(log ? { log } : {});
   const about = { command: 'replay', job, feed: feed.name, run_by: context.runBy };
   let load: Promise<number> | undefined;
   const run: Replay = {
     batchSize: 1000,
     ...context,
+    warehouse,
     reader: feed.reader(context.fields),
     totals: { ...noTotals },
     counts: {
@@ -99,7 +100,7 @@ export async function replay(context: ReplayContext): Promise<ReplayResult> {
       ...{ rowsFilled: 0, columnsFilled: {}, rowsOfAnotherIdentity: 0 },
     },
     loadId: () => {
-      load ??= withWarehouseRetries(() => startLoad(warehouse, about));
+      load ??= startLoad(warehouse, about);
       return load;
     },
   };
@@ -116,7 +117,7 @@ export async function replay(context: ReplayContext): Promise<ReplayResult> {
     throw error;
   }
   const outcome = stop.aborted ? 'interrupted' : 'done';
-  await withWarehouseRetries(() => finish(outcome, null));
+  await finish(outcome, null);
   return { feed: feed.name, outcome, ...run.counts };
 }
 
@@ -129,9 +130,7 @@ async function replayRejected(run: Replay): Promise<void> {
   const { warehouse, feed, scope, stop, batchSize } = run;
   let last: Rejected | undefined;
   while (!stop.aborted) {
-    const batch = await withWarehouseRetries(() =>
-      rejectedAfter(warehouse, feed.name, scope, last, batchSize),
-    );
+    const batch = await rejectedAfter(warehouse, feed.name, scope, last, batchSize);
     if (batch.length === 0) return;
     last = batch.at(-1);
     await replayBatch(run, batch);
@@ -172,7 +171,7 @@ async function foresee({ warehouse, feed }: Replay, readable: readonly Readable[
 
 /** Moves records from the rejected ones to the feed's table in one transaction. */
 async function write(run: Replay, readable: readonly Readable[], renewed: readonly Rejected[]) {
-  const { warehouse, feed, totals, log } = run;
+  const { warehouse, feed, totals } = run;
   if (readable.length + renewed.length === 0) return nothing;
   const loadId = await run.loadId();
   const [time] = feed.table.key;
@@ -202,13 +201,10 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
     });
     return done;
   };
-  const commit = async () => {
-    await ensurePartitions(warehouse, feed.table, times, new Set());
-    // Repeatable read: if a load commits a newer version after the check for one, this attempt fails, and the version is not
-    // lost.
-    return writeTransaction(warehouse, move, 'repeatable read');
-  };
-  return withWriteRetries(commit, log);
+  await ensurePartitions(warehouse, feed.table, times, new Set());
+  // Repeatable read: if a load commits a newer version after the check for one, this attempt fails, and the version is not
+  // lost.
+  return writeTransaction(warehouse, move, 'repeatable read');
 }
 
 /** Records in groups of one series, each in the order given; the groups in the same order everywhere. */
@@ -229,9 +225,7 @@ async function refillRows(run: Replay): Promise<void> {
   const selection = { fields: reader.knownFields, scope };
   let last: StoredRow | undefined;
   while (!stop.aborted) {
-    const batch = await withWarehouseRetries(() =>
-      rowsToRefill(warehouse, feed.table, selection, last, batchSize),
-    );
+    const batch = await rowsToRefill(warehouse, feed.table, selection, last, batchSize);
     if (batch.length === 0) return;
     last = batch.at(-1);
     await refillBatch(run, batch);
@@ -258,15 +252,13 @@ async function refillBatch(run: Replay, batch: readonly StoredRow[]): Promise<vo
 }
 
 async function writeRefills(
-  { warehouse, feed, totals, loadId: beginLoad, log }: Replay,
+  { warehouse, feed, totals, loadId: beginLoad }: Replay,
   rows: readonly StoredRow[],
 ): Promise<number> {
   const loadId = await beginLoad();
-  const commit = () =>
-    writeTransaction(warehouse, async (trx) => {
-      const written = await writeRefilled(trx, feed.table, rows, loadId);
-      await beat(trx, loadId, { ...totals, rows_changed: totals.rows_changed + written });
-      return written;
-    });
-  return withWriteRetries(commit, log);
+  return writeTransaction(warehouse, async (trx) => {
+    const written = await writeRefilled(trx, feed.table, rows, loadId);
+    await beat(trx, loadId, { ...totals, rows_changed: totals.rows_changed + written });
+    return written;
+  });
 }

@@ -8,7 +8,6 @@ import { type DayRange, plannedDays, type ShortenedPeriod } from '../plan/days.t
 import type { Client } from '../service/client.ts';
 import { fetchCodes, fetchTopics } from '../service/lookups.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import type { LoadTotals } from '../warehouse/tables/checkpoint.ts';
 import { claimOrigin, readLearnedFacts, type ServedBy } from '../warehouse/tables/learned.ts';
 import {
@@ -157,7 +156,7 @@ export async function withLearnedReading(
   warehouse: Warehouse,
   asked: Job,
 ): Promise<{ readonly job: Job; readonly endDate: ReadingInForce }> {
-  const facts = await withWarehouseRetries(() => readLearnedFacts(warehouse, asked.feed));
+  const facts = await readLearnedFacts(warehouse, asked.feed);
   const learnedAs = (name: string) => facts.find(({ fact }) => fact === name)?.value;
   const job = { ...asked, historyLimit: asked.historyLimit ?? learnedLimit(learnedAs('history_limit')) };
   const value = learnedAs('end_date');
@@ -184,11 +183,13 @@ function learnedLimit(value: unknown): HistoryLimit | undefined {
   return { reach: Temporal.PlainDate.from(refused).add({ days: 1 }), by: 'probe' };
 }
 
-/** The same for a load, which warns if its job contradicts what was learned. */
+/** The same for a load, which waits for its warehouse, and warns if its job contradicts what was learned. */
 export async function withLearnedFacts<Context extends LoadContext>(context: Context): Promise<Context> {
-  const { job, endDate } = await withLearnedReading(context.warehouse, context.job);
-  if (endDate.contradicted !== null) context.log.warn({ job: job.name }, contradiction(endDate));
-  return { ...context, job };
+  const { log, stop } = context;
+  const warehouse = context.warehouse.patient({ log, signal: stop });
+  const { job, endDate } = await withLearnedReading(warehouse, context.job);
+  if (endDate.contradicted !== null) log.warn({ job: job.name }, contradiction(endDate));
+  return { ...context, warehouse, job };
 }
 
 export function contradiction({ reading, contradicted }: ReadingInForce): string {
@@ -217,7 +218,7 @@ export function originOf(warehouse: Warehouse): Origin {
   return {
     check(servedBy) {
       if (servedBy === undefined) return Promise.resolve();
-      checked ??= withWarehouseRetries(() => claimOrigin(warehouse, servedBy)).then((origin) => {
+      checked ??= claimOrigin(warehouse, servedBy).then((origin) => {
         if (origin !== servedBy) throw mixedUp(origin);
       });
       return checked;

@@ -1,6 +1,5 @@
 import type { Job } from '../config/job.ts';
 import { planCutOff, planDueSync, type SyncPlan } from '../plan/plan-sync.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { claim } from '../warehouse/tables/jobs.ts';
 import { isSyncedByWorkers } from '../warehouse/tables/runs.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
@@ -63,7 +62,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
 
   const { scope, live } = plan;
   const nobody = { loadId: 0, leaseSeconds: context.leaseSeconds };
-  const open = await withWarehouseRetries(() => countOpen(warehouse, scope, nobody));
+  const open = await countOpen(warehouse, scope, nobody);
   const opened = await openLoad(context, {
     command: 'sync',
     ...run,
@@ -92,7 +91,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
     end = endByClocks(end, run.clocks);
     await opened.close(end);
   }
-  const windows = await withWarehouseRetries(() => countByState(warehouse, scope));
+  const windows = await countByState(warehouse, scope);
   const { cutOff = [], end: _, ...counts } = read ?? { ...noLive, cutOff: [], end };
   return {
     ...{ ...end, loadId: opened.load.loadId, totals, windows, scope, seconds: run.seconds() },

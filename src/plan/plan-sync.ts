@@ -4,7 +4,6 @@ import type { Feed, Series } from '../feeds/feed.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import {
   measureChangeAges,
   noteConcern,
@@ -80,30 +79,28 @@ async function planSync(
   waiting: Waiting,
 ): Promise<SyncPlan | undefined> {
   const { unsettledFrom, now, today, hasLive } = moment;
-  return withWarehouseRetries(() =>
-    warehouse.transaction().execute(async (trx) => {
-      await lockPlanning(trx, scope.feed, waiting);
-      await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
-      const from = await findSyncBegin(trx, scope, unsettledFrom);
-      if (from === null) return undefined;
-      const gaps = await findSyncGaps(trx, scope, unsettledFrom);
-      const habits = job.cadence.adaptive ? await readHabits(trx, scope, unsettledFrom) : undefined;
-      const spaced = habits && spacePolls(job, scope, { habits, gaps, hasLive }, moment);
-      const wanted = cutGaps(spaced?.gaps ?? gaps, job, today.toString());
-      for (const batch of batches(wanted)) await insertWindows(trx, batch);
-      await joinOpenWindows(trx, { ...scope, from }, today.toString());
-      await askAgain(trx, { ...scope, from });
-      await noteConcern(trx, scope, unsettledFrom);
-      const savings = spaced?.savings ?? [];
-      await noteSavings(trx, savings, now);
-      return {
-        scope: { ...scope, from },
-        series: spaced?.series ?? everySeries(scope),
-        leftOut: savings.filter(({ isLeftOut }) => isLeftOut).length,
-        requestsSaved: savings.reduce((sum, { requests }) => sum + requests, 0),
-      };
-    }),
-  );
+  return warehouse.transaction().execute(async (trx) => {
+    await lockPlanning(trx, scope.feed, waiting);
+    await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
+    const from = await findSyncBegin(trx, scope, unsettledFrom);
+    if (from === null) return undefined;
+    const gaps = await findSyncGaps(trx, scope, unsettledFrom);
+    const habits = job.cadence.adaptive ? await readHabits(trx, scope, unsettledFrom) : undefined;
+    const spaced = habits && spacePolls(job, scope, { habits, gaps, hasLive }, moment);
+    const wanted = cutGaps(spaced?.gaps ?? gaps, job, today.toString());
+    for (const batch of batches(wanted)) await insertWindows(trx, batch);
+    await joinOpenWindows(trx, { ...scope, from }, today.toString());
+    await askAgain(trx, { ...scope, from });
+    await noteConcern(trx, scope, unsettledFrom);
+    const savings = spaced?.savings ?? [];
+    await noteSavings(trx, savings, now);
+    return {
+      scope: { ...scope, from },
+      series: spaced?.series ?? everySeries(scope),
+      leftOut: savings.filter(({ isLeftOut }) => isLeftOut).length,
+      requestsSaved: savings.reduce((sum, { requests }) => sum + requests, 0),
+    };
+  });
 }
 
 /** If a live answer was full, plans the days of the live feed again, from the historical feed. */
@@ -120,12 +117,10 @@ export async function planCutOff(
   const { to } = dayRange(scope.from, scope.to);
   const from = to.subtract({ days: Math.min(days, daysIn(dayRange(scope.from, scope.to)) - 1) });
   const gaps = series.map((key) => ({ ...key, from: from.toString(), to: to.toString() }));
-  await withWarehouseRetries(() =>
-    warehouse.transaction().execute(async (trx) => {
-      await lockPlanning(trx, scope.feed, load);
-      for (const batch of batches(cutGaps(gaps, job, scope.to))) await insertWindows(trx, batch);
-    }),
-  );
+  await warehouse.transaction().execute(async (trx) => {
+    await lockPlanning(trx, scope.feed, load);
+    for (const batch of batches(cutGaps(gaps, job, scope.to))) await insertWindows(trx, batch);
+  });
 }
 
 /** A sync's plan, with polls spaced out by how quiet its series are. */
@@ -148,10 +143,8 @@ export interface SyncMoment {
 /** How many days before today polls of a job drain again; measured once a day if the job's cadence is adaptive. */
 async function daysToRecheck(warehouse: Warehouse, job: Job, feed: Feed, now: Date): Promise<number> {
   if (!job.cadence.adaptive) return job.lookbackDays;
-  const seen = await withWarehouseRetries(
-    async () =>
-      (await storedChangeAges(warehouse, feed.name, now)) ?? (await measureChangeAges(warehouse, feed, now)),
-  );
+  const seen =
+    (await storedChangeAges(warehouse, feed.name, now)) ?? (await measureChangeAges(warehouse, feed, now));
   return recheckDays(seen, job.lookbackDays);
 }
 

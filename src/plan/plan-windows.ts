@@ -1,7 +1,6 @@
 import type { Job } from '../config/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import {
   dropLongWindows,
   findGaps,
@@ -40,24 +39,22 @@ export async function planWindows(
   today: Day,
   waiting: Waiting = {},
 ): Promise<number> {
-  return withWarehouseRetries(() =>
-    warehouse.transaction().execute(async (trx) => {
-      await lockPlanning(trx, scope.feed, waiting);
-      if (options.retryRefused) await forgetRefused(trx, scope);
-      await cutAtBeginning(trx, scope);
-      await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
-      const gaps = await findGaps(trx, scope, { ignoreCoverage: options.fullRefresh });
-      let planned = 0;
-      for (const batch of batches(cutGaps(gaps, job, today))) {
-        await insertWindows(trx, batch);
-        planned += batch.length;
-      }
-      await joinOpenWindows(trx, scope, today);
-      // After that, so that a window that may be refused again is not joined with one that is answered.
-      await askAgain(trx, scope);
-      return planned;
-    }),
-  );
+  return warehouse.transaction().execute(async (trx) => {
+    await lockPlanning(trx, scope.feed, waiting);
+    if (options.retryRefused) await forgetRefused(trx, scope);
+    await cutAtBeginning(trx, scope);
+    await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
+    const gaps = await findGaps(trx, scope, { ignoreCoverage: options.fullRefresh });
+    let planned = 0;
+    for (const batch of batches(cutGaps(gaps, job, today))) {
+      await insertWindows(trx, batch);
+      planned += batch.length;
+    }
+    await joinOpenWindows(trx, scope, today);
+    // After that, so that a window that may be refused again is not joined with one that is answered.
+    await askAgain(trx, scope);
+    return planned;
+  });
 }
 
 /**
@@ -72,12 +69,10 @@ export async function cutRefusedWindows(
   round: number,
   waiting: Waiting,
 ): Promise<boolean> {
-  const cut = await withWarehouseRetries(() =>
-    warehouse.transaction().execute(async (trx) => {
-      await lockPlanning(trx, scope.feed, waiting);
-      return cutRefused(trx, scope, 2 ** Math.min(round, 30));
-    }),
-  );
+  const cut = await warehouse.transaction().execute(async (trx) => {
+    await lockPlanning(trx, scope.feed, waiting);
+    return cutRefused(trx, scope, 2 ** Math.min(round, 30));
+  });
   return cut > 0;
 }
 

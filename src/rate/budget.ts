@@ -4,7 +4,6 @@ import type { Secret } from '../secret.ts';
 import { BudgetSpent } from '../service/errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { bookRequests, returnRequests, usedRequests } from '../warehouse/tables/requests.ts';
 
 /** Requests booked at a time: enough for about a second, so that booking costs one short transaction a second. */
@@ -53,13 +52,10 @@ export function openBudget(warehouse: Warehouse, apiKey: Secret, limit: number, 
     if (unsent > 0) await returnRequests(warehouse, key, month, unsent);
   }
 
-  async function bookBlock(month: Day, signal: AbortSignal): Promise<void> {
+  async function bookBlock(month: Day): Promise<void> {
     // What is left of a block of an earlier month is not carried over.
     await settle();
-    const { granted, used } = await withWarehouseRetries(
-      () => bookRequests(warehouse, key, month, { wanted: block, limit }),
-      signal,
-    );
+    const { granted, used } = await bookRequests(warehouse, key, month, { wanted: block, limit });
     if (granted === 0) throw new BudgetSpent({ used, limit, resumesAt: startOfNextMonth(clock()) });
     held = { month, unsent: granted };
   }
@@ -76,7 +72,7 @@ export function openBudget(warehouse: Warehouse, apiKey: Secret, limit: number, 
           held.unsent--;
           return;
         }
-        refill ??= bookBlock(month, signal).finally(() => {
+        refill ??= bookBlock(month).finally(() => {
           refill = undefined;
         });
         await refill;

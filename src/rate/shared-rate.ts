@@ -2,7 +2,6 @@ import { addAbortListener } from 'node:events';
 import type { Secret } from '../secret.ts';
 import { type Clock, monotonicClock } from '../service/clock.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { takeRequests } from '../warehouse/tables/requests.ts';
 import { keyFingerprint } from './budget.ts';
 
@@ -142,7 +141,7 @@ export function sharedLimiter(
   if (!Number.isFinite(limit.rate)) return unlimited;
   const key = keyFingerprint(apiKey);
   return createBlockLimiter({
-    take: (waiting, signal) => takePermits(warehouse, key, limit, waiting, clock, signal),
+    take: (waiting) => takePermits(warehouse, key, limit, waiting, clock),
     clock,
   });
 }
@@ -159,16 +158,12 @@ export async function takePermits(
   limit: RateLimit,
   waiting: number,
   clock: Clock,
-  signal: AbortSignal,
 ): Promise<readonly Permit[]> {
   const count = Math.min(waiting, Math.max(1, Math.floor(limit.rate / blocksPerSecond)));
   // The database reads its clock between the query and the answer. So permits begin no earlier than the answer, and their
   // end is counted from the query.
-  let askedAt = 0;
-  const inBucket = await withWarehouseRetries(() => {
-    askedAt = clock.now();
-    return takeRequests(warehouse, keyFingerprint, { count, rate: limit.rate });
-  }, signal);
+  const askedAt = clock.now();
+  const inBucket = await takeRequests(warehouse, keyFingerprint, { count, rate: limit.rate });
   const answeredAt = clock.now();
   return Array.from({ length: count }, (_, index) => {
     const position = inBucket - count + index + 1;

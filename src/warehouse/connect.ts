@@ -1,5 +1,15 @@
 import { hash } from 'node:crypto';
-import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely';
+import {
+  type DatabaseConnection,
+  DefaultConnectionProvider,
+  DefaultQueryExecutor,
+  type Driver,
+  Kysely,
+  PostgresDialect,
+  type PostgresPool,
+  type PostgresPoolClient,
+  sql,
+} from 'kysely';
 import pg from 'pg';
 import type { TlsSettings, WarehouseAddress } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
@@ -7,11 +17,58 @@ import { version } from '../package.ts';
 import type { Database } from './database.ts';
 import { isStale, namedDatabaseError } from './errors.ts';
 import { firstAnswer, postgresSocket } from './first-answer.ts';
+import { type Patience, retried } from './retries.ts';
 import { prepareSession } from './session-settings.ts';
 import { tlsOptions, withoutTls } from './tls.ts';
 
-/** The warehouse's database; every table is in the schema `gmsi`. */
-export type Warehouse = Kysely<Database>;
+/**
+ * The warehouse's database; every table is in the schema `gmsi`. A patient one does each statement, and each transaction,
+ * again while the server restarts or has no free connection. So a transaction's work must be fit to be done twice.
+ */
+export class Warehouse extends Kysely<Database> {
+  readonly #dialect: PostgresDialect;
+  readonly #driver: Driver;
+  /** The same connections without patience, for what is not to be done twice. */
+  readonly plain: Warehouse;
+
+  constructor(
+    dialect: PostgresDialect,
+    driver: Driver,
+    patient?: { readonly patience: Patience; readonly plain: Warehouse },
+  ) {
+    const connections = patient
+      ? new PatientConnections(driver, patient.patience)
+      : new DefaultConnectionProvider(driver);
+    const executor = new DefaultQueryExecutor(
+      dialect.createQueryCompiler(),
+      dialect.createAdapter(),
+      connections,
+    );
+    super({ config: { dialect }, dialect, driver, executor });
+    this.#dialect = dialect;
+    this.#driver = driver;
+    this.plain = patient?.plain ?? this;
+  }
+
+  /** The same connections with patience. */
+  patient(patience: Patience): Warehouse {
+    return new Warehouse(this.#dialect, this.#driver, { patience, plain: this.plain });
+  }
+}
+
+class PatientConnections extends DefaultConnectionProvider {
+  readonly #patience: Patience;
+
+  constructor(driver: Driver, patience: Patience) {
+    super(driver);
+    this.#patience = patience;
+  }
+
+  /** @param work one statement, or a whole transaction */
+  override provideConnection<T>(work: (connection: DatabaseConnection) => Promise<T>): Promise<T> {
+    return retried(() => super.provideConnection(work), this.#patience);
+  }
+}
 
 const { DATE, INT8 } = pg.types.builtins;
 
@@ -30,7 +87,11 @@ export function connect(address: WarehouseAddress, connections: number): Warehou
       }) as typeof pg.types.getTypeParser,
     },
   });
-  return new Kysely<Database>({ dialect: new PostgresDialect({ pool: preparing(pool) }) });
+  const dialect = new PostgresDialect({ pool: preparing(pool) });
+  const driver = dialect.createDriver();
+  // Takes the pool, and ends at once.
+  void driver.init();
+  return new Warehouse(dialect, driver);
 }
 
 /** The connections alone, for code without Kysely. */

@@ -9,59 +9,45 @@ import {
   WriteTooSlow,
 } from './errors.ts';
 
-/**
- * Repeats work while the warehouse is restarting, has no free connections, or broke a deadlock: for about two minutes, then
- * throws the error. The work must be a whole transaction, or only read.
- */
-export function withWarehouseRetries<T>(
-  work: (attempt: number) => Promise<T>,
-  signal?: AbortSignal,
-): Promise<T> {
-  return pRetry(
-    async (attempt) => {
-      try {
-        return await work(attempt);
-      } catch (error) {
-        throw namedDatabaseError(error);
-      }
-    },
-    {
-      ...{ retries: 30, minTimeout: 100, factor: 1.6, maxTimeout: 5_000, randomize: true },
-      shouldRetry: ({ error }) => error instanceof WarehouseUnavailable,
-      ...(signal ? { signal } : {}),
-    },
-  );
+/** How the work of a load waits for a warehouse that does not answer. */
+export interface Patience {
+  /** Gets, after some seconds and then twice a minute, what the work waits for. */
+  readonly log?: Log;
+  /** Once it fires, nothing is tried again. */
+  readonly signal?: AbortSignal;
 }
 
 /** How often a write may fail by an error that it may have caused. Other errors (nobody answers) do not count. */
 const triesOf = { cutOff: 3, tooSlow: 8 };
 
 /**
- * Repeats work that writes rows (see `writeTransaction`) as `withWarehouseRetries` does, and also while others hold locks.
- * @param log gets, after some seconds and then twice a minute, what the work waits for
+ * Repeats work while the warehouse is restarting, has no free connections, broke a deadlock, or others hold locks on its
+ * rows: for about two minutes, then throws the error.
  * @throws WriteGivenUp if a write broke its connection three times, or was too slow eight times: it would crash the server,
  * or keep it busy, again and again
  */
-export function withWriteRetries<T>(
-  work: (attempt: number) => Promise<T>,
-  log?: Log,
-  signal?: AbortSignal,
-): Promise<T> {
+export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {}): Promise<T> {
   const failed = { cutOff: 0, tooSlow: 0 };
   const since = performance.now();
-  return withWarehouseRetries(async (attempt) => {
-    try {
-      return await work(attempt);
-    } catch (error) {
-      const named = namedDatabaseError(error);
-      if (named instanceof WriteCutOff && ++failed.cutOff === triesOf.cutOff) throw brokenOff(named);
-      if (named instanceof WriteTooSlow && ++failed.tooSlow === triesOf.tooSlow) throw tooSlow(named);
-      // If rows cross, the next attempt meets them: nobody needs to know.
-      const isNews = named instanceof WarehouseUnavailable && !(named instanceof WriteCrossed);
-      if (log && isNews) sayWhy(log, named, since);
-      throw named;
-    }
-  }, signal);
+  return pRetry(
+    async () => {
+      try {
+        return await work();
+      } catch (error) {
+        const named = namedDatabaseError(error);
+        if (named instanceof WriteCutOff && ++failed.cutOff === triesOf.cutOff) throw brokenOff(named);
+        if (named instanceof WriteTooSlow && ++failed.tooSlow === triesOf.tooSlow) throw tooSlow(named);
+        // If rows cross, the next try meets them: nobody needs to know.
+        const isNews = named instanceof WarehouseUnavailable && !(named instanceof WriteCrossed);
+        if (log && isNews) sayWhy(log, named, since);
+        throw named;
+      }
+    },
+    {
+      ...{ retries: 30, minTimeout: 100, factor: 1.6, maxTimeout: 5_000, randomize: true },
+      shouldRetry: ({ error }) => error instanceof WarehouseUnavailable && !signal?.aborted,
+    },
+  );
 }
 
 // The hint is in the message, too, because a window's last_error keeps only the message.
@@ -79,7 +65,7 @@ function tooSlow(cause: WriteTooSlow): WriteGivenUp {
 const [firstSaidAfter, saidEvery] = [2_000, 30_000];
 const lastSaid = new WeakMap<Log, number>();
 
-/** Logged once for all of a load's writes, which all wait for the same. */
+/** Logged once for all of a load's work, which all waits for the same. */
 function sayWhy(log: Log, { message }: Error, since: number): void {
   const now = performance.now();
   if (now - since < firstSaidAfter || now - (lastSaid.get(log) ?? -Infinity) < saidEvery) return;

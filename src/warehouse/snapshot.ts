@@ -19,7 +19,11 @@ export async function inOneSnapshot<Result>(
   options: SnapshotOptions,
   read: (snapshot: Snapshot) => Promise<Result>,
 ): Promise<Result> {
-  const transaction = warehouse.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
+  // What has been read of it is in use already, so it is not begun again.
+  const transaction = warehouse.plain
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only');
   return transaction.execute((snapshot) => stoppable(warehouse, snapshot, options, read));
 }
 

@@ -4,7 +4,6 @@ import { drainClaimed, refusalsBeforeTurning, type WindowEnd } from '../load/dra
 import { readLive } from '../load/read-live.ts';
 import { planCutOff } from '../plan/plan-sync.ts';
 import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { addTasks, withdrawLabelled } from '../warehouse/tables/queue.ts';
 import { drainNewestFirst, noteLiveFailures } from '../warehouse/tables/runs.ts';
 import { claimOne } from '../warehouse/tables/windows.ts';
@@ -39,7 +38,7 @@ async function drainInPart(context: WorkerContext, parts: Parts, part: Part, win
   const { load, run, streak } = part;
   const { job, command, runId } = run;
   const { loadId } = load;
-  const claimed = await withWarehouseRetries(() => claimOne(warehouse, window, { loadId, leaseSeconds }));
+  const claimed = await claimOne(warehouse, window, { loadId, leaseSeconds });
   if (!claimed) return;
 
   const end = await drainClaimed(load, claimed);
@@ -72,11 +71,9 @@ function errorOf(end: WindowEnd): unknown {
 
 /** Old windows are refused, so the newest ones go first, before the old ones that wait. */
 async function turnAround({ warehouse }: WorkerContext, runId: number): Promise<void> {
-  await withWarehouseRetries(() =>
-    warehouse.transaction().execute(async (trx) => {
-      if (await drainNewestFirst(trx, runId)) await withdrawLabelled(trx, runLabel(runId));
-    }),
-  );
+  await warehouse.transaction().execute(async (trx) => {
+    if (await drainNewestFirst(trx, runId)) await withdrawLabelled(trx, runLabel(runId));
+  });
 }
 
 /** Reads the live answers of some series. If one may be incomplete, its days are planned as windows of the same run. */
@@ -90,11 +87,11 @@ export async function live(
     const done = new Set<Series>();
     const { cutOff, failed, end } = await readLive(load, series, (key) => done.add(key));
     if (cutOff.length > 0) await planCutOff(load, cutOff);
-    if (failed > 0) await withWarehouseRetries(() => noteLiveFailures(warehouse, runId, failed));
+    if (failed > 0) await noteLiveFailures(warehouse, runId, failed);
     const { outcome, error } = end;
     if (outcome === 'interrupted') {
       const rest = series.filter((key) => !done.has(key));
-      await withWarehouseRetries(() => addTasks(warehouse, liveTasks(runId, command, rest, number)));
+      await addTasks(warehouse, liveTasks(runId, command, rest, number));
     } else if (error !== undefined) {
       const concernsWorker =
         outcome === 'failed' || error instanceof WarehouseUnavailable || error instanceof WarehouseFull;

@@ -4,7 +4,6 @@ import { GmsiError } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { scopeOf } from '../load/resolve-load.ts';
 import { wantedDays } from '../plan/days.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { raiseAlert, resolveAlert } from '../warehouse/tables/alerts.ts';
 import { rollups } from '../warehouse/tables/export-rows.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
@@ -47,13 +46,13 @@ export async function exportJob(
     });
   }
   // The next worker makes it.
-  if (stop.aborted) return withWarehouseRetries(() => addTasks(warehouse, [exportTask(name)]));
+  if (stop.aborted) return addTasks(warehouse, [exportTask(name)]);
   const cause = { job: name, kind: 'export failed' } as const;
   const [first] = failures;
-  if (!first) return withWarehouseRetries(() => resolveAlert(warehouse, cause));
+  if (!first) return resolveAlert(warehouse, cause);
   if (isLast || (first instanceof GmsiError && first.kind === 'fatal')) {
     const message = `The export of job ${name} failed: ${first.message} The next one continues it.`;
-    await withWarehouseRetries(() => raiseAlert(warehouse, cause, { message, details: {} }));
+    await raiseAlert(warehouse, cause, { message, details: {} });
   }
   throw first;
 }

@@ -3,14 +3,14 @@ import type pg from 'pg';
 import { ConfigError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
+import { retried } from '../warehouse/retries.ts';
 import { ownsQueue, queueSchema } from '../warehouse/tables/queue.ts';
 
 /**
  * Installs graphile-worker's schema, or brings it to the version in use; processes that start together wait for each other.
  * Each of its migrations is a transaction, so one that a broken connection cuts short is tried again on another connection.
- * @throws ConfigError if the user may not do that, or if somebody else owns the schema, whose rows only its owner sees; the
- * signal's reason if it is aborted while the warehouse does not answer
+ * @throws ConfigError if the user may not do that, or if somebody else owns the schema, whose rows only its owner sees;
+ * WarehouseUnavailable if it does not answer for minutes, or until the signal is aborted
  */
 export async function openQueue(
   warehouse: Warehouse,
@@ -18,8 +18,8 @@ export async function openQueue(
   log: Log,
   stop: AbortSignal,
 ): Promise<void> {
-  await withWarehouseRetries(() => migrateQueue(pool, log), stop);
-  const isOurs = await withWarehouseRetries(() => ownsQueue(warehouse), stop);
+  await retried(() => migrateQueue(pool, log), { signal: stop });
+  const isOurs = await ownsQueue(warehouse);
   if (!isOurs) throw mayNot('it belongs to another user');
 }
 

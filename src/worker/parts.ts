@@ -11,7 +11,6 @@ import {
   openLoad,
 } from '../load/load.ts';
 import { originOf, withLearnedReading } from '../load/resolve-load.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { readDefinition } from '../warehouse/tables/jobs.ts';
 import { addTasks, withdrawLabelled } from '../warehouse/tables/queue.ts';
 import { endChangedRun, finishedAmong, type Run, readRun } from '../warehouse/tables/runs.ts';
@@ -111,15 +110,13 @@ export function keepParts(context: WorkerContext): Parts {
 
 /** Whether a job has changed since its run was planned. Then the run ends, and a new one is planned. */
 async function isChanged({ warehouse, log }: WorkerContext, run: Run, job: Job): Promise<boolean> {
-  const ended = await withWarehouseRetries(() =>
-    warehouse.transaction().execute(async (trx) => {
-      const runId = await endChangedRun(trx, run, { ...job, isOpenEnded: job.service.endDate === 'ignored' });
-      if (runId === undefined) return false;
-      await withdrawLabelled(trx, runLabel(runId));
-      await addTasks(trx, [planTask(run)]);
-      return true;
-    }),
-  );
+  const ended = await warehouse.transaction().execute(async (trx) => {
+    const runId = await endChangedRun(trx, run, { ...job, isOpenEnded: job.service.endDate === 'ignored' });
+    if (runId === undefined) return false;
+    await withdrawLabelled(trx, runLabel(runId));
+    await addTasks(trx, [planTask(run)]);
+    return true;
+  });
   if (ended)
     log.warn({ job: run.job, command: run.command }, 'a job has changed while it ran; it is planned again');
   return ended;
@@ -127,9 +124,9 @@ async function isChanged({ warehouse, log }: WorkerContext, run: Run, job: Job):
 
 async function openPart(context: WorkerContext, runId: number): Promise<OpenPart | undefined> {
   const { warehouse, events } = context;
-  const run = await withWarehouseRetries(() => readRun(warehouse, runId));
+  const run = await readRun(warehouse, runId);
   if (!run || run.finishedAt) return undefined;
-  const definition = await withWarehouseRetries(() => readDefinition(warehouse, run.job));
+  const definition = await readDefinition(warehouse, run.job);
   if (!definition) return undefined;
   let defined: Job;
   try {

@@ -1,5 +1,4 @@
 import { BudgetSpent } from '../service/errors.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { pauseSchedule } from '../warehouse/tables/jobs.ts';
 import { withdrawLabelled } from '../warehouse/tables/queue.ts';
 import { finishRun } from '../warehouse/tables/runs.ts';
@@ -25,17 +24,14 @@ export async function pauseJob(
     const minutes = Math.min(failurePause.first * 2 ** pauses, failurePause.longest);
     return isSpent ? error.resumesAt : new Date(clock().getTime() + minutes * 60_000);
   };
-  const until = await withWarehouseRetries(() =>
-    warehouse.transaction().execute(async (trx) => {
-      if (runId !== undefined) {
-        // Another task or worker has done this before.
-        if (!(await finishRun(trx, runId, isSpent ? 'budget' : 'incomplete', error.message)))
-          return undefined;
-        await withdrawLabelled(trx, runLabel(runId));
-      }
-      return pauseSchedule(trx, { job, command }, { because, error: error.message, resumesAt });
-    }),
-  );
+  const until = await warehouse.transaction().execute(async (trx) => {
+    if (runId !== undefined) {
+      // Another task or worker has done this before.
+      if (!(await finishRun(trx, runId, isSpent ? 'budget' : 'incomplete', error.message))) return undefined;
+      await withdrawLabelled(trx, runLabel(runId));
+    }
+    return pauseSchedule(trx, { job, command }, { because, error: error.message, resumesAt });
+  });
   if (!until) return;
   log.warn(
     { job, command, until, why: error.message },
@@ -57,13 +53,11 @@ export async function refuseJob(
   error: Error,
 ): Promise<void> {
   if (runId !== undefined) {
-    const ended = await withWarehouseRetries(() =>
-      warehouse.transaction().execute(async (trx) => {
-        if (!(await finishRun(trx, runId, 'failed', error.message))) return false;
-        await withdrawLabelled(trx, runLabel(runId));
-        return true;
-      }),
-    );
+    const ended = await warehouse.transaction().execute(async (trx) => {
+      if (!(await finishRun(trx, runId, 'failed', error.message))) return false;
+      await withdrawLabelled(trx, runLabel(runId));
+      return true;
+    });
     // Another worker has done this before.
     if (!ended) return;
   }

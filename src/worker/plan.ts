@@ -7,7 +7,6 @@ import { planDueSync } from '../plan/plan-sync.ts';
 import { type PlanOptions, planWindows } from '../plan/plan-windows.ts';
 import { BudgetSpent, LookupUnreadable } from '../service/errors.ts';
 import type { JobCommand } from '../warehouse/database.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { claim, readDefinition } from '../warehouse/tables/jobs.ts';
 import { addTasks, withdrawLabelled } from '../warehouse/tables/queue.ts';
 import { beginRun, endChangedRun, type PlannedRun } from '../warehouse/tables/runs.ts';
@@ -27,7 +26,7 @@ const secondsToStop = 1;
 export async function plan(context: WorkerContext, due: PlanPayload, isLast: boolean): Promise<void> {
   const { warehouse, stop } = context;
   // The next worker takes it up: a due run must not be lost with this worker.
-  const leaveToOthers = () => withWarehouseRetries(() => addTasks(warehouse, [planTask(due, secondsToStop)]));
+  const leaveToOthers = () => addTasks(warehouse, [planTask(due, secondsToStop)]);
   if (stop.aborted) return leaveToOthers();
   try {
     await planDue(context, due);
@@ -46,7 +45,7 @@ export async function plan(context: WorkerContext, due: PlanPayload, isLast: boo
 
 async function planDue(context: WorkerContext, { job: name, command }: PlanPayload): Promise<void> {
   const { warehouse, log, clock, databaseClock, leaseSeconds, runBy, stop, events } = context;
-  const definition = await withWarehouseRetries(() => readDefinition(warehouse, name));
+  const definition = await readDefinition(warehouse, name);
   if (!definition) return;
   const job = context.readDefinition(name, definition);
   await using service = context.openService(job, command);
@@ -109,17 +108,15 @@ async function begin(
   planned: Planned | undefined,
 ): Promise<BegunRun | undefined> {
   if (!planned) return undefined;
-  const runId = await withWarehouseRetries(() =>
-    warehouse.transaction().execute(async (trx) => {
-      const changed = await endChangedRun(trx, planned, planned.scope);
-      if (changed !== undefined) await withdrawLabelled(trx, runLabel(changed));
-      const id = await beginRun(trx, planned);
-      await addTasks(trx, [tendTask(id)]);
-      return id;
-    }),
-  );
+  const runId = await warehouse.transaction().execute(async (trx) => {
+    const changed = await endChangedRun(trx, planned, planned.scope);
+    if (changed !== undefined) await withdrawLabelled(trx, runLabel(changed));
+    const id = await beginRun(trx, planned);
+    await addTasks(trx, [tendTask(id)]);
+    return id;
+  });
   const nobody = { loadId: 0, leaseSeconds };
-  const { free, held } = await withWarehouseRetries(() => countOpen(warehouse, planned.scope, nobody));
+  const { free, held } = await countOpen(warehouse, planned.scope, nobody);
   return { runId, windows: free + held, historyLimit: planned.historyLimit };
 }
 

@@ -1,7 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { WorkersTable } from '../warehouse/database.ts';
 import { forLog } from '../warehouse/errors.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { beatWorker, registerWorker, stopWorker } from '../warehouse/tables/jobs.ts';
 import { unlockAbandoned } from '../warehouse/tables/queue.ts';
 import type { WorkerContext } from './context.ts';
@@ -28,7 +27,7 @@ export async function keepRegistered(
 ): Promise<{ end(): Promise<void> }> {
   const { warehouse, leaseSeconds, log, events } = context;
   const { worker_id } = identity;
-  await withWarehouseRetries(() => registerWorker(warehouse, identity));
+  await registerWorker(warehouse, identity);
 
   async function beat(): Promise<void> {
     await beatWorker(warehouse, worker_id);

@@ -11,7 +11,7 @@ import type pg from 'pg';
 import { type Clocks, watchClocks } from '../load/clocks.ts';
 import { forLog, WarehouseUnavailable } from '../warehouse/errors.ts';
 import { databaseTime } from '../warehouse/health.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
+import { retried } from '../warehouse/retries.ts';
 import { addTasks, queueSchema, taskNames } from '../warehouse/tables/queue.ts';
 import type { WorkerContext } from './context.ts';
 import { drain, live } from './drain.ts';
@@ -40,17 +40,23 @@ const pollInterval = 1_000;
  * @throws if it cannot continue: a key that is refused, a warehouse that no longer answers
  */
 export async function runWorker(setting: WorkerSetting): Promise<void> {
-  const { warehouse, pool, log, events, identity } = setting;
+  const { pool, log, events, identity } = setting;
+  const warehouse = setting.warehouse.patient({ log });
   const failing = new AbortController();
   let failure: { readonly error: unknown } | undefined;
   const fail = (error: unknown) => {
     failure ??= { error };
     failing.abort();
   };
-  const context: WorkerContext = { ...setting, stop: AbortSignal.any([setting.stop, failing.signal]), fail };
+  const context: WorkerContext = {
+    ...setting,
+    warehouse,
+    stop: AbortSignal.any([setting.stop, failing.signal]),
+    fail,
+  };
   const clocks = watchClocks({
     ...{ machine: setting.clock, service: () => undefined, log },
-    database: setting.databaseClock ?? (() => withWarehouseRetries(() => databaseTime(warehouse))),
+    database: setting.databaseClock ?? (() => databaseTime(warehouse)),
   });
   await clocks.compare();
   // Schedules would run at the wrong times, and no day would count as covered.
@@ -82,7 +88,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   const died = () =>
     fail(new WarehouseUnavailable('The queue ended: the warehouse has not answered for minutes.'));
   runner.promise.then(() => context.stop.aborted || died(), fail);
-  withWarehouseRetries(() => addTasks(warehouse, [tickTask])).catch(fail);
+  addTasks(warehouse, [tickTask]).catch(fail);
 
   await untilAborted(context.stop);
   await runner.stop().catch(fail);
@@ -185,7 +191,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
  */
 function steadyPool(pool: pg.Pool): pg.Pool {
   const query = (...statement: Parameters<pg.Pool['query']>) =>
-    withWarehouseRetries(() => pool.query(...statement) as unknown as Promise<pg.QueryResult>);
+    retried(() => pool.query(...statement) as unknown as Promise<pg.QueryResult>);
   const client = { query, release: () => {} };
   type Callback = Parameters<pg.Pool['connect']>[0];
   return Object.assign(Object.create(pool) as pg.Pool, {

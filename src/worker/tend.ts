@@ -1,7 +1,6 @@
+import type { Transaction } from 'kysely';
 import { cutRefusedWindows } from '../plan/plan-windows.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
-import type { RunsTable } from '../warehouse/database.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
+import type { Database, RunsTable } from '../warehouse/database.ts';
 import { resolveAlert } from '../warehouse/tables/alerts.ts';
 import { forgetPauses, readDefinition } from '../warehouse/tables/jobs.ts';
 import {
@@ -29,31 +28,33 @@ const again = { busy: 1, waiting: 3 };
 /** Keeps tasks of a run queued; ends it once nothing is left to do. */
 export async function tend(context: WorkerContext, parts: Parts, { run: runId }: RunPayload): Promise<void> {
   const { warehouse, leaseSeconds } = context;
-  const next = await withWarehouseRetries(() =>
-    warehouse.transaction().execute(async (trx) => {
-      const run = await readRun(trx, runId, true);
-      if (!run || run.finishedAt) return { is: 'over' as const };
-      if (!(await readDefinition(trx, run.job))) {
-        await finishRun(trx, runId, 'failed', 'The job was removed from gmsi.jobs.');
-        await withdrawLabelled(trx, runLabel(runId));
-        return { is: 'over' as const };
-      }
-      const step = await supply(trx, run, leaseSeconds);
-      if (step.after !== undefined) await addTasks(trx, [tendTask(runId, step.after)]);
-      return { is: step.after === undefined ? ('empty' as const) : ('supplied' as const), run };
-    }),
-  );
+  const next = await warehouse.transaction().execute(async (trx) => {
+    const run = await readRun(trx, runId, true);
+    if (!run || run.finishedAt) return { is: 'over' as const };
+    if (!(await readDefinition(trx, run.job))) {
+      await finishRun(trx, runId, 'failed', 'The job was removed from gmsi.jobs.');
+      await withdrawLabelled(trx, runLabel(runId));
+      return { is: 'over' as const };
+    }
+    const step = await supply(trx, run, leaseSeconds);
+    if (step.after !== undefined) await addTasks(trx, [tendTask(runId, step.after)]);
+    return { is: step.after === undefined ? ('empty' as const) : ('supplied' as const), run };
+  });
   if (next.is !== 'empty') return;
   const part = await parts.peek(runId);
   if (await cutRefusedWindows(warehouse, next.run.scope, part ? part.cutRounds++ : 0, context)) {
-    await withWarehouseRetries(() => addTasks(warehouse, [tendTask(runId)]));
+    await addTasks(warehouse, [tendTask(runId)]);
     return;
   }
   await end(context, next.run);
 }
 
 /** @returns after how many seconds to tend again; `undefined` if nothing of the run is left */
-async function supply(trx: Warehouse, run: Run, leaseSeconds: number): Promise<{ after?: number }> {
+async function supply(
+  trx: Transaction<Database>,
+  run: Run,
+  leaseSeconds: number,
+): Promise<{ after?: number }> {
   const { runId, scope, command, startedAt, newestFirst } = run;
   const waiting = await countLabelled(trx, runLabel(runId));
   const since = { startedAt, newestFirst, leaseSeconds };
@@ -70,34 +71,32 @@ async function supply(trx: Warehouse, run: Run, leaseSeconds: number): Promise<{
 }
 
 /** By the stored definition, which another version of the program may have to read. */
-async function hasExports(trx: Warehouse, job: string): Promise<boolean> {
+async function hasExports(trx: Transaction<Database>, job: string): Promise<boolean> {
   const definition = await readDefinition(trx, job);
   return Array.isArray(definition?.exports) && definition.exports.length > 0;
 }
 
 async function end(context: WorkerContext, { runId, scope, job, command, startedAt }: Run): Promise<void> {
   const { warehouse, leaseSeconds, log, events } = context;
-  const outcome = await withWarehouseRetries(() =>
-    warehouse.transaction().execute(async (trx) => {
-      // More windows may have been planned for it meanwhile.
-      const run = await readRun(trx, runId, true);
-      if (!run || run.finishedAt) return undefined;
-      const left = await countUnqueued(trx, run.scope, { startedAt: run.startedAt, leaseSeconds });
-      if (left.free + left.held > 0 || run.startedAt > startedAt) {
-        await addTasks(trx, [tendTask(runId)]);
-        return undefined;
-      }
-      const { failed, refused } = await countByState(trx, scope);
-      const isWhole = failed + refused + (await liveFailures(trx, runId)) === 0;
-      const outcome: RunsTable['outcome'] = isWhole ? 'done' : 'incomplete';
-      await finishRun(trx, runId, outcome, null);
-      await forgetPauses(trx, { job, command });
-      if (await hasExports(trx, job)) await addTasks(trx, [exportTask(job)]);
-      // An export that is no longer wanted does not fail.
-      else await resolveAlert(trx, { job, kind: 'export failed' });
-      return outcome;
-    }),
-  );
+  const outcome = await warehouse.transaction().execute(async (trx) => {
+    // More windows may have been planned for it meanwhile.
+    const run = await readRun(trx, runId, true);
+    if (!run || run.finishedAt) return undefined;
+    const left = await countUnqueued(trx, run.scope, { startedAt: run.startedAt, leaseSeconds });
+    if (left.free + left.held > 0 || run.startedAt > startedAt) {
+      await addTasks(trx, [tendTask(runId)]);
+      return undefined;
+    }
+    const { failed, refused } = await countByState(trx, scope);
+    const isWhole = failed + refused + (await liveFailures(trx, runId)) === 0;
+    const outcome: RunsTable['outcome'] = isWhole ? 'done' : 'incomplete';
+    await finishRun(trx, runId, outcome, null);
+    await forgetPauses(trx, { job, command });
+    if (await hasExports(trx, job)) await addTasks(trx, [exportTask(job)]);
+    // An export that is no longer wanted does not fail.
+    else await resolveAlert(trx, { job, kind: 'export failed' });
+    return outcome;
+  });
   if (!outcome) return;
   log.info({ job, command, run: runId, outcome }, 'a run is over');
   events.emit({ type: 'run finished', job, command, runId, outcome });

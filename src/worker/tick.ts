@@ -2,7 +2,6 @@ import { Cron } from 'croner';
 import type { BudgetSettings } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { requestLimit } from '../rate/budget.ts';
-import { withWarehouseRetries } from '../warehouse/retries.ts';
 import { lockSchedules, noteFired, readDefinition, type StoredSchedule } from '../warehouse/tables/jobs.ts';
 import { addTasks, isQueued } from '../warehouse/tables/queue.ts';
 import { runsUnderWay } from '../warehouse/tables/runs.ts';
@@ -15,32 +14,30 @@ import { planTask, tendTask } from './queue.ts';
  */
 export async function tick(context: WorkerContext): Promise<void> {
   const now = context.clock();
-  const begun = await withWarehouseRetries(() =>
-    context.warehouse.transaction().execute(async (trx) => {
-      const schedules = await lockSchedules(trx);
-      const underWay = await runsUnderWay(trx);
-      for (const { run_id } of underWay) {
-        // The worker that tended it may have ended. Also for runs without a schedule.
-        const tend = tendTask(run_id);
-        if (!(await isQueued(trx, tend.key))) await addTasks(trx, [tend]);
-      }
-      const due: { schedule: StoredSchedule; dueAt: Date }[] = [];
-      for (const schedule of schedules) {
-        const { job, command } = schedule;
-        if (underWay.some((run) => run.job === job && run.command === command)) continue;
-        const plan = planTask(schedule);
-        if (await isQueued(trx, plan.key)) continue;
-        const dueAt = schedule.resumes_at
-          ? await resumesSince(context, schedule, now)
-          : scheduledSince(context, schedule, now);
-        if (!dueAt) continue;
-        await addTasks(trx, [plan]);
-        await noteFired(trx, schedule, now);
-        due.push({ schedule, dueAt });
-      }
-      return due;
-    }),
-  );
+  const begun = await context.warehouse.transaction().execute(async (trx) => {
+    const schedules = await lockSchedules(trx);
+    const underWay = await runsUnderWay(trx);
+    for (const { run_id } of underWay) {
+      // The worker that tended it may have ended. Also for runs without a schedule.
+      const tend = tendTask(run_id);
+      if (!(await isQueued(trx, tend.key))) await addTasks(trx, [tend]);
+    }
+    const due: { schedule: StoredSchedule; dueAt: Date }[] = [];
+    for (const schedule of schedules) {
+      const { job, command } = schedule;
+      if (underWay.some((run) => run.job === job && run.command === command)) continue;
+      const plan = planTask(schedule);
+      if (await isQueued(trx, plan.key)) continue;
+      const dueAt = schedule.resumes_at
+        ? await resumesSince(context, schedule, now)
+        : scheduledSince(context, schedule, now);
+      if (!dueAt) continue;
+      await addTasks(trx, [plan]);
+      await noteFired(trx, schedule, now);
+      due.push({ schedule, dueAt });
+    }
+    return due;
+  });
   for (const { schedule, dueAt } of begun) {
     const { job, command } = schedule;
     context.log.info({ job, command, dueAt }, 'due');

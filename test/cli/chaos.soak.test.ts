@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Random } from '../../src/sandbox/random.ts';
 import { connect } from '../../src/warehouse/connect.ts';
-import { withWarehouseRetries } from '../../src/warehouse/retries.ts';
+import { retried } from '../../src/warehouse/retries.ts';
 import { expectNothingLost } from '../support/lost-rows.ts';
 import { aRestartableServer } from '../support/restartable-server.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -46,7 +46,7 @@ it('four workers, every fault, one of them killed every few seconds and the data
     let restarted = false;
     const isOver = async () => {
       // An idle connection may not know yet that the restart has ended it.
-      const runs = await withWarehouseRetries(() =>
+      const runs = await retried(() =>
         db.selectFrom('gmsi.runs').select(['outcome']).where('finished_at', 'is not', null).execute(),
       );
       return runs.length > 0;

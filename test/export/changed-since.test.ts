@@ -1,9 +1,10 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type RawBuilder, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import type { Database } from '../../src/warehouse/database.ts';
 import { rollups } from '../../src/warehouse/tables/export-rows.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
@@ -26,7 +27,7 @@ afterEach(async () => {
 });
 
 /** Three headlines of a month, as a load stores them. */
-async function insert(into: Warehouse, month: string, changedAt: RawBuilder<unknown> = sql`now()`) {
+async function insert(into: Kysely<Database>, month: string, changedAt: RawBuilder<unknown> = sql`now()`) {
   await sql`select gmsi.ensure_month_partition('headlines', ${`${month}-01`}::date)`.execute(into);
   await sql`
     insert into gmsi.headlines (headline_id, country, topic, match_type, published_at, headline, directional_score,
@@ -37,7 +38,7 @@ async function insert(into: Warehouse, month: string, changedAt: RawBuilder<unkn
 
 /** Changes a row of a month as the loader does. */
 async function revise(
-  into: Warehouse,
+  into: Kysely<Database>,
   month: string,
   set = sql`semantic_score = coalesce(semantic_score, 0) + 0.1`,
 ) {

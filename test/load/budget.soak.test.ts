@@ -14,8 +14,11 @@ it('a request budget that ends lets requests under way come to their end however
   await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
   const { db } = warehouse;
-  // Longer than a run that is stopped from outside waits.
-  sandbox.script([{ kind: 'latency', ms: 11_000, match: ({ path }) => path.endsWith('/DE') }]);
+  // Longer than a run that is stopped from outside waits; the other series lets it be asked for before the budget is spent.
+  sandbox.script([
+    { kind: 'latency', ms: 11_000, match: ({ path }) => path.endsWith('/DE') },
+    { kind: 'latency', ms: 1_500, match: ({ path }) => path.endsWith('/US') },
+  ]);
   // Two requests go to the lookups, one to the slow page, two to the other series.
   const job = aJobFor(scope, {
     budget: { requests_per_month: 5 },

@@ -4,7 +4,7 @@ import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { SchemaGone, WarehouseFull } from '../../src/warehouse/errors.ts';
-import { withWarehouseRetries } from '../../src/warehouse/retries.ts';
+import { retried } from '../../src/warehouse/retries.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
@@ -155,7 +155,7 @@ describe('the log of a load', () => {
       async aroundPage(ask) {
         const page = await ask();
         // It can deadlock with the pages that are being written.
-        if (++asked === 4) await withWarehouseRetries(() => sql`drop schema gmsi cascade`.execute(db));
+        if (++asked === 4) await retried(() => sql`drop schema gmsi cascade`.execute(db));
         return page;
       },
     });

@@ -10,7 +10,7 @@ import { apiKey, aSetting, stopAll } from './askers.ts';
 
 const key = keyFingerprint(apiKey);
 const never = new AbortController().signal;
-setMaxListeners(0, never);
+setMaxListeners(0);
 
 describe('the bucket in the warehouse', () => {
   it('is one for all who take from it, however they come', async () => {
@@ -35,7 +35,7 @@ describe('the bucket in the warehouse', () => {
     const waits: number[] = [];
     for (let taken = 0; taken < 5; taken++) {
       const clock = jumpingClock(0);
-      const [permit] = await takePermits(warehouse.db, key, slow, 8, clock, never);
+      const [permit] = await takePermits(warehouse.db, key, slow, 8, clock);
       waits.push(Math.round(permit!.from / 1000));
     }
     // The burst less half a second's worth: 2.995 requests.
@@ -46,7 +46,7 @@ describe('the bucket in the warehouse', () => {
   it('takes a permit for each request that waits, and none beyond', async () => {
     await using warehouse = await aWarehouse();
     const fast = { rate: 100, burst: 100 };
-    const permits = await takePermits(warehouse.db, key, fast, 3, jumpingClock(0), never);
+    const permits = await takePermits(warehouse.db, key, fast, 3, jumpingClock(0));
     expect(permits).toHaveLength(3);
     expect(await takeRequests(warehouse.db, key, { count: 1, rate: 0 })).toBe(4);
   });
@@ -56,10 +56,10 @@ describe('the bucket in the warehouse', () => {
     const { db } = warehouse;
     await takeRequests(db, key, { count: 40, rate: 1000 });
     const patient = { rate: 0.1, burst: 50 };
-    const [next] = await takePermits(db, key, patient, 8, jumpingClock(0), never);
+    const [next] = await takePermits(db, key, patient, 8, jumpingClock(0));
     expect(next!.from, 'the forty-first of fifty').toBe(0);
     const strict = { rate: 0.1, burst: 5 };
-    const [held] = await takePermits(db, key, strict, 8, jumpingClock(0), never);
+    const [held] = await takePermits(db, key, strict, 8, jumpingClock(0));
     expect(held!.from).toBeGreaterThan(((42 - 5) / 0.1) * 1000 - 5_000);
   });
 

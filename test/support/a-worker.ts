@@ -134,14 +134,14 @@ export function aWorkerContext(
     databaseClock: async () => databaseClock(),
     log: setting.log ?? createLog({ level: 'silent', readable: false }),
     openService(job, command) {
-      const budget = openBudget(db, key, requestLimit(command, job.budget), clock);
+      const budget = openBudget(db.patient({}), key, requestLimit(command, job.budget), clock);
       const client = createClient({
         ...{
           baseUrl: sandbox.url,
           apiKey: key,
           settings: job.service,
           budget: budget,
-          limiter: sharedLimiter(db, key, job.service),
+          limiter: sharedLimiter(db.patient({}), key, job.service),
           userAgent: 'test',
           patience,
         },

@@ -1,6 +1,7 @@
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { version } from '../../src/package.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import type { Database } from '../../src/warehouse/database.ts';
 
 /** What the tests' own sessions are called, other than those of programs that they start. */
 export const sessionName = `gmsi ${version} (test)`;
@@ -75,7 +76,7 @@ const empty = `
   end $$`;
 
 /** Whatever a test can make of a database besides filling its tables and partitions, in one line. */
-export async function schemaOf(db: Warehouse): Promise<string> {
+export async function schemaOf(db: Kysely<Database>): Promise<string> {
   const { rows } = await sql<{ state: string }>`
     with part as materialized (select oid, reltype, reltoastrelid from pg_class where relispartition and relkind = 'r'),
       stored as materialized (select oid from part union all select reltoastrelid from part),

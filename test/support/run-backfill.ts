@@ -83,14 +83,15 @@ async function withContext<Result>(
   const { onClientEvent, ...context } = rest;
   const key = new Secret(apiKey);
   const clock = context.clock ?? (() => new Date('2026-11-20T12:00:00Z'));
-  const budget = openBudget(db, key, job.budget.requestsPerMonth - job.budget.reserve, clock);
+  const patient = db.patient({});
+  const budget = openBudget(patient, key, job.budget.requestsPerMonth - job.budget.reserve, clock);
   const patience = { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] as const };
   const client = createClient({
     baseUrl: sandbox.url,
     apiKey: key,
     settings: job.service,
     budget: budget,
-    limiter: sharedLimiter(db, key, job.service),
+    limiter: sharedLimiter(patient, key, job.service),
     userAgent: 'test',
     patience,
     ...(onClientEvent && { onEvent: onClientEvent }),

@@ -5,7 +5,7 @@ import type { Row } from '../../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import { holdableJson, holdableText } from '../../src/feeds/reading/holdable-json.ts';
 import { WriteCrossed } from '../../src/warehouse/errors.ts';
-import { withWriteRetries } from '../../src/warehouse/retries.ts';
+import { retried } from '../../src/warehouse/retries.ts';
 import { upsertRows } from '../../src/warehouse/tables/rows.ts';
 import { type WriteTransaction, writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { aLog } from '../support/a-log.ts';
@@ -149,7 +149,7 @@ describe('rows of a page', () => {
         throw error;
       }
     };
-    const second = withWriteRetries(writeAgain, log).finally(() => vi.restoreAllMocks());
+    const second = retried(writeAgain, { log }).finally(() => vi.restoreAllMocks());
     try {
       await vi.waitFor(
         async () => {
@@ -183,7 +183,7 @@ describe('rows of a page', () => {
         [...rows].sort((a, b) => ((a * 7919 * round) % 211) - ((b * 7919 * round) % 211));
       await Promise.all(
         Array.from({ length: 32 }, (_, round) =>
-          withWriteRetries(() =>
+          retried(() =>
             upsert(
               warehouse.db,
               shuffled(round + 1).map((n) => aRow({ headline_id: idOf(n), headline: `version ${round}` })),

@@ -1,6 +1,5 @@
 import type { Series } from '../../feeds/feed.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
-import { withWarehouseRetries } from '../../warehouse/retries.ts';
 import { coverByFiles } from '../../warehouse/tables/checkpoint.ts';
 import { keyOfSeries } from '../../warehouse/tables/series.ts';
 import type { Days } from './file-days.ts';
@@ -24,15 +23,11 @@ export async function coverDays(
   warehouse: Warehouse,
   loaded: ReadonlyMap<PlacedFile, number>,
   missing: readonly MissingPlace[],
-  stop: AbortSignal,
 ): Promise<Covered> {
   const covered = { series: 0, days: 0, lacking: 0 };
   for (const { series, files } of filesBySeries(loaded)) {
     const unless = missing.filter((place) => mayLack(place, series)).map(({ days }) => days);
-    const days = await withWarehouseRetries(
-      () => warehouse.transaction().execute((trx) => coverByFiles(trx, series, files, unless)),
-      stop,
-    );
+    const days = await warehouse.transaction().execute((trx) => coverByFiles(trx, series, files, unless));
     if (days.covered > 0) covered.series++;
     covered.days += days.covered;
     covered.lacking += days.held - days.covered;

@@ -3,7 +3,6 @@ import type { FeedTable, RecordReader, Series } from '../../feeds/feed.ts';
 import type { Log } from '../../log.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { ClaimLost } from '../../warehouse/errors.ts';
-import { withWarehouseRetries, withWriteRetries } from '../../warehouse/retries.ts';
 import {
   advanceFile,
   claimFile,
@@ -77,7 +76,7 @@ export async function importFile(
     archive: file.archive?.subject ?? '',
     madeAt: file.madeAt,
   };
-  const claimed = await withWarehouseRetries(() => claimFile(warehouse, about, loadId), stop);
+  const claimed = await claimFile(warehouse, about, loadId);
   let at: FilePosition = claimed;
   const ends = (outcome: ImportedFile['outcome']): ImportedFile => ({ fileId: at.fileId, outcome, read: at });
   if (claimed.isFinished) return ends('loaded before');
@@ -99,7 +98,7 @@ export async function importFile(
       at = await commitBatch(load, placement, file, groups, at);
       onCommit();
     }
-    await withWarehouseRetries(() => finishFile(warehouse, at), stop);
+    await finishFile(warehouse, at);
     return ends('loaded');
   } catch (error) {
     // Whatever waited has ended with it; what is committed stays.
@@ -156,7 +155,7 @@ function bySeries(
 
 /** @returns the file's position after the batch */
 async function commitBatch(
-  { warehouse, loadId, imports, partitions, totals, log, stop }: FileLoad,
+  { warehouse, loadId, imports, partitions, totals }: FileLoad,
   { feed }: Placement,
   { madeAt }: DataFile,
   groups: readonly Group[],
@@ -169,35 +168,26 @@ async function commitBatch(
   };
   const from = { loadId, of: { madeAt, imports } };
   let written: PageCounts | undefined;
-  const commit = async (attempt: number): Promise<PageCounts> => {
-    for (const { rows } of groups) await ensurePartitions(warehouse, feed.table, rows.times, partitions);
-    try {
-      return await writeTransaction(warehouse, async (trx) => {
-        const counts = await writeBatch(trx, feed.table, groups, from, attempt === 1);
-        await advanceFile(trx, at, counts);
-        written = counts;
-        return counts;
-      });
-    } catch (error) {
-      // If only the reply to an earlier COMMIT was lost, the batch is committed already.
-      if (error instanceof ClaimLost && written && (await isFileAt(warehouse, after))) return written;
-      throw error;
-    }
+  let isFirstTry = true;
+  const commit = async (trx: WriteTransaction): Promise<PageCounts> => {
+    const areLikelyNew = isFirstTry;
+    isFirstTry = false;
+    const counts = await writeBatch(trx, feed.table, groups, from, areLikelyNew);
+    await advanceFile(trx, at, counts);
+    written = counts;
+    return counts;
   };
-  let isCommitted = false;
-  const commitAndCount = async (attempt: number) => {
-    const counts = await commit(attempt);
-    isCommitted = true;
-    totals.pages++;
-    totals.records += counts.records;
-    totals.rows_inserted += counts.inserted;
-    totals.rows_changed += counts.changed;
-    totals.records_rejected += counts.rejected;
-  };
-  await withWriteRetries(commitAndCount, log, stop).catch((error) => {
-    // A stop meanwhile ends the retries even after the last one was good.
-    if (!isCommitted) throw error;
+  for (const { rows } of groups) await ensurePartitions(warehouse, feed.table, rows.times, partitions);
+  const counts = await writeTransaction(warehouse, commit).catch(async (error) => {
+    // If only the reply to an earlier COMMIT was lost, the batch is committed already.
+    if (error instanceof ClaimLost && written && (await isFileAt(warehouse, after))) return written;
+    throw error;
   });
+  totals.pages++;
+  totals.records += counts.records;
+  totals.rows_inserted += counts.inserted;
+  totals.rows_changed += counts.changed;
+  totals.records_rejected += counts.rejected;
   return after;
 }
 

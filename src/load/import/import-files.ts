@@ -2,7 +2,6 @@ import { ConfigError } from '../../errors.ts';
 import { settledAt } from '../../plan/days.ts';
 import type { LoadOutcome } from '../../warehouse/database.ts';
 import { databaseTime } from '../../warehouse/health.ts';
-import { withWarehouseRetries } from '../../warehouse/retries.ts';
 import { newestVersion } from '../../warehouse/tables/checkpoint.ts';
 import { readLookups } from '../../warehouse/tables/lookups.ts';
 import { originOf } from '../resolve-load.ts';
@@ -59,8 +58,10 @@ const settlingDays = 3;
  * them is loaded whole. Never retracts.
  * @throws ConfigError if nothing can be loaded as it is named; an error that ends the whole import
  */
-export async function importFiles(context: ImportContext): Promise<ImportResult> {
-  const { warehouse, paths, stated, days, stop } = context;
+export async function importFiles(given: ImportContext): Promise<ImportResult> {
+  const { paths, stated, days, stop, log } = given;
+  const warehouse = given.warehouse.patient({ log, signal: stop });
+  const context = { ...given, warehouse };
   const startedAt = performance.now();
   const refused: RefusedFile[] = [];
   const refuse = (name: string, error: FileRefused) => {
@@ -104,7 +105,7 @@ export async function importFiles(context: ImportContext): Promise<ImportResult>
   for (const one of placed) if (!whole.has(one)) missing.push(placeOfFile(one.placement));
   const covered = done.isStopped
     ? { series: 0, days: 0, lacking: 0 }
-    : await coverDays(warehouse, whole, missing, stop);
+    : await coverDays(warehouse, whole, missing);
   return {
     outcome: done.isStopped ? 'interrupted' : refused.length > 0 ? 'incomplete' : 'done',
     ...{ ...done, covered },
@@ -123,26 +124,20 @@ function nothingToLoad(refused: readonly RefusedFile[], paths: readonly string[]
 }
 
 /** Paths of the archives of which a newer version is among the files, or was read before. */
-async function olderVersions(
-  { warehouse, stop }: ImportContext,
-  files: readonly DataFile[],
-): Promise<Set<string>> {
+async function olderVersions({ warehouse }: ImportContext, files: readonly DataFile[]): Promise<Set<string>> {
   const archives = new Map<string, Archive>();
   for (const { archive } of files) if (archive?.subject) archives.set(archive.path, archive);
   const newest = new Map<string, number>();
   for (const { subject, madeAt } of archives.values()) {
-    const before =
-      newest.get(subject) ??
-      (await withWarehouseRetries(() => newestVersion(warehouse, subject), stop))?.getTime() ??
-      0;
+    const before = newest.get(subject) ?? (await newestVersion(warehouse, subject))?.getTime() ?? 0;
     newest.set(subject, Math.max(before, madeAt.getTime()));
   }
   const isOlder = ({ subject, madeAt }: Archive) => madeAt.getTime() < newest.get(subject)!;
   return new Set([...archives.values()].filter(isOlder).map(({ path }) => path));
 }
 
-async function listedValues({ warehouse, stop }: ImportContext): Promise<ListedValues> {
-  const { countries, topics, tickers } = await withWarehouseRetries(() => readLookups(warehouse), stop);
+async function listedValues({ warehouse }: ImportContext): Promise<ListedValues> {
+  const { countries, topics, tickers } = await readLookups(warehouse);
   return {
     country: countries.map(({ code }) => code),
     topic: topics.map(({ name }) => name),
@@ -151,8 +146,8 @@ async function listedValues({ warehouse, stop }: ImportContext): Promise<ListedV
 }
 
 /** With a clock that is ahead, days would count as covered before they are over. */
-async function earliestClock({ clock, warehouse, databaseClock, stop }: ImportContext): Promise<Date> {
-  const database = databaseClock ?? (() => withWarehouseRetries(() => databaseTime(warehouse), stop));
+async function earliestClock({ clock, warehouse, databaseClock }: ImportContext): Promise<Date> {
+  const database = databaseClock ?? (() => databaseTime(warehouse));
   const times = [clock(), await database()];
   return new Date(Math.min(...times.map((time) => time.getTime())));
 }

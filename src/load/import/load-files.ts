@@ -4,7 +4,6 @@ import type { Feed } from '../../feeds/feed.ts';
 import type { Log } from '../../log.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import type { LoadOutcome } from '../../warehouse/database.ts';
-import { withWarehouseRetries } from '../../warehouse/retries.ts';
 import {
   finishLoad,
   importsOf,
@@ -204,8 +203,8 @@ async function openLoad(
   duckdb: DuckDB | undefined,
 ): Promise<OpenLoad> {
   const about = { command: 'import', job: '', feed: feed.name, run_by: runBy };
-  const loadId = await withWarehouseRetries(() => startLoad(warehouse, about), stop);
-  const imports = await withWarehouseRetries(() => importsOf(warehouse, feed.name), stop);
+  const loadId = await startLoad(warehouse, about);
+  const imports = await importsOf(warehouse, feed.name);
   const totals: LoadTotals = {
     ...noTotals,
   };

@@ -204,7 +204,7 @@ export async function claim(
   let held: Promise<void> = Promise.resolve();
   const isOurs = await new Promise<boolean>((answer, refuse) => {
     // A lock of the transaction, because a session's lock would stay in the connections of a pooler.
-    held = warehouse
+    held = warehouse.plain
       .transaction()
       .execute(async (connection) => {
         answer(await takeTurnIfFree(connection, `${what} ${name}`));
