@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { type DuckDB, openDuckDB } from '../duckdb.ts';
 import { ConfigError } from '../errors.ts';
+import { oneAhead } from '../one-ahead.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
 import type { Snapshot } from '../warehouse/snapshot.ts';
@@ -21,7 +22,6 @@ import type { FileFormat } from './duckdb.ts';
 import { openSheet, refuseTooLong, writeSheet } from './excel.ts';
 import { columnsOf, describeExport, type Manifest } from './manifest.ts';
 import { changesFrom, type MonthsToWrite, monthsToWrite, refuseOther } from './months-to-write.ts';
-import { oneAhead } from './one-ahead.ts';
 import { stageRows } from './stage-rows.ts';
 import { ExportNotWritten, type ExportTarget, type OpenMode } from './target.ts';
 import { openFolder } from './target-folder.ts';

@@ -1,7 +1,8 @@
 import { type PlanOptions, planWindows } from '../plan/plan-windows.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { endByClocks } from './clocks.ts';
-import { drainAll, type LoadEnd } from './drain-all.ts';
+import { drainAll } from './drain-all.ts';
+import type { LoadEnd } from './ends.ts';
 import { type LoadContext, type LoadResult, openLoad } from './load.ts';
 import { resolveLoad, withLearnedFacts } from './resolve-load.ts';
 

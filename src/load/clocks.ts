@@ -1,7 +1,7 @@
 import { GmsiError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { ServiceTime } from '../service/clock.ts';
-import type { LoadEnd } from './drain-all.ts';
+import type { LoadEnd } from './ends.ts';
 
 /**
  * Clocks that differ by more than this are worth a warning, in milliseconds: NTP keeps them within a fraction of a second.

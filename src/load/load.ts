@@ -1,5 +1,4 @@
 import { addAbortListener, setMaxListeners } from 'node:events';
-import type { Span } from '@opentelemetry/api';
 import type { Job } from '../config/job.ts';
 import type { Feed, RecordReader } from '../feeds/feed.ts';
 import type { Log } from '../log.ts';
@@ -22,21 +21,10 @@ import type { KnownPartitions } from '../warehouse/tables/rows.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import type { WindowsByState } from '../warehouse/tables/windows.ts';
 import { type Clocks, watchClocks } from './clocks.ts';
-import type { LoadEnd } from './drain-all.ts';
+import type { LoadEnd, UnderWay } from './ends.ts';
 import { keepLease, type Lease } from './lease.ts';
 import type { Origin } from './resolve-load.ts';
-import { endFailed, startSpan } from './spans.ts';
-
-/** The stages of a page; fetching includes waiting for the rate limit and between tries. */
-export const stages = ['fetch', 'map', 'commit'] as const;
-export type Stage = (typeof stages)[number];
-
-/** The events of a load, for metrics. */
-export type LoadEvent =
-  /** A stage of a page has ended, with or without an error. */
-  | { readonly type: 'stage'; readonly feed: string; readonly stage: Stage; readonly seconds: number }
-  /** A page, or a live answer, is committed. */
-  | { readonly type: 'page'; readonly feed: string; readonly counts: PageCounts };
+import { type CommittedPage, type LoadClosed, published } from './steps.ts';
 
 /** One load of one job: what all of its windows share. */
 export interface Load {
@@ -64,9 +52,6 @@ export interface Load {
   readonly clocks: Clocks;
   /** Counted up as pages are committed. */
   readonly totals: LoadTotals;
-  readonly onEvent: (event: LoadEvent) => void;
-  /** The parent of its windows' spans. */
-  readonly span: Span;
   /** Fires when no further page may be asked for; the pages in flight are still committed. */
   readonly stop: AbortSignal;
   /** Fires when requests under way must end, too. */
@@ -74,7 +59,7 @@ export interface Load {
 }
 
 /** Adds a committed page, or live answer, to a load's totals. */
-export function countPage({ totals, feed, onEvent }: Load, counts: PageCounts): void {
+export function countPage({ totals, feed }: Load, counts: PageCounts): void {
   totals.pages++;
   totals.records += counts.records;
   totals.rows_inserted += counts.inserted;
@@ -82,7 +67,7 @@ export function countPage({ totals, feed, onEvent }: Load, counts: PageCounts): 
   totals.rows_retracted += counts.retracted;
   totals.records_rejected += counts.rejected;
   totals.records_outside += counts.outside;
-  onEvent({ type: 'page', feed: feed.name, counts });
+  published.committed.publish({ feed: feed.name, counts } satisfies CommittedPage);
 }
 
 /** What a load needs. */
@@ -104,7 +89,6 @@ export interface LoadContext {
   readonly stop: AbortSignal;
   /** Called once the load has begun. */
   readonly onStart?: (progress: () => LoadProgress) => void;
-  readonly onEvent?: (event: LoadEvent) => void;
 }
 
 export interface LoadProgress {
@@ -130,12 +114,6 @@ export interface LoadResult {
   /** Wall time of the load in seconds. */
   readonly seconds: number;
 }
-
-/**
- * What becomes of requests under way once a load ends. `finish` waits for them, however slow the service is, because they
- * count against the budget and would be sent again.
- */
-export type UnderWay = 'abort' | 'abort soon' | 'finish';
 
 /** A load that has begun; its heartbeat runs until it is closed. */
 export interface OpenLoad {
@@ -182,25 +160,20 @@ export async function openLoad(
   const { stop, abort, end, dispose } = endings(context.stop);
   const warehouse = context.warehouse.patient({ log, signal: abort });
   const lease = keepLease(warehouse, loadId, context.leaseSeconds, totals, log);
-  const span = startSpan('load', {
-    ...{ 'gmsi.feed': feed.name, 'gmsi.load_id': loadId },
-    ...{ 'gmsi.job': job.name, 'gmsi.command': command },
-  });
   const load: Load = {
     ...{ loadId, command, job, feed, client, warehouse, lease, log, totals, stop, abort, ...rest },
     acceptRetractions: context.acceptRetractions ?? false,
-    ...{ clock: rest.clocks.now, partitions: new Set(), span, onEvent: context.onEvent ?? (() => {}) },
+    ...{ clock: rest.clocks.now, partitions: new Set() },
   };
+  published.opened.publish(load);
   return {
     load,
     end,
-    async close(loadEnd) {
+    async close(end) {
       lease.stop();
       dispose();
-      await close(load, loadEnd, context.budget);
-      span.setAttributes({ 'gmsi.outcome': loadEnd.outcome, 'gmsi.records': totals.records });
-      if (loadEnd.error === undefined) span.end();
-      else endFailed(span, loadEnd.error);
+      await close(load, end, context.budget);
+      published.closed.publish({ load, end } satisfies LoadClosed);
     },
   };
 }

@@ -1,12 +1,13 @@
 import type { Series } from '../feeds/feed.ts';
 import { BudgetSpent } from '../service/errors.ts';
 import { commitLive } from './commit-page.ts';
-import { endedBy, failuresInARow, graver, type LoadEnd } from './drain-all.ts';
+import { failuresInARow } from './drain-all.ts';
+import { endedBy, graver, type LoadEnd } from './ends.ts';
 import { fetchLive } from './fetch-page.ts';
 import { countPage, type Load } from './load.ts';
 import { timesOfLive, warnOfOtherDays } from './other-days.ts';
 import { readPage } from './read-page.ts';
-import { atStage, inSpan, seriesAttributes, startSpan } from './spans.ts';
+import { presentParts, step } from './steps.ts';
 
 export interface LiveRead {
   /** Series whose live answer was committed. */
@@ -64,22 +65,22 @@ export async function readLive(
 }
 
 async function readOne(load: Load, series: Series): Promise<{ records: number; isCutOff: boolean }> {
-  const { loadId, feed, warehouse, reader } = load;
-  const about = { 'gmsi.feed': feed.name, 'gmsi.load_id': loadId, ...seriesAttributes(series) };
-  const span = startSpan('live', about, load.span);
-  return inSpan(span, async () => {
-    const page = await atStage(load, 'fetch', () =>
-      fetchLive(load.client, feed, series, load.job.service.parameters, load.abort),
+  return step('live', load, presentParts(series), async () => {
+    const { loadId, feed, warehouse, reader, client, job } = load;
+    const page = await step('fetch', load, {}, () =>
+      fetchLive(client, feed, series, job.service.parameters, load.abort),
     );
-    await load.origin.check(load.client.servedBy);
+    await load.origin.check(client.servedBy);
     const records = page.records.length;
-    span.setAttribute('gmsi.records', records);
     const polledAt = load.clock();
-    const read = await atStage(load, 'map', () =>
+    const read = await step('read', load, { records }, () =>
       readPage(page.records, reader, feed.table, timesOfLive(polledAt)),
     );
     const live = { feed, series, loadId, records, polledAt, ...read };
-    countPage(load, await atStage(load, 'commit', () => commitLive(warehouse, live, load.partitions)));
+    countPage(
+      load,
+      await step('commit', load, { records }, () => commitLive(warehouse, live, load.partitions)),
+    );
     warnOfOtherDays(load, series, read.outside);
     return { records, isCutOff: page.isCutOff || page.nextToken !== null };
   });

@@ -4,7 +4,8 @@ import { claim } from '../warehouse/tables/jobs.ts';
 import { isSyncedByWorkers } from '../warehouse/tables/runs.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { endByClocks } from './clocks.ts';
-import { drainAll, graver, type LoadEnd } from './drain-all.ts';
+import { drainAll } from './drain-all.ts';
+import { graver, type LoadEnd } from './ends.ts';
 import {
   countingTotals,
   type LoadContext,

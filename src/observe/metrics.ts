@@ -1,10 +1,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { catalog } from '../feeds/catalog.ts';
-import { type LoadEvent, stages } from '../load/load.ts';
+import { type CommittedPage, published, type Step, stages } from '../load/steps.ts';
 import { version } from '../package.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { requestOutcomes } from '../service/errors.ts';
 import type { WorkerEvent } from '../worker/context.ts';
+import { hear } from './hear.ts';
 
 const recordOutcomes = ['inserted', 'changed', 'unchanged', 'retracted', 'rejected', 'outside'] as const;
 
@@ -12,8 +13,8 @@ const recordOutcomes = ['inserted', 'changed', 'unchanged', 'retracted', 'reject
 const buckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 
 /**
- * A registry with the metrics of this process, and functions that count events: `onWorkerEvent` takes the events of
- * `gmsi work`, including those of its loads. Each count begins at zero, so that rates see its first increase.
+ * A registry with the metrics of this process, which count what its loads publish until they are disposed of, and functions
+ * that count other events. Each count begins at zero, so that rates see its first increase.
  */
 export function createMetrics() {
   const registry = new Registry();
@@ -34,7 +35,7 @@ export function createMetrics() {
   });
   const stageSeconds = new Histogram({
     name: 'gmsi_stage_duration_seconds',
-    help: 'Time that a page, or live answer, takes at each stage: fetch (waiting for the rate limit and between tries included), map (records to rows), commit (its transaction).',
+    help: 'Time that a page, or live answer, takes at each stage: fetch (waiting for the rate limit and between tries included), read (records to rows), commit (its transaction).',
     labelNames: ['stage'] as const,
     buckets,
     registers,
@@ -58,12 +59,21 @@ export function createMetrics() {
     for (const outcome of requestOutcomes) requests.inc({ feed, outcome }, 0);
   for (const stage of stages) stageSeconds.zero({ stage });
 
-  function onLoadEvent(event: LoadEvent): void {
-    if (event.type === 'stage') {
-      stageSeconds.observe({ stage: event.stage }, event.seconds);
-      return;
-    }
-    const { inserted, changed, retracted, rejected, outside, records: all } = event.counts;
+  const begunAt = new WeakMap<Step, number>();
+  const hearing = stages.flatMap((stage) => {
+    const { start, asyncEnd } = published.steps[stage];
+    return [
+      hear<Step>(start, (step) => begunAt.set(step, performance.now())),
+      hear<Step>(asyncEnd, (step) => {
+        const since = begunAt.get(step);
+        if (since !== undefined) stageSeconds.observe({ stage }, (performance.now() - since) / 1000);
+      }),
+    ];
+  });
+  hearing.push(hear(published.committed, countPage));
+
+  function countPage({ feed, counts }: CommittedPage): void {
+    const { inserted, changed, retracted, rejected, outside, records: all } = counts;
     // A record that a page holds twice is rejected or written only once.
     const unchanged = Math.max(0, all - inserted - changed - rejected - outside);
     for (const [outcome, many] of Object.entries({
@@ -74,23 +84,27 @@ export function createMetrics() {
       rejected,
       outside,
     }))
-      records.inc({ feed: event.feed, outcome }, many);
+      records.inc({ feed, outcome }, many);
   }
 
   return {
     registry,
+    [Symbol.dispose]() {
+      for (const end of hearing) end();
+    },
     onClientEvent(event: ClientEvent): void {
       if (event.type !== 'request') return;
       requests.inc({ feed: feedOfPath(event.path), outcome: event.outcome });
     },
     onWorkerEvent(event: WorkerEvent): void {
-      if (event.type === 'load event') onLoadEvent(event.event);
-      else if (event.type === 'task finished') tasks.inc({ task: event.task, outcome: 'finished' });
+      if (event.type === 'task finished') tasks.inc({ task: event.task, outcome: 'finished' });
       else if (event.type === 'task failed')
         tasks.inc({ task: event.task, outcome: event.isLast ? 'given up' : 'failed' });
     },
   };
 }
+
+export type Metrics = ReturnType<typeof createMetrics>;
 
 const anySeries = { feed: '', country: '*', topic: '', ticker: '*', match_type: '', variant: '' };
 

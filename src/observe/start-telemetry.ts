@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { checkAlerts, watchKey } from './alerts.ts';
 import { standingsReader } from './job-standing.ts';
-import { createMetrics } from './metrics.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
 import { readinessReader, serveTelemetry } from './server.ts';
 import { createWarehouseGauges } from './warehouse-gauges.ts';
 
@@ -23,7 +23,7 @@ export interface TelemetryOptions {
 const checkEvery = 60_000;
 
 /** The metrics, health and alerts of a long-running process. */
-export interface Telemetry extends AsyncDisposable, Omit<ReturnType<typeof createMetrics>, 'registry'> {
+export interface Telemetry extends AsyncDisposable, Pick<Metrics, 'onClientEvent' | 'onWorkerEvent'> {
   /** The address of `/metrics`, `/healthz` and `/readyz`. */
   readonly url: string;
   /** Checks for alerts now, instead of within the minute. */
@@ -36,7 +36,8 @@ export interface Telemetry extends AsyncDisposable, Omit<ReturnType<typeof creat
  */
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   const { config, warehouse, log, jobs, stop, clock } = options;
-  const { registry, ...observers } = createMetrics();
+  const metrics = createMetrics();
+  const { registry, onClientEvent, onWorkerEvent } = metrics;
   const key = watchKey();
   const readStandings = standingsReader(warehouse, { apiKey: config.apiKey, clock });
   const { leaseSeconds, alertWebhook: webhook } = config;
@@ -72,14 +73,15 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
 
   return {
     url: server.url,
-    ...observers,
+    onWorkerEvent,
     onClientEvent(event) {
       key.onClientEvent(event);
-      observers.onClientEvent(event);
+      onClientEvent(event);
     },
     checkAlerts: check,
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
+      metrics[Symbol.dispose]();
       if (key.standing?.refusedWith) {
         // This ends the process, and no other process may ever report it. A check that began before does not know of it yet.
         await checking;

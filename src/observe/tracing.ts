@@ -1,6 +1,19 @@
-import { context, DiagLogLevel, diag, trace } from '@opentelemetry/api';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  type Attributes,
+  DiagLogLevel,
+  diag,
+  ROOT_CONTEXT,
+  type Span,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import type { Load } from '../load/load.ts';
+import { type LoadClosed, published, type Step } from '../load/steps.ts';
 import type { Log } from '../log.ts';
 import { version } from '../package.ts';
+import { hear } from './hear.ts';
 import { inTime } from './in-time.ts';
 
 /** How long sending the last spans may take, in milliseconds: a collector that is down must not delay the end. */
@@ -24,15 +37,67 @@ export async function startTracing({ isOn, log }: { isOn: boolean; log: Log }): 
     resource: ours.merge(named),
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
-  provider.register();
+  const endSpans = makeSpans(provider.getTracer('gmsi'));
   return {
     async [Symbol.asyncDispose]() {
+      endSpans();
       await inTime(provider.shutdown(), farewell).catch((error: Error) => diag.warn(error.message));
-      trace.disable();
-      context.disable();
       diag.disable();
     },
   };
+}
+
+/** Makes spans of what loads publish: each step within the one that it is part of. @returns what ends it */
+function makeSpans(tracer: Tracer): () => void {
+  const loads = new WeakMap<Load, Span>();
+  const spans = new WeakMap<Step, Span>();
+  const current = new AsyncLocalStorage<Span>();
+  const ends = [
+    hear<Load>(published.opened, (load) => {
+      const about = { ...idsOf(load), 'gmsi.job': load.job.name, 'gmsi.command': load.command };
+      loads.set(load, tracer.startSpan('load', { attributes: about }));
+    }),
+    hear<LoadClosed>(published.closed, ({ load, end }) => {
+      const span = loads.get(load);
+      span?.setAttributes({ 'gmsi.outcome': end.outcome, 'gmsi.records': load.totals.records });
+      endSpan(span, end.error);
+    }),
+  ];
+  for (const [name, { start, asyncEnd }] of Object.entries(published.steps)) {
+    start.bindStore(current as AsyncLocalStorage<unknown>, (step) => {
+      const parent = current.getStore() ?? loads.get(step.load);
+      const within = parent ? trace.setSpan(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
+      const span = tracer.startSpan(name, { attributes: attributesOf(step) }, within);
+      spans.set(step, span);
+      return span;
+    });
+    ends.push(
+      () => void start.unbindStore(current as AsyncLocalStorage<unknown>),
+      hear<Step & { error?: unknown }>(asyncEnd, (step) => endSpan(spans.get(step), step.error)),
+    );
+  }
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
+function endSpan(span: Span | undefined, error: unknown): void {
+  if (error !== undefined) {
+    const failure = error instanceof Error ? error : new Error(String(error));
+    span?.recordException(failure);
+    span?.setStatus({ code: SpanStatusCode.ERROR, message: failure.message });
+  }
+  span?.end();
+}
+
+function attributesOf({ load, about }: Step): Attributes {
+  const own = Object.entries(about).map(([name, value]) => [`gmsi.${name}`, value]);
+  return { ...idsOf(load), ...Object.fromEntries(own) };
+}
+
+/** What connects a span with its rows. */
+function idsOf({ loadId, feed }: Load): Attributes {
+  return { 'gmsi.feed': feed.name, 'gmsi.load_id': loadId };
 }
 
 /** The SDK reports with each batch that a collector is down; once is enough. */

@@ -1,6 +1,5 @@
 import type { Config } from '../config/environment.ts';
 import type { Job, JobDefinition } from '../config/job.ts';
-import type { LoadEvent } from '../load/load.ts';
 import type { Log } from '../log.ts';
 import type { Budget } from '../rate/budget.ts';
 import type { Client } from '../service/client.ts';
@@ -88,8 +87,7 @@ export type WorkerEvent =
       readonly error: unknown;
     })
   /** Tasks of workers without a heartbeat went back to the queue. */
-  | { readonly type: 'tasks recovered'; readonly tasks: number }
-  | { readonly type: 'load event'; readonly event: LoadEvent };
+  | { readonly type: 'tasks recovered'; readonly tasks: number };
 
 export type WorkerObserver = (event: WorkerEvent) => void;
 

@@ -1,6 +1,7 @@
 import { GmsiError } from '../errors.ts';
 import type { Series } from '../feeds/feed.ts';
-import { drainClaimed, refusalsBeforeTurning, type WindowEnd } from '../load/drain-all.ts';
+import { drainWindow, type WindowEnd } from '../load/drain.ts';
+import { refusalsBeforeTurning } from '../load/drain-all.ts';
 import { readLive } from '../load/read-live.ts';
 import { planCutOff } from '../plan/plan-sync.ts';
 import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
@@ -41,7 +42,7 @@ async function drainInPart(context: WorkerContext, parts: Parts, part: Part, win
   const claimed = await claimOne(warehouse, window, { loadId, leaseSeconds });
   if (!claimed) return;
 
-  const end = await drainClaimed(load, claimed);
+  const end = await drainWindow(load, claimed);
   const error = errorOf(end);
   events.emit({ type: 'window settled', job, command, windowId: window, loadId, as: end.is, error });
   if (end.is === 'given back' && end.ends) {

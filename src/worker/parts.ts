@@ -1,15 +1,9 @@
 import type { Job } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { feedNamed } from '../feeds/catalog.ts';
-import { type FailureStreak, failureStreak, type LoadEnd } from '../load/drain-all.ts';
-import {
-  clocksOf,
-  countingTotals,
-  type Load,
-  type LoadEvent,
-  type OpenLoad,
-  openLoad,
-} from '../load/load.ts';
+import { type FailureStreak, failureStreak } from '../load/drain-all.ts';
+import type { LoadEnd } from '../load/ends.ts';
+import { clocksOf, countingTotals, type Load, type OpenLoad, openLoad } from '../load/load.ts';
 import { originOf, withLearnedReading } from '../load/resolve-load.ts';
 import { readDefinition } from '../warehouse/tables/jobs.ts';
 import { addTasks, withdrawLabelled } from '../warehouse/tables/queue.ts';
@@ -147,7 +141,6 @@ async function openPart(context: WorkerContext, runId: number): Promise<OpenPart
     const running = {
       ...{ job, warehouse, ...service, log, clock, leaseSeconds, runBy, stop },
       ...(context.databaseClock && { databaseClock: context.databaseClock }),
-      onEvent: (event: LoadEvent) => events.emit({ type: 'load event', event }),
     };
     const opened = await openLoad(running, {
       clocks: await clocksOf(running),

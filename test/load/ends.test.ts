@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { exitCodeOfOutcome } from '../../src/exit.ts';
-import { graver, type LoadEnd } from '../../src/load/drain-all.ts';
+import { graver, type LoadEnd } from '../../src/load/ends.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { BudgetSpent, KeyRefused } from '../../src/service/errors.ts';
 import { WarehouseFull } from '../../src/warehouse/errors.ts';

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import type { LoadEvent } from '../../src/load/load.ts';
 import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
@@ -32,9 +31,8 @@ describe('a scrape', () => {
       { kind: 'reset', match: ofNorway('Governance/Corruption') },
       { kind: 'malformed', match: ofNorway('Governance/Corruption') },
     ]);
-    const { onClientEvent, onWorkerEvent } = telemetry;
-    const onEvent = (event: LoadEvent) => onWorkerEvent({ type: 'load event', event });
-    const result = await runBackfill({ job, db, sandbox, onClientEvent, onEvent });
+    const { onClientEvent } = telemetry;
+    const result = await runBackfill({ job, db, sandbox, onClientEvent });
     expect(result.outcome).toBe('done');
 
     const samples = await scrape(telemetry);
@@ -56,7 +54,7 @@ describe('a scrape', () => {
     });
     expect(records_rejected).toBe(1);
     expect(byLabel(samples, 'gmsi_stage_duration_seconds_count', 'stage')).toMatchObject({
-      ...{ map: pages, commit: pages },
+      ...{ read: pages, commit: pages },
     });
     expect(byLabel(samples, 'gmsi_windows', 'state')).toEqual({ drained: result.totals.windows_drained });
     expect(samples).toMatchObject({
@@ -128,17 +126,12 @@ describe('a scrape', () => {
     telemetry.onWorkerEvent({ type: 'task finished', ...task, ms: 1 });
     telemetry.onWorkerEvent({ type: 'task failed', ...task, error: new Error('x'), isLast: false });
     telemetry.onWorkerEvent({ type: 'task failed', ...task, error: new Error('x'), isLast: true });
-    telemetry.onWorkerEvent({
-      type: 'load event',
-      event: { type: 'stage', feed: 'gmsi-headlines', stage: 'map', seconds: 1 },
-    });
     const samples = await scrape(telemetry);
     expect(byLabel(samples, 'gmsi_tasks_total', 'outcome')).toEqual({
       finished: 1,
       failed: 1,
       'given up': 1,
     });
-    expect(byLabel(samples, 'gmsi_stage_duration_seconds_count', 'stage')).toEqual({ map: 1 });
   });
 
   it('shows what the process knows if the warehouse does not answer, and nothing stale', async () => {

@@ -22,7 +22,7 @@ import {
 } from '../../warehouse/tables/rows.ts';
 import { keyOfSeries } from '../../warehouse/tables/series.ts';
 import { type WriteTransaction, writeTransaction } from '../../warehouse/write-transaction.ts';
-import { endedBy } from '../drain-all.ts';
+import { endedBy } from '../ends.ts';
 import { type ReadPage, readPage } from '../read-page.ts';
 import type { ReadCounts } from '../rejected.ts';
 import type { Batch } from './batch.ts';

@@ -12,7 +12,7 @@ import {
   startLoad,
 } from '../../warehouse/tables/checkpoint.ts';
 import { keyOfSeries } from '../../warehouse/tables/series.ts';
-import { endedBy } from '../drain-all.ts';
+import { endedBy } from '../ends.ts';
 import { keepLease, type Lease } from '../lease.ts';
 import { tooManyRejected } from '../rejected.ts';
 import { type DataFile, FileRefused } from './data-file.ts';

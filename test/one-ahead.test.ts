@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { oneAhead } from '../../src/export/one-ahead.ts';
+import { oneAhead } from '../src/one-ahead.ts';
 
 it('makes the next item while one is in use, and none further', async () => {
   const made: number[] = [];
