@@ -8,7 +8,7 @@ import { rebuildRollups } from '../src/commands/rollup.ts';
 import { parseJob } from '../src/config/read-job.ts';
 import type { Row } from '../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../src/feeds/gmsi-headlines.ts';
-import { scopeOf } from '../src/load/resolve-load.ts';
+import { scopeOf } from '../src/plan/scope.ts';
 import { dayRange } from '../src/plan/days.ts';
 import { planWindows } from '../src/plan/plan-windows.ts';
 import { table } from '../src/terminal/table.ts';

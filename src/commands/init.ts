@@ -16,12 +16,13 @@ import {
 import { stringify } from 'yaml';
 import { openService, openWarehouse, type Session, today } from '../compose.ts';
 import { overruled, readBaseUrl, readConfig, readWarehouse } from '../config/environment.ts';
-import { likelyQuota } from '../config/job-schema.ts';
+import { likelyQuota } from '../config/job-keys.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import { writeDotenv } from '../config/write-dotenv.ts';
 import { ConfigError, GmsiError } from '../errors.ts';
 import { exitCodes, explain } from '../exit.ts';
-import { originOf, refreshList } from '../load/resolve-load.ts';
+import { originOf } from '../load/origin.ts';
+import { refreshList } from '../load/resolve-load.ts';
 import { inPackage } from '../package.ts';
 import { startSandbox } from '../sandbox/index.ts';
 import { day } from '../terminal/arguments.ts';

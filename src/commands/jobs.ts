@@ -1,7 +1,7 @@
 import { openWarehouse, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { exitCodes } from '../exit.ts';
-import { type ListedJob, listJob, readAllJobs } from '../observe/list-jobs.ts';
+import { type ListedJob, listJob, readAllJobs } from '../plan/list-jobs.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, nextStep, share, table } from '../terminal/table.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';

@@ -20,7 +20,8 @@ import { print, printError, printJson } from '../terminal/print.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { count, table } from '../terminal/table.ts';
 import { openPool, type Warehouse } from '../warehouse/connect.ts';
-import { livingWorkers, registerJob } from '../warehouse/tables/jobs.ts';
+import { registerJob } from '../warehouse/tables/jobs.ts';
+import { livingWorkers } from '../warehouse/tables/workers.ts';
 import { planRun } from '../worker/plan.ts';
 import { describeHistoryLimit, describeSummary, type LoadSummary, summaryAsJson } from './load-summary.ts';
 

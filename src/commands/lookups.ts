@@ -1,8 +1,9 @@
 import { openService, openWarehouse, type Session, serviceAccess } from '../compose.ts';
-import { likelyQuota } from '../config/job-schema.ts';
+import { likelyQuota } from '../config/job-keys.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import { ConfigError } from '../errors.ts';
-import { originOf, refreshList } from '../load/resolve-load.ts';
+import { originOf } from '../load/origin.ts';
+import { refreshList } from '../load/resolve-load.ts';
 import { KeyRefused, LookupUnreadable, RequestRefused } from '../service/errors.ts';
 import { searchCountries } from '../service/lookups.ts';
 import { print, printJson } from '../terminal/print.ts';

@@ -4,17 +4,12 @@ import type { Job } from '../config/job.ts';
 import { describeVariants } from '../config/resolve-series.ts';
 import { ConfigError } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
-import {
-  contradiction,
-  missingLists,
-  type ReadingInForce,
-  scopeOf,
-  withLearnedReading,
-} from '../load/resolve-load.ts';
+import { contradiction, type ReadingInForce, withLearnedReading } from '../load/resolve-load.ts';
 import { plannedDays, settledBefore } from '../plan/days.ts';
 import { forecast } from '../plan/forecast.ts';
 import { forecastSchedule, type ScheduleForecast } from '../plan/forecast-schedule.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
+import { missingLists, scopeOf } from '../plan/scope.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from '../rate/budget.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';

@@ -17,9 +17,9 @@ import { version } from '../package.ts';
 import { keyFingerprint, monthOf, requestLimit } from '../rate/budget.ts';
 import { openPool, type Warehouse } from '../warehouse/connect.ts';
 import { forLog } from '../warehouse/errors.ts';
+import { storedJobs } from '../warehouse/questions/status.ts';
 import { registerJob, unscheduleJob } from '../warehouse/tables/jobs.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
-import { storedJobs } from '../warehouse/tables/status.ts';
 import { createWorkerEvents } from '../worker/context.ts';
 
 /** The queue's own connections: one hears of new tasks, the others fetch them. */

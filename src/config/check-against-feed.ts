@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 import type { Feed } from '../feeds/feed.ts';
-import type { JobFile } from './job-schema.ts';
+import { by } from './describe-feed.ts';
+import { isMap } from './field-types.ts';
+import type { JobFile } from './job-keys.ts';
 
 /** The key by which a job selects along each dimension of its feed. */
 export const selectionKeys = { country: 'countries', topic: 'topics', ticker: 'tickers' } as const;
@@ -17,11 +19,6 @@ export function checkAgainstFeed(file: JobFile, feed: Feed, context: z.Refinemen
   checkParameters(file, feed, context);
   checkBody(file, feed, context);
   checkFields(file, feed, context);
-}
-
-/** `by country and topic, into gmsi.headlines` */
-export function describeFeed(feed: Feed): string {
-  return `${by(feed)}, into gmsi.${feed.table.name}`;
 }
 
 /** The same as JSON Schema, for editors. Match types are only examples, because service.match_types can add others. */
@@ -54,15 +51,6 @@ export function jsonSchemaOfFeed(feed: Feed) {
       }),
     },
   };
-}
-
-/** A map in the sense of YAML. */
-export function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function by({ dimensions: selects }: Feed): string {
-  return selects.length === 0 ? 'asked for as a whole' : `by ${selects.join(' and ')}`;
 }
 
 function checkSelections(file: JobFile, feed: Feed, context: z.RefinementCtx): void {

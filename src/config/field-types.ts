@@ -126,3 +126,8 @@ function readInto<Written, Value>(
     }
   });
 }
+
+/** A map in the sense of YAML. */
+export function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

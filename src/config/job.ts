@@ -2,7 +2,7 @@ import type { Temporal } from 'temporal-polyfill';
 import type { Dimension, FieldAliases } from '../feeds/feed.ts';
 import type { Secret } from '../secret.ts';
 import type { CamelCased } from './camel-cased.ts';
-import type { JobFile } from './job-schema.ts';
+import type { JobFile } from './job-keys.ts';
 import type { serviceSettings } from './service-schema.ts';
 
 /** The longest range that the service takes, in days (docs/service.md, "Historical headlines"). */

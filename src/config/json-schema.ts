@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { catalog } from '../feeds/catalog.ts';
 import { jsonSchemaOfFeed } from './check-against-feed.ts';
-import { jobFileSchema, usualFeed } from './job-schema.ts';
+import { usualFeed } from './job-keys.ts';
+import { jobFileSchema } from './job-schema.ts';
 
 /**
  * The JSON Schema of a job file as a user writes it, with what each feed's jobs must and must not have. It is published as

@@ -3,7 +3,7 @@ import type { Dimension, Feed, Series } from '../feeds/feed.ts';
 import { nearest } from '../nearest.ts';
 import { selectionKeys } from './check-against-feed.ts';
 import type { Job } from './job.ts';
-import type { JobFile } from './job-schema.ts';
+import type { JobFile } from './job-keys.ts';
 import { didYouMean, JobFileError, type JobFileProblem } from './problems.ts';
 
 /** What the service lists, as kept in the warehouse. */

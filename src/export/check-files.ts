@@ -1,7 +1,7 @@
 import { type DuckDB, identifier } from '../duckdb.ts';
 import { exactSum, type Totals, totalsFrom } from '../warehouse/tables/export-rows.ts';
 import { type FileFormat, readFiles } from './duckdb.ts';
-import { billionths, type ExportPlan } from './export-table.ts';
+import { billionths, type ExportPlan } from './plan-export.ts';
 import { ExportDiffers } from './target.ts';
 
 /**

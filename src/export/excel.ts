@@ -4,9 +4,9 @@ import { type DuckDB, identifier, literal } from '../duckdb.ts';
 import { ConfigError } from '../errors.ts';
 import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
 import { duckdbType, readCsv, readFiles, writeOptions } from './duckdb.ts';
+import type { WrittenFile } from './manifest.ts';
 import { ExportDiffers, type ExportTarget, type OpenMode, writable } from './target.ts';
 import { makeBeside, unusable } from './target-folder.ts';
-import type { WrittenFile } from './write-file.ts';
 
 /** The most rows that Excel opens, less the one of the column names. */
 const mostRows = 1_048_575;

@@ -5,46 +5,33 @@ import { oneAhead } from '../one-ahead.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
 import type { Snapshot } from '../warehouse/snapshot.ts';
-import {
-  countTotals,
-  type ExportColumn,
-  type ExportScope,
-  exportColumns,
-  inOneState,
-  linesOf,
-  readMonths,
-  seriesColumn,
-  type Totals,
-} from '../warehouse/tables/export-rows.ts';
-import { claim } from '../warehouse/tables/jobs.ts';
+import { inOneState, linesOf } from '../warehouse/tables/export-rows.ts';
+import { claim } from '../warehouse/turns.ts';
 import { checkFiles } from './check-files.ts';
 import type { FileFormat } from './duckdb.ts';
 import { openSheet, refuseTooLong, writeSheet } from './excel.ts';
-import { columnsOf, describeExport, type Manifest } from './manifest.ts';
-import { changesFrom, type MonthsToWrite, monthsToWrite, refuseOther } from './months-to-write.ts';
+import type { Manifest, WrittenFile } from './manifest.ts';
+import { refuseOther } from './months-to-write.ts';
+import { describeExport, type ExportPlan, type ExportWish, planExport } from './plan-export.ts';
 import { stageRows } from './stage-rows.ts';
 import { ExportNotWritten, type ExportTarget, type OpenMode } from './target.ts';
 import { openFolder } from './target-folder.ts';
 import type { StorageSettings } from './target-s3.ts';
-import { type WrittenFile, writeFile } from './write-file.ts';
+import { writeFile } from './write-file.ts';
 
 /** `excel` is one file of CSV instead of one for each month. */
 export type ExportFormat = FileFormat | 'excel';
 
-export interface ExportContext {
+export interface ExportContext extends ExportWish {
   readonly warehouse: Warehouse;
-  readonly scope: ExportScope;
   readonly format: ExportFormat;
   /** A folder, or an address such as `s3://bucket/folder`; for Excel, a file. */
   readonly out: string;
   /** For such an address. */
   readonly storage: StorageSettings;
   readonly mode: OpenMode;
-  /** With the mode `continue`: a moment since which changed months are written, whatever the export that is there says. */
-  readonly since?: string | undefined;
   /** The most rows of a file. */
   readonly rowsPerFile?: number;
-  readonly stop: AbortSignal;
   /** Called with the rows read so far and the total. */
   readonly onRows?: (done: number, all: number) => void;
 }
@@ -161,47 +148,4 @@ async function writeFiles(
   for await (const { path, staged } of oneAhead(stagedParts()))
     files.push(await writeFile(writer, path, staged));
   return files;
-}
-
-/** What an export writes, and the totals that its files must have. */
-export interface ExportPlan extends MonthsToWrite {
-  /** The columns of the table, which are those of the files. */
-  readonly columns: readonly ExportColumn[];
-  /** The columns whose sums are compared. */
-  readonly scores: readonly string[];
-  /** The column by which rows are counted, within each month. */
-  readonly series: string;
-  /** Of the months that are written. */
-  readonly totals: readonly Totals[];
-  readonly rows: number;
-}
-
-/** Decides which months to write, and counts their rows, as the transaction sees them. */
-async function planExport(
-  snapshot: Snapshot,
-  { scope, since, stop }: ExportContext,
-  held: Manifest | undefined,
-): Promise<ExportPlan> {
-  const columns = await exportColumns(snapshot, scope);
-  // A stop that has happened already would not end the long statement that follows.
-  stop.throwIfAborted();
-  const from = changesFrom(held, since);
-  const months = await readMonths(snapshot, scope, from);
-  stop.throwIfAborted();
-  const toWrite = monthsToWrite(months, { scope, columns: columnsOf({ columns }), held, since: from });
-  const scores = columns.filter(({ type }) => type === 'double precision').map(({ name }) => name);
-  const { write } = toWrite;
-  const totals = await countTotals(
-    snapshot,
-    scope,
-    scores,
-    write.map(({ month }) => month),
-  );
-  const rows = write.reduce((sum, of) => sum + of.rows, 0);
-  return { ...toWrite, columns, scores, series: seriesColumn(scope.table), totals, rows };
-}
-
-/** A sum in billionths as a number again. */
-export function billionths(sum: bigint): number {
-  return Number(sum) / 1e9;
 }

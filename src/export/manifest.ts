@@ -1,10 +1,5 @@
 import { z } from 'zod';
 import { ConfigError } from '../errors.ts';
-import { version } from '../package.ts';
-import type { ExportScope, MonthState, Totals } from '../warehouse/tables/export-rows.ts';
-import { duckdbType } from './duckdb.ts';
-import { billionths, type ExportPlan } from './export-table.ts';
-import type { WrittenFile } from './write-file.ts';
 
 /** The underscore makes pandas, pyarrow and Spark ignore the file. */
 export const manifestName = '_manifest.json';
@@ -48,6 +43,9 @@ const manifest = z.object({
 /** Describes an export to whoever finds it, and to the export that follows. */
 export type Manifest = Readonly<z.output<typeof manifest>>;
 
+/** A file, by its path within the export. */
+export type WrittenFile = Readonly<Manifest['files'][number]>;
+
 /**
  * Reads the manifest of an export that is to be continued. Months whose files are not all as it says lose their fingerprint.
  * @param bytes of each file that is there, by its path
@@ -87,55 +85,4 @@ export function writeManifest(manifest: Manifest): string {
 /** The month of a file. */
 export function monthOf(path: string): string {
   return filePath.exec(path)![1]!;
-}
-
-/**
- * The manifest of an export after its plan is carried out.
- * @param held of the export that is continued, if one is
- * @param files that were written
- */
-export function describeExport(
-  scope: ExportScope,
-  plan: ExportPlan,
-  held: Manifest | undefined,
-  made: { format: Manifest['format']; files: readonly WrittenFile[]; exportedAt: Date },
-): Manifest {
-  const { table, from = null, to = null, asOf = null, only } = scope;
-  const keeps = (month: string) => plan.kept.includes(month);
-  const written = plan.write.map((state) => describeMonth(state, plan));
-  const months = [...written, ...(held?.months.filter(({ month }) => keeps(month)) ?? [])];
-  const files = [...made.files, ...(held?.files.filter(({ path }) => keeps(monthOf(path))) ?? [])];
-  return {
-    ...{ gmsi: version, table: `gmsi.${table.name}`, format: made.format, complete: true },
-    ...{ exported_at: made.exportedAt.toISOString(), as_of: asOf, changed_since: plan.changedSince },
-    ...{ from, to, only: Object.fromEntries(Object.entries(only).map(([name, of]) => [name, [...of]])) },
-    ...{ rows: months.reduce((sum, { rows }) => sum + rows, 0), sums: sumsOf(months) },
-    ...{ partitioned_by: ['month'], columns: columnsOf(plan) },
-    months: months.toSorted((a, b) => (a.month < b.month ? -1 : 1)),
-    files: files.toSorted((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true })),
-  };
-}
-
-export function columnsOf({ columns }: Pick<ExportPlan, 'columns'>): Record<string, string> {
-  const ofFiles = columns.map((column) => [column.name, duckdbType(column)]);
-  return Object.fromEntries([...ofFiles, ['month', 'VARCHAR']]);
-}
-
-function describeMonth({ month, rows, fingerprint }: MonthState, { scores, totals }: ExportPlan) {
-  const own = totals.filter((of: Totals) => of.month === month);
-  const sum = (column: string) => billionths(own.reduce((total, { sums }) => total + sums[column]!, 0n));
-  return {
-    month,
-    rows,
-    sums: Object.fromEntries(scores.map((column) => [column, sum(column)])),
-    fingerprint,
-  };
-}
-
-/** The sum of each column of scores over the whole export, without the noise that adding in binary brings. */
-function sumsOf(months: Manifest['months']): Record<string, number> {
-  const sums: Record<string, number> = {};
-  for (const month of months)
-    for (const [column, sum] of Object.entries(month.sums)) sums[column] = (sums[column] ?? 0) + sum;
-  return Object.fromEntries(Object.entries(sums).map(([column, sum]) => [column, Number(sum.toFixed(9))]));
 }

@@ -3,15 +3,9 @@ import { dirname, join } from 'node:path';
 import { type DuckDB, literal } from '../duckdb.ts';
 import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
 import { type FileFormat, readCsv, writeOptions } from './duckdb.ts';
+import type { WrittenFile } from './manifest.ts';
 import type { Staged } from './stage-rows.ts';
 import { writable } from './target.ts';
-
-/** A file, by its path within the export. */
-export interface WrittenFile {
-  readonly path: string;
-  readonly rows: number;
-  readonly bytes: number;
-}
 
 /** What writing a file needs. */
 export interface FileWriter {

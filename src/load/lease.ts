@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { forLog } from '../warehouse/errors.ts';
-import { beat, type LoadTotals } from '../warehouse/tables/checkpoint.ts';
+import { beat, type LoadTotals } from '../warehouse/tables/loads.ts';
 import { holdsWindow } from '../warehouse/tables/windows.ts';
 
 /** A load's claim on its windows, kept up by a heartbeat. */

@@ -5,7 +5,7 @@ import { standsForLarger } from '../service/record-too-large.ts';
 import { sortedRows } from '../warehouse/arrays.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
-import { beat, finishLoad, type LoadTotals, noTotals, startLoad } from '../warehouse/tables/checkpoint.ts';
+import { beat, finishLoad, type LoadTotals, noTotals, startLoad } from '../warehouse/tables/loads.ts';
 import {
   findSuperseded,
   type Rejected,

@@ -1,15 +1,14 @@
 import { Temporal } from 'temporal-polyfill';
 import type { EndDateReading, HistoryLimit, Job } from '../config/job.ts';
-import { resolveSeries } from '../config/resolve-series.ts';
-import { ConfigError } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed, RecordReader } from '../feeds/feed.ts';
-import { type DayRange, plannedDays, type ShortenedPeriod } from '../plan/days.ts';
+import { plannedDays, type ShortenedPeriod } from '../plan/days.ts';
+import { listsFor, scopeOf } from '../plan/scope.ts';
 import type { Client } from '../service/client.ts';
 import { fetchCodes, fetchTopics } from '../service/lookups.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import type { LoadTotals } from '../warehouse/tables/checkpoint.ts';
-import { claimOrigin, readLearnedFacts, type ServedBy } from '../warehouse/tables/learned.ts';
+import { readLearnedFacts } from '../warehouse/tables/learned.ts';
+import type { LoadTotals } from '../warehouse/tables/loads.ts';
 import {
   type ListName,
   readLookups,
@@ -21,22 +20,10 @@ import {
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import { type Clocks, endByClocks } from './clocks.ts';
 import { clocksOf, countingTotals, type LoadContext, type LoadResult, nothingDone } from './load.ts';
+import { type Origin, originOf } from './origin.ts';
 
 /** Lookups older than this are fetched again before a load. */
 const freshFor = 7 * 24 * 3600 * 1000;
-
-/** The list with the values of each dimension. */
-const listOf = { country: 'countries', topic: 'topics', ticker: 'tickers' } as const;
-
-/** The lists that the jobs of a feed need. */
-export function listsFor(feed: Feed): ListName[] {
-  return feed.dimensions.map((dimension) => listOf[dimension]);
-}
-
-/** Those of them that were never fetched: without them, it is not known which series a job has. */
-export function missingLists(feed: Feed, { refreshedAt }: StoredLookups): ListName[] {
-  return listsFor(feed).filter((list) => refreshedAt[list] === null);
-}
 
 /** Fetches a list (one request, or more if the service pages it) and stores it. */
 export async function refreshList(
@@ -79,25 +66,6 @@ async function freshLookups(
   });
   for (const list of stale) await refreshList(warehouse, client, origin, list, signal);
   return stale.length === 0 ? stored : readLookups(warehouse);
-}
-
-/**
- * What a job asks for, in terms of the warehouse.
- * @throws JobFileError if it names a country, topic or ticker that the service does not list
- */
-export function scopeOf(job: Job, days: DayRange, lookups: StoredLookups): WindowScope {
-  const series = resolveSeries(job, lookups);
-  return {
-    feed: job.feed,
-    countries: [...new Set(series.map(({ country }) => country))],
-    topics: [...new Set(series.map(({ topic }) => topic))],
-    tickers: [...new Set(series.map(({ ticker }) => ticker))],
-    matchType: job.matchType,
-    variants: job.variants,
-    from: days.from.toString(),
-    to: days.to.toString(),
-    isOpenEnded: job.service.endDate === 'ignored',
-  };
 }
 
 /** A resolved job, before anything is loaded. */
@@ -202,42 +170,4 @@ export function contradiction({ reading, contradicted }: ReadingInForce): string
           ? "each window's last day would be lost"
           : 'a day is loaded twice';
   return `service.end_date is ${reading} in the job, but a probe has found it ${contradicted}; if the probe is right, ${loss}`;
-}
-
-/** Keeps headlines of the sandbox and of the service in separate warehouses. */
-export interface Origin {
-  /** @throws ConfigError if the warehouse was filled by the other one of service and sandbox */
-  check(servedBy: ServedBy | undefined): Promise<void>;
-}
-
-/**
- * Days that a sandbox has covered would never be loaded from the service, so a warehouse belongs to whoever filled it first.
- */
-export function originOf(warehouse: Warehouse): Origin {
-  let checked: Promise<void> | undefined;
-  return {
-    check(servedBy) {
-      if (servedBy === undefined) return Promise.resolve();
-      checked ??= claimOrigin(warehouse, servedBy).then((origin) => {
-        if (origin !== servedBy) throw mixedUp(origin);
-      });
-      return checked;
-    },
-  };
-}
-
-function mixedUp(origin: ServedBy): ConfigError {
-  return origin === 'sandbox'
-    ? new ConfigError(
-        'This warehouse holds headlines that a sandbox made up; headlines of the service must not be mixed in.',
-        {
-          hint: 'Set DATABASE_URL to an empty database, or GMSI_HOME to an empty folder.',
-        },
-      )
-    : new ConfigError(
-        'This warehouse holds headlines of the service; a sandbox must not mix made-up ones in.',
-        {
-          hint: 'Give the sandbox a warehouse of its own: another DATABASE_URL, or another GMSI_HOME.',
-        },
-      );
 }

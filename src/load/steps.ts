@@ -2,7 +2,6 @@ import { channel, type TracingChannel, tracingChannel } from 'node:diagnostics_c
 import type { Series } from '../feeds/feed.ts';
 import type { PageCounts } from '../warehouse/tables/checkpoint.ts';
 import type { LoadEnd } from './ends.ts';
-import type { Load } from './load.ts';
 
 /** The stages of a page. Fetching includes waiting for the rate limit and between tries. */
 export const stages = ['fetch', 'read', 'commit'] as const;
@@ -11,16 +10,26 @@ export type Stage = (typeof stages)[number];
 /** A window, or a live answer, and within it the stages of its pages. */
 export type StepName = 'window' | 'live' | Stage;
 
+/** What is published of a load. */
+export interface PublishedLoad {
+  readonly loadId: number;
+  readonly command: string;
+  readonly job: { readonly name: string };
+  readonly feed: { readonly name: string };
+  /** Counted up as pages are committed. */
+  readonly totals: { readonly records: number };
+}
+
 /** What is published of a step. */
 export interface Step {
-  readonly load: Load;
+  readonly load: PublishedLoad;
   /** What it is about, such as its window or page. */
   readonly about: Readonly<Record<string, string | number>>;
 }
 
 /** What a load does is published here as it happens. It knows nothing of who listens: `observe/` makes spans and metrics. */
 export const published = {
-  /** `Load` */
+  /** `PublishedLoad` */
   opened: channel('gmsi:load opened'),
   /** `LoadClosed` */
   closed: channel('gmsi:load closed'),
@@ -36,7 +45,7 @@ export const published = {
 };
 
 export interface LoadClosed {
-  readonly load: Load;
+  readonly load: PublishedLoad;
   readonly end: LoadEnd;
 }
 
@@ -49,7 +58,7 @@ export interface CommittedPage {
 /** Does one step of a load, and publishes its beginning, its end and its error. */
 export function step<T>(
   name: StepName,
-  load: Load,
+  load: PublishedLoad,
   about: Step['about'],
   work: () => T | Promise<T>,
 ): Promise<T> {

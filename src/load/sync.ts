@@ -1,8 +1,8 @@
 import type { Job } from '../config/job.ts';
 import { planCutOff, planDueSync, type SyncPlan } from '../plan/plan-sync.ts';
-import { claim } from '../warehouse/tables/jobs.ts';
 import { isSyncedByWorkers } from '../warehouse/tables/runs.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
+import { claim } from '../warehouse/turns.ts';
 import { endByClocks } from './clocks.ts';
 import { drainAll } from './drain-all.ts';
 import { graver, type LoadEnd } from './ends.ts';

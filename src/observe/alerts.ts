@@ -5,6 +5,7 @@ import type { Secret } from '../secret.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { count, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { type WindowsInTrouble, windowsInTrouble } from '../warehouse/questions/status.ts';
 import {
   type AlertCause,
   claimDueAlerts,
@@ -13,7 +14,6 @@ import {
   raiseAlert,
   resolveAlert,
 } from '../warehouse/tables/alerts.ts';
-import { type WindowsInTrouble, windowsInTrouble } from '../warehouse/tables/status.ts';
 import { type BudgetOutlook, type JobStanding, type ReadStandings, standingsReader } from './job-standing.ts';
 import { postToWebhook, usualPatience, type WebhookPatience } from './webhook.ts';
 

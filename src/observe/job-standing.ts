@@ -2,16 +2,17 @@ import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { feedNamed } from '../feeds/catalog.ts';
-import { missingLists, scopeOf, withLearnedReading } from '../load/resolve-load.ts';
+import { withLearnedReading } from '../load/resolve-load.ts';
 import { type DayRange, settledBefore, wantedDays } from '../plan/days.ts';
 import { requestsOfSyncs, scheduledRequests } from '../plan/forecast-schedule.ts';
+import { missingLists, scopeOf } from '../plan/scope.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from '../rate/budget.ts';
 import type { Secret } from '../secret.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { newestCoveredDay } from '../warehouse/questions/status.ts';
 import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
-import { newestCoveredDay } from '../warehouse/tables/status.ts';
 
 /** The state of a job, as far as the warehouse knows it. */
 export interface JobStanding {

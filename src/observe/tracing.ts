@@ -9,8 +9,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import type { Load } from '../load/load.ts';
-import { type LoadClosed, published, type Step } from '../load/steps.ts';
+import { type LoadClosed, type PublishedLoad, published, type Step } from '../load/steps.ts';
 import type { Log } from '../log.ts';
 import { version } from '../package.ts';
 import { hear } from './hear.ts';
@@ -49,11 +48,11 @@ export async function startTracing({ isOn, log }: { isOn: boolean; log: Log }): 
 
 /** Makes spans of what loads publish: each step within the one that it is part of. @returns what ends it */
 function makeSpans(tracer: Tracer): () => void {
-  const loads = new WeakMap<Load, Span>();
+  const loads = new WeakMap<PublishedLoad, Span>();
   const spans = new WeakMap<Step, Span>();
   const current = new AsyncLocalStorage<Span>();
   const ends = [
-    hear<Load>(published.opened, (load) => {
+    hear<PublishedLoad>(published.opened, (load) => {
       const about = { ...idsOf(load), 'gmsi.job': load.job.name, 'gmsi.command': load.command };
       loads.set(load, tracer.startSpan('load', { attributes: about }));
     }),
@@ -96,7 +95,7 @@ function attributesOf({ load, about }: Step): Attributes {
 }
 
 /** What connects a span with its rows. */
-function idsOf({ loadId, feed }: Load): Attributes {
+function idsOf({ loadId, feed }: PublishedLoad): Attributes {
   return { 'gmsi.feed': feed.name, 'gmsi.load_id': loadId };
 }
 

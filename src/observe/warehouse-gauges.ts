@@ -2,8 +2,8 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Job } from '../config/job.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { queueDepth, windowCounts, workersAlive } from '../warehouse/questions/status.ts';
 import { unlessQueueIsMissing } from '../warehouse/tables/queue.ts';
-import { queueDepth, windowCounts, workersAlive } from '../warehouse/tables/status.ts';
 import { inTime, shared } from './in-time.ts';
 import type { ReadStandings } from './job-standing.ts';
 

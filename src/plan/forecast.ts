@@ -1,9 +1,9 @@
 import type { Job } from '../config/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
+import { coverageOf, recordsPerDay } from '../warehouse/questions/status.ts';
 import { findGaps, type Gap } from '../warehouse/tables/planning.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
-import { coverageOf, recordsPerDay } from '../warehouse/tables/status.ts';
 import { countByLength, countByState, type WindowsByState } from '../warehouse/tables/windows.ts';
 import { dayRange, daysIn } from './days.ts';
 import { cutGaps, type PlanOptions } from './plan-windows.ts';

@@ -3,7 +3,7 @@ import { GmsiError } from '../errors.ts';
 import type { ColumnType, Feed, Series } from '../feeds/feed.ts';
 import { readTime } from '../feeds/reading/read-time.ts';
 import { fetchLive, fetchPage } from '../load/fetch-page.ts';
-import type { Origin } from '../load/resolve-load.ts';
+import type { Origin } from '../load/origin.ts';
 import type { Log } from '../log.ts';
 import type { RequestBudget } from '../rate/budget.ts';
 import type { Client } from '../service/client.ts';

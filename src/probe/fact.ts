@@ -82,3 +82,11 @@ function utcOffset(offset: number): string {
   const size = Math.abs(offset);
   return `UTC${offset < 0 ? '-' : '+'}${pad(Math.floor(size / 60))}:${pad(size % 60)}`;
 }
+
+/** Bounds that are further apart than this, in minutes, do not count as learned. */
+export const widestRange = 6 * 60;
+
+/** A time to the minute, taken as UTC. */
+export function written(time: number): string {
+  return new Date(time).toISOString().slice(0, 16).replace('T', ' ');
+}

@@ -1,6 +1,6 @@
 import type { EndDateReading } from '../config/job.ts';
 import type { Answer, Range, SeenRecord } from './ask.ts';
-import { daysBetween, type Minutes, type ProbeFinding } from './fact.ts';
+import { daysBetween, type Minutes, type ProbeFinding, widestRange, written } from './fact.ts';
 import { orderOf } from './infer-records.ts';
 
 /** A range that was asked for, and the page that answered it, complete or cut off. */
@@ -111,9 +111,6 @@ function dayBegin(possible: readonly number[], answered: readonly AnsweredRange[
   return { value, evidence: `to the hour at best: ${describe(answered)}` };
 }
 
-/** Bounds that are further apart than this, in minutes, do not count as learned. */
-export const widestRange = 6 * 60;
-
 /** The short ranges; if none was answered, the month before them. */
 function describe(answered: readonly AnsweredRange[]): string {
   return (answered.length > 1 ? answered.slice(1) : answered)
@@ -126,11 +123,6 @@ function describe(answered: readonly AnsweredRange[]): string {
       return `start_date ${start}, end_date ${end} ${found}`;
     })
     .join('; ');
-}
-
-/** A time to the minute, taken as UTC. */
-export function written(time: number): string {
-  return new Date(time).toISOString().slice(0, 16).replace('T', ' ');
 }
 
 interface Days {

@@ -1,6 +1,5 @@
 import { type Answer, type Reply, type SeenRecord, valueAt } from './ask.ts';
-import type { ProbeFinding } from './fact.ts';
-import { widestRange, written } from './infer-days.ts';
+import { type ProbeFinding, widestRange, written } from './fact.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,7 +1,5 @@
-import { sql, type Transaction } from 'kysely';
 import type pg from 'pg';
 import { ConfigError } from '../errors.ts';
-import type { Database } from './database.ts';
 import { WarehouseUnavailable } from './errors.ts';
 
 /**
@@ -69,18 +67,4 @@ function pooler(): ConfigError {
       hint: "Use the server's own address: gmsi keeps few connections and needs sessions of its own.",
     },
   );
-}
-
-type Trx = Transaction<Database>;
-
-/** Whether there is a role `gmsi_reader` that the user may take. */
-export const mayBecomeReader = sql<boolean>`case when to_regrole('gmsi_reader') is null then false
-                when current_setting('server_version_num')::int >= 160000 then pg_has_role('gmsi_reader', 'SET')
-                else pg_has_role('gmsi_reader', 'MEMBER') end`;
-
-/** Gives the rest of a transaction the rights of `gmsi_reader`, if the user may take that role. @returns whether it did */
-export async function becomeReader(trx: Trx): Promise<boolean> {
-  const { rows } = await sql<{ may: boolean }>`select ${mayBecomeReader} as may`.execute(trx);
-  if (rows[0]!.may) await sql`set local role gmsi_reader`.execute(trx);
-  return rows[0]!.may;
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CompiledQuery, type Transaction } from 'kysely';
+import type { Warehouse } from './connect.ts';
 import type { Database } from './database.ts';
 import { LockHeld } from './errors.ts';
 
@@ -101,4 +102,43 @@ function heldBy({ name, pid }: Holder, what: string): LockHeld {
   return new LockHeld(`The lock for ${what} is held by ${name}.`, {
     hint: `End that session (${end}), and run the command again.`,
   });
+}
+
+/** The right to do something alone, held until it is disposed or its connection ends. */
+export interface Claim extends AsyncDisposable {
+  /** False if another process has it. */
+  readonly isOurs: boolean;
+}
+
+/**
+ * Tries to get the right to sync a job, or to write an export to a place; never waits.
+ * @throws LockHeld if somebody who may not load keeps everybody from it
+ */
+export async function claim(
+  warehouse: Warehouse,
+  what: 'syncing' | 'exporting to',
+  name: string,
+): Promise<Claim> {
+  let release = () => {};
+  const released = new Promise<void>((done) => {
+    release = done;
+  });
+  let held: Promise<void> = Promise.resolve();
+  const isOurs = await new Promise<boolean>((answer, refuse) => {
+    // A lock of the transaction, because a session's lock would stay in the connections of a pooler.
+    held = warehouse.plain
+      .transaction()
+      .execute(async (connection) => {
+        answer(await takeTurnIfFree(connection, `${what} ${name}`));
+        await released;
+      })
+      .catch(refuse);
+  });
+  return {
+    isOurs,
+    async [Symbol.asyncDispose]() {
+      release();
+      await held;
+    },
+  };
 }

@@ -2,7 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 import { JobFileError } from '../config/problems.ts';
 import { standingsReader } from '../observe/job-standing.ts';
-import { listJob, readAllJobs } from '../observe/list-jobs.ts';
+import { listJob, readAllJobs } from '../plan/list-jobs.ts';
 import type { Secret } from '../secret.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';

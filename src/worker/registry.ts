@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely';
 import type { WorkersTable } from '../warehouse/database.ts';
 import { forLog } from '../warehouse/errors.ts';
-import { beatWorker, registerWorker, stopWorker } from '../warehouse/tables/jobs.ts';
 import { unlockAbandoned } from '../warehouse/tables/queue.ts';
+import { beatWorker, registerWorker, stopWorker } from '../warehouse/tables/workers.ts';
 import type { WorkerContext } from './context.ts';
 import type { Parts } from './parts.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Manifest } from '../../src/export/manifest.ts';
-import { claim } from '../../src/warehouse/tables/jobs.ts';
+import { claim } from '../../src/warehouse/turns.ts';
 import { difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
 import { aStorage, aWayTo, download, envFor, type Storage } from '../support/a-storage.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';

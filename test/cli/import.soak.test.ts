@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
 import { run } from '../../bench/processes.ts';
 import { Random } from '../../src/sandbox/random.ts';
-import { manyRecords } from '../load/import/importing.ts';
+import { manyRecords } from '../import/importing.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aFolder, program, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { manyRecords } from '../load/import/importing.ts';
+import { manyRecords } from '../import/importing.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { accessTo, aFolder, type Folder, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';

@@ -1,10 +1,41 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
 
+const text = await readFile('docs/architecture.md', 'utf8');
+
+/** `commands/run.ts` is of `commands/`. */
+const roomOf = (file: string) => /^[^/]+\//.exec(file)?.[0] ?? file;
+
+it('lists the rooms in an order in which imports only point downwards', async () => {
+  const levels = new Map<string, number>();
+  for (const [level, line] of sectionOf('The tree').split('\n').entries())
+    for (const [room] of /^ {2}((?:[\w-]+(?:\/|\.ts) {2,})+)/.exec(line)?.[0].matchAll(/\S+/g) ?? [])
+      levels.set(room, level);
+  const lowest = 1000;
+  const levelOf = (file: string) => levels.get(roomOf(file)) ?? lowest;
+
+  const upwards: string[] = [];
+  for (const file of await readdir('src', { recursive: true })) {
+    if (!/\.tsx?$/.test(file)) continue;
+    if (file.includes('/')) expect(levels.has(roomOf(file)), `the tree lists ${roomOf(file)}`).toBe(true);
+    const source = await readFile(join('src', file), 'utf8');
+    for (const [, path = ''] of source.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)) {
+      const imported = normalize(join(dirname(file), path));
+      if (roomOf(imported) === roomOf(file)) continue;
+      const isUpwards = levelOf(imported) < levelOf(file);
+      const isOfSandbox =
+        roomOf(file) === 'sandbox/' || /^(?!commands)[\w-]+\/.* sandbox\//.test(`${file} ${imported}`);
+      if (isUpwards || isOfSandbox) upwards.push(`${file} imports ${imported}`);
+    }
+  }
+  expect(upwards).toEqual([]);
+});
+
 it('names files and functions, on the way of a page, that are there', async () => {
-  const text = await readFile('docs/architecture.md', 'utf8');
-  const table = /\n## The way of a page\n([\s\S]*?)\n## /.exec(text)![1]!;
-  const rows = table.split('\n').filter((line) => line.startsWith('| ') && line.includes('`'));
+  const rows = sectionOf('The way of a page')
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && line.includes('`'));
   expect(rows).toHaveLength(10);
   for (const row of rows) {
     const [, , files = '', functions = ''] = row.split('|');
@@ -14,6 +45,10 @@ it('names files and functions, on the way of a page, that are there', async () =
       expect(sources[index]).toMatch(new RegExp(`function\\*? ${name}\\b`));
   }
 });
+
+function sectionOf(heading: string): string {
+  return text.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!;
+}
 
 function quoted(cell: string): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name!);

@@ -6,7 +6,7 @@ import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { missingPrivileges } from '../../src/warehouse/health.ts';
-import { registerWorker } from '../../src/warehouse/tables/jobs.ts';
+import { registerWorker } from '../../src/warehouse/tables/workers.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { sqlMarked } from './pages.ts';

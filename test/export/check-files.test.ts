@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type DuckDB, openDuckDB } from '../../src/duckdb.ts';
 import { checkFiles } from '../../src/export/check-files.ts';
-import type { ExportPlan } from '../../src/export/export-table.ts';
+import type { ExportPlan } from '../../src/export/plan-export.ts';
 import { stageRows } from '../../src/export/stage-rows.ts';
 import { writeFile } from '../../src/export/write-file.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';

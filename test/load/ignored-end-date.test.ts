@@ -1,8 +1,9 @@
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
-import { scopeOf, withLearnedReading } from '../../src/load/resolve-load.ts';
+import { withLearnedReading } from '../../src/load/resolve-load.ts';
 import { plannedDays } from '../../src/plan/days.ts';
 import { forecast } from '../../src/plan/forecast.ts';
+import { scopeOf } from '../../src/plan/scope.ts';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
 import type { Page } from '../../src/service/page.ts';
 import { readLookups } from '../../src/warehouse/tables/lookups.ts';

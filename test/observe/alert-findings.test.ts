@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findingsOfJobs } from '../../src/observe/alerts.ts';
 import { budgetOutlook, type JobStanding } from '../../src/observe/job-standing.ts';
-import type { WindowsInTrouble } from '../../src/warehouse/tables/status.ts';
+import type { WindowsInTrouble } from '../../src/warehouse/questions/status.ts';
 import { aJob } from '../support/run-backfill.ts';
 
 const day = 24 * 3600;

@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { Database } from '../../src/warehouse/database.ts';
-import { startLoad } from '../../src/warehouse/tables/checkpoint.ts';
+import { startLoad } from '../../src/warehouse/tables/loads.ts';
 import { leaveRefused, takeBackRefusals } from '../../src/warehouse/tables/refusals.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { windowsOf } from '../support/warehouse-state.ts';

@@ -6,9 +6,8 @@ import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { LockHeld, namedDatabaseError } from '../../src/warehouse/errors.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
-import { claim } from '../../src/warehouse/tables/jobs.ts';
 import { saveTopics } from '../../src/warehouse/tables/lookups.ts';
-import { takeLock, takeTurn, type Waiting } from '../../src/warehouse/turns.ts';
+import { claim, takeLock, takeTurn, type Waiting } from '../../src/warehouse/turns.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { anEmptyDatabase, aWarehouse } from '../support/test-warehouse.ts';
 

@@ -9,12 +9,12 @@ import {
   serviceAccess,
 } from '../../compose.ts';
 import type { Job } from '../../config/job.ts';
-import { likelyQuota } from '../../config/job-schema.ts';
+import { likelyQuota } from '../../config/job-keys.ts';
 import { defaultServiceSettings } from '../../config/service-schema.ts';
 import { ConfigError } from '../../errors.ts';
 import { exitCodes } from '../../exit.ts';
 import { aheadBy, worthAWarning } from '../../load/clocks.ts';
-import { originOf } from '../../load/resolve-load.ts';
+import { originOf } from '../../load/origin.ts';
 import { capRequests } from '../../probe/ask.ts';
 import { mostRequests } from '../../probe/probe.ts';
 import { type ProbeReport, probeService } from '../../probe/probe-service.ts';

@@ -1,4 +1,4 @@
-import type { ImportResult } from '../../load/import/import-files.ts';
+import type { ImportResult } from '../../import/import-files.ts';
 import { count, duration, facts, nextStep, number } from '../../terminal/table.ts';
 import { oneLine } from '../../terminal/text.ts';
 

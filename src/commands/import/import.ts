@@ -1,8 +1,8 @@
 import { openWarehouse, runBy, type Session } from '../../compose.ts';
 import { exitCodeOfOutcome } from '../../exit.ts';
-import { statedDays } from '../../load/import/file-days.ts';
-import { importFiles } from '../../load/import/import-files.ts';
-import type { ImportProgress } from '../../load/import/load-files.ts';
+import { statedDays } from '../../import/file-days.ts';
+import { importFiles } from '../../import/import-files.ts';
+import type { ImportProgress } from '../../import/load-files.ts';
 import { print, printJson } from '../../terminal/print.ts';
 import { showSteps } from '../../terminal/progress.ts';
 import { count, duration, fittingParts, number } from '../../terminal/table.ts';

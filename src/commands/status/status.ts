@@ -2,15 +2,12 @@ import { openWarehouse, readJobs, type Session, today } from '../../compose.ts';
 import { typedJob } from '../../config/find-job-file.ts';
 import type { Job } from '../../config/job.ts';
 import { feedNamed } from '../../feeds/catalog.ts';
-import { missingLists, scopeOf, withLearnedReading } from '../../load/resolve-load.ts';
+import { withLearnedReading } from '../../load/resolve-load.ts';
 import { plannedDays, wantedDays } from '../../plan/days.ts';
+import { missingLists, scopeOf } from '../../plan/scope.ts';
 import { print, printJson } from '../../terminal/print.ts';
 import { type Cell, count, facts, minute, nextStep, number, share, table } from '../../terminal/table.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
-import { reportCadence } from '../../warehouse/tables/cadence.ts';
-import { readLookups } from '../../warehouse/tables/lookups.ts';
-import { askedAgain, countRefused } from '../../warehouse/tables/refusals.ts';
-import { seriesIn } from '../../warehouse/tables/series.ts';
 import {
   coverageByFeed,
   coverageOf,
@@ -23,7 +20,11 @@ import {
   type WindowCount,
   type WindowTrouble,
   windowCounts,
-} from '../../warehouse/tables/status.ts';
+} from '../../warehouse/questions/status.ts';
+import { reportCadence } from '../../warehouse/tables/cadence.ts';
+import { readLookups } from '../../warehouse/tables/lookups.ts';
+import { askedAgain, countRefused } from '../../warehouse/tables/refusals.ts';
+import { seriesIn } from '../../warehouse/tables/series.ts';
 import { countByState } from '../../warehouse/tables/windows.ts';
 import { describeHistoryLimit } from '../load-summary.ts';
 import { describeCadence } from '../plan.ts';

@@ -1,21 +1,21 @@
 import { type Session, today } from '../../compose.ts';
 import type { Job } from '../../config/job.ts';
-import { readAllJobs } from '../../observe/list-jobs.ts';
 import { dayRange, daysIn } from '../../plan/days.ts';
+import { readAllJobs } from '../../plan/list-jobs.ts';
 import { keyFingerprint, monthOf } from '../../rate/budget.ts';
 import { output } from '../../terminal/print.ts';
 import { budgetBar, coverageStrip } from '../../terminal/strip.ts';
 import { count, fittingParts, number, share, shortenedName } from '../../terminal/table.ts';
 import { columnsOf, padEnd, padStart } from '../../terminal/text.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
-import { usedRequests } from '../../warehouse/tables/requests.ts';
-import { seriesIn, type WindowScope } from '../../warehouse/tables/series.ts';
 import {
   type CoveredStretch,
   coveredStretches,
   type FeedCoverage,
   type SeriesColumn,
-} from '../../warehouse/tables/status.ts';
+} from '../../warehouse/questions/status.ts';
+import { usedRequests } from '../../warehouse/tables/requests.ts';
+import { seriesIn, type WindowScope } from '../../warehouse/tables/series.ts';
 
 /** Covered days as a strip: of a job, a part of it, or a feed. */
 interface Strip {

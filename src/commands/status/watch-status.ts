@@ -15,11 +15,11 @@ import {
   shortenedName,
 } from '../../terminal/table.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
-import { livingWorkers } from '../../warehouse/tables/jobs.ts';
+import { lastRuns, type QueuedJob, workSoFar } from '../../warehouse/questions/status.ts';
 import { queueSummary, unlessQueueIsMissing } from '../../warehouse/tables/queue.ts';
 import { usedRequests } from '../../warehouse/tables/requests.ts';
-import { lastRuns, type QueuedJob, workSoFar } from '../../warehouse/tables/status.ts';
 import { countByState, type WindowsByState } from '../../warehouse/tables/windows.ts';
+import { livingWorkers } from '../../warehouse/tables/workers.ts';
 
 /** Milliseconds between two looks. */
 const interval = 2_000;

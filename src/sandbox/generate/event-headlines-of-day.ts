@@ -5,7 +5,7 @@ import { LANGUAGES, type Language } from '../world/languages.ts';
 import type { Ticker } from '../world/tickers.ts';
 import type { Changing } from './as-served.ts';
 import { eventsOfDay, type TickerEvent } from './events-of-day.ts';
-import type { GenerateSettings } from './headlines-of-day.ts';
+import type { GenerateSettings } from './headline.ts';
 import { identityOf, idOf } from './id.ts';
 import { reviseText } from './revise-headline.ts';
 import { anyNumber, chooseSource, writeHeadline } from './texts.ts';

@@ -3,7 +3,7 @@ import { comparePositions } from '../position.ts';
 import { mix, Random } from '../random.ts';
 import { TICKER_TOPICS, type Ticker, type TickerTopic } from '../world/tickers.ts';
 import type { Changing } from './as-served.ts';
-import type { GenerateSettings } from './headlines-of-day.ts';
+import type { GenerateSettings } from './headline.ts';
 import { identityOf, idOf } from './id.ts';
 import { moodOf } from './mood.ts';
 import { timeOfDay } from './time-of-day.ts';

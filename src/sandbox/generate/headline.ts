@@ -42,3 +42,10 @@ export interface Headline extends News {
   readonly semantic: Probabilities | null | undefined;
   readonly relevanceRank: number;
 }
+
+/** The settings of a sandbox that decide the data. */
+export interface GenerateSettings {
+  readonly seed: string;
+  readonly volume: number;
+  readonly records: { readonly hourShare: number; readonly missingScores: number };
+}

@@ -3,18 +3,11 @@ import { comparePositions } from '../position.ts';
 import { asShare, mix, Random } from '../random.ts';
 import { COUNTRIES, type Country } from '../world/countries.ts';
 import { TOPICS, type Topic } from '../world/topics.ts';
-import type { Beat, Headline, Pair } from './headline.ts';
+import type { Beat, GenerateSettings, Headline, Pair } from './headline.ts';
 import { identityOf } from './id.ts';
 import { newsOf, type Written } from './news.ts';
 import { type Probabilities, probabilities, round4 } from './scores.ts';
 import { headlinesOn, pairVolume } from './volume.ts';
-
-/** The settings of a sandbox that decide the data. */
-export interface GenerateSettings {
-  readonly seed: string;
-  readonly volume: number;
-  readonly records: { readonly hourShare: number; readonly missingScores: number };
-}
 
 /**
  * Under which other countries and topics a headline stands: the next ones, by so many steps round the list, and how many

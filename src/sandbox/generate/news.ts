@@ -1,7 +1,6 @@
 import { type Day, formatDay, MS_PER_DAY } from '../days.ts';
 import { asShare, mix, Random } from '../random.ts';
-import type { Beat, News } from './headline.ts';
-import type { GenerateSettings } from './headlines-of-day.ts';
+import type { Beat, GenerateSettings, News } from './headline.ts';
 import { idOf } from './id.ts';
 import { moodOf } from './mood.ts';
 import { chooseLanguage, chooseSource, countryName, reprint, writeHeadline } from './texts.ts';

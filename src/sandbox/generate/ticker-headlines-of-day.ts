@@ -5,7 +5,7 @@ import { COUNTRIES, COUNTRY_BY_CODE } from '../world/countries.ts';
 import { LANGUAGES, type Language } from '../world/languages.ts';
 import { TICKER_TOPICS, type Ticker, type TickerTopic } from '../world/tickers.ts';
 import type { Changing } from './as-served.ts';
-import type { GenerateSettings } from './headlines-of-day.ts';
+import type { GenerateSettings } from './headline.ts';
 import { type Identity, identityOf, idOf } from './id.ts';
 import { moodOf } from './mood.ts';
 import { reviseText } from './revise-headline.ts';

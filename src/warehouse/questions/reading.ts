@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { mayBecomeReader } from '../as-reader.ts';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
-import { mayBecomeReader } from '../session-settings.ts';
 
 /** A transaction that sees one moment and cannot write. */
 export type Reading = Transaction<Database>;

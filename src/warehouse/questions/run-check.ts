@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import { GmsiError } from '../../errors.ts';
+import { becomeReader } from '../as-reader.ts';
 import type { Warehouse } from '../connect.ts';
 import { namedDatabaseError, SchemaGone } from '../errors.ts';
-import { becomeReader } from '../session-settings.ts';
 import { inOneSnapshot, type Snapshot, type SnapshotOptions } from '../snapshot.ts';
 import { type CheckScope, jobSets } from './job-sets.ts';
 

@@ -1,7 +1,5 @@
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
-import type { Warehouse } from '../connect.ts';
-import type { Database, JobCommand, SchedulesTable, WorkersTable } from '../database.ts';
-import { takeTurnIfFree } from '../turns.ts';
+import type { Database, JobCommand, SchedulesTable } from '../database.ts';
 
 /** A job file as stored for workers that do not have it. */
 export interface RegisteredJob {
@@ -132,91 +130,4 @@ export async function forgetPauses(
     .where('job', '=', job)
     .where('command', '=', command)
     .execute();
-}
-
-/** How long workers that have ended stay listed, in days. */
-const listedFor = 30;
-
-/** Lists a worker, and removes those that ended long ago. */
-export async function registerWorker(
-  db: Kysely<Database>,
-  worker: Pick<
-    Selectable<WorkersTable>,
-    'worker_id' | 'run_by' | 'version' | 'key_fingerprint' | 'concurrency'
-  >,
-): Promise<void> {
-  await sql`delete from gmsi.workers where heartbeat_at < now() - make_interval(days => ${listedFor})`.execute(
-    db,
-  );
-  await db.insertInto('gmsi.workers').values(worker).execute();
-}
-
-/** A heartbeat: keeps a worker's tasks assigned to it. */
-export async function beatWorker(db: Kysely<Database>, workerId: string): Promise<void> {
-  await db
-    .updateTable('gmsi.workers')
-    .set({ heartbeat_at: sql<Date>`now()` })
-    .where('worker_id', '=', workerId)
-    .execute();
-}
-
-export async function stopWorker(db: Kysely<Database>, workerId: string): Promise<void> {
-  await db
-    .updateTable('gmsi.workers')
-    .set({ heartbeat_at: sql<Date>`now()`, stopped_at: sql<Date>`now()` })
-    .where('worker_id', '=', workerId)
-    .execute();
-}
-
-/** Workers with a heartbeat within the lease, the oldest first. */
-export async function livingWorkers(
-  db: Kysely<Database>,
-  leaseSeconds: number,
-): Promise<Selectable<WorkersTable>[]> {
-  return db
-    .selectFrom('gmsi.workers')
-    .selectAll()
-    .where('stopped_at', 'is', null)
-    .where('heartbeat_at', '>', sql<Date>`now() - make_interval(secs => ${leaseSeconds})`)
-    .orderBy('started_at')
-    .execute();
-}
-
-/** The right to do something alone, held until it is disposed or its connection ends. */
-export interface Claim extends AsyncDisposable {
-  /** False if another process has it. */
-  readonly isOurs: boolean;
-}
-
-/**
- * Tries to get the right to sync a job, or to write an export to a place; never waits.
- * @throws LockHeld if somebody who may not load keeps everybody from it
- */
-export async function claim(
-  warehouse: Warehouse,
-  what: 'syncing' | 'exporting to',
-  name: string,
-): Promise<Claim> {
-  let release = () => {};
-  const released = new Promise<void>((done) => {
-    release = done;
-  });
-  let held: Promise<void> = Promise.resolve();
-  const isOurs = await new Promise<boolean>((answer, refuse) => {
-    // A lock of the transaction, because a session's lock would stay in the connections of a pooler.
-    held = warehouse.plain
-      .transaction()
-      .execute(async (connection) => {
-        answer(await takeTurnIfFree(connection, `${what} ${name}`));
-        await released;
-      })
-      .catch(refuse);
-  });
-  return {
-    isOurs,
-    async [Symbol.asyncDispose]() {
-      release();
-      await held;
-    },
-  };
 }

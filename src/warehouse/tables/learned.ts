@@ -123,21 +123,3 @@ async function upsertFields(
     )
     .execute();
 }
-
-export type ServedBy = 'service' | 'sandbox';
-
-/** Who fills this warehouse; the first caller decides. */
-export async function claimOrigin(db: Kysely<Database>, servedBy: ServedBy): Promise<ServedBy> {
-  await db
-    .insertInto('gmsi.origin')
-    .values({ served_by: servedBy })
-    .onConflict((c) => c.doNothing())
-    .execute();
-  return (await readOrigin(db)) ?? servedBy;
-}
-
-/** Who filled this warehouse; `undefined` while it is empty. */
-async function readOrigin(db: Kysely<Database>): Promise<ServedBy | undefined> {
-  const row = await db.selectFrom('gmsi.origin').select('served_by').executeTakeFirst();
-  return row?.served_by;
-}

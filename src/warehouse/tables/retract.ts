@@ -7,7 +7,6 @@ import type { Database } from '../database.ts';
 import type { WriteTransaction } from '../write-transaction.ts';
 import { retractionOf } from './rows.ts';
 import { isOfSeries, isRowOfSeries, seriesColumns, seriesValues } from './series.ts';
-import type { ClaimedWindow } from './windows.ts';
 
 /** Stores the rows of a page of a compared window, until the window's drain ends. */
 export async function noteSightings(
@@ -181,7 +180,7 @@ export interface MetRow {
 export async function metSoFar(
   db: Kysely<Database>,
   { table, series }: { readonly table: FeedTable; readonly series: Series },
-  { window_id, is_compared }: ClaimedWindow,
+  { window_id, is_compared }: { readonly window_id: number; readonly is_compared: boolean },
   atMost: number,
 ): Promise<MetRow[]> {
   const [time, id] = table.key.map((column) => sql.ref(`kept.${column}`)) as [

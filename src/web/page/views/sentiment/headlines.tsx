@@ -1,16 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { headlinesOf } from '../../../../warehouse/questions/headlines.ts';
 import { go } from '../../address.ts';
-import { addressOf, ask, type Parameters, type Refusal, useAnswer, type Wire } from '../../api.ts';
+import { addressOf, ask, type Parameters, type Refusal, useAnswer } from '../../api.ts';
 import type { SeriesPoints } from '../../draw/points.ts';
 import { number, percent, score } from '../../numbers.ts';
 import { Answered, Problem, Source, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, zone } from '../../time.ts';
-import { Versions } from './versions.tsx';
+import { type Headline, Versions } from './versions.tsx';
 import './headlines.css';
-
-export type Headline = Wire<Row<typeof headlinesOf>>;
 
 const pageSize = 100;
 

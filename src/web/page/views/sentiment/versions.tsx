@@ -1,12 +1,12 @@
-import type { versionsOf } from '../../../../warehouse/questions/headlines.ts';
+import type { headlinesOf, versionsOf } from '../../../../warehouse/questions/headlines.ts';
 import { type Parameters, useAnswer, type Wire } from '../../api.ts';
 import type { SeriesPoints } from '../../draw/points.ts';
 import { percent, score } from '../../numbers.ts';
 import { Answered, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment } from '../../time.ts';
-import type { Headline } from './headlines.tsx';
 
+export type Headline = Wire<Row<typeof headlinesOf>>;
 type Version = Wire<Row<typeof versionsOf>>;
 
 /** All versions of a headline, what changed from one to the next marked. */

@@ -1,6 +1,6 @@
-import { defaultServiceSettings } from '../../config/service-schema.ts';
-import type { DuckDB } from '../../duckdb.ts';
-import type { Feed } from '../../feeds/feed.ts';
+import { defaultServiceSettings } from '../config/service-schema.ts';
+import type { DuckDB } from '../duckdb.ts';
+import type { Feed } from '../feeds/feed.ts';
 import { FileRefused } from './data-file.ts';
 
 /** Records that are committed together, and the place of each in the file. */
@@ -44,4 +44,12 @@ export function refuseEmpty({ table, fields }: Feed, columns: readonly string[])
 export function refuseExport(columns: readonly string[]): void {
   if (!['is_backfilled', 'first_seen_at', 'load_id'].every((name) => columns.includes(name))) return;
   throw new FileRefused('is an export of a warehouse (gmsi export), and holds no records of the service');
+}
+
+/** A record with its place in the file, and its approximate size. */
+export interface PlacedRecord {
+  readonly record: unknown;
+  /** Its line, or of a table its number, counted from 1. */
+  readonly at: number;
+  readonly size: number;
 }

@@ -1,7 +1,7 @@
-import type { Series } from '../../feeds/feed.ts';
-import type { Warehouse } from '../../warehouse/connect.ts';
-import { coverByFiles } from '../../warehouse/tables/checkpoint.ts';
-import { keyOfSeries } from '../../warehouse/tables/series.ts';
+import type { Series } from '../feeds/feed.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { coverByFiles } from '../warehouse/tables/imported-files.ts';
+import { keyOfSeries } from '../warehouse/tables/series.ts';
 import type { Days } from './file-days.ts';
 import type { PlacedFile } from './load-files.ts';
 import { type MissingPlace, mayLack } from './place-file.ts';

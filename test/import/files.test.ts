@@ -6,12 +6,12 @@ import { gzipSync } from 'node:zlib';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { ZipFile } from 'yazl';
-import { openDuckDB } from '../../../src/duckdb.ts';
-import { Secret } from '../../../src/secret.ts';
-import { connect } from '../../../src/warehouse/connect.ts';
-import { aCuttingProxy } from '../../support/cutting-proxy.ts';
-import { aWarehouse } from '../../support/test-warehouse.ts';
-import { breakAt } from '../break-at.ts';
+import { openDuckDB } from '../../src/duckdb.ts';
+import { Secret } from '../../src/secret.ts';
+import { connect } from '../../src/warehouse/connect.ts';
+import { breakAt } from '../load/break-at.ts';
+import { aCuttingProxy } from '../support/cutting-proxy.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
 import { aFolder, manyRecords, rowsIn, runImport, statedOfMany } from './importing.ts';
 
 const stated = statedOfMany;

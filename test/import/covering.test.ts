@@ -6,9 +6,9 @@ import { buffer } from 'node:stream/consumers';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { ZipFile } from 'yazl';
-import { openDuckDB } from '../../../src/duckdb.ts';
-import type { Warehouse } from '../../../src/warehouse/connect.ts';
-import { aWarehouse } from '../../support/test-warehouse.ts';
+import { openDuckDB } from '../../src/duckdb.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
 import { aFolder, manyRecords, runImport, statedOfMany } from './importing.ts';
 
 /** Which days count as covered by an import: only those of which everything that lies there was loaded. */

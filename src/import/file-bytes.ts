@@ -1,6 +1,6 @@
 import { addAbortSignal, pipeline, type Readable, Transform } from 'node:stream';
 import { crc32, createGunzip } from 'node:zlib';
-import { systemReason } from '../../errors.ts';
+import { systemReason } from '../errors.ts';
 import type { Reading } from './batch.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { sql } from 'kysely';
-import { type ImportContext, type ImportResult, importFiles } from '../../../src/load/import/import-files.ts';
-import type { Stated } from '../../../src/load/import/place-file.ts';
-import { createLog } from '../../../src/terminal/log.ts';
-import type { Warehouse } from '../../../src/warehouse/connect.ts';
+import { type ImportContext, type ImportResult, importFiles } from '../../src/import/import-files.ts';
+import type { Stated } from '../../src/import/place-file.ts';
+import { createLog } from '../../src/terminal/log.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
 
 export const clock = () => new Date('2026-11-20T12:00:00Z');
 

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day, JobCommand } from '../database.ts';
-import { queueSchema, taskNames } from './queue.ts';
+import { queueSchema, taskNames } from '../tables/queue.ts';
 import {
   askedSeries,
   inScope,
@@ -11,7 +11,7 @@ import {
   sameSeries,
   seriesIn,
   type WindowScope,
-} from './series.ts';
+} from '../tables/series.ts';
 
 /** How much of a feed is loaded, over all series of a match type. */
 export interface FeedCoverage {

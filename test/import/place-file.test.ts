@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { daysCovered, daysNamed } from '../../../src/load/import/file-days.ts';
-import {
-  type ListedValues,
-  placeFile,
-  type Stated,
-  seriesReader,
-} from '../../../src/load/import/place-file.ts';
+import { daysCovered, daysNamed } from '../../src/import/file-days.ts';
+import { type ListedValues, placeFile, type Stated, seriesReader } from '../../src/import/place-file.ts';
 
 const unlisted: ListedValues = { country: [], topic: [], ticker: [] };
 const nothing: Stated = {

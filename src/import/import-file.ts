@@ -1,30 +1,30 @@
-import type { DuckDB } from '../../duckdb.ts';
-import type { FeedTable, RecordReader, Series } from '../../feeds/feed.ts';
-import type { Log } from '../../log.ts';
-import type { Warehouse } from '../../warehouse/connect.ts';
-import { ClaimLost } from '../../warehouse/errors.ts';
+import type { DuckDB } from '../duckdb.ts';
+import type { FeedTable, RecordReader, Series } from '../feeds/feed.ts';
+import { endedBy } from '../load/ends.ts';
+import { type ReadPage, readPage } from '../load/read-page.ts';
+import type { ReadCounts } from '../load/rejected.ts';
+import type { Log } from '../log.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { ClaimLost } from '../warehouse/errors.ts';
+import type { PageCounts } from '../warehouse/tables/checkpoint.ts';
 import {
   advanceFile,
   claimFile,
   type FilePosition,
   finishFile,
   isFileAt,
-  type LoadTotals,
   leaveFile,
-  type PageCounts,
-} from '../../warehouse/tables/checkpoint.ts';
-import { keepRejected } from '../../warehouse/tables/rejected-records.ts';
+} from '../warehouse/tables/imported-files.ts';
+import type { LoadTotals } from '../warehouse/tables/loads.ts';
+import { keepRejected } from '../warehouse/tables/rejected-records.ts';
 import {
   ensurePartitions,
   type KnownPartitions,
   type Provenance,
   upsertRows,
-} from '../../warehouse/tables/rows.ts';
-import { keyOfSeries } from '../../warehouse/tables/series.ts';
-import { type WriteTransaction, writeTransaction } from '../../warehouse/write-transaction.ts';
-import { endedBy } from '../ends.ts';
-import { type ReadPage, readPage } from '../read-page.ts';
-import type { ReadCounts } from '../rejected.ts';
+} from '../warehouse/tables/rows.ts';
+import { keyOfSeries } from '../warehouse/tables/series.ts';
+import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
 import type { Batch } from './batch.ts';
 import { type DataFile, describeRefusal, FileRefused } from './data-file.ts';
 import { type ListedValues, type Placement, seriesReader } from './place-file.ts';

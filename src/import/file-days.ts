@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
-import { ConfigError } from '../../errors.ts';
-import type { Day } from '../../warehouse/database.ts';
+import { ConfigError } from '../errors.ts';
+import type { Day } from '../warehouse/database.ts';
 
 /** First and last day, both included. */
 export interface Days {

@@ -1,5 +1,5 @@
-import { parseJson } from '../../service/json.ts';
-import { type Batch, longest, most, type Reading } from './batch.ts';
+import { parseJson } from '../service/json.ts';
+import { type Batch, longest, most, type PlacedRecord, type Reading } from './batch.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { bytesOf } from './file-bytes.ts';
 
@@ -7,14 +7,6 @@ interface Mutable extends Batch {
   readonly records: unknown[];
   readonly at: number[];
   size: number;
-}
-
-/** A record with its place in the file, and its approximate size. */
-export interface PlacedRecord {
-  readonly record: unknown;
-  /** Its line, or of a table its number, counted from 1. */
-  readonly at: number;
-  readonly size: number;
 }
 
 /**

@@ -2,11 +2,11 @@ import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { type DuckDB, openDuckDB } from '../../../src/duckdb.ts';
-import { gmsiHeadlines } from '../../../src/feeds/gmsi-headlines.ts';
-import type { DataFile } from '../../../src/load/import/data-file.ts';
-import { readBatches } from '../../../src/load/import/read-records.ts';
-import { parseJson } from '../../../src/service/json.ts';
+import { type DuckDB, openDuckDB } from '../../src/duckdb.ts';
+import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
+import type { DataFile } from '../../src/import/data-file.ts';
+import { readBatches } from '../../src/import/read-records.ts';
+import { parseJson } from '../../src/service/json.ts';
 
 /** CSV as DuckDB reads it: what becomes of its cells, and that nothing of it is lost without a word. */
 

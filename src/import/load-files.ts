@@ -1,20 +1,15 @@
-import { defaultServiceSettings } from '../../config/service-schema.ts';
-import type { DuckDB } from '../../duckdb.ts';
-import type { Feed } from '../../feeds/feed.ts';
-import type { Log } from '../../log.ts';
-import type { Warehouse } from '../../warehouse/connect.ts';
-import type { LoadOutcome } from '../../warehouse/database.ts';
-import {
-  finishLoad,
-  importsOf,
-  type LoadTotals,
-  noTotals,
-  startLoad,
-} from '../../warehouse/tables/checkpoint.ts';
-import { keyOfSeries } from '../../warehouse/tables/series.ts';
-import { endedBy } from '../ends.ts';
-import { keepLease, type Lease } from '../lease.ts';
-import { tooManyRejected } from '../rejected.ts';
+import { defaultServiceSettings } from '../config/service-schema.ts';
+import type { DuckDB } from '../duckdb.ts';
+import type { Feed } from '../feeds/feed.ts';
+import { endedBy } from '../load/ends.ts';
+import { keepLease, type Lease } from '../load/lease.ts';
+import { tooManyRejected } from '../load/rejected.ts';
+import type { Log } from '../log.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import type { LoadOutcome } from '../warehouse/database.ts';
+import { importsOf } from '../warehouse/tables/imported-files.ts';
+import { finishLoad, type LoadTotals, noTotals, startLoad } from '../warehouse/tables/loads.ts';
+import { keyOfSeries } from '../warehouse/tables/series.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import type { Days } from './file-days.ts';
 import { type FileLoad, type ImportedFile, importFile } from './import-file.ts';
@@ -181,7 +176,7 @@ const tooMany =
 
 /** One for all files. A single thread reads rows in their order, which a rerun counts on. */
 async function openTables(stop: AbortSignal): Promise<DuckDB> {
-  const { openDuckDB } = await import('../../duckdb.ts');
+  const { openDuckDB } = await import('../duckdb.ts');
   const duckdb = await openDuckDB('', stop);
   await duckdb.run('set threads = 1');
   return duckdb;

@@ -1,6 +1,6 @@
-import { feedNamed } from '../../feeds/catalog.ts';
-import type { Dimension, Feed, Series } from '../../feeds/feed.ts';
-import { nearest } from '../../nearest.ts';
+import { feedNamed } from '../feeds/catalog.ts';
+import type { Dimension, Feed, Series } from '../feeds/feed.ts';
+import { nearest } from '../nearest.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { daysNamed, type NamedDays, periodFolders } from './file-days.ts';
 

@@ -4,12 +4,12 @@ import { allJobFiles } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { readJob } from '../config/read-job.ts';
 import { feedNamed } from '../feeds/catalog.ts';
-import { missingLists, scopeOf } from '../load/resolve-load.ts';
-import { plannedDays } from '../plan/days.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { coverageOf } from '../warehouse/questions/status.ts';
 import type { StoredLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn } from '../warehouse/tables/series.ts';
-import { coverageOf } from '../warehouse/tables/status.ts';
+import { plannedDays } from './days.ts';
+import { missingLists, scopeOf } from './scope.ts';
 
 /** A job file that cannot be read, or that names something that does not exist. */
 export interface BrokenJob {

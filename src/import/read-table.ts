@@ -4,15 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { identifier, literal, pathLiteral } from '../../duckdb.ts';
-import { systemReason } from '../../errors.ts';
-import type { Feed } from '../../feeds/feed.ts';
-import { parseJson } from '../../service/json.ts';
-import { longest, type Reading, refuseEmpty, refuseExport } from './batch.ts';
+import { identifier, literal, pathLiteral } from '../duckdb.ts';
+import { systemReason } from '../errors.ts';
+import type { Feed } from '../feeds/feed.ts';
+import { parseJson } from '../service/json.ts';
+import { longest, type PlacedRecord, type Reading, refuseEmpty, refuseExport } from './batch.ts';
 import { type CsvShape, CsvShapeReader } from './csv-shape.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { bytesOf } from './file-bytes.ts';
-import type { PlacedRecord } from './read-records.ts';
 
 /** Far more than a record has, and DuckDB keeps 2,048 records in memory. */
 const mostColumns = 1000;

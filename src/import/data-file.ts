@@ -4,8 +4,8 @@ import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ConfigError, GmsiError, systemReason } from '../../errors.ts';
-import type { ServedBy } from '../../warehouse/tables/learned.ts';
+import { ConfigError, GmsiError, systemReason } from '../errors.ts';
+import type { ServedBy } from '../warehouse/tables/origin.ts';
 import { openEntry, readArchive } from './zip.ts';
 
 interface Place {

@@ -1,14 +1,9 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Sandbox,
-  type SandboxOptions,
-  startSandbox,
-  writeArchives,
-} from '../../../src/sandbox/index.ts';
-import { aJob, runBackfill } from '../../support/run-backfill.ts';
-import { aWarehouse } from '../../support/test-warehouse.ts';
-import { windowsOf } from '../../support/warehouse-state.ts';
+import { type Sandbox, type SandboxOptions, startSandbox, writeArchives } from '../../src/sandbox/index.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { windowsOf } from '../support/warehouse-state.ts';
 import { aFolder, clock, rowsIn, runImport } from './importing.ts';
 
 /** The vendor's bulk archives, as the sandbox writes them, against the same data over the API. */

@@ -1,0 +1,117 @@
+import { version } from '../package.ts';
+import type { Snapshot } from '../warehouse/snapshot.ts';
+import {
+  countTotals,
+  type ExportColumn,
+  type ExportScope,
+  exportColumns,
+  type MonthState,
+  readMonths,
+  seriesColumn,
+  type Totals,
+} from '../warehouse/tables/export-rows.ts';
+import { duckdbType } from './duckdb.ts';
+import { type Manifest, monthOf, type WrittenFile } from './manifest.ts';
+import { changesFrom, type MonthsToWrite, monthsToWrite } from './months-to-write.ts';
+
+/** What is to be exported. */
+export interface ExportWish {
+  readonly scope: ExportScope;
+  /** With the mode `continue`: a moment since which changed months are written, whatever the export that is there says. */
+  readonly since?: string | undefined;
+  readonly stop: AbortSignal;
+}
+
+/** What an export writes, and the totals that its files must have. */
+export interface ExportPlan extends MonthsToWrite {
+  /** The columns of the table, which are those of the files. */
+  readonly columns: readonly ExportColumn[];
+  /** The columns whose sums are compared. */
+  readonly scores: readonly string[];
+  /** The column by which rows are counted, within each month. */
+  readonly series: string;
+  /** Of the months that are written. */
+  readonly totals: readonly Totals[];
+  readonly rows: number;
+}
+
+/** Decides which months to write, and counts their rows, as the transaction sees them. */
+export async function planExport(
+  snapshot: Snapshot,
+  { scope, since, stop }: ExportWish,
+  held: Manifest | undefined,
+): Promise<ExportPlan> {
+  const columns = await exportColumns(snapshot, scope);
+  // A stop that has happened already would not end the long statement that follows.
+  stop.throwIfAborted();
+  const from = changesFrom(held, since);
+  const months = await readMonths(snapshot, scope, from);
+  stop.throwIfAborted();
+  const toWrite = monthsToWrite(months, { scope, columns: columnsOf({ columns }), held, since: from });
+  const scores = columns.filter(({ type }) => type === 'double precision').map(({ name }) => name);
+  const { write } = toWrite;
+  const totals = await countTotals(
+    snapshot,
+    scope,
+    scores,
+    write.map(({ month }) => month),
+  );
+  const rows = write.reduce((sum, of) => sum + of.rows, 0);
+  return { ...toWrite, columns, scores, series: seriesColumn(scope.table), totals, rows };
+}
+
+/** A sum in billionths as a number again. */
+export function billionths(sum: bigint): number {
+  return Number(sum) / 1e9;
+}
+
+/**
+ * The manifest of an export after its plan is carried out.
+ * @param held of the export that is continued, if one is
+ * @param files that were written
+ */
+export function describeExport(
+  scope: ExportScope,
+  plan: ExportPlan,
+  held: Manifest | undefined,
+  made: { format: Manifest['format']; files: readonly WrittenFile[]; exportedAt: Date },
+): Manifest {
+  const { table, from = null, to = null, asOf = null, only } = scope;
+  const keeps = (month: string) => plan.kept.includes(month);
+  const written = plan.write.map((state) => describeMonth(state, plan));
+  const months = [...written, ...(held?.months.filter(({ month }) => keeps(month)) ?? [])];
+  const files = [...made.files, ...(held?.files.filter(({ path }) => keeps(monthOf(path))) ?? [])];
+  return {
+    ...{ gmsi: version, table: `gmsi.${table.name}`, format: made.format, complete: true },
+    ...{ exported_at: made.exportedAt.toISOString(), as_of: asOf, changed_since: plan.changedSince },
+    ...{ from, to, only: Object.fromEntries(Object.entries(only).map(([name, of]) => [name, [...of]])) },
+    ...{ rows: months.reduce((sum, { rows }) => sum + rows, 0), sums: sumsOf(months) },
+    ...{ partitioned_by: ['month'], columns: columnsOf(plan) },
+    months: months.toSorted((a, b) => (a.month < b.month ? -1 : 1)),
+    files: files.toSorted((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true })),
+  };
+}
+
+export function columnsOf({ columns }: Pick<ExportPlan, 'columns'>): Record<string, string> {
+  const ofFiles = columns.map((column) => [column.name, duckdbType(column)]);
+  return Object.fromEntries([...ofFiles, ['month', 'VARCHAR']]);
+}
+
+function describeMonth({ month, rows, fingerprint }: MonthState, { scores, totals }: ExportPlan) {
+  const own = totals.filter((of: Totals) => of.month === month);
+  const sum = (column: string) => billionths(own.reduce((total, { sums }) => total + sums[column]!, 0n));
+  return {
+    month,
+    rows,
+    sums: Object.fromEntries(scores.map((column) => [column, sum(column)])),
+    fingerprint,
+  };
+}
+
+/** The sum of each column of scores over the whole export, without the noise that adding in binary brings. */
+function sumsOf(months: Manifest['months']): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const month of months)
+    for (const [column, sum] of Object.entries(month.sums)) sums[column] = (sums[column] ?? 0) + sum;
+  return Object.fromEntries(Object.entries(sums).map(([column, sum]) => [column, Number(sum.toFixed(9))]));
+}

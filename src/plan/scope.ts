@@ -1,0 +1,38 @@
+import type { Job } from '../config/job.ts';
+import { resolveSeries } from '../config/resolve-series.ts';
+import type { Feed } from '../feeds/feed.ts';
+import type { ListName, StoredLookups } from '../warehouse/tables/lookups.ts';
+import type { WindowScope } from '../warehouse/tables/series.ts';
+import type { DayRange } from './days.ts';
+
+/** The list with the values of each dimension. */
+const listOf = { country: 'countries', topic: 'topics', ticker: 'tickers' } as const;
+
+/** The lists that the jobs of a feed need. */
+export function listsFor(feed: Feed): ListName[] {
+  return feed.dimensions.map((dimension) => listOf[dimension]);
+}
+
+/** Those of them that were never fetched: without them, it is not known which series a job has. */
+export function missingLists(feed: Feed, { refreshedAt }: StoredLookups): ListName[] {
+  return listsFor(feed).filter((list) => refreshedAt[list] === null);
+}
+
+/**
+ * What a job asks for, in terms of the warehouse.
+ * @throws JobFileError if it names a country, topic or ticker that the service does not list
+ */
+export function scopeOf(job: Job, days: DayRange, lookups: StoredLookups): WindowScope {
+  const series = resolveSeries(job, lookups);
+  return {
+    feed: job.feed,
+    countries: [...new Set(series.map(({ country }) => country))],
+    topics: [...new Set(series.map(({ topic }) => topic))],
+    tickers: [...new Set(series.map(({ ticker }) => ticker))],
+    matchType: job.matchType,
+    variants: job.variants,
+    from: days.from.toString(),
+    to: days.to.toString(),
+    isOpenEnded: job.service.endDate === 'ignored',
+  };
+}

@@ -1,0 +1,159 @@
+import { type Kysely, sql, type Transaction } from 'kysely';
+import type { Series } from '../../feeds/feed.ts';
+import type { Database, Day } from '../database.ts';
+import { ClaimLost } from '../errors.ts';
+import { isOfSeries, seriesColumns, seriesValues } from './series.ts';
+
+/** A file to import, as it is remembered. */
+export interface FileToImport {
+  /** The parts that the records say are empty. */
+  readonly series: Series;
+  /** What identifies its content, and the columns that its place gives. */
+  readonly content: string;
+  readonly name: string;
+  /** Name of its ZIP file without the UUID; empty if it has none. */
+  readonly archive: string;
+  readonly madeAt: Date;
+}
+
+/** The position of a claimed file: a batch is committed only if it follows exactly this position. */
+export interface FilePosition {
+  readonly fileId: number;
+  readonly loadId: number;
+  /** Records that are loaded or rejected. */
+  readonly records: number;
+  /** Those of them that were rejected. */
+  readonly rejected: number;
+}
+
+/**
+ * Claims a file for a load, at its checkpoint. Another load that is reading it loses it, and drops the batch in hand.
+ * @returns whether it is loaded already, too
+ */
+export async function claimFile(
+  db: Kysely<Database>,
+  { series, content, name, archive, madeAt }: FileToImport,
+  loadId: number,
+): Promise<FilePosition & { readonly isFinished: boolean }> {
+  const { rows } = await sql<{ fileId: number; records: number; rejected: number; isFinished: boolean }>`
+    insert into gmsi.imported_files as kept (${seriesColumns}, content, name, archive, made_at, load_id)
+    values (${seriesValues(series)}, ${content}, ${name}, ${archive}, ${madeAt}::timestamptz, ${loadId}::bigint)
+    on conflict (${seriesColumns}, content) do update
+      set name = excluded.name, error = null,
+          load_id = case when kept.finished_at is null then excluded.load_id else kept.load_id end
+    returning file_id as "fileId", records, records_rejected as rejected, finished_at is not null as "isFinished"
+  `.execute(db);
+  return { ...rows[0]!, loadId };
+}
+
+/**
+ * Moves a file's checkpoint past a batch.
+ * @throws ClaimLost if the file is no longer this load's, or not at this position
+ */
+export async function advanceFile(
+  trx: Transaction<Database>,
+  { fileId, loadId, records }: FilePosition,
+  batch: { readonly records: number; inserted: number; changed: number; rejected: number },
+): Promise<void> {
+  const { numAffectedRows } = await sql`
+    update gmsi.imported_files
+    set records = records + ${batch.records}::bigint, rows_inserted = rows_inserted + ${batch.inserted}::bigint,
+        rows_changed = rows_changed + ${batch.changed}::bigint, records_rejected = records_rejected + ${batch.rejected}::bigint
+    where file_id = ${fileId} and load_id = ${loadId}::bigint and records = ${records}::bigint and finished_at is null
+  `.execute(trx);
+  if (numAffectedRows === 0n) throw new ClaimLost('Another import reads this file now.');
+}
+
+/** True if this load has a file at exactly this position: for a connection that broke between a commit and its reply. */
+export async function isFileAt(db: Kysely<Database>, at: FilePosition): Promise<boolean> {
+  const { rows } = await sql`
+    select from gmsi.imported_files
+    where file_id = ${at.fileId} and load_id = ${at.loadId}::bigint and records = ${at.records}::bigint
+  `.execute(db);
+  return rows.length === 1;
+}
+
+/** Counts a file as loaded: it has no record after this position. */
+export async function finishFile(db: Kysely<Database>, at: FilePosition): Promise<void> {
+  await sql`
+    update gmsi.imported_files set finished_at = clock_timestamp()
+    where file_id = ${at.fileId} and load_id = ${at.loadId}::bigint and records = ${at.records}::bigint and finished_at is null
+  `.execute(db);
+}
+
+/** Stores why a file was not read to its end. */
+export async function leaveFile(
+  db: Kysely<Database>,
+  { fileId, loadId }: FilePosition,
+  error: string,
+): Promise<void> {
+  await sql`
+    update gmsi.imported_files set error = ${error}
+    where file_id = ${fileId} and load_id = ${loadId}::bigint and finished_at is null
+  `.execute(db);
+}
+
+type Days = { readonly from: Day; readonly to: Day };
+
+/**
+ * Counts days of a series as covered, because files that are loaded hold them. Windows that were planned for these days and
+ * have not begun are removed, since nothing is left to ask for; half-drained ones stay.
+ * @param unless days of which something was not loaded; `undefined` for all
+ * @returns how many days the files hold, and how many of them are covered
+ */
+export async function coverByFiles(
+  db: Kysely<Database>,
+  series: Series,
+  files: readonly { readonly fileId: number; readonly days: Days }[],
+  unless: readonly (Days | undefined)[],
+): Promise<{ held: number; covered: number }> {
+  const held = multirange(files.map(({ days }) => days));
+  const lacking = multirange(unless);
+  const { rows } = await sql<{ held: number; covered: number }>`
+    with days as (
+      select ${held}::datemultirange as held, ${held}::datemultirange - ${lacking}::datemultirange as covered
+    ), told as (
+      update gmsi.imported_files f
+      set covers = nullif(coalesce(f.covers, '{}') + (file.days::datemultirange - ${lacking}::datemultirange), '{}')
+      from unnest(${files.map(({ fileId }) => fileId)}::bigint[], ${files.map(({ days }) => multirange([days]))}::text[])
+        as file (file_id, days)
+      where f.file_id = file.file_id
+    ), kept as (
+      insert into gmsi.coverage as kept (${seriesColumns}, days)
+      select ${seriesValues(series)}, covered from days where not isempty(covered)
+      on conflict (${seriesColumns}) do update set days = kept.days + excluded.days, updated_at = now()
+    )
+    select (select sum(upper(range) - lower(range)) from unnest(held) as range) as held,
+           (select coalesce(sum(upper(range) - lower(range)), 0) from unnest(covered) as range) as covered
+    from days
+  `.execute(db);
+  await sql`
+    delete from gmsi.windows w
+    where ${isOfSeries('w', series)} and w.state in ('pending', 'failed', 'refused') and w.next_token is null
+      and w.days <@ (select c.days from gmsi.coverage c where ${isOfSeries('c', series)})
+  `.execute(db);
+  return rows[0]!;
+}
+
+function multirange(days: readonly (Days | undefined)[]): string {
+  return `{${days.map((range) => (range ? `[${range.from},${range.to}]` : '(,)')).join()}}`;
+}
+
+/** The loads of a feed that were imports. */
+export async function importsOf(db: Kysely<Database>, feed: string): Promise<number[]> {
+  const rows = await db
+    .selectFrom('gmsi.loads')
+    .select('load_id')
+    .where('command', '=', 'import')
+    .where('feed', '=', feed)
+    .execute();
+  return rows.map(({ load_id }) => load_id);
+}
+
+/** When the newest version of an archive was made that has been read; `null` if none has. */
+export async function newestVersion(db: Kysely<Database>, archive: string): Promise<Date | null> {
+  const { rows } = await sql<{ madeAt: Date | null }>`
+    select max(made_at) as "madeAt" from gmsi.imported_files where archive = ${archive} and archive <> ''
+  `.execute(db);
+  return rows[0]!.madeAt;
+}

@@ -1,0 +1,59 @@
+import { type Kysely, sql } from 'kysely';
+import type { Database, LoadOutcome } from '../database.ts';
+import { releaseWindows } from './windows.ts';
+
+/** What a load has done so far. */
+export interface LoadTotals {
+  requests: number;
+  windows_drained: number;
+  windows_failed: number;
+  pages: number;
+  records: number;
+  rows_inserted: number;
+  rows_changed: number;
+  rows_retracted: number;
+  records_rejected: number;
+  records_outside: number;
+}
+
+export const noTotals: Readonly<LoadTotals> = {
+  ...{ requests: 0, windows_drained: 0, windows_failed: 0, pages: 0, records: 0 },
+  ...{ rows_inserted: 0, rows_changed: 0, rows_retracted: 0, records_rejected: 0, records_outside: 0 },
+};
+
+export async function startLoad(
+  db: Kysely<Database>,
+  load: { command: string; job: string; feed: string; run_by: string; windows_planned?: number | null },
+): Promise<number> {
+  const { load_id } = await db
+    .insertInto('gmsi.loads')
+    .values(load)
+    .returning('load_id')
+    .executeTakeFirstOrThrow();
+  return load_id;
+}
+
+/** A heartbeat: keeps this load's windows claimed, and its totals current. */
+export async function beat(db: Kysely<Database>, loadId: number, totals: LoadTotals): Promise<void> {
+  await db
+    .updateTable('gmsi.loads')
+    .set({ ...totals, heartbeat_at: sql<Date>`now()` })
+    .where('load_id', '=', loadId)
+    .execute();
+}
+
+/** Ends a load: stores its final totals, and gives back windows that it still holds. */
+export async function finishLoad(
+  db: Kysely<Database>,
+  loadId: number,
+  outcome: LoadOutcome,
+  totals: LoadTotals,
+  error: string | null,
+): Promise<void> {
+  await releaseWindows(db, loadId);
+  await db
+    .updateTable('gmsi.loads')
+    .set({ ...totals, outcome, error, heartbeat_at: sql<Date>`now()`, finished_at: sql<Date>`now()` })
+    .where('load_id', '=', loadId)
+    .execute();
+}

@@ -1,0 +1,50 @@
+import { type Kysely, type Selectable, sql } from 'kysely';
+import type { Database, WorkersTable } from '../database.ts';
+
+/** How long workers that have ended stay listed, in days. */
+const listedFor = 30;
+
+/** Lists a worker, and removes those that ended long ago. */
+export async function registerWorker(
+  db: Kysely<Database>,
+  worker: Pick<
+    Selectable<WorkersTable>,
+    'worker_id' | 'run_by' | 'version' | 'key_fingerprint' | 'concurrency'
+  >,
+): Promise<void> {
+  await sql`delete from gmsi.workers where heartbeat_at < now() - make_interval(days => ${listedFor})`.execute(
+    db,
+  );
+  await db.insertInto('gmsi.workers').values(worker).execute();
+}
+
+/** A heartbeat: keeps a worker's tasks assigned to it. */
+export async function beatWorker(db: Kysely<Database>, workerId: string): Promise<void> {
+  await db
+    .updateTable('gmsi.workers')
+    .set({ heartbeat_at: sql<Date>`now()` })
+    .where('worker_id', '=', workerId)
+    .execute();
+}
+
+export async function stopWorker(db: Kysely<Database>, workerId: string): Promise<void> {
+  await db
+    .updateTable('gmsi.workers')
+    .set({ heartbeat_at: sql<Date>`now()`, stopped_at: sql<Date>`now()` })
+    .where('worker_id', '=', workerId)
+    .execute();
+}
+
+/** Workers with a heartbeat within the lease, the oldest first. */
+export async function livingWorkers(
+  db: Kysely<Database>,
+  leaseSeconds: number,
+): Promise<Selectable<WorkersTable>[]> {
+  return db
+    .selectFrom('gmsi.workers')
+    .selectAll()
+    .where('stopped_at', 'is', null)
+    .where('heartbeat_at', '>', sql<Date>`now() - make_interval(secs => ${leaseSeconds})`)
+    .orderBy('started_at')
+    .execute();
+}
