@@ -163,13 +163,11 @@ end $$;
 -- Grants the two roles what they need. Called again after every later migration, so that nothing that one adds is open by default.
 create function gmsi.grant_roles() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  -- What analysts use, without the program's own tables and without the requests of each key.
+  -- What analysts use besides the feeds' tables, without the program's own tables and without the requests of each key.
   readable text[] := array[
-    'headlines', 'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily',
-    'ticker_headlines', 'ticker_events', 'ticker_event_headlines', 'ticker_index', 'gmsi_index', 'regional_index',
-    'ticker_event_metrics', 'event_query_metrics', 'revisions', 'countries', 'topics', 'lookups',
-    'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'sentiment_by_day', 'windows', 'loads', 'load_history', 'rejected_records', 'check_results',
-    'imported_files',
+    'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily', 'revisions', 'countries', 'topics',
+    'lookups', 'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'sentiment_by_day', 'windows', 'loads', 'load_history',
+    'rejected_records', 'check_results', 'imported_files',
     -- Every command reads it to check that it knows the schema.
     'kysely_migration'];
   -- Tables that loading deletes rows from.
@@ -177,6 +175,8 @@ declare
                             'hourly_sums', 'daily_sums'];
   -- Functions that read only what the caller may read, or nothing.
   for_everybody text[] := array['signal_at', 'state_of', 'series_days', 'as_of_delay', 'summable', 'published_by', 'story_key'];
+  -- Functions that change the schema.
+  for_owners text[] := array['grant_roles', 'complete_feed_table', 'add_feed_column', 'define_headline_versions', 'set_statistics'];
   has_reader boolean := to_regrole('gmsi_reader') is not null;
   has_loader boolean := to_regrole('gmsi_loader') is not null;
   held record;
@@ -192,10 +192,13 @@ begin
   -- Only objects of this owner: what others added to the schema, only they can grant.
   for held in
     select c.relname as name, c.relkind in ('r', 'p') as is_table, c.relname ~ '^kysely_' as is_migrators,
-           coalesce(parent.relname, c.relname) = any(readable) as is_readable, c.relname = any(deletable) as is_deletable
+           c.relname = any(readable)
+             -- The feeds' tables and their partitions.
+             or exists (select from pg_catalog.pg_trigger t
+                        where t.tgrelid = coalesce(i.inhparent, c.oid) and t.tgname = 'keep_revisions') as is_readable,
+           c.relname = any(deletable) as is_deletable
     from pg_catalog.pg_class c
     left join pg_catalog.pg_inherits i on i.inhrelid = c.oid
-    left join pg_catalog.pg_class parent on parent.oid = i.inhparent
     where c.relnamespace = 'gmsi'::regnamespace and c.relkind in ('r', 'p', 'v') and pg_has_role(c.relowner, 'usage')
   loop
     if has_reader and held.is_readable then
@@ -219,7 +222,7 @@ begin
   end loop;
   for held in
     select p.oid::regprocedure::text as name, p.proname = any(for_everybody) or p.proname ~ '_as_of$' as is_for_everybody,
-           p.proname <> 'grant_roles' and p.prorettype <> 'trigger'::regtype as is_for_loading
+           p.proname <> all(for_owners) and p.prorettype <> 'trigger'::regtype as is_for_loading
     from pg_catalog.pg_proc p
     where p.pronamespace = 'gmsi'::regnamespace and p.prokind = 'f' and pg_has_role(p.proowner, 'usage')
   loop

@@ -22,8 +22,11 @@ const feeds = [
   eventMetricsQuery,
 ];
 
-/** Every feed of the service that can be loaded, by the name that job files use. */
-export const catalog: ReadonlyMap<string, Feed> = new Map(feeds.map((feed) => [feed.name, feed]));
+/** The names of the feeds, as job files use them. */
+export type FeedName = (typeof feeds)[number]['name'];
+
+/** Every feed of the service that can be loaded, by its name. */
+export const catalog: ReadonlyMap<string, Feed<FeedName>> = new Map(feeds.map((feed) => [feed.name, feed]));
 
 /** Feeds that the service has removed, with what to use instead (docs/service.md, "Retired feed"). */
 export const retired: ReadonlyMap<string, string> = new Map([
@@ -34,7 +37,7 @@ export const retired: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The feed of that name. @throws ConfigError that names the nearest one, or what to use instead of a retired one */
-export function feedNamed(name: string): Feed {
+export function feedNamed(name: string): Feed<FeedName> {
   const instead = retired.get(name);
   if (instead !== undefined) throw new ConfigError(`the feed "${name}" is retired`, { hint: instead });
   const feed = catalog.get(name);

@@ -5,8 +5,8 @@ import { createRecordReader, type RecordShape } from './reading/read-record.ts';
 export type ReadColumns = Readonly<Record<string, readonly [ColumnType, ...(readonly string[])]>>;
 
 /** The definition of a feed; what most feeds do not have can be left out. */
-interface FeedDefinition
-  extends Pick<Feed, 'name' | 'dimensions' | 'path'>,
+interface FeedDefinition<Name extends string>
+  extends Pick<Feed<Name>, 'name' | 'dimensions' | 'path'>,
     Partial<Pick<Feed, 'method' | 'matchTypes' | 'variants' | 'inPath'>>,
     Pick<RecordShape, 'identity' | 'required'>,
     Partial<Pick<RecordShape, 'differences'>> {
@@ -31,7 +31,7 @@ const windowParameters = {
  * A feed with all that follows from its definition: its types, aliases and key, and its live feed, which likely has the path
  * of the historical one with `/live/` for `/historical/` (docs/service.md, "Live feeds").
  */
-export function defineFeed(definition: FeedDefinition): Feed {
+export function defineFeed<Name extends string>(definition: FeedDefinition<Name>): Feed<Name> {
   const { name, dimensions, path, method = 'GET', matchTypes = [], variants = {}, inPath = [] } = definition;
   const { identity, required, differences = [], table, liveHours: hours } = definition;
   const read = Object.entries(definition.columns);

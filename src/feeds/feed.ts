@@ -82,9 +82,9 @@ export interface LiveTwin {
 }
 
 /** One feed of the service: its path, its parameters, how its records are read, which table it fills. */
-export interface Feed {
+export interface Feed<Name extends string = string> {
   /** As in a job file's `feed`. */
-  readonly name: string;
+  readonly name: Name;
   /** What its jobs select series by; empty if a job is one series. */
   readonly dimensions: readonly Dimension[];
   /** `POST` sends the parameters in a JSON body, together with the body that the job file holds. */

@@ -1,5 +1,5 @@
 export type { DriftKind, Fault, FaultKind, ScriptedFault, SeenRequest } from './faults/fault.ts';
-export type { FeedName } from './feeds/feed.ts';
+export type { FeedName } from './feeds/catalog.ts';
 export type { SandboxStats } from './gate/counts.ts';
 export type {
   ArchiveWorld,

@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { stringify } from 'csv-stringify/sync';
 import { ZipFile } from 'yazl';
 import { dayOf, formatDay } from './days.ts';
-import type { FeedName } from './feeds/feed.ts';
+import type { FeedName } from './feeds/catalog.ts';
 import { REGIONAL_TOPICS } from './feeds/regional-index.ts';
 import { type SandboxOptions, type SandboxSettings, settingsFrom } from './options.ts';
 import type { Query } from './service.ts';

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Job } from '../../src/config/job.ts';
 import { catalog } from '../../src/feeds/catalog.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import { aJobOf, feedCases } from '../feeds/cases.ts';
 import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { busy, checkAll, checkedJob, checkOne, loaded, ordinary, whileChanged } from './loaded.ts';
@@ -418,110 +419,53 @@ test.for(breaks)('$check finds $what', async ({ check, of = job, by, result = 'f
   });
 });
 
-/** Checks that need what only some feeds have: the probabilities of a model, and sums. */
-const ofModels = ['score-differences', 'score-sums', 'stuck-scores'];
-const ofSums = ['index-sums', 'missing-hours'];
-
-test('an index passes every check but those of models and of the rollups', async () => {
-  const results = await checkAll(source.db, index);
-  expect(
-    results.filter(({ result }) => result !== 'passed').map(({ check, reason }) => [check.name, reason]),
-  ).toEqual([
-    ['rollups', 'not for gmsi-index'],
-    ...ofModels.map((name) => [name, 'job_models holds no row']),
-  ]);
-});
-
-describe('the feeds of assets and regions', () => {
-  const period = {
-    start_date: '2026-10-01',
-    end_date: '2026-10-08',
-    countries: undefined,
-    topics: undefined,
-  };
-  const ofTicker = (feed: string) => aJob({ feed, tickers: ['BTC_CRY'], ...period });
-  const body = { tickers: ['BTC_CRY'] };
-  const query = aJob({ feed: 'event-metrics-query', body, ...period });
-  const group = { model: 'macro_1', country_preset: 'G7' };
-  const regional = aJob({ feed: 'regional-index', parameters: group, ...period });
-  const elsewhere = ['index-agreement', 'rollups'];
-  let assets: TestWarehouse;
-  const feeds: [Job, skipped: string[]][] = [
-    [ofTicker('ticker-headlines'), [...elsewhere, ...ofSums]],
-    [ofTicker('ticker-index'), [...elsewhere, ...ofModels]],
-    [ofTicker('ticker-events'), [...elsewhere, ...ofModels, ...ofSums, 'score-ranges']],
-    [ofTicker('ticker-event-headlines'), [...elsewhere, ...ofModels, ...ofSums]],
-    [ofTicker('ticker-event-metrics'), [...elsewhere, ...ofModels]],
-    [query, [...elsewhere, ...ofModels]],
-    [regional, [...elsewhere, ...ofModels]],
-  ];
+describe('every feed', () => {
+  const days = { start_date: '2026-10-01', end_date: '2026-10-08' };
+  const feeds = [...catalog.values()].map(({ name, table }) => ({
+    ...feedCases[name],
+    name,
+    table: `gmsi.${table.name}`,
+    key: table.key.join(),
+    job: aJobOf(name, days),
+  }));
+  let all: TestWarehouse;
   beforeAll(async () => {
     const clock = () => new Date('2026-11-20T12:00:00Z');
-    assets = await loaded(
-      feeds.map(([one]) => one),
+    all = await loaded(
+      feeds.map(({ job }) => job),
       { ...ordinary, clock },
     );
   });
-  afterAll(() => assets[Symbol.asyncDispose]());
+  afterAll(() => all[Symbol.asyncDispose]());
 
-  test.for(feeds.map(([one, skipped]) => ({ one, name: one.feed, skipped })))(
-    '$name passes all checks, except those that cannot apply',
-    async ({ one, skipped }) => {
-      const results = await checkAll(assets.db, one);
-      const named = (wanted: string) =>
-        results.filter(({ result }) => result === wanted).map(({ check }) => check.name);
-      expect(named('skipped')).toEqual(skipped.toSorted());
-      expect([...named('failed'), ...named('warned')]).toEqual([]);
+  test.for(feeds)('$name passes all checks, except those that cannot apply', async ({ job, unchecked }) => {
+    const results = await checkAll(all.db, job);
+    const named = (wanted: string) =>
+      results.filter(({ result }) => result === wanted).map(({ check }) => check.name);
+    expect(named('skipped')).toEqual(unchecked.toSorted());
+    expect([...named('failed'), ...named('warned')]).toEqual([]);
+  });
+
+  const wrong = feeds.flatMap(({ wrong, ...one }) =>
+    wrong.map(([check, set, findings]) => ({ ...one, check, set, findings })),
+  );
+  test.for(wrong)(
+    '$check of $name finds a row that is made wrong',
+    async ({ job, table, key, check, set, findings }) => {
+      const first = `(select tableoid, ctid from ${table} order by ${key} limit 1)`;
+      await whileChanged(
+        all,
+        `update ${table} set ${set} where (tableoid, ctid) = ${first}`,
+        async (rows) => {
+          expect(rows).toBe(1);
+          expect(await checkOne(all, job, check)).toMatchObject({
+            result: /differ/.test(check) ? 'warned' : 'failed',
+            findings,
+          });
+        },
+      );
     },
   );
-
-  const wrong: [check: string, feed: string, table: string, set: string, findings: number][] = [
-    [
-      'score-sums',
-      'ticker-headlines',
-      'ticker_headlines',
-      'bearish_probability = 0.5 + bearish_probability',
-      1,
-    ],
-    [
-      'score-ranges',
-      'ticker-headlines',
-      'ticker_headlines',
-      'bearish_probability = 2, sentiment_score = -2',
-      2,
-    ],
-    [
-      'score-differences',
-      'ticker-headlines',
-      'ticker_headlines',
-      'sentiment_score = sentiment_score + 0.1',
-      1,
-    ],
-    ['score-ranges', 'ticker-event-headlines', 'ticker_event_headlines', 'sentiment_score = 7', 1],
-    ['index-sums', 'ticker-index', 'ticker_index', 'headline_count = headline_count + 0.5', 1],
-    ['index-sums', 'ticker-event-metrics', 'ticker_event_metrics', 'event_count = event_count + 0.5', 1],
-    ['score-ranges', 'event-metrics-query', 'event_query_metrics', 'sentiment_abs_sum = -1', 1],
-    [
-      'index-sums',
-      'regional-index',
-      'regional_index',
-      'sentiment_avg = sentiment_sum / headline_count + 0.5',
-      1,
-    ],
-    ['future-times', 'ticker-events', 'ticker_events', `first_seen_at = event_at - interval '1 day'`, 1],
-  ];
-  test.for(wrong)('%s of %s finds a row that is made wrong', async ([check, feed, table, set, findings]) => {
-    const id = table === 'ticker_events' ? 'event_id' : 'entry_id';
-    const first = `(select ${id} from gmsi.${table} order by 1 limit 1)`;
-    const [of] = feeds.find(([one]) => one.feed === feed)!;
-    await whileChanged(assets, `update gmsi.${table} set ${set} where ${id} = ${first}`, async (rows) => {
-      expect(rows).toBe(1);
-      expect(await checkOne(assets, of, check)).toMatchObject({
-        result: /differ/.test(check) ? 'warned' : 'failed',
-        findings,
-      });
-    });
-  });
 });
 
 test.for([...catalog.values()])(

@@ -8,13 +8,9 @@ const read = (feed: string, keys: string) => jobFromText(`feed: ${feed}\n${keys}
 const refusal = (feed: string, keys: string) =>
   refusalOf(() => read(feed, keys)).map((line) => line.replace(/ {2,}/g, ' '));
 
-const byTicker = [
-  'ticker-headlines',
-  'ticker-index',
-  'ticker-events',
-  'ticker-event-headlines',
-  'ticker-event-metrics',
-];
+const byTicker = [...catalog.values()]
+  .filter(({ dimensions }) => dimensions.includes('ticker'))
+  .map(({ name }) => name);
 
 describe('what a job selects by', () => {
   test.each(byTicker)('%s takes tickers, as a list, globs or all', (feed) => {

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readJob } from '../../src/config/read-job.ts';
 import { ConfigError } from '../../src/errors.ts';
-import { catalog } from '../../src/feeds/catalog.ts';
 import { jobText, today } from './job-text.ts';
 
 describe('a job file is found', () => {
@@ -85,11 +84,6 @@ describe('the job files that come with the project', async () => {
 
   test('are there', () => {
     expect(files).toEqual(expect.arrayContaining(['demo.yaml', 'g7-inflation.yaml', 'all-history.yaml']));
-  });
-
-  test('are one at least for every feed', async () => {
-    const jobs = await Promise.all(files.map((file) => readJob(join('jobs', file), today, cwd)));
-    expect(new Set(jobs.map(({ feed }) => feed))).toEqual(new Set(catalog.keys()));
   });
 
   test('demo is 6 countries, 4 topics and 3 years that are over', async () => {

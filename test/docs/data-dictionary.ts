@@ -28,9 +28,7 @@ export async function readRelations(db: Warehouse): Promise<Relation[]> {
       and c.relname !~ '^kysely_'
     union all
     select p.proname, 'function',
-           -- Named in full, whether or not the schema is in this user's search path.
-           '(' || pg_get_function_identity_arguments(p.oid) || ') returns '
-             || regexp_replace(pg_get_function_result(p.oid), 'SETOF (gmsi\.)?headlines', 'SETOF gmsi.headlines'),
+           '(' || pg_get_function_identity_arguments(p.oid) || ') returns ' || pg_get_function_result(p.oid),
            obj_description(p.oid, 'pg_proc')
     from pg_proc p
     where p.pronamespace = 'gmsi'::regnamespace

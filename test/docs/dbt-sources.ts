@@ -1,4 +1,5 @@
 import { Document, isCollection, visit } from 'yaml';
+import { catalog } from '../../src/feeds/catalog.ts';
 import type { Column, Relation } from './data-dictionary.ts';
 
 /** When dbt is to warn of a source, and when to fail. */
@@ -54,14 +55,11 @@ export const sources: Readonly<Record<string, Source>> = {
   },
   sentiment_hourly: { notNull: ['hour', ...sums] },
   sentiment_daily: { notNull: ['day', ...sums] },
-  gmsi_index: { config: changedWithin('published_at') },
-  regional_index: { config: changedWithin('published_at') },
-  ticker_headlines: { config: changedWithin('published_at') },
-  ticker_index: { config: changedWithin('published_at') },
-  ticker_events: { config: changedWithin('event_at') },
-  ticker_event_headlines: {},
-  ticker_event_metrics: {},
-  event_query_metrics: {},
+  ...Object.fromEntries(
+    [...catalog.values()]
+      .filter(({ name }) => name !== 'gmsi-headlines')
+      .map(({ table }) => [table.name, { config: changedWithin(table.key[0]) }]),
+  ),
   revisions: {},
   countries: {},
   topics: {},

@@ -8,6 +8,7 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { countTotals, exportColumns, inOneState, linesOf } from '../../src/warehouse/tables/export-rows.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { docPages, fencesOf } from '../docs/pages.ts';
+import { aJobOf } from '../feeds/cases.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { aScope, askDuckDB, difference, none, rowsIn, rowsOfTable, runExport } from './exporting.ts';
@@ -114,13 +115,6 @@ it('as of a moment is the table as it stood then', async () => {
   expect(seen.size).toBe(5);
 });
 
-const jobs: Record<string, Record<string, unknown>> = {
-  'gmsi-headlines': { countries: ['US', 'NO'], topics: ['Inflation-Food'] },
-  'gmsi-index': { countries: ['US', 'NO'], topics: ['Inflation-Food'] },
-  'regional-index': { parameters: { model: 'macro_1', country_preset: 'norway' } },
-  'event-metrics-query': { body: { tickers: ['BTC_CRY', 'BZ_COM'], event_types: ['Realised'] } },
-};
-
 describe('every row of each feed', () => {
   let own: TestWarehouse;
   beforeAll(async () => {
@@ -128,12 +122,10 @@ describe('every row of each feed', () => {
   });
   afterAll(() => own[Symbol.asyncDispose]());
 
-  it.each([...catalog.keys()])('is exported, by month: %s', async (name) => {
+  it.each([...catalog.values()])('is exported, by month: $name', async ({ name, table }) => {
     await using folder = await aFolder();
-    const { table } = catalog.get(name)!;
-    const ofFeed = jobs[name] ?? { tickers: ['BTC_CRY', 'BZ_COM'] };
     const days = { start_date: '2026-09-27', end_date: '2026-10-04' };
-    const job = aJob({ feed: name, countries: undefined, topics: undefined, ...ofFeed, ...days });
+    const job = aJobOf(name, days);
     await runBackfill({ job, db: own.db, sandbox });
 
     const { out, manifest } = await runExport({ db: own.db, folder: folder.path, scope: { table } });

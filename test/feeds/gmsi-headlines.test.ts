@@ -32,7 +32,7 @@ describe('the path of historical GMSI headlines', () => {
 describe('a GMSI headline', () => {
   test('becomes a row of the table, column by column', () => {
     const { row } = read(aRecord());
-    expect(row).toEqual({
+    expect(row).toMatchObject({
       headline_id: '0a1b2c3d-0000-4000-8000-00000000000f',
       published_at: '2026-05-21T13:00:00Z',
       headline: 'Food prices ease',

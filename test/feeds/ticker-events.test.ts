@@ -18,7 +18,7 @@ const anEvent = (changes: Record<string, unknown> = {}) => ({
 describe('an event of a ticker', () => {
   test('becomes a row, column by column', () => {
     const { row } = read(anEvent());
-    expect(row).toEqual({
+    expect(row).toMatchObject({
       event_id: expect.any(String),
       event_at: '2026-09-01T00:00:00Z',
       event_name: 'Halving',

@@ -1,126 +1,31 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
-import { type FeedName, type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { Feed } from '../../src/feeds/feed.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aJobOf, type FeedCase, feedCases } from '../feeds/cases.ts';
 import { expectNothingLost, lostRows } from '../support/lost-rows.ts';
 import { aRewritingProxy } from '../support/rewriting-proxy.ts';
 import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
-const tickers = ['BTC_CRY', 'BZ_COM'];
-
 type Days = { readonly from: string; readonly to: string };
 
-interface Case {
-  readonly feed: string;
-  readonly job: Record<string, unknown>;
-  readonly table: string;
-  readonly time: string;
-  /** What the sandbox is asked for the truth. */
-  readonly truth: readonly (readonly [FeedName, Record<string, string>])[];
-  /** Columns of the table beside the fields of a record that they were read from. */
-  readonly columns: Readonly<Record<string, string>>;
-}
-
-const ofTickers = (feed: FeedName) => tickers.map((ticker) => [feed, { ticker }] as const);
-const nordic = { model: 'macro_1', country_preset: 'norway' };
-const components = {
-  sentiment_sum: 'sentiment_sum',
-  sentiment_abs_sum: 'sentiment_abs_sum',
-  sentiment_std: 'sentiment_std',
-};
-
-const cases: readonly Case[] = [
-  {
-    feed: 'ticker-headlines',
-    job: { tickers },
-    table: 'ticker_headlines',
-    time: 'published_at',
-    truth: ofTickers('ticker-headlines'),
-    columns: {
-      ticker: 'ticker',
-      headline: 'headline',
-      topic: 'topic_name',
-      bearish_probability: 'bearish_probability',
-    },
-  },
-  {
-    feed: 'ticker-events',
-    job: { tickers },
-    table: 'ticker_events',
-    time: 'event_at',
-    truth: ofTickers('events'),
-    columns: { event_name: 'event_name', direction: 'direction', impact: 'impact', summary: 'summary' },
-  },
-  {
-    feed: 'ticker-event-headlines',
-    job: { tickers },
-    table: 'ticker_event_headlines',
-    time: 'published_at',
-    truth: ofTickers('event-headlines'),
-    columns: { headline: 'headline', event_name: 'event_name', event_id: 'event_id' },
-  },
-  {
-    feed: 'ticker-index',
-    job: { tickers },
-    table: 'ticker_index',
-    time: 'published_at',
-    truth: ofTickers('ticker-index'),
-    columns: { topic: 'topic_name', headline_count: 'headline_count', ...components },
-  },
-  {
-    feed: 'gmsi-index',
-    job: { countries: ['US', 'NO'], topics: ['Inflation-Food'] },
-    table: 'gmsi_index',
-    time: 'published_at',
-    truth: ['US', 'NO'].flatMap((country) =>
-      ['directional', 'semantic_sentiment'].map(
-        (sentiment_type) => ['gmsi-index', { country, topic: 'Inflation-Food', sentiment_type }] as const,
-      ),
-    ),
-    columns: { topic_name: 'topic_name', headline_count: 'headline_count', ...components },
-  },
-  {
-    feed: 'regional-index',
-    job: { parameters: nordic },
-    table: 'regional_index',
-    time: 'published_at',
-    truth: [['regional-index', nordic]],
-    columns: {
-      ...{ country: 'country', topic: 'topic_name', headline_count: 'headline_count' },
-      ...{ sentiment_avg: 'sentiment_avg', sentiment_sum: 'sentiment_sum', sentiment_std: 'sentiment_std' },
-    },
-  },
-  {
-    feed: 'ticker-event-metrics',
-    job: { tickers },
-    table: 'ticker_event_metrics',
-    time: 'published_at',
-    truth: ofTickers('event-metrics'),
-    columns: { event_type: 'event_type', event_count: 'event_count', ...components },
-  },
-  {
-    feed: 'event-metrics-query',
-    job: { body: { tickers, event_types: ['Realised', 'Anticipated'] } },
-    table: 'event_query_metrics',
-    time: 'published_at',
-    truth: [['event-metrics-query', { tickers: tickers.join(','), event_types: 'Realised,Anticipated' }]],
-    columns: { ticker: 'ticker', event_type: 'event_type', event_count: 'event_count', ...components },
-  },
-];
+const feeds = [...catalog.values()].map((feed) => ({ feed, name: feed.name, ...feedCases[feed.name] }));
 
 /** The rows of a feed's table for some days, in a form to compare. */
 async function heldIn(
   db: Warehouse,
-  { table, time, columns }: Pick<Case, 'table' | 'time' | 'columns'>,
+  { feed: { table }, columns }: { readonly feed: Feed } & Pick<FeedCase, 'columns'>,
   of: Days,
 ): Promise<string[]> {
+  const [time] = table.key;
   const names = Object.keys(columns);
   const { rows } = await sql<Record<string, unknown>>`
     select ${sql.ref(time)} as "at", ${sql.join(names.map((column) => sql.ref(column)))}
-    from ${sql.table(`gmsi.${table}`)}
+    from ${sql.table(`gmsi.${table.name}`)}
     where (${sql.ref(time)} at time zone 'UTC')::date between ${of.from}::date and ${of.to}::date
       and retracted_at is null
   `.execute(db);
@@ -132,10 +37,10 @@ async function heldIn(
 /** What the sandbox serves for the same days, in the same form. */
 function servedFor(
   sandbox: Sandbox,
-  { truth, columns }: Pick<Case, 'truth' | 'columns'>,
+  { series, columns }: Pick<FeedCase, 'series' | 'columns'>,
   of: Days,
 ): string[] {
-  const served = truth.flatMap(([name, query]) => sandbox.truthOf(name, { ...query, ...of }));
+  const served = series.flatMap(([name, query]) => sandbox.truthOf(name, { ...query, ...of }));
   return served
     .map(({ publishedAt, wire }) =>
       JSON.stringify([
@@ -146,9 +51,12 @@ function servedFor(
     .sort();
 }
 
-const isLive = ({ feed }: Case) => catalog.get(feed)!.live !== undefined;
+/** All of a table's columns, to the last digit. */
+async function rowsOf(db: Warehouse, source: RawBuilder<unknown>): Promise<unknown[]> {
+  return (await sql`select t::text as row from ${source} as t order by 1`.execute(db)).rows;
+}
 
-describe.each(cases.filter(isLive))('the live twin of feed $feed', ({ feed, job: keys, ...one }) => {
+describe.each(feeds.filter(({ feed }) => feed.live))('the live twin of feed $name', (one) => {
   it('is read by a sync, and what both bring is one row', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
@@ -159,14 +67,13 @@ describe.each(cases.filter(isLive))('the live twin of feed $feed', ({ feed, job:
       volume: 1,
     });
     const since = { from: '2026-11-18', to: '2026-11-20' };
-    const none = { countries: undefined, topics: undefined };
-    const job = aJob({ feed, ...none, ...keys, start_date: since.from, end_date: 'today' });
+    const job = aJobOf(one.name, { start_date: since.from, end_date: 'today' });
 
     expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
     const synced = await runSync({ job, db, sandbox, clock });
     expect(synced).toMatchObject({
       outcome: 'done',
-      live: { series: one.truth.length, failed: 0, cutOff: 0 },
+      live: { series: one.series.length, failed: 0, cutOff: 0 },
     });
     expect(synced.live.records).toBeGreaterThan(0);
     expect(synced.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0 });
@@ -175,8 +82,8 @@ describe.each(cases.filter(isLive))('the live twin of feed $feed', ({ feed, job:
   });
 });
 
-describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, columns }) => {
-  it('is loaded exactly as the service has it, kept covered, and has what the service no longer returns retracted', async () => {
+describe.each(feeds)('feed $name', (one) => {
+  it('is loaded exactly as the service has it, kept covered, has what the service no longer returns retracted, and can be asked for as it was', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     let now: string;
@@ -186,16 +93,18 @@ describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, colum
       changes: { withdrawn: 0.3 },
     });
     const of = { from: '2026-10-01', to: '2026-10-05' };
-    const none = { countries: undefined, topics: undefined };
-    const job = aJob({ feed, ...none, ...keys, start_date: of.from, end_date: of.to, step: 'P3D' });
+    const job = aJobOf(one.name, { start_date: of.from, end_date: of.to, step: 'P3D' });
+    const table = sql.table(`gmsi.${one.feed.table.name}`);
+    const states: { readonly at: string; readonly rows: unknown[] }[] = [];
     const loadAt = async (instant: string) => {
       now = instant;
       const plan = { fullRefresh: true, retryRefused: false };
       const result = await runBackfill({ job, db, sandbox, clock: moving, plan });
       expect(result).toMatchObject({ outcome: 'done', totals: { records_rejected: 0 } });
-      const held = await heldIn(db, { table, time, columns }, of);
-      expect(held).toEqual(servedFor(sandbox, { truth, columns }, of));
+      expect(await heldIn(db, one, of)).toEqual(servedFor(sandbox, one, of));
       await expectNothingLost(db);
+      const { rows } = await sql<{ at: string }>`select clock_timestamp()::text as at`.execute(db);
+      states.push({ ...rows[0]!, rows: await rowsOf(db, table) });
       return result.totals;
     };
 
@@ -211,15 +120,19 @@ describe.each(cases)('feed $feed', ({ feed, job: keys, table, time, truth, colum
     // Then the service returns it all again.
     await loadAt('2026-10-11T00:00:00Z');
     const { rows: reasons } = await sql<{ reason: string }>`
-      select distinct reason from gmsi.revisions order by 1`.execute(db);
+      select reason from gmsi.revisions where table_name = ${one.feed.table.name}
+      union select reason from gmsi.headline_revisions`.execute(db);
     expect(reasons.map(({ reason }) => reason)).toEqual(expect.arrayContaining(['retracted', 'returned']));
+    const asOf = sql.table(`gmsi.${one.feed.table.name}_as_of`);
+    for (const { at, rows } of states)
+      expect(await rowsOf(db, sql`${asOf}(${at}::timestamptz)`)).toEqual(rows);
 
     // One row of the table that is deleted is noticed in every feed. Not of the day after, which is asked for, too, but not
     // covered.
-    const day = sql`(${sql.ref(time)} at time zone 'UTC')::date`;
+    const day = sql`(${sql.ref(one.feed.table.key[0])} at time zone 'UTC')::date`;
     const { rows } = await sql<{ day: string }>`
-      delete from ${sql.table(`gmsi.${table}`)} where (tableoid, ctid) in (
-        select tableoid, ctid from ${sql.table(`gmsi.${table}`)} where ${day} <= ${of.to}::date limit 1)
+      delete from ${table} where (tableoid, ctid) in (
+        select tableoid, ctid from ${table} where ${day} <= ${of.to}::date limit 1)
       returning ${day}::text as day`.execute(db);
     expect(await lostRows(db)).toMatchObject(rows.map(({ day }) => ({ first_day: day, last_day: day })));
     expect(rows).toHaveLength(1);
@@ -283,10 +196,7 @@ it('a job asks for presets, one value or a list, and each combination is a serie
   );
 });
 
-describe.each([
-  { feed: 'gmsi-index', table: 'gmsi_index', selections: { countries: ['US'], topics: ['Inflation-Food'] } },
-  { feed: 'regional-index', table: 'regional_index', selections: {}, parameters: nordic },
-])('hours of $feed', ({ feed, table, selections, parameters }) => {
+describe.each(feeds.filter(({ feed }) => 'align_to_period_end' in feed.variants))('hours of $name', (one) => {
   it('say how they are stamped; one stamped at its end on a day that is drained again alone is not retracted', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
@@ -295,21 +205,16 @@ describe.each([
       clock,
       tickerHistoryLimitDays: null,
     });
+    const table = sql.table(`gmsi.${one.feed.table.name}`);
     const asked: Record<string, string>[] = [];
     const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) => {
       if (path.includes('/index/')) asked.push(query);
       return false;
     };
     sandbox.script([{ kind: 'latency', match }]);
-    const of = {
-      feed,
-      countries: undefined,
-      topics: undefined,
-      ...selections,
-      service: { end_date: 'inclusive' },
-    };
     const load = async (days: object, align: object) => {
-      const job = aJob({ ...of, ...days, parameters: { ...parameters, sparse: false, ...align } });
+      const parameters = { ...(one.job.parameters as object | undefined), sparse: false, ...align };
+      const job = aJobOf(one.name, { ...days, parameters, service: { end_date: 'inclusive' } });
       return runBackfill({ job, db, sandbox, clock, plan: { fullRefresh: true, retryRefused: false } });
     };
     const days = { start_date: '2026-10-01', end_date: '2026-10-04' };
@@ -325,18 +230,18 @@ describe.each([
       select hour_stamp, count(*)::int as hours, min(hour_ends_at) = min(published_at) as is_end,
              bool_and(extract(epoch from hour_ends_at - published_at) = case hour_stamp when 'end' then 0 else 3600 end) as ends,
              min(hour_ends_at) as first, max(hour_ends_at) as last
-      from ${sql.table(`gmsi.${table}`)} group by 1 order by 1`.execute(db);
-    const one = rows[0] as { hours: number; first: Date; last: Date };
-    expect(one.hours).toBeGreaterThan(50);
+      from ${table} group by 1 order by 1`.execute(db);
+    const first = rows[0] as { hours: number; first: Date; last: Date };
+    expect(first.hours).toBeGreaterThan(50);
     expect(rows).toEqual([
-      { ...one, hour_stamp: 'beginning', is_end: false, ends: true },
-      { ...one, hour_stamp: 'end', is_end: true, ends: true },
-      { ...one, hour_stamp: 'unknown', is_end: false, ends: true },
+      { ...first, hour_stamp: 'beginning', is_end: false, ends: true },
+      { ...first, hour_stamp: 'end', is_end: true, ends: true },
+      { ...first, hour_stamp: 'unknown', is_end: false, ends: true },
     ]);
-    expect(one.last.toISOString()).toBe('2026-10-05T00:00:00.000Z');
+    expect(first.last.toISOString()).toBe('2026-10-05T00:00:00.000Z');
 
     const { rows: midnight } = await sql<{ hours: number }>`
-      select count(*)::int as hours from ${sql.table(`gmsi.${table}`)}
+      select count(*)::int as hours from ${table}
       where hour_stamp = 'end' and published_at = '2026-10-03 00:00+00'`.execute(db);
     expect(midnight[0]!.hours).toBeGreaterThan(0);
     const again = await load({ ...days, start_date: '2026-10-03' }, { align_to_period_end: true });

@@ -7,9 +7,10 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
+import { aJobOf, feedCases } from '../feeds/cases.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
-import { aJob, aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows } from '../support/warehouse-state.ts';
@@ -449,10 +450,17 @@ describe('a replay', () => {
 });
 
 describe.each([...catalog.values()])('of feed $name', (feed) => {
+  const days = { from: '2026-09-01', to: '2026-09-04' };
   it('rejected records and empty columns end as if the names had been known from the start', async () => {
     await using warehouse = await aWarehouse();
     await using reference = await aWarehouse();
-    const fields = driftOf[feed.name]!;
+    const { series, columns, value: column } = feedCases[feed.name];
+    const [time] = feed.table.key;
+    const [first] = series.flatMap(([name, query]) => sandbox.truthOf(name, { ...query, ...days }));
+    const fields = {
+      time: feed.fields[time]!.find((name) => name in first!.wire)!,
+      value: columns[column]!,
+    };
     // Half of the days have the time under another name, the others a value.
     await using drifting = await aRewritingProxy(sandbox, ({ data, ...page }) => ({
       ...page,
@@ -463,26 +471,26 @@ describe.each([...catalog.values()])('of feed $name', (feed) => {
       }),
     }));
     const aliases: FieldAliases = {
-      [timeOf(feed.table.key)]: [`x_${fields.time}`],
-      [fields.column]: [`x_${fields.value}`],
+      [time]: [`x_${fields.time}`],
+      [column]: [`x_${fields.value}`],
     };
-    const body = feed.method === 'POST' ? { tickers: ['BTC_CRY'], event_types: ['Realised'] } : undefined;
-    const definition = {
-      ...{ feed: feed.name, ...selections(feed.dimensions), ...exactDays, body },
-      ...{ start_date: '2026-09-01', end_date: '2026-09-04' },
-      parameters: feed.inPath.length > 0 ? { model: 'macro_1', country_preset: 'norway' } : {},
-      service: { max_rejected_percent: 100 },
-    };
+    const definition = { start_date: days.from, end_date: days.to, service: { max_rejected_percent: 100 } };
     const setting = { sandbox: drifting, clock };
-    expect(await runBackfill({ job: aJob(definition), db: warehouse.db, ...setting })).toMatchObject({
+    expect(
+      await runBackfill({ job: aJobOf(feed.name, definition), db: warehouse.db, ...setting }),
+    ).toMatchObject({
       outcome: 'done',
     });
-    await runBackfill({ job: aJob({ ...definition, fields: aliases }), db: reference.db, ...setting });
+    await runBackfill({
+      job: aJobOf(feed.name, { ...definition, fields: aliases }),
+      db: reference.db,
+      ...setting,
+    });
     const { requests } = sandbox.stats();
     const result = await replayAll(warehouse.db, aliases, { feed });
     expect(result).toMatchObject({ stillRejected: {}, superseded: 0, rowsOfAnotherIdentity: 0 });
     expect(result.rows).toBeGreaterThan(0);
-    expect(result.columnsFilled).toHaveProperty(fields.column);
+    expect(result.columnsFilled).toHaveProperty(column);
     expect(sandbox.stats().requests).toBe(requests);
     expect(await contentOf(warehouse.db, feed.table.name)).toEqual(
       await contentOf(reference.db, feed.table.name),
@@ -502,34 +510,6 @@ describe.each([...catalog.values()])('of feed $name', (feed) => {
     }
   });
 });
-
-const driftOf: Record<string, { time: string; value: string; column: string }> = {
-  'gmsi-headlines': { time: 'publication_time', value: 'topic_probability', column: 'topic_probability' },
-  'gmsi-index': { time: 'publication_time', value: 'sentiment_std', column: 'sentiment_std' },
-  'regional-index': { time: 'publication_time', value: 'sentiment_std', column: 'sentiment_std' },
-  'ticker-headlines': {
-    time: 'publication_time',
-    value: 'bearish_probability',
-    column: 'bearish_probability',
-  },
-  'ticker-index': { time: 'publication_time', value: 'sentiment_std', column: 'sentiment_std' },
-  'ticker-events': { time: 'event_date', value: 'impact', column: 'impact' },
-  'ticker-event-headlines': { time: 'publication_time', value: 'event_type', column: 'event_type' },
-  'ticker-event-metrics': { time: 'publication_time', value: 'event_count', column: 'event_count' },
-  'event-metrics-query': { time: 'publication_time', value: 'event_count', column: 'event_count' },
-};
-
-function timeOf(key: readonly string[]): string {
-  return key.find((column) => column.endsWith('_at'))!;
-}
-
-function selections(dimensions: readonly string[]): Record<string, unknown> {
-  return {
-    countries: dimensions.includes('country') ? ['US'] : undefined,
-    topics: dimensions.includes('topic') ? ['Inflation-Food'] : undefined,
-    tickers: dimensions.includes('ticker') ? ['BTC_CRY'] : undefined,
-  };
-}
 
 interface Version {
   readonly headline_id: string;

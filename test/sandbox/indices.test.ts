@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { catalog } from '../../src/feeds/catalog.ts';
+import { feedCases } from '../feeds/cases.ts';
 import { aSandbox } from './client.ts';
 
 const WEEK = { from: '2026-11-09', to: '2026-11-15' };
@@ -53,11 +55,11 @@ test('an index that is not sparse has every hour of every topic that has begun',
   expect(empty.wire).toMatchObject({ sentiment_sum: 0, sentiment_abs_sum: 0, sentiment_std: 0 });
 });
 
-test.each([
-  ['gmsi-index', US_FOOD],
-  ['ticker-index', BRENT],
-  ['regional-index', MACRO],
-] as const)('%s can be aligned to the ends of its hours', async (feed, asked) => {
+test.each(
+  [...catalog.values()]
+    .filter(({ variants }) => 'align_to_period_end' in variants)
+    .map(({ name }) => feedCases[name].series[0]),
+)('%s can be aligned to the ends of its hours', async (feed, asked) => {
   const sandbox = await aSandbox();
   const times = (align_to_period_end: string) =>
     sandbox

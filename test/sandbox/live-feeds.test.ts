@@ -1,33 +1,33 @@
 import { expect, test } from 'vitest';
+import { catalog } from '../../src/feeds/catalog.ts';
+import { FEEDS } from '../../src/sandbox/feeds/catalog.ts';
 import type { FeedName, Sandbox, SandboxOptions } from '../../src/sandbox/index.ts';
+import { feedCases } from '../feeds/cases.ts';
 import { aSandbox, get, NOON } from './client.ts';
 
 const HOUR = 3_600_000;
 const US_FOOD = { country: 'US', topic: 'Inflation-Food' };
-const BRENT = { ticker: 'BZ_COM' };
-const MACRO = { model: 'macro_1', country_preset: 'united states' };
 
-type Case = readonly [
-  live: FeedName,
-  past: FeedName,
-  path: string,
-  params: Record<string, string>,
-  hours: number,
-];
+/** Every live feed: the one of the past, its path, what is asked of it, and how far back the program takes it to reach. */
+const CASES = [...catalog.values()].flatMap(({ name, live }) => {
+  const [past, params] = feedCases[name].series[0];
+  const served = FEEDS.find((feed) => feed.name === `${past}-live`);
+  if (live === undefined || served === undefined) return [];
+  const path = served.route.replace(/:(\w+)/, (_, parameter) => params[parameter]!);
+  return [[served.name, past, path, params, live.hours] as const];
+});
 
-const CASES: readonly Case[] = [
-  ['gmsi-headlines-live', 'gmsi-headlines', 'headlines/feed/live/gmsi/US', US_FOOD, 24],
-  ['gmsi-index-live', 'gmsi-index', 'headlines/index/gmsi/live/US', US_FOOD, 24],
-  ['regional-index-live', 'regional-index', 'headlines/index/macro/live/regional/macro_1', MACRO, 2],
-  ['ticker-headlines-live', 'ticker-headlines', 'headlines/feed/live/ticker/BZ_COM', BRENT, 2],
-  ['ticker-index-live', 'ticker-index', 'headlines/index/ticker/live/BZ_COM', BRENT, 2],
-];
+test('the sandbox has the live feeds that the program reads', () => {
+  const live = [...catalog.values()].filter((feed) => feed.live);
+  expect(CASES).toHaveLength(live.length);
+  expect(CASES).toHaveLength(FEEDS.filter(({ kind }) => kind === 'live').length);
+});
 
 test.each(CASES)(
   '%s has the last hours of %s, newest first, in a bare array',
   async (live, past, path, params, hours) => {
     const sandbox = await aSandbox({ volume: 5 });
-    const { json } = await get(sandbox, `/v1/${path}`, { ...params, limit: 1000 });
+    const { json } = await get(sandbox, path, { ...params, limit: 1000 });
     const recent = sandbox
       .truthOf(past, { ...params, from: '2026-11-19', to: '2026-11-20' })
       .filter(({ publishedAt }) => Date.parse(publishedAt) >= NOON.getTime() - hours * HOUR)
@@ -40,7 +40,7 @@ test.each(CASES)(
 
 test.each(CASES)('%s can have another window and an envelope', async (_live, past, path, params) => {
   const sandbox = await aSandbox({ live: { envelope: true, hours: 3, tickerHours: 3 } });
-  const { json } = await get(sandbox, `/v1/${path}`, { ...params, limit: 100 });
+  const { json } = await get(sandbox, path, { ...params, limit: 100 });
   const recent = sandbox
     .truthOf(past, { ...params, from: '2026-11-20', to: '2026-11-20' })
     .filter(({ publishedAt }) => Date.parse(publishedAt) >= NOON.getTime() - 3 * HOUR);

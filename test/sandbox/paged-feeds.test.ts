@@ -1,28 +1,24 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { FEEDS as SERVED } from '../../src/sandbox/feeds/catalog.ts';
 import { type FeedName, type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { feedCases } from '../feeds/cases.ts';
 import { type Answer, aSandbox, drainBy, get, NOON, post, recordsOf } from './client.ts';
 
+const served = SERVED.filter((feed) => feed.kind === 'paged');
+
 /** Every feed with a cursor: its path, and what is asked of it. */
-const FEEDS: Readonly<Record<string, { path: string; params: Record<string, string>; isPost?: true }>> = {
-  'gmsi-headlines': { path: 'headlines/feed/historical/gmsi/{country}', params: US_FOOD() },
-  'gmsi-index': { path: 'headlines/index/gmsi/historical/{country}', params: US_FOOD() },
-  'regional-index': {
-    path: 'headlines/index/macro/historical/regional/{model}',
-    params: { model: 'macro_3', country_preset: 'norway' },
-  },
-  'ticker-headlines': { path: 'headlines/feed/historical/ticker/{ticker}', params: BRENT() },
-  'ticker-index': { path: 'headlines/index/ticker/historical/{ticker}', params: BRENT() },
-  events: { path: 'events/feed/historical/ticker/{ticker}', params: BRENT() },
-  'event-headlines': { path: 'event_headlines/feed/historical/ticker/{ticker}', params: BRENT() },
-  'event-metrics': { path: 'events/index/historical/ticker/{ticker}', params: BRENT() },
-  'event-metrics-query': {
-    path: 'events/index/query',
-    params: { tickers: 'GC_COM,BZ_COM,BTC_CRY', event_types: 'Combined,Realised' },
-    isPost: true,
-  },
-};
+const FEEDS = Object.fromEntries(
+  Object.values(feedCases).map(({ series: [[name, params]] }) => {
+    const { route, method } = served.find((feed) => feed.name === name)!;
+    return [name, { route, params, isPost: method === 'POST' }];
+  }),
+);
 const NAMES = Object.keys(FEEDS) as FeedName[];
+
+test('every feed with a cursor is one that the program loads', () => {
+  expect(NAMES.toSorted()).toEqual(served.map(({ name }) => name).toSorted());
+});
 
 test('each feed pages through its truth, all of it, in order, whatever the limit, range, order and zone', async () => {
   await fc.assert(
@@ -84,7 +80,6 @@ test.each(NAMES)('%s takes limits, dates and cursors as all feeds do', async (na
 
 test.each(NAMES)('%s has limits, faults and counts as all feeds do', async (name) => {
   const sandbox = await aSandbox();
-  const path = FEEDS[name]!.path.replace(/\{(.*)\}/, ':$1');
   const query = { start_date: '2026-10-01', end_date: '2026-11-10' };
   const plain = (await askFeed(sandbox, name, query)).json;
   sandbox.script([{ kind: 'server-error' }, { kind: 'duplicate-record' }, { kind: 'drift' }]);
@@ -98,7 +93,7 @@ test.each(NAMES)('%s has limits, faults and counts as all feeds do', async (name
   expect(Object.keys(data[6])).not.toContain(name === 'events' ? 'event_date' : 'publication_time');
   expect(data.slice(11)).toEqual(plain.data.slice(11));
   expect(sandbox.stats()).toMatchObject({
-    byRoute: { [`/v1/${path}`]: 4 },
+    byRoute: { [FEEDS[name]!.route]: 4 },
     byStatus: { 200: 3, 500: 1 },
     pages: 3,
     pagesServedTwice: 2,
@@ -145,21 +140,13 @@ test.each([
   expect((await post(sandbox, '/v1/events/index/query', body)).status).toBe(429);
 });
 
-function US_FOOD() {
-  return { country: 'US', topic: 'Inflation-Food' };
-}
-
-function BRENT() {
-  return { ticker: 'BZ_COM' };
-}
-
 function askFeed(
   sandbox: Sandbox,
   name: FeedName,
   query: Readonly<Record<string, string | number | null>>,
 ): Promise<Answer> {
-  const { path, params, isPost } = FEEDS[name]!;
-  const url = `/v1/${path.replace(/\{(.*)\}/, (_, parameter) => params[parameter]!)}`;
+  const { route, params, isPost } = FEEDS[name]!;
+  const url = route.replace(/:(\w+)/, (_, parameter) => params[parameter]!);
   if (!isPost) return get(sandbox, url, { ...params, ...query });
   const { tickers, event_types } = params;
   return post(sandbox, url, { tickers: tickers!.split(','), event_types: event_types!.split(','), ...query });

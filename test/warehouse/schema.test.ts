@@ -81,6 +81,19 @@ describe('the schema gmsi', () => {
     },
   );
 
+  it.each([...catalog.values()])('$name as of a moment has every column of its table', async ({ table }) => {
+    const columnsOf = (relation: string) =>
+      sql`select attname, format_type(atttypid, atttypmod) from pg_attribute
+          where attrelid = ${relation}::regclass and attnum > 0 and not attisdropped order by attnum`;
+    const { rows } = await sql<{ row: string }>`
+      select prorettype::regtype::text as row from pg_proc
+      where oid = ${`gmsi.${table.name}_as_of(timestamptz)`}::regprocedure and proretset`.execute(
+      warehouse.db,
+    );
+    const returned = (await columnsOf(rows[0]!.row).execute(warehouse.db)).rows;
+    expect(returned).toEqual((await columnsOf(`gmsi.${table.name}`).execute(warehouse.db)).rows);
+  });
+
   it('has the tables and columns that queries are typed by, each null if its type is', async () => {
     const text = ['warehouse/database.ts', 'feeds/feed.ts']
       .map((file) => readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8'))

@@ -1,7 +1,6 @@
 import { historicalEventHeadlines } from './event-headlines.ts';
 import { eventMetricsQuery, historicalEventMetrics } from './event-metrics.ts';
 import { historicalEvents } from './events.ts';
-import type { LiveFeed, PagedFeed } from './feed.ts';
 import { historicalGmsiHeadlines, liveGmsiHeadlines } from './gmsi-headlines.ts';
 import { historicalGmsiIndex, liveGmsiIndex } from './gmsi-index.ts';
 import { historicalRegionalIndex, liveRegionalIndex } from './regional-index.ts';
@@ -9,7 +8,7 @@ import { historicalTickerHeadlines, liveTickerHeadlines } from './ticker-headlin
 import { historicalTickerIndex, liveTickerIndex } from './ticker-index.ts';
 
 /** Every feed of the service that is not retired. */
-export const FEEDS: readonly (PagedFeed | LiveFeed)[] = [
+export const FEEDS = [
   historicalGmsiHeadlines,
   liveGmsiHeadlines,
   historicalGmsiIndex,
@@ -25,3 +24,6 @@ export const FEEDS: readonly (PagedFeed | LiveFeed)[] = [
   historicalEventMetrics,
   eventMetricsQuery,
 ];
+
+/** The names under which the sandbox knows its feeds, with the retired one. */
+export type FeedName = (typeof FEEDS)[number]['name'] | 'asset-headlines';

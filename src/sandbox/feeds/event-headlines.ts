@@ -7,7 +7,7 @@ import type { PagedFeed } from './feed.ts';
 import { findTicker } from './ticker-headlines.ts';
 
 /** The headlines about the events of an asset (docs/service.md, "Asset feeds"); parameter and fields are made up. */
-export const historicalEventHeadlines: PagedFeed = {
+export const historicalEventHeadlines: PagedFeed<'event-headlines'> = {
   kind: 'paged',
   name: 'event-headlines',
   method: 'GET',

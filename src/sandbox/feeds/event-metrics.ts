@@ -12,7 +12,7 @@ import { hourlyComponents } from './hourly-components.ts';
 import { findTicker } from './ticker-headlines.ts';
 
 /** Event sentiment metrics of an asset (docs/service.md, "Asset feeds"); parameter and fields are made up. */
-export const historicalEventMetrics: PagedFeed = {
+export const historicalEventMetrics: PagedFeed<'event-metrics'> = {
   kind: 'paged',
   name: 'event-metrics',
   method: 'GET',
@@ -31,7 +31,7 @@ export const historicalEventMetrics: PagedFeed = {
  * The custom query. Its body is made up: `{ tickers: [...], start_date, end_date, event_types?,
  * limit?, next_token? }`, with the meaning that these have elsewhere; `next_token` can also be a query parameter.
  */
-export const eventMetricsQuery: PagedFeed = {
+export const eventMetricsQuery: PagedFeed<'event-metrics-query'> = {
   kind: 'paged',
   name: 'event-metrics-query',
   method: 'POST',

@@ -14,7 +14,7 @@ export const EVENT_TYPE_CHOICES = ['Combined', ...EVENT_TYPES] as const;
 export type EventTypeChoice = (typeof EVENT_TYPE_CHOICES)[number];
 
 /** Historical events of an asset (docs/service.md, "Asset feeds"). */
-export const historicalEvents: PagedFeed = {
+export const historicalEvents: PagedFeed<'events'> = {
   kind: 'paged',
   name: 'events',
   method: 'GET',

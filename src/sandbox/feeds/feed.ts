@@ -18,24 +18,9 @@ export interface FeedItem extends Position {
   readonly toWire: () => WireRecord;
 }
 
-/** The names under which the sandbox knows its feeds. */
-export type FeedName =
-  | `gmsi-headlines${Live}`
-  | `gmsi-index${Live}`
-  | `regional-index${Live}`
-  | `ticker-headlines${Live}`
-  | `ticker-index${Live}`
-  | 'events'
-  | 'event-headlines'
-  | 'event-metrics'
-  | 'event-metrics-query'
-  | 'asset-headlines';
-
-type Live = '' | '-live';
-
 /** What all feeds have in common. */
-export interface Feed {
-  readonly name: FeedName;
+export interface Feed<Name extends string = string> {
+  readonly name: Name;
   /** The route, with `:name` for path parameters. */
   readonly route: string;
   /** Throws a Refusal if the service would refuse the request. */
@@ -43,7 +28,7 @@ export interface Feed {
 }
 
 /** A feed of the past, with a range of days and a cursor (docs/service.md, "Paging"). */
-export interface PagedFeed extends Feed {
+export interface PagedFeed<Name extends string = string> extends Feed<Name> {
   readonly kind: 'paged';
   readonly method: 'GET' | 'POST';
   /** How many days before today `start_date` may be, besides the setting for all feeds. */
@@ -51,7 +36,7 @@ export interface PagedFeed extends Feed {
 }
 
 /** A feed of the last hours, newest first, cut off at the limit. */
-export interface LiveFeed extends Feed {
+export interface LiveFeed<Name extends string = string> extends Feed<Name> {
   readonly kind: 'live';
   readonly hours: (settings: SandboxSettings) => number;
   /** The most records of an answer to a request without a limit; 100 if left out. */

@@ -32,7 +32,7 @@ const series: Feed['series'] = ({ country: code = '' }, query, view) => {
 };
 
 /** Historical GMSI headlines of one country and topic (docs/service.md, "Historical headlines"). */
-export const historicalGmsiHeadlines: PagedFeed = {
+export const historicalGmsiHeadlines: PagedFeed<'gmsi-headlines'> = {
   kind: 'paged',
   name: 'gmsi-headlines',
   method: 'GET',
@@ -41,7 +41,7 @@ export const historicalGmsiHeadlines: PagedFeed = {
 };
 
 /** The same records of the last 24 hours (docs/service.md, "Live feeds"). */
-export const liveGmsiHeadlines: LiveFeed = {
+export const liveGmsiHeadlines: LiveFeed<'gmsi-headlines-live'> = {
   kind: 'live',
   name: 'gmsi-headlines-live',
   route: '/v1/headlines/feed/live/gmsi/:country',

@@ -42,7 +42,7 @@ const series: Feed['series'] = ({ country: code = '' }, query, view) => {
 };
 
 /** Hourly sentiment of one country and topic (docs/service.md, "Index feeds"). */
-export const historicalGmsiIndex: PagedFeed = {
+export const historicalGmsiIndex: PagedFeed<'gmsi-index'> = {
   kind: 'paged',
   name: 'gmsi-index',
   method: 'GET',
@@ -51,7 +51,7 @@ export const historicalGmsiIndex: PagedFeed = {
 };
 
 /** The same records of the last 24 hours (docs/service.md, "Live feeds"). */
-export const liveGmsiIndex: LiveFeed = {
+export const liveGmsiIndex: LiveFeed<'gmsi-index-live'> = {
   kind: 'live',
   name: 'gmsi-index-live',
   route: '/v1/headlines/index/gmsi/live/:country',

@@ -96,7 +96,7 @@ const series: Feed['series'] = ({ model = '' }, query, view) => {
 };
 
 /** Hourly sentiment of a group of countries (docs/service.md, "Regional macro index": all likely). */
-export const historicalRegionalIndex: PagedFeed = {
+export const historicalRegionalIndex: PagedFeed<'regional-index'> = {
   kind: 'paged',
   name: 'regional-index',
   method: 'GET',
@@ -106,7 +106,7 @@ export const historicalRegionalIndex: PagedFeed = {
 };
 
 /** The same records of the last 2 hours. The vendor's client asks without a limit, and for all countries at once. */
-export const liveRegionalIndex: LiveFeed = {
+export const liveRegionalIndex: LiveFeed<'regional-index-live'> = {
   kind: 'live',
   name: 'regional-index-live',
   route: '/v1/headlines/index/macro/live/regional/:model',

@@ -61,7 +61,7 @@ const series: Feed['series'] = ({ ticker: code = '' }, query, view) => {
 };
 
 /** Historical headlines of an asset; parameters, fields and history limit are likely (docs/service.md, "Asset feeds"). */
-export const historicalTickerHeadlines: PagedFeed = {
+export const historicalTickerHeadlines: PagedFeed<'ticker-headlines'> = {
   kind: 'paged',
   name: 'ticker-headlines',
   method: 'GET',
@@ -71,7 +71,7 @@ export const historicalTickerHeadlines: PagedFeed = {
 };
 
 /** The same records of the last 2 hours (docs/service.md, "Live feeds"). */
-export const liveTickerHeadlines: LiveFeed = {
+export const liveTickerHeadlines: LiveFeed<'ticker-headlines-live'> = {
   kind: 'live',
   name: 'ticker-headlines-live',
   route: '/v1/headlines/feed/live/ticker/:ticker',

@@ -48,7 +48,7 @@ const series: Feed['series'] = ({ ticker: code = '' }, query, view) => {
 };
 
 /** Hourly sentiment of an asset (docs/service.md, "Asset feeds"). */
-export const historicalTickerIndex: PagedFeed = {
+export const historicalTickerIndex: PagedFeed<'ticker-index'> = {
   kind: 'paged',
   name: 'ticker-index',
   method: 'GET',
@@ -57,7 +57,7 @@ export const historicalTickerIndex: PagedFeed = {
 };
 
 /** The same records of the last 2 hours (docs/service.md, "Live feeds"). */
-export const liveTickerIndex: LiveFeed = {
+export const liveTickerIndex: LiveFeed<'ticker-index-live'> = {
   kind: 'live',
   name: 'ticker-index-live',
   route: '/v1/headlines/index/ticker/live/:ticker',

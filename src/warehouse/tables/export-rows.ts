@@ -111,16 +111,11 @@ export async function exportColumns(
   snapshot: Snapshot,
   { table, asOf }: ExportScope,
 ): Promise<ExportColumn[]> {
-  const ofTable = sql<ExportColumn>`
+  const relation = asOf !== undefined && table.name === 'headlines' ? 'headline_version' : table.name;
+  const { rows } = await sql<ExportColumn>`
     select attname as name, format_type(atttypid, null) as type from pg_attribute
-    where attrelid = ${`gmsi.${table.name}`}::regclass and attnum > 0 and not attisdropped order by attnum`;
-  const ofFunction = sql<ExportColumn>`
-    select name, format_type(type, null) as type
-    from pg_proc cross join unnest(proargnames, proallargtypes, proargmodes) with ordinality as a (name, type, mode, n)
-    where pg_proc.oid = 'gmsi.headlines_as_of(timestamptz)'::regprocedure and mode = 't' order by n`;
-  const { rows } = await (asOf !== undefined && table.name === 'headlines' ? ofFunction : ofTable).execute(
-    snapshot,
-  );
+    where attrelid = ${`gmsi.${relation}`}::regclass and attnum > 0 and not attisdropped order by attnum
+  `.execute(snapshot);
   return rows;
 }
 
