@@ -36,15 +36,15 @@ export function backfillCommand(
   names: string[],
   { enqueue = false, ...options }: Partial<PlanOptions> & LoadOptions & { readonly enqueue?: boolean },
 ): Promise<number> {
-  return enqueue ? enqueueJobs(session, names, options) : runJobs(session, names, backfillRunner(options));
+  return enqueue ? enqueueJobs(session, names, options) : loadJobs(session, names, backfillLoader(options));
 }
 
 /** A backfill leaves the job's reserve to others. */
-export function backfillRunner({
+export function backfillLoader({
   fullRefresh = false,
   retryRefused = false,
   acceptRetractions = false,
-}: Partial<PlanOptions> & LoadOptions): JobRunner {
+}: Partial<PlanOptions> & LoadOptions): JobLoader {
   return {
     command: 'backfill',
     run: (context) => backfill({ ...context, acceptRetractions, plan: { fullRefresh, retryRefused } }),
@@ -53,20 +53,20 @@ export function backfillRunner({
 
 /** `gmsi sync <job>…`; may spend the reserve that backfills leave. */
 export function syncCommand(session: Session, names: string[], options: LoadOptions): Promise<number> {
-  return runJobs(session, names, {
+  return loadJobs(session, names, {
     command: 'sync',
     run: (context) => sync({ ...context, ...options }),
   });
 }
 
 /** How a loading command runs one job; `command` decides on the requests that it may send. */
-interface JobRunner {
+interface JobLoader {
   readonly command: 'backfill' | 'sync';
   readonly run: (context: LoadContext) => Promise<Omit<LoadSummary, 'job' | 'today' | 'budget'>>;
 }
 
 /** Runs jobs one after the other and prints a summary of each; returns the exit code. */
-async function runJobs(session: Session, names: readonly string[], runner: JobRunner): Promise<number> {
+async function loadJobs(session: Session, names: readonly string[], loader: JobLoader): Promise<number> {
   serviceAccess(session);
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
@@ -79,7 +79,7 @@ async function runJobs(session: Session, names: readonly string[], runner: JobRu
     },
   };
   try {
-    return await runEach(watched, warehouse.db, jobs, runner);
+    return await loadEach(watched, warehouse.db, jobs, loader);
   } finally {
     // Also if a job could not begin: a user of cron may see nothing but the alert. Not if a person stopped the job.
     if (!session.stop.aborted) {
@@ -90,18 +90,18 @@ async function runJobs(session: Session, names: readonly string[], runner: JobRu
   }
 }
 
-async function runEach(
+async function loadEach(
   session: Session,
   warehouse: Warehouse,
   jobs: readonly Job[],
-  runner: JobRunner,
+  loader: JobLoader,
 ): Promise<number> {
   const codes: number[] = [];
   const summaries: object[] = [];
   for (const job of jobs) {
     let summary: LoadSummary;
     try {
-      summary = await runJob(session, warehouse, job, runner);
+      summary = await loadJob(session, warehouse, job, loader);
     } catch (error) {
       // If there are other jobs, what they did is still reported.
       if (jobs.length === 1) throw error;
@@ -123,11 +123,11 @@ async function runEach(
 }
 
 /** Runs one job and shows its progress. @returns what it did, and what is left of the budget */
-export async function runJob(
+export async function loadJob(
   session: Session,
   warehouse: Warehouse,
   job: Job,
-  { run, command }: JobRunner,
+  { run, command }: JobLoader,
 ): Promise<LoadSummary> {
   const limit = requestLimit(command, job.budget);
   await using service = openService(session, warehouse, job.service, limit);

@@ -9,7 +9,7 @@ import { print, printJson } from '../terminal/print.ts';
 import { facts, nextStep, table } from '../terminal/table.ts';
 import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
 import { type MonthlyScore, monthlyScores } from '../warehouse/tables/rollups.ts';
-import { backfillRunner, runJob } from './load.ts';
+import { backfillLoader, loadJob } from './load.ts';
 import { describeSummary } from './load-summary.ts';
 import { serveUntilStopped } from './serve.ts';
 
@@ -123,7 +123,7 @@ export async function demoCommand(
     `Loading the job demo from a sandbox of the service on ${sandbox.url}\ninto ${warehouse.description}\n\n`,
   );
 
-  const summary = await runJob(demo, warehouse.db, demoJob!, backfillRunner({}));
+  const summary = await loadJob(demo, warehouse.db, demoJob!, backfillLoader({}));
   say(`${describeSummary(summary)}\n`);
   const months = await monthlyScores(warehouse.db, question);
   if (session.json) {

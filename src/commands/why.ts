@@ -5,7 +5,7 @@ import { catalog } from '../feeds/catalog.ts';
 import type { FeedTable } from '../feeds/feed.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { facts, nextStep, table } from '../terminal/table.ts';
-import { idColumn, type Provenance, provenanceOf } from '../warehouse/questions/provenance.ts';
+import { type Explanation, idColumn, provenanceOf } from '../warehouse/questions/provenance.ts';
 
 /** `gmsi why <id>`: what brought a row, which versions it had, and whether it still stands; sends no request. */
 export async function whyCommand(session: Session, id: string): Promise<number> {
@@ -17,7 +17,7 @@ export async function whyCommand(session: Session, id: string): Promise<number> 
   const tables = new Map([...catalog.values()].map((feed) => [feed.table.name, feed.table]));
   const found: Found[] = [];
   for (const one of tables.values()) {
-    const rows = new Map<string, Provenance[]>();
+    const rows = new Map<string, Explanation[]>();
     for (const version of await provenanceOf(warehouse.db, one, id)) {
       const key = JSON.stringify(keyOf(one, version.version));
       rows.set(key, [...(rows.get(key) ?? []), version]);
@@ -33,11 +33,11 @@ export async function whyCommand(session: Session, id: string): Promise<number> 
 /** A row, in all its versions. */
 interface Found {
   readonly table: FeedTable;
-  readonly versions: readonly Provenance[];
+  readonly versions: readonly Explanation[];
 }
 
 /** What identifies a row besides its id. */
-function keyOf(table: FeedTable, version: Provenance['version']) {
+function keyOf(table: FeedTable, version: Explanation['version']) {
   const columns = [...Object.keys(table.series), ...table.key].filter((column) => column !== idColumn(table));
   return columns.map((column) => version[column] ?? null);
 }
@@ -80,18 +80,18 @@ function describe({ table: of, versions }: Found): string {
   return [about, versionsTable, requests].filter(Boolean).join('\n\n');
 }
 
-function standingOf({ version, known_from }: Provenance): string {
+function standingOf({ version, known_from }: Explanation): string {
   if (version.retracted_at === null) return `it stands, in this version since ${moment(known_from)} UTC`;
   return `retracted ${moment(known_from)} UTC: the service no longer returned it`;
 }
 
-function whatHappened(versions: readonly Provenance[], at: number): string {
+function whatHappened(versions: readonly Explanation[], at: number): string {
   if (at > 0) return versions[at - 1]!.replaced_because ?? '';
   return versions[0]!.version.is_backfilled ? 'first loaded, after the fact' : 'first seen';
 }
 
 /** What was asked for when the window was last drained. */
-function requestOf({ series, request_start, request_end, page_size, ...of }: Provenance): string {
+function requestOf({ series, request_start, request_end, page_size, ...of }: Explanation): string {
   const path = series && catalog.get(series.feed)?.path(series);
   const days = request_start
     ? `${request_start} to ${request_end ?? 'now'}`

@@ -17,7 +17,7 @@ export const most = { records: 1000, size: 4 * 1024 * 1024 };
 /** The longest record, as of a page. */
 export const longest = defaultServiceSettings.maxRecordBytes;
 
-export interface Reading {
+export interface ReadOptions {
   readonly feed: Feed;
   /** Given to each record that does not have them itself. */
   readonly columns: Readonly<Record<string, string>>;

@@ -1,13 +1,13 @@
 import { addAbortSignal, pipeline, type Readable, Transform } from 'node:stream';
 import { crc32, createGunzip } from 'node:zlib';
 import { systemReason } from '../errors.ts';
-import type { Reading } from './batch.ts';
+import type { ReadOptions } from './batch.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 
 /** A file's bytes, unpacked, piece by piece, the last one marked. @throws FileRefused with the line on which they end */
 export async function* bytesOf(
   file: DataFile,
-  { onBytes, stop }: Reading,
+  { onBytes, stop }: ReadOptions,
   line: () => number | undefined,
 ): AsyncGenerator<readonly [bytes: Buffer, isEnd: boolean]> {
   try {

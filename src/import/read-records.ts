@@ -1,5 +1,5 @@
 import { parseJson } from '../service/json.ts';
-import { type Batch, longest, most, type PlacedRecord, type Reading } from './batch.ts';
+import { type Batch, longest, most, type PlacedRecord, type ReadOptions } from './batch.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { bytesOf } from './file-bytes.ts';
 
@@ -13,7 +13,7 @@ interface Mutable extends Batch {
  * Reads a file's records batch by batch, whatever its size in the same memory.
  * @throws FileRefused with the line, if it cannot be read any further
  */
-export async function* readBatches(file: DataFile, reading: Reading): AsyncGenerator<Batch, void> {
+export async function* readBatches(file: DataFile, reading: ReadOptions): AsyncGenerator<Batch, void> {
   if (file.bytes === 0) throw new FileRefused('is empty');
   const unit = file.format === 'ndjson' ? 'line' : 'record';
   let skip = reading.skip;
@@ -46,13 +46,16 @@ export async function* readBatches(file: DataFile, reading: Reading): AsyncGener
   if (refusal) throw refusal;
 }
 
-async function recordsOf(file: DataFile, reading: Reading): Promise<AsyncIterable<Iterable<PlacedRecord>>> {
+async function recordsOf(
+  file: DataFile,
+  reading: ReadOptions,
+): Promise<AsyncIterable<Iterable<PlacedRecord>>> {
   if (file.format === 'ndjson') return jsonRecords(file, reading);
   const { tableRecords } = await import('./read-table.ts');
   return tableRecords(file, reading);
 }
 
-async function* jsonRecords(file: DataFile, reading: Reading): AsyncGenerator<Iterable<PlacedRecord>> {
+async function* jsonRecords(file: DataFile, reading: ReadOptions): AsyncGenerator<Iterable<PlacedRecord>> {
   let rest = '';
   let line = 1;
   let isEmpty = true;
@@ -87,7 +90,7 @@ function parsed(json: string, line: number): unknown {
 /** A file's text, piece by piece, the last one marked. @throws FileRefused with the line on which it is broken */
 async function* textOf(
   file: DataFile,
-  reading: Reading,
+  reading: ReadOptions,
   line: () => number,
 ): AsyncGenerator<readonly [text: string, isEnd: boolean]> {
   // Also takes away a byte-order mark.

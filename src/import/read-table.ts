@@ -8,7 +8,7 @@ import { identifier, literal, pathLiteral } from '../duckdb.ts';
 import { systemReason } from '../errors.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { parseJson } from '../service/json.ts';
-import { longest, type PlacedRecord, type Reading, refuseEmpty, refuseExport } from './batch.ts';
+import { longest, type PlacedRecord, type ReadOptions, refuseEmpty, refuseExport } from './batch.ts';
 import { type CsvShape, CsvShapeReader } from './csv-shape.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { bytesOf } from './file-bytes.ts';
@@ -23,7 +23,7 @@ const mostColumns = 1000;
  */
 export async function* tableRecords(
   file: DataFile,
-  reading: Reading,
+  reading: ReadOptions,
 ): AsyncGenerator<readonly PlacedRecord[]> {
   await using plain = await plainFile(file, reading);
   const connection = await reading.duckdb!.connect();
@@ -154,7 +154,7 @@ function reasonOf(error: unknown): string {
  * A file as DuckDB reads it: a packed one is unpacked to the system's folder for temporary files, and gone when disposed. A CSV
  * file is read once for its shape.
  */
-async function plainFile(file: DataFile, reading: Reading) {
+async function plainFile(file: DataFile, reading: ReadOptions) {
   const isPlain = file.path !== undefined && !file.isGzipped;
   const folder = isPlain ? undefined : await mkdtemp(join(tmpdir(), 'gmsi-import-'));
   const path = folder === undefined ? file.path! : join(folder, 'records');

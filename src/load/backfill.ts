@@ -18,22 +18,22 @@ export interface BackfillContext extends LoadContext {
 export async function backfill(given: BackfillContext): Promise<LoadResult> {
   const context = await withLearnedFacts(given);
   const { job, warehouse } = context;
-  const run = await resolveLoad(context);
-  const { scope, historyLimit, totals, seconds } = run;
-  if (!scope) return run.nothingToDo();
+  const resolved = await resolveLoad(context);
+  const { scope, historyLimit, totals, seconds } = resolved;
+  if (!scope) return resolved.nothingToDo();
 
-  await planWindows(warehouse, job, scope, context.plan, run.today.toString(), context);
+  await planWindows(warehouse, job, scope, context.plan, resolved.today.toString(), context);
   const nobody = { loadId: 0, leaseSeconds: context.leaseSeconds };
   const open = await countOpen(warehouse, scope, nobody);
   const all = open.free + open.held;
   if (all === 0) {
     const windows = await countByState(warehouse, scope);
-    const nothing = run.nothingToDo();
+    const nothing = resolved.nothingToDo();
     return { ...nothing, ...(windows.refused > 0 ? { outcome: 'incomplete' } : {}), windows, scope };
   }
 
   const opened = await openLoad(context, {
-    ...{ command: 'backfill', ...run, scope, unsettledFrom: null, windowsPlanned: all },
+    ...{ command: 'backfill', ...resolved, scope, unsettledFrom: null, windowsPlanned: all },
   });
   // At most `all`, because a window that restarts may count twice.
   const done = () => Math.min(all, totals.windows_drained + totals.windows_failed);
@@ -43,7 +43,7 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
   try {
     end = await drainAll(opened.load, context.leaseSeconds, opened.end);
   } finally {
-    end = endByClocks(end, run.clocks);
+    end = endByClocks(end, resolved.clocks);
     await opened.close(end);
   }
   const windows = await countByState(warehouse, scope);

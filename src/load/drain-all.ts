@@ -21,7 +21,7 @@ export async function drainAll(
   leaseSeconds: number,
   end: (underWay: UnderWay) => void,
 ): Promise<LoadEnd> {
-  const run = { loadId: load.loadId, leaseSeconds };
+  const claimant = { loadId: load.loadId, leaseSeconds };
   const { concurrency } = load.job.service;
   const streak = failureStreak(concurrency);
   let ended: LoadEnd | undefined;
@@ -35,7 +35,7 @@ export async function drainAll(
   async function work(): Promise<void> {
     while (!load.stop.aborted) {
       const order = streak.refusals >= refusalsBeforeTurning ? 'newest-first' : load.job.order;
-      const window = await claimWindow(load.warehouse, load.scope, { ...run, order });
+      const window = await claimWindow(load.warehouse, load.scope, { ...claimant, order });
       if (!window) {
         if (await moreToCome()) continue;
         return;
@@ -50,7 +50,7 @@ export async function drainAll(
 
   let saidWaiting = false;
   async function moreToCome(): Promise<boolean> {
-    const { free, held } = await countOpen(load.warehouse, load.scope, run);
+    const { free, held } = await countOpen(load.warehouse, load.scope, claimant);
     if (free + held === 0) return false;
     if (free === 0 && !saidWaiting) {
       saidWaiting = true;

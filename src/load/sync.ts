@@ -48,17 +48,17 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
       live: noLive,
       cadence: allPolled(job),
     };
-  const run = await resolveLoad(context);
+  const resolved = await resolveLoad(context);
   const nothing = () => ({
-    ...run.nothingToDo(),
+    ...resolved.nothingToDo(),
     isElsewhere: false,
     live: noLive,
     cadence: allPolled(job),
   });
-  if (!run.scope) return nothing();
+  if (!resolved.scope) return nothing();
 
-  const { totals } = run;
-  const plan = await planDueSync(context, run.scope, { ...run, now: run.clocks.now() });
+  const { totals } = resolved;
+  const plan = await planDueSync(context, resolved.scope, { ...resolved, now: resolved.clocks.now() });
   if (!plan) return nothing();
 
   const { scope, live } = plan;
@@ -66,7 +66,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
   const open = await countOpen(warehouse, scope, nobody);
   const opened = await openLoad(context, {
     command: 'sync',
-    ...run,
+    ...resolved,
     scope,
     unsettledFrom: plan.unsettledFrom,
     windowsPlanned: open.free + open.held,
@@ -89,14 +89,14 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
       }
     }
   } finally {
-    end = endByClocks(end, run.clocks);
+    end = endByClocks(end, resolved.clocks);
     await opened.close(end);
   }
   const windows = await countByState(warehouse, scope);
   const { cutOff = [], end: _, ...counts } = read ?? { ...noLive, cutOff: [], end };
   return {
-    ...{ ...end, loadId: opened.load.loadId, totals, windows, scope, seconds: run.seconds() },
-    historyLimit: run.historyLimit,
+    ...{ ...end, loadId: opened.load.loadId, totals, windows, scope, seconds: resolved.seconds() },
+    historyLimit: resolved.historyLimit,
     ...{ isElsewhere: false, live: { ...counts, cutOff: cutOff.length } },
     cadence: { leftOut: plan.leftOut, requestsSaved: plan.requestsSaved, recheckDays: plan.recheckDays },
   };

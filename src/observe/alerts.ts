@@ -5,7 +5,7 @@ import type { Secret } from '../secret.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { count, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { type WindowsInTrouble, windowsInTrouble } from '../warehouse/questions/status.ts';
+import { countFailures, type FailureCounts } from '../warehouse/questions/status.ts';
 import {
   type AlertCause,
   claimDueAlerts,
@@ -45,7 +45,7 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
     if (key) for (const job of watched) await note(warehouse, keyFinding(job.name, key));
     for (const standing of await options.readStandings(watched)) {
       const failed = standing.scope
-        ? await windowsInTrouble(warehouse, standing.scope)
+        ? await countFailures(warehouse, standing.scope)
         : { windows: 0, reasons: [] };
       for (const finding of findingsOfJobs(standing, failed)) await note(warehouse, finding);
     }
@@ -105,7 +105,7 @@ export interface AlertFinding extends AlertCause {
 const surelyEnough = 0.95;
 
 /** The causes of alerts of a job. */
-export function findingsOfJobs(standing: JobStanding, failed: WindowsInTrouble): AlertFinding[] {
+export function findingsOfJobs(standing: JobStanding, failed: FailureCounts): AlertFinding[] {
   const { job, budget } = standing;
   return [
     { job: job.name, kind: 'failed windows', trouble: failedWindows(standing, failed) },
@@ -121,10 +121,7 @@ function keyFinding(job: string, { refusedWith }: KeyStanding): AlertFinding {
   return { job, kind: 'key refused', trouble: { message, details: { status: refusedWith } } };
 }
 
-function failedWindows(
-  { job }: JobStanding,
-  { windows, reasons }: WindowsInTrouble,
-): AlertFinding['trouble'] {
+function failedWindows({ job }: JobStanding, { windows, reasons }: FailureCounts): AlertFinding['trouble'] {
   if (windows === 0) return null;
   const [first] = reasons;
   return {

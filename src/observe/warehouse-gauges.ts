@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Job } from '../config/job.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { queueDepth, windowCounts, workersAlive } from '../warehouse/questions/status.ts';
+import { countLivingWorkers, queueDepth, windowCounts } from '../warehouse/questions/status.ts';
 import { unlessQueueIsMissing } from '../warehouse/tables/queue.ts';
 import { inTime, shared } from './in-time.ts';
 import type { ReadStandings } from './job-standing.ts';
@@ -73,7 +73,7 @@ export function createWarehouseGauges(
       windows: await windowCounts(warehouse),
       standings: await readStandings(await jobs()),
       queue: (await unlessQueueIsMissing(() => queueDepth(warehouse))) ?? [],
-      workers: await workersAlive(warehouse, leaseSeconds),
+      workers: await countLivingWorkers(warehouse, leaseSeconds),
     };
   }
 

@@ -9,9 +9,9 @@ import {
 import {
   lastChecks,
   lastLoads,
+  livingWorkers,
   openAlerts,
   requestsByDay,
-  workersAlive,
 } from '../warehouse/questions/runs.ts';
 import { endpoint, text, time } from './endpoint.ts';
 
@@ -103,7 +103,7 @@ export function runsEndpoints(leaseSeconds: number) {
       row: z.object({
         ...{ worker_id: z.string(), run_by: z.string(), concurrency: z.int(), started_at: time },
       }),
-      ask: () => workersAlive(leaseSeconds),
+      ask: () => livingWorkers(leaseSeconds),
     }),
   ];
 }

@@ -6,7 +6,7 @@ import { forgetPauses, readDefinition } from '../warehouse/tables/jobs.ts';
 import {
   addTasks,
   countLabelled,
-  countUnqueued,
+  countOpenOfRun,
   queueWindows,
   withdrawLabelled,
 } from '../warehouse/tables/queue.ts';
@@ -62,7 +62,7 @@ async function supply(
   const queued = room > 0 ? await queueWindows(trx, scope, since, drainTasks(runId, command), room) : 0;
   if (waiting + queued > 0) return { after: again.busy };
   // Free windows that could not be queued are in another run's queue.
-  const { free, held } = await countUnqueued(trx, scope, since);
+  const { free, held } = await countOpenOfRun(trx, scope, since);
   if (free + held > 0) return { after: again.waiting };
   const series = await takeLiveSeries(trx, runId);
   if (series.length === 0) return {};
@@ -82,7 +82,7 @@ async function end(context: WorkerContext, { runId, scope, job, command, started
     // More windows may have been planned for it meanwhile.
     const run = await readRun(trx, runId, true);
     if (!run || run.finishedAt) return undefined;
-    const left = await countUnqueued(trx, run.scope, { startedAt: run.startedAt, leaseSeconds });
+    const left = await countOpenOfRun(trx, run.scope, { startedAt: run.startedAt, leaseSeconds });
     if (left.free + left.held > 0 || run.startedAt > startedAt) {
       await addTasks(trx, [tendTask(runId)]);
       return undefined;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { findingsOfJobs } from '../../src/observe/alerts.ts';
 import { budgetOutlook, type JobStanding } from '../../src/observe/job-standing.ts';
-import type { WindowsInTrouble } from '../../src/warehouse/questions/status.ts';
+import type { FailureCounts } from '../../src/warehouse/questions/status.ts';
 import { aJob } from '../support/run-backfill.ts';
 
 const day = 24 * 3600;
 const now = new Date('2026-11-21T00:00:00Z');
-const noneFailed: WindowsInTrouble = { windows: 0, reasons: [] };
+const noneFailed: FailureCounts = { windows: 0, reasons: [] };
 
 function aStanding(changes: Partial<JobStanding> = {}): JobStanding {
   return {

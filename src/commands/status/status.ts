@@ -13,12 +13,12 @@ import {
   coverageOf,
   coveredStretches,
   type FeedCoverage,
+  failuresOf,
   gapsOf,
-  lastLoads,
-  troubles,
+  loadsOfJobs,
   usageByMonth,
   type WindowCount,
-  type WindowTrouble,
+  type WindowFailure,
   windowCounts,
 } from '../../warehouse/questions/status.ts';
 import { reportCadence } from '../../warehouse/tables/cadence.ts';
@@ -51,8 +51,8 @@ export async function statusCommand(
     warehouse: warehouse.description,
     jobs: reports.map(({ scope: _, strips: __, ...report }) => report),
     ...(isOfAll && { coverage: await coverageByFeed(db), windows: await windowCounts(db) }),
-    troubles: await troubles(db, isOfAll ? undefined : scopes, shown.troubles),
-    loads: await lastLoads(db, isOfAll ? undefined : jobs.map(({ name }) => name), shown.loads),
+    troubles: await failuresOf(db, isOfAll ? undefined : scopes, shown.troubles),
+    loads: await loadsOfJobs(db, isOfAll ? undefined : jobs.map(({ name }) => name), shown.loads),
     usage: await usageByMonth(db, shown.months),
     budgets: await budgetsOf(session, db, isOfAll ? await ownJobs(session) : jobs),
   };
@@ -119,12 +119,12 @@ const windowColumns: Columns<WindowCount> = {
   ...{ feed: 'feed', state: 'state', windows: 'windows' },
   'half drained': ({ half_drained }) => half_drained || null,
 };
-const troubleColumns: Columns<WindowTrouble> = {
+const troubleColumns: Columns<WindowFailure> = {
   window: ({ window_id }) => String(window_id),
   ...{ feed: 'feed', country: 'country', topic: 'topic', ticker: 'ticker', 'match type': 'match_type' },
   ...{ variant: 'variant', from: 'first_day', to: 'last_day', state: 'state', why: 'last_error' },
 };
-const loadColumns: Columns<Awaited<ReturnType<typeof lastLoads>>[number]> = {
+const loadColumns: Columns<Awaited<ReturnType<typeof loadsOfJobs>>[number]> = {
   load: ({ load_id }) => String(load_id),
   job: 'job',
   'began (UTC)': ({ started_at }) => minute(started_at),

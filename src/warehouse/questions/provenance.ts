@@ -3,7 +3,7 @@ import type { FeedTable, Row, Series } from '../../feeds/feed.ts';
 import type { Database, Day } from '../database.ts';
 
 /** A version of a row, and what brought it. */
-export interface Provenance {
+export interface Explanation {
   /** All its columns; times as texts in UTC. */
   readonly version: Row & { readonly retracted_at: string | null };
   readonly known_from: Date;
@@ -37,14 +37,14 @@ export async function provenanceOf(
   db: Kysely<Database>,
   table: FeedTable,
   id: string,
-): Promise<Provenance[]> {
+): Promise<Explanation[]> {
   const isIt = sql`${sql.ref(idColumn(table))} = ${id}::uuid`;
   const replaced =
     table.name === 'headlines'
       ? sql`select to_jsonb(r), known_from, known_to, reason from gmsi.headline_revisions r where ${isIt}`
       : sql`select version, known_from, known_to, reason from gmsi.revisions where table_name = ${table.name} and row_id = ${id}::uuid`;
   const row = [...Object.keys(table.series), ...table.key].map((column) => sql`version -> ${column}`);
-  const { rows } = await sql<Provenance>`
+  const { rows } = await sql<Explanation>`
     with versions as (
       select to_jsonb(t) as version, changed_at as known_from, null::timestamptz as known_to, null as replaced_because
       from ${sql.table(`gmsi.${table.name}`)} t where ${isIt}

@@ -4,7 +4,7 @@ import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
 
 /** A transaction that sees one moment and cannot write. */
-export type Reading = Transaction<Database>;
+export type ReadTransaction = Transaction<Database>;
 
 /** What no question may take longer than, in seconds: people wait for its answer. */
 export const longest = 5;
@@ -20,7 +20,7 @@ const workMemory = '32MB';
 export async function whileReading<Result>(
   warehouse: Warehouse,
   rights: 'reader' | 'own',
-  read: (reading: Reading) => Promise<Result>,
+  read: (reading: ReadTransaction) => Promise<Result>,
 ): Promise<Result> {
   const transaction = warehouse.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
   return transaction.execute(async (reading) => {

@@ -85,7 +85,7 @@ export interface WorkerShown {
 }
 
 /** The processes of `gmsi work` with a sign of life. Not for readers. */
-export function workersAlive(leaseSeconds: number): Question<WorkerShown> {
+export function livingWorkers(leaseSeconds: number): Question<WorkerShown> {
   return {
     about: 'Workers that are alive',
     query: sql<WorkerShown>`

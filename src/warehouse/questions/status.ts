@@ -98,7 +98,7 @@ export async function gapsOf(db: Kysely<Database>, scope: WindowScope, atMost: n
   return rows;
 }
 
-export interface WindowTrouble extends Series {
+export interface WindowFailure extends Series {
   readonly window_id: number;
   readonly first_day: Day;
   readonly last_day: Day;
@@ -107,11 +107,11 @@ export interface WindowTrouble extends Series {
 }
 
 /** Failed and refused windows, of these scopes or all, the latest first. */
-export async function troubles(
+export async function failuresOf(
   db: Kysely<Database>,
   scopes: readonly WindowScope[] | undefined,
   atMost: number,
-): Promise<WindowTrouble[]> {
+): Promise<WindowFailure[]> {
   return db
     .selectFrom('gmsi.windows as w')
     .select(['window_id', 'feed', 'country', 'topic', 'ticker', 'match_type', 'variant'])
@@ -140,7 +140,7 @@ export async function windowCounts(db: Kysely<Database>): Promise<WindowCount[]>
 }
 
 /** The last loads, of these jobs or all. */
-export async function lastLoads(db: Kysely<Database>, jobs: readonly string[] | undefined, atMost: number) {
+export async function loadsOfJobs(db: Kysely<Database>, jobs: readonly string[] | undefined, atMost: number) {
   return db
     .selectFrom('gmsi.loads')
     .selectAll()
@@ -215,13 +215,13 @@ export async function newestCoveredDay(db: Kysely<Database>, scope: WindowScope)
 }
 
 /** Windows of a job that have failed and were not drained since, and the most common reasons. */
-export interface WindowsInTrouble {
+export interface FailureCounts {
   readonly windows: number;
   readonly reasons: readonly { readonly reason: string; readonly windows: number }[];
 }
 
 /** A window that is being tried again still counts, so that a retry does not look like a success. */
-export async function windowsInTrouble(db: Kysely<Database>, scope: WindowScope): Promise<WindowsInTrouble> {
+export async function countFailures(db: Kysely<Database>, scope: WindowScope): Promise<FailureCounts> {
   const { rows } = await sql<{ reason: string; windows: number; all_windows: number }>`
     select w.last_error as reason, count(*) as windows, (sum(count(*)) over ())::int as all_windows
     from gmsi.windows w
@@ -261,7 +261,7 @@ export async function storedJobs(
 }
 
 /** Processes of `gmsi work` with a heartbeat within the lease. */
-export async function workersAlive(db: Kysely<Database>, leaseSeconds: number): Promise<number> {
+export async function countLivingWorkers(db: Kysely<Database>, leaseSeconds: number): Promise<number> {
   const { rows } = await sql<{ workers: number }>`
     select count(*) as workers from gmsi.workers
     where stopped_at is null and heartbeat_at > now() - make_interval(secs => ${leaseSeconds})

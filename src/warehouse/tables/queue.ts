@@ -104,7 +104,7 @@ export async function queueWindows(
 }
 
 /** Windows of a run that are not queued: free ones, and ones that another load with a heartbeat holds. */
-export async function countUnqueued(
+export async function countOpenOfRun(
   db: Kysely<Database>,
   scope: WindowScope,
   run: { readonly startedAt: Date; readonly leaseSeconds: number },

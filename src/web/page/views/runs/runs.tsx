@@ -1,4 +1,4 @@
-import type { lastLoads, openAlerts, workersAlive } from '../../../../warehouse/questions/runs.ts';
+import type { lastLoads, livingWorkers, openAlerts } from '../../../../warehouse/questions/runs.ts';
 import type { JobShown } from '../../../jobs.ts';
 import { address } from '../../address.ts';
 import { type Asked, useAnswer, type Wire } from '../../api.ts';
@@ -99,7 +99,7 @@ function Alerts() {
 }
 
 function Workers() {
-  const { answer, error } = useAnswer<Row<typeof workersAlive>>('workers', {}, 5, 30);
+  const { answer, error } = useAnswer<Row<typeof livingWorkers>>('workers', {}, 5, 30);
   if (!answer) return <Trouble error={error} what="workers" />;
   if (answer.rows.length === 0)
     return (
