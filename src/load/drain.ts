@@ -28,14 +28,13 @@ import { type ReadPage, readPage } from './read-page.ts';
 import { TooManyRejected, tooManyRejected } from './rejected.ts';
 import { presentParts, step } from './steps.ts';
 
-// The states of a window (gmsi.windows.state):
+// The states of a window (gmsi.windows.state); test/warehouse/window-states.test.ts tries every event in every state.
 //
-//              ┌── stopped, or the load ended ──┐
-//              ▼                                │
-//   planned ▶ pending ── claimed ──────────▶ draining ──┬── last page ▶ drained ── again in a sync, a refresh ▶ pending
-//              ▲                              │  ▲  │   ├── an error ▶ failed ─── claimed by the next load ──▶ draining
-//              └─── its lease ran out ────────┘  │  │   └── refused ──▶ refused ── --retry-refused ───────────▶ pending
-//                                                └──┘ a page and its checkpoint, in one transaction
+//   planned ─▶ pending ───── claimed ─────▶ draining ──┬── the last page ──────────▶ drained: its days are covered
+//                 ▲                          │  ▲  │   ├── an error, one refusal ──▶ failed: the next load claims it
+//                 ├── stopped, load ended ───┘  │  │   └── refused once more ──────▶ refused: only --retry-refused asks
+//                 │                             └──┘
+//   the lease ran out: another load claims it    a page and its checkpoint, in one transaction
 
 /**
  * How the drain of a claimed window ended. The window is in this state:

@@ -1,0 +1,144 @@
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import type { WindowState } from '../../src/warehouse/database.ts';
+import { ClaimLost } from '../../src/warehouse/errors.ts';
+import { advanceCheckpoint } from '../../src/warehouse/tables/checkpoint.ts';
+import { startLoad } from '../../src/warehouse/tables/loads.ts';
+import { leaveRefused } from '../../src/warehouse/tables/refusals.ts';
+import { claimOne, leaveWindow, releaseWindows } from '../../src/warehouse/tables/windows.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+
+/** What can happen to a window: by the load that drains it, but for the claims of another load. */
+type WindowEvent =
+  | 'another load claims it'
+  | 'another load claims it after the lease'
+  | 'a page'
+  | 'the last page'
+  | 'the load stops'
+  | 'an error'
+  | 'a refusal'
+  | 'the load ends';
+
+/** The state after each event, in each state. Whatever a window is not in, only its next claim may change it. */
+const after: Record<WindowState, Record<WindowEvent, WindowState>> = {
+  pending: {
+    'another load claims it': 'draining',
+    'another load claims it after the lease': 'draining',
+    'a page': 'pending',
+    'the last page': 'pending',
+    'the load stops': 'pending',
+    'an error': 'pending',
+    'a refusal': 'pending',
+    'the load ends': 'pending',
+  },
+  draining: {
+    'another load claims it': 'draining',
+    'another load claims it after the lease': 'draining',
+    'a page': 'draining',
+    'the last page': 'drained',
+    'the load stops': 'pending',
+    'an error': 'failed',
+    // Only the second one in a row is believed.
+    'a refusal': 'failed',
+    'the load ends': 'pending',
+  },
+  drained: {
+    'another load claims it': 'drained',
+    'another load claims it after the lease': 'drained',
+    'a page': 'drained',
+    'the last page': 'drained',
+    'the load stops': 'drained',
+    'an error': 'drained',
+    'a refusal': 'drained',
+    'the load ends': 'drained',
+  },
+  failed: {
+    'another load claims it': 'draining',
+    'another load claims it after the lease': 'draining',
+    'a page': 'failed',
+    'the last page': 'failed',
+    'the load stops': 'failed',
+    'an error': 'failed',
+    'a refusal': 'failed',
+    'the load ends': 'failed',
+  },
+  refused: {
+    'another load claims it': 'refused',
+    'another load claims it after the lease': 'refused',
+    'a page': 'refused',
+    'the last page': 'refused',
+    'the load stops': 'refused',
+    'an error': 'refused',
+    'a refusal': 'refused',
+    'the load ends': 'refused',
+  },
+};
+
+const windowId = 1;
+const counts = { records: 1, inserted: 1, changed: 0, retracted: 0, rejected: 0, outside: 0 };
+const progress = { ...counts, rowsMet: null, settledBefore: undefined };
+
+const happen: Record<WindowEvent, (db: Warehouse, loadId: number, other: number) => Promise<unknown>> = {
+  'another load claims it': (db, _, other) => claimOne(db, windowId, { loadId: other, leaseSeconds: 60 }),
+  'another load claims it after the lease': async (db, loadId, other) => {
+    await sql`update gmsi.loads set heartbeat_at = now() - interval '2 minutes' where load_id = ${loadId}`.execute(
+      db,
+    );
+    await claimOne(db, windowId, { loadId: other, leaseSeconds: 60 });
+  },
+  'a page': (db, loadId) => page(db, loadId, 'next'),
+  'the last page': (db, loadId) => page(db, loadId, null),
+  'the load stops': (db, loadId) => leaveWindow(db, { windowId, loadId }, { state: 'pending' }),
+  'an error': (db, loadId) => leaveWindow(db, { windowId, loadId }, { state: 'failed', error: 'broken' }),
+  'a refusal': (db, loadId) =>
+    db
+      .transaction()
+      .execute((trx) => leaveRefused(trx, { windowId, loadId }, { status: 422, error: 'too old' })),
+  'the load ends': (db, loadId) => releaseWindows(db, loadId),
+};
+
+/** @returns whether the page was dropped */
+async function page(db: Warehouse, loadId: number, nextToken: string | null): Promise<boolean> {
+  const at = { windowId, loadId, pages: 0, nextToken: null };
+  try {
+    const isDrained = nextToken === null;
+    await db
+      .transaction()
+      .execute((trx) => advanceCheckpoint(trx, at, nextToken, { ...progress, isDrained }));
+    return false;
+  } catch (error) {
+    if (error instanceof ClaimLost) return true;
+    throw error;
+  }
+}
+
+const states = Object.keys(after) as WindowState[];
+const events = Object.keys(happen) as WindowEvent[];
+
+it.each(states.flatMap((state) => events.map((event) => [state, event] as const)))(
+  'a window that is %s: %s',
+  async (state, event) => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const about = { command: 'backfill', job: 'job', feed: 'gmsi-headlines', run_by: 'test' };
+    const loadId = await startLoad(db, about);
+    const other = await startLoad(db, about);
+    await sql`
+      insert into gmsi.windows (window_id, feed, country, topic, match_type, first_day, last_day, state, load_id,
+        settled_before, finished_at)
+      overriding system value
+      values (${windowId}, 'gmsi-headlines', 'US', 'Wars', 'COMBINED', '2024-01-01', '2024-01-31', ${state}, ${loadId},
+        '2024-02-01', ${state === 'failed' ? '2024-02-01' : null})`.execute(db);
+
+    const dropped = await happen[event](db, loadId, other);
+    const window = await db.selectFrom('gmsi.windows').selectAll().executeTakeFirstOrThrow();
+    expect(window.state).toBe(after[state][event]);
+    const isOfOther = event === 'another load claims it' ? state !== 'draining' : event.startsWith('another');
+    if (window.state === 'draining') expect(window.load_id).toBe(isOfOther ? other : loadId);
+    // A page counts only for the load that drains its window, and days are covered only by its last one.
+    if (event.endsWith('page')) expect(dropped).toBe(state !== 'draining');
+    const coverage = await db.selectFrom('gmsi.coverage').selectAll().execute();
+    expect(coverage.length > 0).toBe(state === 'draining' && event === 'the last page');
+  },
+);
