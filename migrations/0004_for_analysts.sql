@@ -457,38 +457,6 @@ comment on column gmsi.sentiment_by_day.semantic_probability_sum is 'Sum of thei
 comment on column gmsi.sentiment_by_day.semantic_weighted_sum is 'Sum of semantic score times topic_probability.';
 comment on column gmsi.sentiment_by_day.semantic_weighted_mean is 'Mean semantic score weighted by topic_probability: semantic_weighted_sum / semantic_probability_sum.';
 
-create view gmsi.load_history as
-  select load_id, command, job, feed,
-         case
-           when outcome is not null then outcome
-           when heartbeat_at > now() - interval '5 minutes' then 'running'
-           else 'killed'
-         end as state,
-         started_at, finished_at, coalesce(finished_at, heartbeat_at) - started_at as took,
-         requests, windows_drained, windows_failed, pages, records,
-         rows_inserted, rows_changed, rows_retracted, records_rejected, error, run_by
-  from gmsi.loads;
-comment on view gmsi.load_history is 'How each load went. The load_id of a headline refers to it.';
-comment on column gmsi.load_history.load_id is 'Number of the load.';
-comment on column gmsi.load_history.command is 'backfill, sync, replay or import.';
-comment on column gmsi.load_history.job is 'Name of the job file, without its ending; empty for an import, and for a replay of a whole feed.';
-comment on column gmsi.load_history.feed is 'Feed that is loaded.';
-comment on column gmsi.load_history.state is 'As outcome in gmsi.loads. A load without an outcome is running, or killed if it has been silent for five minutes.';
-comment on column gmsi.load_history.started_at is 'Start of the load.';
-comment on column gmsi.load_history.finished_at is 'End of the load; null while it runs, and if it was killed.';
-comment on column gmsi.load_history.took is 'How long it ran; until its last sign of life if it has no end.';
-comment on column gmsi.load_history.requests is 'Requests sent, retries included.';
-comment on column gmsi.load_history.windows_drained is 'Windows drained to their end.';
-comment on column gmsi.load_history.windows_failed is 'Windows that failed or were refused.';
-comment on column gmsi.load_history.pages is 'Pages committed.';
-comment on column gmsi.load_history.records is 'Records on those pages.';
-comment on column gmsi.load_history.rows_inserted is 'Rows that were new.';
-comment on column gmsi.load_history.rows_changed is 'Rows that replaced an older version.';
-comment on column gmsi.load_history.rows_retracted is 'Rows that the service no longer returned.';
-comment on column gmsi.load_history.records_rejected is 'Records put into rejected_records.';
-comment on column gmsi.load_history.error is 'Why the load ended early, if it did.';
-comment on column gmsi.load_history.run_by is 'Host and process id, and the version of the program.';
-
 -- Plain SQL without "set", as headlines_as_of, so that PostgreSQL inlines it. In UTC: a day has 24 hours whatever the session's
 -- time zone is.
 create function gmsi.signal_at(

@@ -166,7 +166,7 @@ declare
   -- What analysts use besides the feeds' tables, without the program's own tables and without the requests of each key.
   readable text[] := array[
     'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily', 'revisions', 'countries', 'topics',
-    'lookups', 'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'sentiment_by_day', 'windows', 'loads', 'load_history',
+    'lookups', 'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'sentiment_by_day', 'windows', 'loads',
     'rejected_records', 'check_results', 'imported_files',
     -- Every command reads it to check that it knows the schema.
     'kysely_migration'];

@@ -99,7 +99,7 @@ async function readSince(
   const startedAt = await startOfLoad(db, Number(text));
   if (startedAt) return startedAt.toISOString();
   throw new ConfigError(`--changed-since ${text}: there is no load ${text}.`, {
-    hint: 'gmsi status shows the last loads, gmsi.load_history all of them.',
+    hint: 'gmsi status shows the last loads, gmsi.loads all of them.',
   });
 }
 

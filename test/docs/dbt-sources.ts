@@ -68,13 +68,6 @@ export const sources: Readonly<Record<string, Source>> = {
   sentiment_by_day: { notNull: ['country', 'topic', 'match_type', 'day', 'state'] },
   coverage_by_day: { notNull: [...series, 'day', 'state'] },
   coverage_gaps: { notNull: [...series, 'from_day', 'to_day', 'days', 'state'] },
-  load_history: {
-    notNull: ['load_id', 'command', 'job', 'feed', 'state', 'started_at', 'took', 'run_by'],
-    config: {
-      loaded_at_field: 'finished_at',
-      freshness: { warn_after: hours(36), error_after: hours(72), filter: `state = 'done'` },
-    },
-  },
 };
 
 /** docs/dbt/sources.yml: what dbt is to know of these tables, as the database's comments and constraints have it. */

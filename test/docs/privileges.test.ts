@@ -73,7 +73,6 @@ test('the privileges that are documented for a reader let it read and not write'
     'sentiment_by_day',
     'check_results',
     'coverage_gaps',
-    'load_history',
   ])
     await sql`select * from ${sql.table(`gmsi.${view}`)}`.execute(reader.db);
   await expect(sql`delete from gmsi.headlines`.execute(reader.db)).rejects.toThrow('permission denied');

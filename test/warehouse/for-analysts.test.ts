@@ -19,7 +19,7 @@ it('every headline leads to its load and its window, or came by the live feed', 
   const { rows } = await sql<{ command: string; brought: string; headlines: number }>`
     select l.command, case when h.window_id is null then 'live' else 'window' end as brought, count(*) as headlines
     from gmsi.headlines h
-    join gmsi.load_history l using (load_id)
+    join gmsi.loads l using (load_id)
     left join gmsi.windows w on w.window_id = h.window_id and w.country = h.country and w.topic = h.topic
       and (h.published_at at time zone 'UTC')::date between w.request_start and w.request_end
     where h.window_id is null or w.window_id is not null
@@ -115,26 +115,6 @@ it('the rollups say of a day that nobody asked for that it is not whole', async 
     { day: '2026-09-02', daily: 'covered', hourly: 'covered' },
     { day: '2026-09-03', daily: 'covered', hourly: 'covered' },
     { day: '2026-09-04', daily: 'partial', hourly: 'partial' },
-  ]);
-});
-
-it('a load that fell silent without an end was killed', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
-  await sql`
-    insert into gmsi.loads (command, job, feed, run_by, started_at, heartbeat_at, finished_at, outcome) values
-      ('backfill', 'a', 'gmsi-headlines', 'test', now() - interval '1 hour', now() - interval '6 minutes', null, null),
-      ('backfill', 'b', 'gmsi-headlines', 'test', now() - interval '1 hour', now(), null, null),
-      ('backfill', 'c', 'gmsi-headlines', 'test', now() - interval '1 hour', now(), now() - interval '10 minutes', 'done')
-  `.execute(db);
-  const { rows } = await sql`
-    select job, state, extract(epoch from took)::int / 60 as minutes from gmsi.load_history order by 1`.execute(
-    db,
-  );
-  expect(rows).toEqual([
-    { job: 'a', state: 'killed', minutes: 54 },
-    { job: 'b', state: 'running', minutes: 60 },
-    { job: 'c', state: 'done', minutes: 50 },
   ]);
 });
 
