@@ -137,6 +137,7 @@ describe('the catalog', () => {
     expect(
       await rowsOf(`select name from (${functions}) f where for_loader and not for_all order by 1`),
     ).toEqual([
+      'bound_transaction()',
       'ensure_month_partition(text,date)',
       'rebuild_rollups(date,date)',
       'refuse_late_commit()',
