@@ -2,7 +2,7 @@ import type { FeedTable, FieldAliases, ReadResult, RecordReader, Row } from '../
 import { buildFieldTree, type FieldTree } from './field-tree.ts';
 import { holdableJson, holdableText } from './holdable-json.ts';
 import { identityOfContent, identityOfEntry, identityOfId, identityOfText } from './identity.ts';
-import { isJsonObject, keepAsSent, type Reading, readFields } from './read-fields.ts';
+import { isJsonObject, keepAsSent, nothingRead, type Reading, readFields } from './read-fields.ts';
 import { type Difference, fillDifferences, refillRow } from './refill-row.ts';
 
 /** How the records of a feed are read, as data. */
@@ -42,14 +42,15 @@ export interface EntryIdentity {
  */
 export function createRecordReader(shape: RecordShape, overrides: FieldAliases = {}): RecordReader {
   const tree = buildFieldTree(shape.columns, shape.fields, overrides);
-  const emptyRow: Row = Object.fromEntries(Object.keys(shape.columns).map((column) => [column, null]));
+  const nothing = nothingRead(Object.keys(shape.columns));
   const fieldsSeen = new Map<string, 'column' | 'extra'>();
   const isNoted = notedBefore(fieldsSeen, tree);
 
   function read(record: unknown): ReadResult {
     if (!isJsonObject(record)) return { rejected: 'not a JSON object' };
-    const reading = readFields(record, tree, emptyRow);
-    if (!isNoted(record)) noteFields(reading, fieldsSeen);
+    const names = Object.keys(record);
+    const reading = readFields(record, names, tree, nothing);
+    if (!isNoted(names)) noteFields(reading, names, fieldsSeen);
 
     for (const { anyOf, reason } of shape.required) {
       if (anyOf.every((column) => reading.row[column] === null)) return { rejected: reason };
@@ -62,7 +63,7 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
     return { row: reading.row };
   }
 
-  const refill = (row: Row) => refillRow(shape, tree, emptyRow, row);
+  const refill = (row: Row) => refillRow(shape, tree, nothing, row);
   return { read, refill, knownFields: [...tree.keys()], fieldsSeen };
 }
 
@@ -108,8 +109,7 @@ function notedBefore(fieldsSeen: ReadonlyMap<string, 'column' | 'extra'>, tree: 
   let before: readonly string[] = [];
   let isSettled = false;
   const isFinal = (name: string) => fieldsSeen.get(name) === 'column' || !tree.has(name);
-  return (record: object): boolean => {
-    const names = Object.keys(record);
+  return (names: readonly string[]): boolean => {
     const isAlike = names.length === before.length && names.every((name, index) => name === before[index]);
     if (isAlike && isSettled) return true;
     // Asked before this record is noted, so once more with the next one.
@@ -120,10 +120,11 @@ function notedBefore(fieldsSeen: ReadonlyMap<string, 'column' | 'extra'>, tree: 
 }
 
 function noteFields(
-  { record, filledBy, isNested, extra }: Reading,
+  { filledBy, isNested, extra }: Reading,
+  names: readonly string[],
   fieldsSeen: Map<string, 'column' | 'extra'>,
 ): void {
-  for (const name of Object.keys(record)) {
+  for (const name of names) {
     const seen = fieldsSeen.get(name);
     if (seen === 'column' || (seen === undefined && !canBeNoted(name, fieldsSeen))) continue;
     fieldsSeen.set(name, extra !== undefined && name in extra ? 'extra' : 'column');

@@ -3,7 +3,7 @@ import type { RefillResult, Row } from '../feed.ts';
 import type { FieldTree } from './field-tree.ts';
 import { holdableJson } from './holdable-json.ts';
 import { identityOfId, identityOfText, isMade } from './identity.ts';
-import { isJsonObject, keepAsSent, readFields } from './read-fields.ts';
+import { isJsonObject, keepAsSent, type NothingRead, readFields } from './read-fields.ts';
 import type { RecordIdentity, RecordShape } from './read-record.ts';
 import { readTime } from './read-time.ts';
 
@@ -14,14 +14,14 @@ import { readTime } from './read-time.ts';
  * alone: otherwise the same record, loaded again, would be a second row.
  * @param row as it is in the table, times in UTC
  */
-export function refillRow(shape: RecordShape, tree: FieldTree, emptyRow: Row, row: Row): RefillResult {
+export function refillRow(shape: RecordShape, tree: FieldTree, nothing: NothingRead, row: Row): RefillResult {
   const sent: unknown = typeof row.extra === 'string' ? JSON.parse(row.extra) : null;
   if (!isJsonObject(sent)) return { outcome: 'unchanged' };
   const before = withTimesAsRead(shape, row);
   const after = { ...before };
   emptyDifferences(shape.differences, after);
 
-  const reading = readFields(sent, tree, emptyRow);
+  const reading = readFields(sent, Object.keys(sent), tree, nothing);
   for (const field of reading.filledBy) {
     if (!field?.target) continue;
     const { column } = field.target;
