@@ -16,8 +16,10 @@ type Encoding = string | readonly string[] | undefined;
 /** How many bytes of a refusal are read: its message is at the beginning. */
 const refusalBytes = 64 * 1024;
 
-/** Bytes that zlib unpacks at a time; with its default of 16 kB, a page takes twice as long. */
-const chunkSize = 64 * 1024;
+/** Bytes to unpack at a time: most bodies in one piece, because each piece is a round trip through another thread. */
+function chunkSizeFor(packed: Buffer): number {
+  return Math.min(Math.max(10 * packed.length, 16 * 1024), 1024 * 1024);
+}
 
 /**
  * Reads a body and unpacks it.
@@ -34,8 +36,9 @@ export async function readBody(body: Readable, encoding: Encoding, maxBodyBytes:
     chunks.push(chunk);
   }
   try {
-    const options = { maxOutputLength: maxBodyBytes, chunkSize };
-    return { content: withoutMark(await unpack(Buffer.concat(chunks), options)), bytes };
+    const packed = Buffer.concat(chunks);
+    const options = { maxOutputLength: maxBodyBytes, chunkSize: chunkSizeFor(packed) };
+    return { content: withoutMark(await unpack(packed, options)), bytes };
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ERR_BUFFER_TOO_LARGE')
