@@ -119,6 +119,19 @@ comment on column gmsi.headlines.window_id is 'Window that brought this version;
 create function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval '10 seconds';
 comment on function gmsi.as_of_delay() is 'For a moment longer ago than this, the answer of headlines_as_of never changes. A transaction that writes rows must commit within half of this time, or it is rolled back and tried again. If the disk is slow, the owner may replace the function: create or replace function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval ''30 seconds''.';
 
+-- A function, because its plan is kept: written out, these settings would be planned for each page.
+create function gmsi.bound_transaction() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  quarter integer := 250 * least(greatest(extract(epoch from gmsi.as_of_delay()), 0.01), 1e6);
+begin
+  perform set_config('lock_timeout', quarter::text, true),
+          set_config('statement_timeout', (2 * quarter)::text, true),
+          set_config('idle_in_transaction_session_timeout', (2 * quarter)::text, true),
+          set_config('plan_cache_mode', 'force_generic_plan', true),
+          set_config('jit', 'off', true);
+end $$;
+comment on function gmsi.bound_transaction() is 'Ends the transaction that calls it if a statement or a pause takes longer than half of gmsi.as_of_delay(), or the wait for a lock longer than a quarter, because it could no longer be committed. Sent together with every beginning of a transaction that writes feed rows.';
+
 create function gmsi.refuse_late_commit() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   took interval := clock_timestamp() - transaction_timestamp();

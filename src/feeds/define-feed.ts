@@ -1,5 +1,6 @@
 import type { ColumnType, Feed, FeedTable, ParameterNames, Series } from './feed.ts';
-import { createRecordReader, type RecordShape } from './reading/read-record.ts';
+import { createRecordReader } from './reading/read-record.ts';
+import type { RecordShape } from './reading/record-shape.ts';
 
 /** Columns with their types, each followed by the wire names under which its value is looked for, best first. */
 export type ReadColumns = Readonly<Record<string, readonly [ColumnType, ...(readonly string[])]>>;

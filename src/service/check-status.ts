@@ -18,7 +18,7 @@ export function checkStatus(answer: HttpAnswer, { path, redact, now }: RequestFa
   if (status >= 200 && status < 300) return;
   if (status < 400) throw new RedirectRefused(path, status, redirectTarget(headers.location, redact));
 
-  const words = serviceWords(answer.text, redact);
+  const words = serviceWords(answer.content.toString(), redact);
   const { retryAfterMs, said } = waitOf(headers, now, redact);
   if (status === 401 || status === 403) throw new KeyRefused(status, words);
   if (status === 429) {
@@ -35,8 +35,8 @@ export function checkStatus(answer: HttpAnswer, { path, redact, now }: RequestFa
 const notThere = new Set([404, 405, 410, 421, 426]);
 
 /** True for a refusal that is not JSON, or that a web server sends for any unknown path. */
-function looksForeign({ status, text }: HttpAnswer): boolean {
-  return notThere.has(status) || !/^\s*[{[]/.test(text);
+function looksForeign({ status, content }: HttpAnswer): boolean {
+  return notThere.has(status) || !/^\s*[{[]/.test(content.toString());
 }
 
 /** Address and path only: a query could hold anything, and is of no use in the hint. */

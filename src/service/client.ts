@@ -10,8 +10,9 @@ import { type Clock, keepServiceTime, type ServiceTime, systemClock } from './cl
 import { CursorBroken, MalformedPage, outcomeOf, PageTooLarge, type RequestOutcome } from './errors.ts';
 import { type AnsweredAddresses, firstContact } from './first-contact.ts';
 import { type Http, type HttpAnswer, openHttp } from './http.ts';
-import { isSprawling, mostObjects, NotJson, parseJson } from './json.ts';
+import { isSprawling, mostObjects, NotJson } from './json.ts';
 import { type EnvelopeOptions, type Page, readEnvelope, type ServiceRequest } from './page.ts';
+import { parseBody } from './parse-body.ts';
 import { withoutLarge } from './record-too-large.ts';
 import { hiddenKey, redactorOf } from './redact.ts';
 import { defaultPatience, type Patience, withRetries } from './retry.ts';
@@ -207,26 +208,27 @@ export function createClient(options: ClientOptions) {
       );
     }
     // Only a page that is larger than a record may be can contain one that is too large.
-    if (Buffer.byteLength(answer.text) <= settings.maxRecordBytes) return page;
+    if (answer.content.length <= settings.maxRecordBytes) return page;
     return { ...page, records: withoutLarge(page.records, settings.maxRecordBytes) };
   }
 
-  function jsonOf(answer: HttpAnswer): unknown {
-    const text = redact(answer.text);
-    if (text !== answer.text && !saidEcho) onEvent({ type: 'key echoed' });
-    saidEcho ||= text !== answer.text;
-    if (isSprawling(text))
+  function jsonOf({ status, content }: HttpAnswer): unknown {
+    const isEchoed = redactor.isIn(content);
+    if (isEchoed && !saidEcho) onEvent({ type: 'key echoed' });
+    saidEcho ||= isEchoed;
+    const body = isEchoed ? Buffer.from(redact(content.toString())) : content;
+    if (isSprawling(body))
       throw new PageTooLarge(`The answer has more than ${mostObjects} objects or lists.`);
     try {
-      return parseJson(text);
+      return parseBody(body);
     } catch (error) {
       if (!(error instanceof NotJson)) throw error;
-      const words = serviceWords(text, redact);
+      const words = serviceWords(body.toString(), redact);
       // Without the cause: a parser's message quotes the body, and the body could echo the key.
-      const what = `it answers ${answer.status} with what is not JSON: ${words}`;
+      const what = `it answers ${status} with what is not JSON: ${words}`;
       const hint =
         "Is it the address of the API, not of a web site? A network's login page or a proxy may also stand in between.";
-      throw new MalformedPage(`The service answered ${answer.status} with what is not JSON: ${words}`, {
+      throw new MalformedPage(`The service answered ${status} with what is not JSON: ${words}`, {
         addressFault: { what, hint },
       });
     }

@@ -11,7 +11,15 @@ export class NotJson extends SyntaxError {
  */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(mayNeedQuotes(text) ? withQuotes(text) : text);
+    return JSON.parse(hasLongInteger.test(text) ? withQuotes(text) : text);
+  } catch {
+    return parseQuoted(text);
+  }
+}
+
+function parseQuoted(text: string): unknown {
+  try {
+    return JSON.parse(withQuotes(text));
   } catch (cause) {
     throw new NotJson('The body is not JSON.', { cause });
   }
@@ -21,21 +29,20 @@ export function parseJson(text: string): unknown {
 export const mostObjects = 500_000;
 
 /** Whether a body would take far more memory parsed than as text. Braces and brackets within texts count, too. */
-export function isSprawling(text: string): boolean {
+export function isSprawling(body: Buffer): boolean {
+  if (body.length < 2 * mostObjects) return false;
   return ['{', '['].some((opening) => {
     let at = -1;
     for (let met = 0; met <= mostObjects; met++) {
-      at = text.indexOf(opening, at + 1);
+      at = body.indexOf(opening, at + 1);
       if (at === -1) return false;
     }
     return true;
   });
 }
 
-/** Also true for such digits and words within strings, which only costs time. The digits of a fraction do not count. */
-function mayNeedQuotes(text: string): boolean {
-  return /(?<![\d.])\d{16}/.test(text) || text.includes('NaN') || text.includes('Infinity');
-}
+/** Matches within strings, too, which only costs time; not the digits of a fraction. */
+const hasLongInteger = /(?:^|[-:,[\s])\d{16}/;
 
 /** A string, to pass over as a whole; or a number or word that JSON.parse may round or refuse. */
 const stringOrToken = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\w.+-])(?:NaN|-?Infinity|-?[1-9]\d{15,}(?![\d.eE]))/g;

@@ -26,7 +26,12 @@ export function redactorOf(secret: Secret) {
     return forms.reduce((shown, form) => shown.replaceAll(form, hiddenKey), from);
   }
 
-  /** The same for an error's message, stack and hint; a cause that shows the key is dropped. */
+  /** Whether there is anything to remove from a text, in UTF-8. */
+  function isIn(bytes: Buffer): boolean {
+    return forms.some((form) => bytes.includes(form));
+  }
+
+  /** Removes it from an error's message, stack and hint; a cause that shows the key is dropped. */
   function error(from: unknown): unknown {
     if (!(from instanceof Error) || !shows(from)) return from;
     for (const name of ['message', 'stack', 'hint', 'words'] as const) {
@@ -42,7 +47,7 @@ export function redactorOf(secret: Secret) {
     return forms.some((form) => shown.includes(form));
   }
 
-  return { text, error };
+  return { text, isIn, error };
 }
 
 /** The ways in which a key is written, the longest first: one may be part of another. */

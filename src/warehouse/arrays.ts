@@ -109,8 +109,12 @@ const fixed = {
   timestamptz: {
     oid: 1184,
     bytes: 8,
-    write: (array: Buffer, value: string | number, at: number) =>
-      array.writeBigInt64BE(BigInt(microsecondsOf(String(value)) - beginOf2000), at),
+    write: (array: Buffer, value: string | number, at: number) => {
+      // In two words, because a BigInt for each time costs more than all the rest of its row.
+      const microseconds = microsecondsOf(String(value)) - beginOf2000;
+      array.writeInt32BE(Math.floor(microseconds / 2 ** 32), at);
+      return array.writeUInt32BE(microseconds >>> 0, at + 4);
+    },
   },
 };
 

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import {
   type DatabaseConnection,
   DefaultConnectionProvider,
@@ -137,7 +136,7 @@ function wayTo(address: WarehouseAddress): pg.PoolConfig {
 }
 
 /**
- * Connections that prepare each statement with parameters, under a name made from its text, so that the server parses and
+ * Connections that prepare each statement with parameters, under a name of its own, so that the server parses and
  * plans it once: for an upsert into a partitioned table, that is a good part of a small page's cost. A connection that cannot
  * be used again is closed when it is given back.
  */
@@ -147,9 +146,10 @@ function preparing(pool: pg.Pool): PostgresPool {
       const client = await pool.connect();
       let isOver = false;
       const query = (text: string, values: readonly unknown[]) => {
-        const name = `gmsi_${hash('sha256', text).slice(0, 16)}`;
         const sent =
-          values.length > 0 ? client.query({ name, text, values: [...values] }) : client.query(text);
+          values.length > 0
+            ? client.query({ name: nameOf(text), text, values: [...values] })
+            : client.query(text);
         return sent.catch((error: unknown) => {
           // Without an answer of the server, it is not known what the connection still sends.
           isOver ||= isStale(error) || !(error instanceof pg.DatabaseError);
@@ -160,6 +160,15 @@ function preparing(pool: pg.Pool): PostgresPool {
     },
     end: () => pool.end(),
   };
+}
+
+const names = new Map<string, string>();
+
+/** The same for the same text, on every connection. */
+function nameOf(statement: string): string {
+  const name = names.get(statement) ?? `gmsi_${names.size + 1}`;
+  names.set(statement, name);
+  return name;
 }
 
 /**

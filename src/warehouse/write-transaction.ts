@@ -41,12 +41,7 @@ export function writeTransaction<T>(
  * of each page would cost more than it saves.
  */
 function begin(isolation: string): string {
-  return `start transaction isolation level ${isolation} read write;
-    select set_config('lock_timeout', quarter::text, true),
-           set_config('statement_timeout', (2 * quarter)::text, true),
-           set_config('idle_in_transaction_session_timeout', (2 * quarter)::text, true),
-           set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true)
-    from (select (250 * least(greatest(extract(epoch from gmsi.as_of_delay()), 0.01), 1e6))::int as quarter) as bounds`;
+  return `start transaction isolation level ${isolation} read write; select gmsi.bound_transaction()`;
 }
 
 /** In one message, so that nothing in this process can be late between the check and the COMMIT. If the check fails, the server skips the rest. */

@@ -42,7 +42,7 @@ describe('openHttp', () => {
   test('sends the headers and the target as they are and reads status, headers and body', async () => {
     const server = await rawServer(text('hello', 418, { 'x-flavour': 'mint' }));
     const answer = await http(server.url).send('/v1/x?a=%20%2B', undefined, never);
-    expect(answer.text).toBe('hello');
+    expect(String(answer.content)).toBe('hello');
     expect(answer).toMatchObject({ status: 418, bytes: 5, headers: { 'x-flavour': 'mint' } });
     expect(server.targets).toEqual(['/v1/x?a=%20%2B']);
     expect(server.headers[0]).toMatchObject({ 'x-api-key': 'k', accept: 'application/json' });
@@ -69,7 +69,7 @@ describe('openHttp', () => {
     });
     const answer = await http(server.url).send('/', undefined, never);
     expect(server.headers[0]).toMatchObject({ 'accept-encoding': 'gzip' });
-    expect(answer.text).toBe('x'.repeat(5000));
+    expect(String(answer.content)).toBe('x'.repeat(5000));
     expect(answer.bytes).toBe(packed.length);
   });
 
@@ -87,7 +87,7 @@ describe('openHttp', () => {
       response.setHeader('content-encoding', encoding).end(body);
     });
     const answer = await http(server.url).send('/', undefined, never);
-    expect(answer.text).toBe(content);
+    expect(String(answer.content)).toBe(content);
     expect(answer.bytes).toBe(body.length);
   });
 
@@ -130,8 +130,8 @@ describe('openHttp', () => {
       response.on('drain', write);
       write();
     });
-    const { status, text } = await http(server.url).send('/', undefined, never);
-    expect({ status, length: text.length }).toEqual({ status: 500, length: 65_536 });
+    const { status, content } = await http(server.url).send('/', undefined, never);
+    expect({ status, length: content.length }).toEqual({ status: 500, length: 65_536 });
   });
 
   test('gives up a connection that does not come to stand in time', async () => {
@@ -213,7 +213,7 @@ describe('openHttp', () => {
     });
     await expect(http(server.url).send('/', undefined, never)).resolves.toMatchObject({
       status: 401,
-      text: '',
+      content: Buffer.alloc(0),
     });
   });
 

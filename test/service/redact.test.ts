@@ -21,6 +21,7 @@ describe('the key in what the service says', () => {
     ['in base64 of URLs', Buffer.from(key).toString('base64url')],
   ])('is taken out: %s', (_, written) => {
     const shown = redact.text(`before ${written} after`);
+    expect(redact.isIn(Buffer.from(`before ${written} after`))).toBe(true);
     expect(shown).toMatch(/^before .*\[key\].* after$/);
     expect(redact.text(shown)).toBe(shown);
   });
@@ -34,6 +35,7 @@ describe('the key in what the service says', () => {
     'aGVsbG8='.repeat(9),
   ])('is not found in %j', (text) => {
     expect(redact.text(text)).toBe(text);
+    expect(redact.isIn(Buffer.from(text))).toBe(false);
   });
 
   test('is taken out of an error, its stack, its hint and its cause', () => {

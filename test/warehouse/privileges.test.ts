@@ -102,7 +102,7 @@ const expectedGrants = [
     'loads lookups origin request_rate revisions runs schedules topics wire_fields',
     ...feedTables,
   )}`,
-  'gmsi_loader: select on table coverage_by_day coverage_gaps headlines_point_in_time kysely_migration  sentiment_by_day sentiment_daily sentiment_hourly',
+  'gmsi_loader: select on table coverage_by_day coverage_gaps headlines_point_in_time kysely_migration sentiment_by_day sentiment_daily sentiment_hourly',
   'gmsi_loader: usage on schema gmsi',
   `gmsi_reader: select on table ${named(
     'check_results countries coverage coverage_by_day coverage_gaps headline_revisions headlines_point_in_time',
@@ -148,6 +148,7 @@ describe('the catalog', () => {
     expect(
       await rowsOf(`select name from (${functions}) f where for_loader and not for_all order by 1`),
     ).toEqual([
+      'bound_transaction()',
       'ensure_month_partition(text,date)',
       'rebuild_rollups(date,date)',
       'refuse_late_commit()',

@@ -15,25 +15,42 @@ export interface Reading {
   extra: JsonObject | undefined;
 }
 
-/** Reads all fields of a record: each into its column, or into what is left over. */
-export function readFields(record: JsonObject, tree: FieldTree, emptyRow: Row): Reading {
-  const reading: Reading = { record, row: { ...emptyRow }, filledBy: [], isNested: false, extra: undefined };
-  readObject(record, tree, [], reading);
+/** A row without values. Copied for each record, which is much faster than to add one column after another. */
+export type NothingRead = Readonly<Pick<Reading, 'row' | 'filledBy'>>;
+
+export function nothingRead(columns: readonly string[]): NothingRead {
+  return {
+    row: Object.fromEntries(columns.map((column) => [column, null])),
+    filledBy: columns.map(() => undefined),
+  };
+}
+
+/** Reads all fields of a record: each into its column, or into what is left over. @param names the keys of the record */
+export function readFields(
+  record: JsonObject,
+  names: readonly string[],
+  tree: FieldTree,
+  nothing: NothingRead,
+): Reading {
+  const { row, filledBy } = nothing;
+  const reading = { record, row: { ...row }, filledBy: [...filledBy], isNested: false, extra: undefined };
+  readObject(record, names, tree, [], reading);
   return reading;
 }
 
 function readObject(
   object: JsonObject,
+  names: readonly string[],
   fields: FieldTree,
   parents: readonly string[],
   reading: Reading,
 ): void {
-  for (const name of Object.keys(object)) {
+  for (const name of names) {
     const value = object[name];
     const field = fields.get(name);
     if (field === undefined) keep(reading, parents, name, value);
     else if (isJsonObject(value) && field.within.size > 0) {
-      readObject(value, field.within, [...field.parents, name], reading);
+      readObject(value, Object.keys(value), field.within, [...field.parents, name], reading);
     } else if (value !== null && value !== '') readField(field, value, reading);
   }
 }

@@ -1,38 +1,10 @@
-import type { FeedTable, FieldAliases, ReadResult, RecordReader, Row } from '../feed.ts';
+import type { FieldAliases, ReadResult, RecordReader, Row } from '../feed.ts';
 import { buildFieldTree, type FieldTree } from './field-tree.ts';
 import { holdableJson, holdableText } from './holdable-json.ts';
 import { identityOfContent, identityOfEntry, identityOfId, identityOfText } from './identity.ts';
-import { isJsonObject, keepAsSent, type Reading, readFields } from './read-fields.ts';
-import { type Difference, fillDifferences, refillRow } from './refill-row.ts';
-
-/** How the records of a feed are read, as data. */
-export interface RecordShape {
-  /** The columns to fill. Each has aliases in `fields`, except `extra`, which takes everything else. */
-  readonly columns: FeedTable['columns'];
-  readonly fields: FieldAliases;
-  readonly identity: RecordIdentity | EntryIdentity;
-  readonly differences: readonly Difference[];
-  /** A record that fills none of `anyOf` is rejected for `reason`. */
-  readonly required: readonly { readonly anyOf: readonly string[]; readonly reason: string }[];
-}
-
-/**
- * The columns that identify a record: its id, else its time, text and qualifiers, else its time and all its content. `time`
- * must be `required`.
- */
-export interface RecordIdentity {
-  readonly id: string;
-  readonly time: string;
-  readonly text: string;
-  readonly qualifiers: readonly string[];
-  /** Columns in which records of the same id can differ: then `entry_id` identifies a row, made from the id and these. */
-  readonly apart?: readonly string[];
-}
-
-/** For aggregates, which have no id: `entry_id` is made from the columns that say which one it is, its time first. */
-export interface EntryIdentity {
-  readonly of: readonly string[];
-}
+import { isJsonObject, keepAsSent, nothingRead, type Reading, readFields } from './read-fields.ts';
+import type { RecordIdentity, RecordShape } from './record-shape.ts';
+import { fillDifferences, refillRow } from './refill-row.ts';
 
 /**
  * Makes a reader for one load of one feed. Each column takes the first of its aliases (`overrides` first) that has a
@@ -42,14 +14,15 @@ export interface EntryIdentity {
  */
 export function createRecordReader(shape: RecordShape, overrides: FieldAliases = {}): RecordReader {
   const tree = buildFieldTree(shape.columns, shape.fields, overrides);
-  const emptyRow: Row = Object.fromEntries(Object.keys(shape.columns).map((column) => [column, null]));
+  const nothing = nothingRead(Object.keys(shape.columns));
   const fieldsSeen = new Map<string, 'column' | 'extra'>();
   const isNoted = notedBefore(fieldsSeen, tree);
 
   function read(record: unknown): ReadResult {
     if (!isJsonObject(record)) return { rejected: 'not a JSON object' };
-    const reading = readFields(record, tree, emptyRow);
-    if (!isNoted(record)) noteFields(reading, fieldsSeen);
+    const names = Object.keys(record);
+    const reading = readFields(record, names, tree, nothing);
+    if (!isNoted(names)) noteFields(reading, names, fieldsSeen);
 
     for (const { anyOf, reason } of shape.required) {
       if (anyOf.every((column) => reading.row[column] === null)) return { rejected: reason };
@@ -62,7 +35,7 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
     return { row: reading.row };
   }
 
-  const refill = (row: Row) => refillRow(shape, tree, emptyRow, row);
+  const refill = (row: Row) => refillRow(shape, tree, nothing, row);
   return { read, refill, knownFields: [...tree.keys()], fieldsSeen };
 }
 
@@ -108,8 +81,7 @@ function notedBefore(fieldsSeen: ReadonlyMap<string, 'column' | 'extra'>, tree: 
   let before: readonly string[] = [];
   let isSettled = false;
   const isFinal = (name: string) => fieldsSeen.get(name) === 'column' || !tree.has(name);
-  return (record: object): boolean => {
-    const names = Object.keys(record);
+  return (names: readonly string[]): boolean => {
     const isAlike = names.length === before.length && names.every((name, index) => name === before[index]);
     if (isAlike && isSettled) return true;
     // Asked before this record is noted, so once more with the next one.
@@ -120,10 +92,11 @@ function notedBefore(fieldsSeen: ReadonlyMap<string, 'column' | 'extra'>, tree: 
 }
 
 function noteFields(
-  { record, filledBy, isNested, extra }: Reading,
+  { filledBy, isNested, extra }: Reading,
+  names: readonly string[],
   fieldsSeen: Map<string, 'column' | 'extra'>,
 ): void {
-  for (const name of Object.keys(record)) {
+  for (const name of names) {
     const seen = fieldsSeen.get(name);
     if (seen === 'column' || (seen === undefined && !canBeNoted(name, fieldsSeen))) continue;
     fieldsSeen.set(name, extra !== undefined && name in extra ? 'extra' : 'column');

@@ -54,6 +54,7 @@ function withinYears(seconds: string, fraction: string): string | undefined {
   const year = Number(seconds.slice(0, 4));
   // toISOString writes years beyond 9999 with a sign, so they are not between these two either.
   if (!(year >= earliestYear && year <= latestYear)) return undefined;
+  if (fraction === '') return `${seconds}Z`;
   const microseconds = fraction.slice(0, 6).padEnd(6, '0');
   return microseconds === '000000' ? `${seconds}Z` : `${seconds}.${microseconds}Z`;
 }
@@ -68,7 +69,8 @@ export const microsecondsADay = 86_400_000_000;
 /** Microseconds from 1970 to a time that `readTime` returned, or that has the same form. @throws TypeError for another one */
 export function microsecondsOf(time: string): number {
   if (time === lastCounted.time) return lastCounted.microseconds;
-  const microseconds = Date.parse(`${time.slice(0, 19)}Z`) * 1000 + Number(time.slice(20, -1).padEnd(6, '0'));
+  const fraction = time.length > 20 ? Number(time.slice(20, -1).padEnd(6, '0')) : 0;
+  const microseconds = Date.parse(time.length > 20 ? `${time.slice(0, 19)}Z` : time) * 1000 + fraction;
   if (Number.isNaN(microseconds)) throw new TypeError(`"${time}" is not a time.`);
   lastCounted = { time, microseconds };
   return microseconds;

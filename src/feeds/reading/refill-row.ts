@@ -3,9 +3,9 @@ import type { RefillResult, Row } from '../feed.ts';
 import type { FieldTree } from './field-tree.ts';
 import { holdableJson } from './holdable-json.ts';
 import { identityOfId, identityOfText, isMade } from './identity.ts';
-import { isJsonObject, keepAsSent, readFields } from './read-fields.ts';
-import type { RecordIdentity, RecordShape } from './read-record.ts';
+import { isJsonObject, keepAsSent, type NothingRead, readFields } from './read-fields.ts';
 import { readTime } from './read-time.ts';
+import type { Difference, RecordIdentity, RecordShape } from './record-shape.ts';
 
 /**
  * Fills a row's empty columns from its `extra`, as if its record were read now, and computes what becomes computable. A
@@ -14,14 +14,14 @@ import { readTime } from './read-time.ts';
  * alone: otherwise the same record, loaded again, would be a second row.
  * @param row as it is in the table, times in UTC
  */
-export function refillRow(shape: RecordShape, tree: FieldTree, emptyRow: Row, row: Row): RefillResult {
+export function refillRow(shape: RecordShape, tree: FieldTree, nothing: NothingRead, row: Row): RefillResult {
   const sent: unknown = typeof row.extra === 'string' ? JSON.parse(row.extra) : null;
   if (!isJsonObject(sent)) return { outcome: 'unchanged' };
   const before = withTimesAsRead(shape, row);
   const after = { ...before };
   emptyDifferences(shape.differences, after);
 
-  const reading = readFields(sent, tree, emptyRow);
+  const reading = readFields(sent, Object.keys(sent), tree, nothing);
   for (const field of reading.filledBy) {
     if (!field?.target) continue;
     const { column } = field.target;
@@ -77,12 +77,6 @@ function textIdentity({ time, text, qualifiers }: RecordIdentity, row: Row): str
     found,
     qualifiers.map((column) => row[column] ?? null),
   );
-}
-
-/** A column that is the difference of two others, first minus second, if a record does not have it. */
-export interface Difference {
-  readonly column: string;
-  readonly of: readonly [string, string];
 }
 
 /** Fills the empty columns that can be computed. */

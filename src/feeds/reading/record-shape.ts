@@ -1,0 +1,36 @@
+import type { FeedTable, FieldAliases } from '../feed.ts';
+
+/** How the records of a feed are read, as data. */
+export interface RecordShape {
+  /** The columns to fill. Each has aliases in `fields`, except `extra`, which takes everything else. */
+  readonly columns: FeedTable['columns'];
+  readonly fields: FieldAliases;
+  readonly identity: RecordIdentity | EntryIdentity;
+  readonly differences: readonly Difference[];
+  /** A record that fills none of `anyOf` is rejected for `reason`. */
+  readonly required: readonly { readonly anyOf: readonly string[]; readonly reason: string }[];
+}
+
+/**
+ * The columns that identify a record: its id, else its time, text and qualifiers, else its time and all its content. `time`
+ * must be `required`.
+ */
+export interface RecordIdentity {
+  readonly id: string;
+  readonly time: string;
+  readonly text: string;
+  readonly qualifiers: readonly string[];
+  /** Columns in which records of the same id can differ: then `entry_id` identifies a row, made from the id and these. */
+  readonly apart?: readonly string[];
+}
+
+/** For aggregates, which have no id: `entry_id` is made from the columns that say which one it is, its time first. */
+export interface EntryIdentity {
+  readonly of: readonly string[];
+}
+
+/** A column that is the difference of two others, first minus second, if a record does not have it. */
+export interface Difference {
+  readonly column: string;
+  readonly of: readonly [string, string];
+}
