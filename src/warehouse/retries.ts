@@ -13,7 +13,7 @@ import {
 export interface Patience {
   /** Gets, after some seconds and then twice a minute, what the work waits for. */
   readonly log?: Log;
-  /** Once it fires, nothing is tried again. */
+  /** Once it fires, nothing is tried again; what is still to be done is tried once. */
   readonly signal?: AbortSignal;
 }
 
@@ -24,11 +24,12 @@ const triesOf = { cutOff: 3, tooSlow: 8 };
  * Repeats work while the warehouse is restarting, has no free connections, broke a deadlock, or others hold locks on its
  * rows: for about two minutes, then throws the error.
  * @throws WriteGivenUp if a write broke its connection three times, or was too slow eight times: it would crash the server,
- * or keep it busy, again and again
+ * or keep it busy, again and again; the signal's reason if it fires meanwhile
  */
 export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {}): Promise<T> {
   const failed = { cutOff: 0, tooSlow: 0 };
   const since = performance.now();
+  const wasStopped = signal?.aborted ?? false;
   return pRetry(
     async () => {
       try {
@@ -40,6 +41,7 @@ export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {
         // If rows cross, the next try meets them: nobody needs to know.
         const isNews = named instanceof WarehouseUnavailable && !(named instanceof WriteCrossed);
         if (log && isNews) sayWhy(log, named, since);
+        if (named instanceof WarehouseUnavailable && !wasStopped) signal?.throwIfAborted();
         throw named;
       }
     },

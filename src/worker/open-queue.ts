@@ -10,7 +10,7 @@ import { ownsQueue, queueSchema } from '../warehouse/tables/queue.ts';
  * Installs graphile-worker's schema, or brings it to the version in use; processes that start together wait for each other.
  * Each of its migrations is a transaction, so one that a broken connection cuts short is tried again on another connection.
  * @throws ConfigError if the user may not do that, or if somebody else owns the schema, whose rows only its owner sees;
- * WarehouseUnavailable if it does not answer for minutes, or until the signal is aborted
+ * the signal's reason if it fires while the warehouse does not answer
  */
 export async function openQueue(
   warehouse: Warehouse,

@@ -21,7 +21,7 @@ export async function aCuttingProxy(url: string): Promise<CuttingProxy> {
   const open = new Set<Socket>();
 
   function isSought(message: string, pattern: RegExp): boolean {
-    const names = message.match(/gmsi_[0-9a-f]{16}/g) ?? [];
+    const names = message.match(/gmsi_\d+/g) ?? [];
     return pattern.test(message) || names.some((name) => pattern.test(prepared.get(name) ?? ''));
   }
 
@@ -34,7 +34,7 @@ export async function aCuttingProxy(url: string): Promise<CuttingProxy> {
     };
     client.on('data', (chunk) => {
       const message = chunk.toString('latin1');
-      for (const [, name, text] of message.matchAll(/(gmsi_[0-9a-f]{16})\0([^\0]+\0)/g))
+      for (const [, name, text] of message.matchAll(/(gmsi_\d+)\0([^\0]+\0)/g))
         prepared.set(name!, text!);
       if (armed && isSought(message, armed.pattern) && --armed.left === 0) {
         armed = undefined;
