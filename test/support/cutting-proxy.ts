@@ -34,8 +34,7 @@ export async function aCuttingProxy(url: string): Promise<CuttingProxy> {
     };
     client.on('data', (chunk) => {
       const message = chunk.toString('latin1');
-      for (const [, name, text] of message.matchAll(/(gmsi_\d+)\0([^\0]+\0)/g))
-        prepared.set(name!, text!);
+      for (const [, name, text] of message.matchAll(/(gmsi_\d+)\0([^\0]+\0)/g)) prepared.set(name!, text!);
       if (armed && isSought(message, armed.pattern) && --armed.left === 0) {
         armed = undefined;
         isDoomed = true;
