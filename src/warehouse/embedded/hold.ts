@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { takeLock, type Waiting } from '../turns.ts';
@@ -159,24 +160,26 @@ async function keepOthersOut(holder: pg.Client): Promise<void> {
 async function stopWhenUnused(address: ServerAddress): Promise<void> {
   // The session stops the server through a shell.
   if (process.platform === 'win32') return;
-  const client = await connect(address, 'gmsi (stops the server when nobody uses it)', undisturbed);
+  const socket = new Socket();
+  const name = 'gmsi (stops the server when nobody uses it)';
+  const client = await connect(address, name, { options: undisturbed, stream: () => socket });
   const isWatching = new Promise<boolean>((done) => client.once('notice', () => done(true)));
   const ended = client.query(watch).then(() => false);
   ended.catch(() => {});
   if (await Promise.race([isWatching, ended])) {
     // Without a message to the server, so that the session continues.
-    (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+    socket.destroy();
   } else await client.end();
 }
 
 async function connect(
   { port, user, password }: ServerAddress,
   name: string,
-  options = '',
+  settings: Pick<pg.ClientConfig, 'options' | 'stream'> = {},
 ): Promise<pg.Client> {
   const client = new pg.Client({
-    ...{ host: '127.0.0.1', port, user, password, database: 'postgres', options },
-    ...{ connectionTimeoutMillis: 10_000, application_name: name },
+    ...{ host: '127.0.0.1', port, user, password, database: 'postgres' },
+    ...{ connectionTimeoutMillis: 10_000, application_name: name, ...settings },
   });
   // The server may go down at any time; the next query reports it.
   client.on('error', () => {});
