@@ -43,7 +43,9 @@ export async function writeSheet(
     const type = duckdbType(column);
     if (type === 'TIMESTAMPTZ') return `strftime(${value}, '%Y-%m-%d %H:%M:%S')`;
     if (type !== 'VARCHAR') return value;
-    return `case when left(${value}, 1) in (${signs}) then '''' || ${value} else ${value} end`;
+    // Excel may take a semicolon for the end of a cell, whatever quotes stand around it.
+    const cells = `regexp_replace(${value}, ';(\\s*[=@＝＠]|[-+])', ';''\\1', 'g')`;
+    return `case when left(${value}, 1) in (${signs}) then '''' || ${cells} else ${cells} end`;
   };
   const selected = columns.map((column, n) => {
     const name = formulaSigns.includes(column.name[0]!) ? `'${column.name}` : column.name;

@@ -11,10 +11,10 @@ const few = 6;
 
 /**
  * Says that so many records were rejected that days cannot count as covered: more than `mostPercent`, and more than a handful
- * or all. Somebody has renamed a field, or writes numbers in another way.
+ * or half of them. Somebody has renamed a field, or writes numbers in another way.
  */
 export function tooManyRejected({ records, rejected }: ReadCounts, mostPercent: number): string | undefined {
-  const isTooMany = rejected * 100 > records * mostPercent && (rejected >= few || rejected === records);
+  const isTooMany = rejected * 100 > records * mostPercent && (rejected >= few || rejected * 2 > records);
   if (!isTooMany) return undefined;
   const [some, all] = [rejected, records].map((count) => count.toLocaleString('en-US'));
   return `${some} of ${all} records could not be read, more than ${mostPercent}%`;

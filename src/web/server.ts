@@ -170,8 +170,8 @@ function addEndpoint(
 function asCsv({ columns, rows }: Answer, raw: boolean): string {
   const string = (text: string) => {
     const line = text.replace(controls, ' ');
-    // A spreadsheet may skip blanks before a formula.
-    return raw ? line : line.trimStart();
+    // A spreadsheet may skip blanks before a formula, and may take a semicolon for the end of a cell.
+    return raw ? line : line.trimStart().replace(/;(?=\s*[=@＝＠]|[-+])/g, ";'");
   };
   return stringify([columns, ...rows], {
     escape_formulas: !raw,

@@ -38,7 +38,8 @@ async function aWarehouseOf(texts: readonly string[]): Promise<TestWarehouse> {
 }
 
 test('a file for Excel begins with a byte-order mark, and no text or column of it begins a formula', async () => {
-  await using warehouse = await aWarehouseOf([...harmful, ...harmless]);
+  const after = 'after a semicolon;=1+1; @SUM;-1; -2%';
+  await using warehouse = await aWarehouseOf([...harmful, ...harmless, after]);
   await using folder = await aFolder();
   const out = join(folder.path, 'sheet.csv');
   await runExport({ db: warehouse.db, folder: folder.path, format: 'excel', out });
@@ -51,7 +52,7 @@ test('a file for Excel begins with a byte-order mark, and no text or column of i
     `select * from read_csv('${out}', header = true, all_varchar = true, allow_quoted_nulls = false)`,
   );
   expect(rows.map(({ headline }) => headline).toSorted()).toEqual(
-    [...harmful.map((text) => `'${text}`), ...harmless].toSorted(),
+    [...harmful.map((text) => `'${text}`), ...harmless, "after a semicolon;'=1+1;' @SUM;'-1; -2%"].toSorted(),
   );
   for (const row of rows) {
     expect(row).toMatchObject({

@@ -146,6 +146,8 @@ test.each([
   [3, 0, undefined],
   [1, 1, '1 of 1 records could not be read, more than 1%'],
   [40, 5, undefined],
+  [6, 3, undefined],
+  [6, 4, '4 of 6 records could not be read, more than 1%'],
   [600, 6, undefined],
   [599, 6, '6 of 599 records could not be read, more than 1%'],
   [1266, 237, '237 of 1,266 records could not be read, more than 1%'],

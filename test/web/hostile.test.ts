@@ -109,6 +109,8 @@ describe('CSV', () => {
     'a\u001b[2Jb\u2028',
     "it's",
     'a,"b"',
+    'a;=1; @x; -1%',
+    'a\u202eb',
   ];
   const texts = endpoint('texts', 'Texts of others', {
     takes: z.object({}),
@@ -139,6 +141,8 @@ describe('CSV', () => {
       'a [2Jb ',
       "it's",
       `"a,""b"""`,
+      `a;'=1;' @x; -1%`,
+      'a b',
     ];
     expect(lines).toEqual(['text,score', ...shown.map((text) => `${text},-0.5`)]);
   });

@@ -55,8 +55,8 @@ export interface Question<Row> {
   readonly about: string;
 }
 
-/** What a terminal, psql or a spreadsheet may obey instead of showing it: line breaks and other control characters. */
-export const controls = /[\p{Cc}\p{Zl}\p{Zp}]/gu;
+/** What a terminal, psql or a spreadsheet may obey instead of showing it: line breaks, other control characters, turns of the direction. */
+export const controls = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /** The SQL of a question for a person to copy. Nothing in its values ends a line, or is a control character. */
 export function sqlText(db: Kysely<Database>, { query, about }: Question<unknown>): string {
