@@ -189,7 +189,7 @@ export async function releaseWindows(db: Kysely<Database>, loadId: number): Prom
 }
 
 /** True if a load still holds a window that it has claimed. */
-export async function holdsWindow(db: Kysely<Database>, windowId: number, loadId: number): Promise<boolean> {
+export async function ownsWindow(db: Kysely<Database>, windowId: number, loadId: number): Promise<boolean> {
   const row = await db
     .selectFrom('gmsi.windows')
     .select('window_id')
