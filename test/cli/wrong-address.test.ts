@@ -244,7 +244,7 @@ describe('a run whose first request is for a window', () => {
 
   it.each([
     ['a web page with 200', html(200), /what is not JSON: Please log in/],
-    ['404 for everything', notFound, /it refuses whatever is asked for with 404/],
+    ['404 for everything', notFound, /it refuses every request with 404/],
   ])('ends with 2 for %s, and goes on once the address is right', async (_, server, what) => {
     await using other = await server();
     const { code, stdout, stderr } = await run(refreshed, http(other.port));
