@@ -314,7 +314,7 @@ it.concurrent('says after three seconds that it waits for the warehouse, also of
 const database: Record<string, Case> = {
   'an unknown host': {
     address: () => 'postgres://user:secret@nowhere.invalid/db',
-    what: /host is not known: .*nowhere\.invalid/,
+    what: /host is unknown: .*nowhere\.invalid/,
     hint: /Check the host in DATABASE_URL/,
   },
   'a web server': {
