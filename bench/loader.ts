@@ -117,7 +117,7 @@ async function loadWindow(
     const from = { feed: gmsiHeadlines, series: { ...series, country }, backfilledBefore: 'always' as const };
     const poll = {
       now: new Date(),
-      tellsOfNews: false,
+      countsAsNews: false,
       reachesToday: false,
       isCompared: false,
       acceptRetractions: false,

@@ -1,4 +1,4 @@
--- The service: the origin of the data, the service's lists, what is known about it, and the requests that it was sent.
+-- The service: the origin of the data, the service's lists, facts learned about it, and requests to it.
 
 create table gmsi.origin (
   only_row boolean primary key default true check (only_row),
@@ -6,7 +6,7 @@ create table gmsi.origin (
   since timestamptz not null default now()
 );
 comment on table gmsi.origin is 'Whether the real service or a sandbox filled this warehouse. The first answer that is loaded decides, and real and made-up headlines are never mixed.';
-comment on column gmsi.origin.only_row is 'Always true: the table holds one row.';
+comment on column gmsi.origin.only_row is 'Always true: the table has one row.';
 comment on column gmsi.origin.served_by is 'service (real data) or sandbox (made-up data).';
 comment on column gmsi.origin.since is 'When the first answer was loaded.';
 
@@ -18,7 +18,7 @@ create table gmsi.countries (
   refreshed_at timestamptz not null default now()
 );
 comment on table gmsi.countries is 'The countries that the service lists (GET /countries), as of the last refresh.';
-comment on column gmsi.countries.country is 'Country code as the service writes it, likely ISO 3166 alpha-2.';
+comment on column gmsi.countries.country is 'Country code as the service writes it, probably ISO 3166 alpha-2.';
 comment on column gmsi.countries.name is 'Name, if the service sends one.';
 comment on column gmsi.countries.extra is 'Every other field that the service sends for the country.';
 comment on column gmsi.countries.listed is 'False once the service no longer lists it; the row stays, because headlines name it.';

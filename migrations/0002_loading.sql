@@ -101,7 +101,7 @@ comment on column gmsi.windows.page_size is 'limit as sent to the service.';
 comment on column gmsi.windows.next_token is 'The checkpoint: the cursor of the next page, written in the transaction of the page before it.';
 comment on column gmsi.windows.drain_started_at is 'When the first page of this drain was requested.';
 comment on column gmsi.windows.settled_before is 'Days before this one count as covered once the window is drained. This day and later ones were not over, or may still change.';
-comment on column gmsi.windows.is_compared is 'True if the table held rows of these days when this drain began. At its end, those that the service did not return are marked retracted.';
+comment on column gmsi.windows.is_compared is 'True if the table had rows of these days when this drain began. At its end, rows that the service did not return are marked retracted.';
 comment on column gmsi.windows.pages is 'Pages committed in this drain.';
 comment on column gmsi.windows.records is 'Records on those pages.';
 comment on column gmsi.windows.rows_inserted is 'Rows of this drain that were new.';
@@ -178,8 +178,8 @@ comment on column gmsi.rejected_records.variant is 'Further parameters that defi
 comment on column gmsi.rejected_records.record_hash is 'Hash of the record, so that draining a window again does not store it twice.';
 comment on column gmsi.rejected_records.reason is 'Why it could not be read, as of the last attempt.';
 comment on column gmsi.rejected_records.record is 'The record as the service sent it; if it is larger than service.max_record_bytes, its beginning, size and digest. Characters that PostgreSQL cannot store are replaced by U+FFFD.';
-comment on column gmsi.rejected_records.window_id is 'Window that brought it; null if it came from a live feed or an imported file.';
-comment on column gmsi.rejected_records.load_id is 'Load that brought it first.';
+comment on column gmsi.rejected_records.window_id is 'Window that loaded it; null if it came from a live feed or an imported file.';
+comment on column gmsi.rejected_records.load_id is 'Load that first found it.';
 comment on column gmsi.rejected_records.rejected_at is 'When it was first rejected.';
 -- Records are replayed in the order in which they were rejected.
 create index rejected_records_by_age on gmsi.rejected_records (feed, rejected_at, record_hash);

@@ -114,7 +114,7 @@ comment on column gmsi.headlines.changed_at is 'When this warehouse first stored
 comment on column gmsi.headlines.retracted_at is 'When a load found that the service no longer returns it; null while the service returns it.';
 comment on column gmsi.headlines.is_backfilled is 'True if it was first loaded after the fact, by a backfill or an import: first_seen_at then says nothing about when the service published it.';
 comment on column gmsi.headlines.load_id is 'Load that wrote this version.';
-comment on column gmsi.headlines.window_id is 'Window that brought this version; null if it came from the live feed, rejected_records or an imported file.';
+comment on column gmsi.headlines.window_id is 'Window that loaded this version; null if it came from the live feed, rejected_records or an imported file.';
 
 create function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval '10 seconds';
 comment on function gmsi.as_of_delay() is 'For a moment longer ago than this, the answer of headlines_as_of never changes. A transaction that writes rows must commit within half of this time, or it is rolled back and tried again. If the disk is slow, the owner may replace the function: create or replace function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval ''30 seconds''.';
@@ -419,7 +419,7 @@ begin
       ('retracted_at', 'When a load found that the service no longer returns it; null while the service returns it.'),
       ('is_backfilled', 'True if it was first loaded after the fact, by a backfill or an import.'),
       ('load_id', 'Load that wrote this version.'),
-      ('window_id', 'Window that brought this version; null if it came from the live feed, rejected_records or an imported file.')
+      ('window_id', 'Window that loaded this version; null if it came from the live feed, rejected_records or an imported file.')
     ) as names (name, says)
     join pg_attribute on attrelid = feed_table and attname = name and col_description(attrelid, attnum) is null
   loop
@@ -560,7 +560,7 @@ comment on table gmsi.gmsi_index is 'Hourly headline sentiment of a country and 
 comment on column gmsi.gmsi_index.topic is 'Topic that was requested.';
 comment on column gmsi.gmsi_index.index_type is 'Index type that was requested: COMBINED, DOMESTIC or INTERNATIONAL.';
 comment on column gmsi.gmsi_index.sentiment_type is 'Model: directional or semantic_sentiment.';
-comment on column gmsi.gmsi_index.sparse is 'Parameter of the request: true if only hours with headlines were asked for; empty if it was not sent.';
+comment on column gmsi.gmsi_index.sparse is 'Parameter of the request: true if only hours with headlines were requested; empty if it was not sent.';
 comment on column gmsi.gmsi_index.align_to_period_end is 'Parameter of the request: true if hours were to be stamped at their end, false at their beginning; empty if it was not sent.';
 comment on column gmsi.gmsi_index.entry_id is 'Identity: a hash of time and topic.';
 comment on column gmsi.gmsi_index.topic_name is 'Topic, according to the record.';

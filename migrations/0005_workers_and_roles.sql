@@ -134,7 +134,7 @@ create table gmsi.check_results (
 comment on table gmsi.check_results is 'The last result of each check (gmsi check) in each job, as of the rows that were loaded at the time.';
 comment on column gmsi.check_results.job is 'Name of the job file, without its ending.';
 comment on column gmsi.check_results.check_name is 'Name of the check''s file, without its ending.';
-comment on column gmsi.check_results.title is 'What the check says must hold.';
+comment on column gmsi.check_results.title is 'The rule that the check verifies.';
 comment on column gmsi.check_results.severity is 'fail, or warn if correct data may have findings, too.';
 comment on column gmsi.check_results.result is 'passed: nothing found · failed, warned: something found, or it took too long; which of the two is decided by severity · skipped: it is not for the job''s feed, or what it needs holds no row.';
 comment on column gmsi.check_results.findings is 'Number of findings.';

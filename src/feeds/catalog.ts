@@ -36,7 +36,7 @@ export const retired: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** The feed of that name. @throws ConfigError that names the nearest one, or what to use instead of a retired one */
+/** Returns a feed by its name. @throws ConfigError that suggests the nearest name, or a replacement for a retired feed */
 export function feedNamed(name: string): Feed<FeedName> {
   const instead = retired.get(name);
   if (instead !== undefined) throw new ConfigError(`the feed "${name}" is retired`, { hint: instead });

@@ -2,25 +2,25 @@ import type { ColumnType, Feed, FeedTable, ParameterNames, Series } from './feed
 import { createRecordReader } from './reading/read-record.ts';
 import type { RecordShape } from './reading/record-shape.ts';
 
-/** Columns with their types, each followed by the wire names under which its value is looked for, best first. */
+/** Columns with their types and the field names that may fill them, best first. */
 export type ReadColumns = Readonly<Record<string, readonly [ColumnType, ...(readonly string[])]>>;
 
-/** The definition of a feed; what most feeds do not have can be left out. */
+/** The definition of a feed; parts that most feeds lack are optional. */
 interface FeedDefinition<Name extends string>
   extends Pick<Feed<Name>, 'name' | 'dimensions' | 'path'>,
     Partial<Pick<Feed, 'method' | 'matchTypes' | 'variants' | 'inPath'>>,
     Pick<RecordShape, 'identity' | 'required'>,
     Partial<Pick<RecordShape, 'differences'>> {
-  /** Those besides the dates, the page size and the cursor. */
+  /** Parameters besides the dates, the page size and the cursor. */
   readonly parameters?: Pick<ParameterNames, 'topic' | 'matchType'>;
   /** How far back its live feed reaches, if it has one. */
   readonly liveHours?: number;
-  /** All but the identity of an aggregate, and `extra`. */
+  /** All columns except `extra` and the id of an aggregate. */
   readonly columns: ReadColumns;
   readonly table: Pick<FeedTable, 'name' | 'series'> & { readonly isPartitioned: boolean };
 }
 
-/** As the feeds of assets document them; only likely for the others (docs/service.md, "Paging", "Asset feeds"). */
+/** Documented for asset feeds; our best guess for the others (docs/service.md, "Paging", "Asset feeds"). */
 const windowParameters = {
   startDate: 'start_date',
   endDate: 'end_date',
@@ -29,8 +29,8 @@ const windowParameters = {
 };
 
 /**
- * A feed with all that follows from its definition: its types, aliases and key, and its live feed, which likely has the path
- * of the historical one with `/live/` for `/historical/` (docs/service.md, "Live feeds").
+ * Derives a feed from its definition: types, aliases, key and live feed. Our best guess for the path of the live feed is that
+ * of the historical feed with `/live/` instead of `/historical/` (docs/service.md, "Live feeds").
  */
 export function defineFeed<Name extends string>(definition: FeedDefinition<Name>): Feed<Name> {
   const { name, dimensions, path, method = 'GET', matchTypes = [], variants = {}, inPath = [] } = definition;

@@ -1,7 +1,7 @@
 import { defineFeed } from './define-feed.ts';
 import { componentColumns, eventTimes, likely } from './likely-columns.ts';
 
-/** The fields of both feeds are not documented: these names are those of the other indices, and the rest goes to `extra`. */
+/** The fields of both feeds are not documented. These names come from the other indices; other fields go to `extra`. */
 const columns = {
   published_at: [...likely.published_at, ...eventTimes],
   event_type: likely.event_type,
@@ -27,7 +27,7 @@ export const tickerEventMetrics = defineFeed({
   },
 });
 
-/** The custom query for event sentiment metrics, whose body the job file holds (docs/service.md, "Asset feeds"). */
+/** The custom query for event sentiment metrics; the job file has its body (docs/service.md, "Asset feeds"). */
 export const eventMetricsQuery = defineFeed({
   name: 'event-metrics-query',
   dimensions: [],

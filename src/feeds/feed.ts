@@ -1,6 +1,6 @@
 /**
- * What a feed is asked for over time. Coverage, windows and cursors are kept per series. A dimension that the feed does not
- * have is empty. Named as in the warehouse, whose rows hold one.
+ * A feed with one value of each dimension, loaded over time. Each series has its own coverage, windows and cursors. A
+ * dimension that the feed lacks is empty. Property names are those of the warehouse.
  */
 export interface Series {
   readonly feed: string;
@@ -8,60 +8,60 @@ export interface Series {
   readonly topic: string;
   readonly ticker: string;
   readonly match_type: string;
-  /** Further parameters that make it a series of its own, as `name=value&name=value` in the order of their names. */
+  /** Further parameters of the series, as `name=value&name=value`, sorted by name. */
   readonly variant: string;
 }
 
-/** What a job can select series by, each with a lookup that lists the values. */
+/** A job selects series by these; a lookup lists the values of each. */
 export type Dimension = 'country' | 'topic' | 'ticker';
 
 /** The PostgreSQL types that a feed's columns may have. */
 export type ColumnType = 'text' | 'uuid' | 'timestamptz' | 'double precision' | 'jsonb';
 
-/** What the loader needs to know about a table that a feed fills. */
+/** The table that a feed fills. */
 export interface FeedTable {
   /** Name within the schema `gmsi`. */
   readonly name: string;
-  /** The columns that a record is read into, in the order in which they are sent. */
+  /** The columns that a record fills, in the order in which they are sent. */
   readonly columns: Readonly<Record<string, ColumnType>>;
   /** The columns of `columns` that, together with the series, identify a row: its time and its id. */
   readonly key: readonly [time: string, id: string];
-  /** The columns that say which series a row belongs to, all part of its key; a `parameter` is one from the variant. */
+  /** The key columns that identify a row's series; a `parameter` comes from the variant. */
   readonly series: Readonly<Record<string, keyof Series | { readonly parameter: string }>>;
   /** Whether it is partitioned by the month of its key's time. */
   readonly isPartitioned: boolean;
 }
 
-/** One row as read from a record: a value for each of the table's columns, `null` if the record has none. */
+/** One row read from a record, with `null` for each column that the record does not fill. */
 export type Row = Record<string, string | number | null>;
 
-/** Wire names under which a column's value is looked for, best first; `a.b` reaches into a nested object. */
+/** The field names that may fill each column, best first; `a.b` is a field in a nested object. */
 export type FieldAliases = Readonly<Record<string, readonly string[]>>;
 
-/** The result of reading one record. A rejected one is kept, with its reason, in `rejected_records`. */
+/** The result of reading one record. A rejected record is stored with its reason in `rejected_records`. */
 export type ReadResult =
   | { readonly row: Row; readonly rejected?: undefined }
   | { readonly row?: undefined; readonly rejected: string };
 
-/** The result of reading a row's `extra` again; a row whose identity would change is left alone. */
+/** The result of reading a row's `extra` again. A row whose identity would change stays as it is. */
 export type RefillResult =
   | { readonly outcome: 'unchanged' | 'another identity' }
   | { readonly outcome: 'refilled'; readonly row: Row; readonly filled: readonly string[] };
 
-/** Turns records of one feed into rows. Each load has its own reader, which remembers the fields that it has met. */
+/** Turns records of one feed into rows. Each load has its own reader, which remembers the fields it has seen. */
 export interface RecordReader {
   read(record: unknown): ReadResult;
   /** Fills the empty columns of a row from its `extra`. */
   refill(row: Row): RefillResult;
-  /** Every top-level wire name that fills a column, or holds names that do. */
+  /** Every top-level field that fills a column, itself or through nested fields. */
   readonly knownFields: readonly string[];
-  /** The top-level wire names met so far, the first 1,000 of them, with whether a column is filled from it. */
+  /** The first 1,000 top-level fields seen, and whether each fills a column. */
   readonly fieldsSeen: ReadonlyMap<string, 'column' | 'extra'>;
 }
 
 /**
- * The names of the query parameters that a feed takes. Those of the cursor and of ticker feeds' dates are
- * documented (docs/service.md, "Paging", "Asset feeds"), the others only likely; a job can rename them all.
+ * The names of a feed's query parameters. The cursor and the dates of ticker feeds are documented (docs/service.md, "Paging",
+ * "Asset feeds"); the others are our best guess. A job can rename them all.
  */
 export interface ParameterNames {
   readonly topic?: string;
@@ -72,12 +72,12 @@ export interface ParameterNames {
   readonly nextToken: string;
 }
 
-/** A live feed: the newest records of a series in one answer, likely a bare array (docs/service.md, "Live feeds"). */
+/** A live feed: the newest records of a series in one answer, probably a bare array (docs/service.md, "Live feeds"). */
 export interface LiveTwin {
   readonly path: (series: Series) => string;
   /** The most records of one answer; an answer with as many may be incomplete. */
   readonly limit: number;
-  /** How far back it reaches, in hours; only likely. */
+  /** Hours that it reaches back; our best guess. */
   readonly hours: number;
 }
 
@@ -85,21 +85,21 @@ export interface LiveTwin {
 export interface Feed<Name extends string = string> {
   /** As in a job file's `feed`. */
   readonly name: Name;
-  /** What its jobs select series by; empty if a job is one series. */
+  /** Empty if a job is one series. */
   readonly dimensions: readonly Dimension[];
-  /** `POST` sends the parameters in a JSON body, together with the body that the job file holds. */
+  /** `POST` sends the parameters in a JSON body, together with the body from the job file. */
   readonly method: 'GET' | 'POST';
   /** The path below `/v1` for a series, each segment URL-encoded. */
   readonly path: (series: Series) => string;
   readonly parameters: ParameterNames;
-  /** Likely values of the match type (of an index: the index type), the default first; empty if it has none. */
+  /** Our best guess of the match types (index types of an index), the default first; empty if it has none. */
   readonly matchTypes: readonly string[];
   /**
-   * Further parameters with the values that are asked for if a job names none, each combination as a series of its own; one
-   * without values is sent only if a job names it.
+   * Further parameters with their default values. Each combination is its own series. A parameter without values is sent only
+   * if a job names it.
    */
   readonly variants: Readonly<Record<string, readonly string[]>>;
-  /** Those of the variants that are part of the path, and so not sent as parameters. */
+  /** Variants that are part of the path instead of the query. */
   readonly inPath: readonly string[];
   /** The live feed, which has the newest records before the historical feed. */
   readonly live?: LiveTwin;

@@ -17,9 +17,9 @@ const scores = {
 };
 
 /**
- * Historical GMSI headlines of one country and topic. The names of the parameters are likely: docs/service.md, "Historical
- * headlines". The only names of fields known are `publication_time`, `topic_probability` and `directional_positive` to
- * `_negative` (docs/service.md, "Headline records"); the rest are names that such services use.
+ * Historical GMSI headlines of one country and topic. The parameter names are our best guess (docs/service.md, "Historical
+ * headlines"). The only known fields are `publication_time`, `topic_probability` and `directional_positive` to `_negative`
+ * (docs/service.md, "Headline records"); the other names are common in such services.
  */
 export const gmsiHeadlines = defineFeed({
   name: 'gmsi-headlines',
@@ -30,7 +30,7 @@ export const gmsiHeadlines = defineFeed({
   liveHours: 24,
   columns: { ...headlineColumns, topic_probability: likely.topic_probability, ...scores },
   identity: { id: 'headline_id', time: 'published_at', text: 'headline', qualifiers: ['source', 'language'] },
-  // In double arithmetic without rounding, so that SQL over the same columns gives the same number.
+  // Not rounded, so that SQL over the same columns gives the same number.
   differences: [
     { column: 'directional_score', of: ['directional_positive', 'directional_negative'] },
     { column: 'semantic_score', of: ['semantic_positive', 'semantic_negative'] },

@@ -6,8 +6,8 @@ import { componentColumns, likely } from './likely-columns.ts';
  * Hourly components of sentiment, as all headline indices send them: the mean is sum / count (docs/service.md, "Index
  * feeds"). An hour is identified by its time and topic, never by its values, so that changed components are a new version
  * of it.
- * @param topicColumn where the record's own topic goes
- * @param apart columns that also tell hours apart
+ * @param topicColumn the column for the record's own topic
+ * @param apart further columns that identify an hour
  */
 export function hourlyIndex(topicColumn: 'topic' | 'topic_name', apart: ReadColumns = {}) {
   return {
@@ -18,7 +18,7 @@ export function hourlyIndex(topicColumn: 'topic' | 'topic_name', apart: ReadColu
       headline_count: ['double precision', 'headline_count', 'count'] as const,
       ...componentColumns,
     },
-    // The service's own defaults are not known, so these are sent only if a job names them.
+    // The service's defaults are unknown, so these are sent only if a job names them.
     variants: { sparse: [], align_to_period_end: [] },
     identity: { of: ['published_at', topicColumn, ...Object.keys(apart)] },
     required: [
@@ -28,7 +28,7 @@ export function hourlyIndex(topicColumn: 'topic' | 'topic_name', apart: ReadColu
   };
 }
 
-/** Whether a request was for hours that are stamped at their end. */
+/** Returns true if the hours of the series are stamped at their end. */
 export function isStampedAtEnd({ variant }: Pick<Series, 'variant'>): boolean {
   return new URLSearchParams(variant).get('align_to_period_end') === 'true';
 }

@@ -1,11 +1,11 @@
 import type { ReadColumns } from './define-feed.ts';
 
-/** Wire names of when something happened, as events have them. */
+/** Field names for the time of an event. */
 export const eventTimes = ['event_date', 'event_time', 'event_datetime', 'event.date'] as const;
 
 /**
- * Columns that feeds share. The wire names of a ticker's headlines and of both indices are likely (docs/service.md); the
- * rest are names that such services use.
+ * Columns that feeds share. The field names of ticker headlines and both indices are our best guess (docs/service.md); the
+ * others are common in such services.
  */
 export const likely = {
   published_at: [
@@ -26,7 +26,7 @@ export const likely = {
   sentiment_score: ['double precision', 'sentiment_score', 'score'],
 } satisfies ReadColumns;
 
-/** What every feed of headlines has. */
+/** Columns of every feed of headlines. */
 export const headlineColumns = {
   headline_id: ['uuid', 'id', 'headline_id', 'uuid', 'guid', 'article_id'],
   published_at: likely.published_at,
@@ -36,7 +36,7 @@ export const headlineColumns = {
   url: ['text', 'url', 'link', 'headline_url', 'article_url'],
 } satisfies ReadColumns;
 
-/** What every feed of sums of sentiment has, besides their count. */
+/** Columns of every feed with sums of sentiment, besides the count. */
 export const componentColumns = {
   sentiment_sum: ['double precision', 'sentiment_sum'],
   sentiment_abs_sum: ['double precision', 'sentiment_abs_sum'],

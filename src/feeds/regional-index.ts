@@ -5,7 +5,7 @@ const { variants, ...index } = hourlyIndex('topic', { country: ['text', 'country
 
 /**
  * Hourly headline sentiment of all countries of a group, by topic (docs/service.md, "Regional macro index"). The model is
- * part of the path. Everything is likely.
+ * part of the path. Everything here is our best guess.
  */
 export const regionalIndex = defineFeed({
   name: 'regional-index',
@@ -16,7 +16,7 @@ export const regionalIndex = defineFeed({
   },
   inPath: ['model'],
   parameters: { matchType: 'index_type' },
-  // The last two are those of the vendor's archives.
+  // The last two appear in the vendor's archives.
   matchTypes: ['COMBINED', 'EXPLICIT', 'IMPLICIT', 'DOMESTIC', 'INTERNATIONAL'],
   variants: { model: ['macro_1', 'macro_2', 'macro_3'], country_preset: [], ...variants },
   liveHours: 2,

@@ -1,7 +1,7 @@
 import { defineFeed } from './define-feed.ts';
 import { eventTimes, headlineColumns, likely } from './likely-columns.ts';
 
-/** The headlines about the events of an asset (docs/service.md, "Asset feeds"); their fields are not known. */
+/** Headlines about the events of an asset (docs/service.md, "Asset feeds"). Their fields are unknown. */
 export const tickerEventHeadlines = defineFeed({
   name: 'ticker-event-headlines',
   dimensions: ['ticker'],

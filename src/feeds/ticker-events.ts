@@ -13,7 +13,7 @@ export const tickerEvents = defineFeed({
     summary: ['text', 'summary', 'description'],
     event_type: likely.event_type,
     direction: ['text', 'direction'],
-    // A number sent as a string, or a word such as High: kept as sent; the table adds it as a number.
+    // May be a number in a string or a word such as High. Stored as sent; the table has a second column with the number.
     impact: ['text', 'impact'],
     topic: likely.topic,
   },

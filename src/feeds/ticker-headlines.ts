@@ -1,7 +1,7 @@
 import { defineFeed } from './define-feed.ts';
 import { headlineColumns, likely } from './likely-columns.ts';
 
-/** Headlines of an asset; parameters and fields are likely (docs/service.md, "Asset feeds"). */
+/** Headlines of an asset. Parameters and fields are our best guess (docs/service.md, "Asset feeds"). */
 export const tickerHeadlines = defineFeed({
   name: 'ticker-headlines',
   dimensions: ['ticker'],

@@ -7,17 +7,17 @@ import type { PlacedFile } from './load-files.ts';
 import { type MissingPlace, mayLack } from './place-file.ts';
 
 export interface Covered {
-  /** How many series have days that count as covered by the files, and how many days. */
+  /** How many series have days that now count as covered, and how many days. */
   readonly series: number;
   readonly days: number;
-  /** Days that do not, because something that lies there was not loaded. */
+  /** Days that do not count, because a file that may contain them was not loaded. */
   readonly lacking: number;
 }
 
 /**
- * Counts the days that loaded files hold as covered, series by series: those on which nothing is missing. A kill before that
- * costs nothing, because a rerun comes here, too.
- * @param loaded the files that are loaded whole, with their numbers
+ * Counts days of loaded files as covered, series by series, unless a missing file may contain the same days. A kill before
+ * this loses nothing, because a rerun does it, too.
+ * @param loaded the files that are loaded completely, with their numbers
  */
 export async function coverDays(
   warehouse: Warehouse,
@@ -40,7 +40,7 @@ interface SeriesFiles {
   readonly files: { readonly fileId: number; readonly days: Days }[];
 }
 
-/** The files that hold days. Of parts of another match type (`partOf`), only days of which each part is there. */
+/** Returns the files with whole days. Days split into files by match type (`partOf`) count only if every part is loaded. */
 function filesBySeries(loaded: ReadonlyMap<PlacedFile, number>): Iterable<SeriesFiles> {
   const groups = new Map<string, [PlacedFile, number][]>();
   for (const entry of loaded) {

@@ -3,18 +3,18 @@ import { FileRefused } from './data-file.ts';
 
 const [lineFeed, carriageReturn, quote] = [0x0a, 0x0d, 0x22];
 
-/** What a CSV file (RFC 4180) says of itself: DuckDB gets it as options, because a wrong guess would lose records silently. */
+/** The shape of a CSV file (RFC 4180). DuckDB gets it as options, because a wrong guess would lose records silently. */
 export interface CsvShape {
   readonly columns: readonly string[];
   readonly delimiter: string;
   readonly newLine: '\n' | '\r\n';
-  /** How many records it has, headers included, if its quotes are right. */
+  /** Number of records, headers included, if the quotes are right. */
   readonly records: number;
 }
 
-/** Learns the shape of a CSV file in UTF-8 from its bytes, which come in pieces. */
+/** Finds the shape of a CSV file in UTF-8 from its bytes, piece by piece. */
 export class CsvShapeReader {
-  /** The line on which the record begins that the last piece ended in. */
+  /** The line on which the current record begins. */
   line = 1;
   readonly #longest: number;
   #header: Buffer | undefined;
@@ -22,7 +22,7 @@ export class CsvShapeReader {
   #lines = 0;
   #bytes = 0;
   #isQuoted = false;
-  /** Whether a quote here opens a cell: it is the cell's first byte, or the second of two quotes. */
+  /** True if a quote here opens a cell, as the cell's first byte or the second of two quotes. */
   #mayOpen = true;
   #delimiters = [...',;\t'].map((sign) => sign.charCodeAt(0));
   #isBlank = true;
@@ -32,13 +32,13 @@ export class CsvShapeReader {
     this.#longest = longest;
   }
 
-  /** @throws FileRefused if a record is too long, so that no file that unpacks to gigabytes is unpacked to its end */
+  /** @throws FileRefused if a record is too long, so that a file which would unpack to gigabytes is not unpacked to its end */
   push(piece: Buffer): void {
     let from = 0;
     for (let at = 0; at < piece.length; at++) {
       const byte = piece[at]!;
       if (byte === quote) {
-        // A quote within a cell that is not quoted is a part of it.
+        // Inside an unquoted cell, a quote is an ordinary character.
         if (this.#isQuoted || this.#mayOpen) this.#isQuoted = !this.#isQuoted;
         this.#mayOpen = true;
       } else {
@@ -73,7 +73,7 @@ export class CsvShapeReader {
     this.line = this.#lines + 1;
   }
 
-  /** @throws FileRefused if it has no header, or one that cannot be read */
+  /** @throws FileRefused if the header is missing or broken */
   end(): CsvShape {
     this.#endRecord(Buffer.alloc(0));
     if (this.#header === undefined) throw new FileRefused('is empty, without even a header');

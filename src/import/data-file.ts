@@ -13,13 +13,13 @@ interface Place {
   readonly record?: number;
 }
 
-/** A file cannot be read any further. What was read before is loaded, and the other files go on. */
+/** A file cannot be read any further. Earlier records are loaded, and the import continues with the other files. */
 export class FileRefused extends GmsiError {
   override readonly kind = 'skippable';
   /** The line that could not be read, counted from 1. */
   readonly line: number | undefined;
 
-  /** @param record in place of a line: the number of a record of a table, counted from 1 */
+  /** @param record for a table instead of a line: the number of the record, counted from 1 */
   constructor(message: string, { line, record, cause }: Place & { readonly cause?: unknown } = {}) {
     super(record === undefined ? message : `record ${record}: ${message}`, { cause });
     this.line = line;
@@ -35,38 +35,38 @@ export type FileFormat = 'csv' | 'ndjson' | 'parquet';
 
 /** A file of records: on the disk, or in a ZIP file. */
 export interface DataFile {
-  /** Its path as the user gave it; in a ZIP file, that one's path and its own. */
+  /** Its path as the user gave it; in a ZIP file, the path of the ZIP file and its own. */
   readonly name: string;
-  /** The names of its folders, of its ZIP file and its own, outermost first. They are data, and no path to write to. */
+  /** The names of its folders, its ZIP file and itself, outermost first. They are data; never write to them as a path. */
   readonly parts: readonly string[];
   readonly format: FileFormat;
   readonly isGzipped: boolean;
-  /** How many bytes `open` gives. */
+  /** How many bytes `open` returns. */
   readonly bytes: number;
   readonly madeAt: Date;
   /** Its ZIP file, if it is in one. */
   readonly archive: Archive | undefined;
   /** Its path on the disk, if it is not in a ZIP file. */
   readonly path: string | undefined;
-  /** What identifies its content; reads a file on the disk once. */
+  /** Identifies its content; reads a file on the disk once. */
   content(stop: AbortSignal): Promise<string>;
-  /** Its bytes, of which a file in a ZIP file is already unpacked once. */
+  /** Opens its bytes, already extracted if it is in a ZIP file. */
   open(): Promise<Readable>;
-  /** CRC-32 of these bytes, if it is known. */
+  /** CRC-32 of these bytes, if known. */
   readonly crc32: number | undefined;
 }
 
 export interface Archive {
   readonly path: string;
   readonly name: string;
-  /** The name without its UUID: the same for all versions of an archive. Empty if it has no UUID. */
+  /** The name without its UUID, which is the same for all versions of an archive. Empty if there is no UUID. */
   readonly subject: string;
   /** When its newest file was made. */
   readonly madeAt: Date;
   readonly servedBy: ServedBy;
 }
 
-/** Something that may contain records by its name, and is not read. */
+/** A file or folder that may contain records, judging by its name, but cannot be read. */
 export interface NotRead extends Pick<DataFile, 'name' | 'parts'> {
   readonly error: FileRefused;
 }
@@ -74,23 +74,23 @@ export interface NotRead extends Pick<DataFile, 'name' | 'parts'> {
 export interface FoundFiles {
   readonly files: readonly DataFile[];
   readonly refused: readonly NotRead[];
-  /** Names of files that contain no records by their names, such as a README. */
+  /** Files that contain no records, judging by their names, such as a README. */
   readonly ignored: readonly string[];
 }
 
 /**
- * Finds the files of records in what the user names: files, folders and ZIP files, each once. Names that begin with a dot or
- * an underscore do not count, as everywhere where data lie in folders.
- * @throws ConfigError naming a path that is not there, or no file of records
+ * Finds the files of records in files, folders and ZIP files, each once. Ignores names that begin with a dot or an
+ * underscore, as other tools for data in folders do.
+ * @throws ConfigError if a path does not exist or is not a file of records
  */
 export async function findFiles(paths: readonly string[], stop: AbortSignal): Promise<FoundFiles> {
   const files: DataFile[] = [];
   const refused: NotRead[] = [];
   const ignored: string[] = [];
   const met = new Set<string>();
-  /** The folders that are read, and the path of each. */
+  /** The path under which each real folder was read. */
   const folders = new Map<string, string>();
-  /** Followed at the end, so that a folder is read where it stands and not where a link leads to it. */
+  /** Followed at the end, so that a folder is read under its own path rather than through a link. */
   const links: string[] = [];
 
   const refuse = (path: string, why: string, cause?: unknown) =>
@@ -113,7 +113,7 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
     const real = await realpath(folder);
     const before = folders.get(real);
     if (before !== undefined) {
-      // Its files are the same there, unless the names around them say something else.
+      // The same files were read before, but other `name=value` folders around them would make other rows.
       if (sayingParts(before) !== sayingParts(folder))
         refuse(folder, `leads to a folder that is read as ${before}`);
       return;
@@ -128,7 +128,7 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
     const format = formatOf(path);
     const isZip = /\.zip$/i.test(path);
     if (!isData(basename(path))) ignored.push(path);
-    // Whoever opens a pipe waits for its other end.
+    // Opening a named pipe would block.
     else if (!is.isFile()) refuse(path, 'is not a regular file');
     else if (format) files.push(onDisk(path, format, is));
     else if (!isZip) refuse(path, notRead);
@@ -145,30 +145,30 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
   for (const path of paths) {
     const is = await stat(path).catch((cause) => {
       throw new ConfigError(`${path} cannot be read: ${systemReason(cause)}.`, {
-        ...{ cause, hint: 'Name files, folders or ZIP files that are there.' },
+        ...{ cause, hint: 'Name existing files, folders or ZIP files.' },
       });
     });
     if (is.isDirectory()) await list(path);
     else if (formatOf(path) || /\.zip$/i.test(path)) await take(path, is);
     else throw notRecords(path);
   }
-  // It grows: a link leads to folders with links.
+  // `links` grows while it is read: a linked folder may contain links.
   for (const link of links)
     await list(link).catch((cause) => refuse(link, `cannot be read: ${systemReason(cause)}`, cause));
   return { files, refused, ignored };
 }
 
 function notRecords(path: string): ConfigError {
-  return new ConfigError(`${path} is not a file of records by its name.`, {
-    hint: 'Names end with .csv, .ndjson or .jsonl (each also with .gz), .parquet or .zip.',
+  return new ConfigError(`${path} is not a file of records.`, {
+    hint: 'File names must end with .csv, .ndjson or .jsonl (each also with .gz), .parquet or .zip.',
   });
 }
 
-const notRead = 'is of a kind that is not read: unpack or convert it, or take it out of the folder';
+const notRead = 'has an unsupported format: unpack, convert or remove it';
 
 const partsOf = (path: string) => path.split(/[\\/]/);
 
-/** What the names of a path's folders say of records. */
+/** Returns the `name=value` parts of a path. */
 const sayingParts = (path: string) =>
   partsOf(path)
     .filter((part) => part.includes('='))
@@ -178,7 +178,7 @@ function isShown(name: string): boolean {
   return !/^[._]/.test(name);
 }
 
-/** Whether somebody who saw the name would expect records in it, in whatever form. */
+/** Returns true for the extensions of data files and archives, supported or not. */
 function isData(name: string): boolean {
   return /\.(csv|tsv|jsonl?|ndjson|parquet|avro|orc|arrow|feather|xlsx?|zip|gz|zst|bz2|xz|lz4|7z|rar|tar|tgz)(?![a-z0-9])/i.test(
     name,
@@ -219,7 +219,7 @@ async function filesInArchive(path: string, { mtime }: Stats): Promise<FoundFile
   const shown = entries.filter(({ fileName }) => fileName.split('/').every(isShown));
   const name = basename(path);
   const subject = name.replace(uuid, '');
-  // 1980 is what a ZIP file says if it says nothing.
+  // A ZIP entry without a date says 1980.
   const madeAt = (at: Date) => (at.getFullYear() > 1980 ? at : mtime);
   const archive: Archive = {
     ...{ path, name, subject: subject === name ? '' : subject },
@@ -240,7 +240,7 @@ async function filesInArchive(path: string, { mtime }: Stats): Promise<FoundFile
     else if (entry.isEncrypted())
       refused.push({
         ...about,
-        error: new FileRefused('is encrypted: unpack the ZIP file, and import what is in it'),
+        error: new FileRefused('is encrypted: unpack the ZIP file and import its files'),
       });
     else
       files.push({

@@ -4,7 +4,7 @@ import { systemReason } from '../errors.ts';
 import type { ReadOptions } from './batch.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 
-/** A file's bytes, unpacked, piece by piece, the last one marked. @throws FileRefused with the line on which they end */
+/** Yields a file's unpacked bytes in pieces; `isEnd` marks the last one. @throws FileRefused with the line */
 export async function* bytesOf(
   file: DataFile,
   { onBytes, stop }: ReadOptions,
@@ -17,7 +17,7 @@ export async function* bytesOf(
       checking(file, onBytes),
       ...(file.isGzipped ? [createGunzip({ chunkSize: 256 * 1024 })] : []),
     ];
-    // Its error is thrown by the last step.
+    // The last stream throws the pipeline's error.
     const bytes = pipeline(steps, () => {}) as unknown as Readable;
     for await (const chunk of bytes as AsyncIterable<Buffer>) yield [chunk, false];
     yield [Buffer.alloc(0), true];
@@ -27,7 +27,7 @@ export async function* bytesOf(
   }
 }
 
-/** Counts the bytes that come from the disk, and compares their checksum at the end. */
+/** Counts the bytes from the disk and compares their checksum at the end. */
 export function checking(file: DataFile, onBytes: (bytes: number) => void): Transform {
   let sum = 0;
   return new Transform({

@@ -2,26 +2,26 @@ import { Temporal } from 'temporal-polyfill';
 import { ConfigError } from '../errors.ts';
 import type { Day } from '../warehouse/database.ts';
 
-/** First and last day, both included. */
+/** First and last day, inclusive. */
 export interface Days {
   readonly from: Day;
   readonly to: Day;
 }
 
-/** The days that names say. */
+/** Days read from the names of a file and its folders. */
 export interface NamedDays extends Days {
-  /** False if a name says a part of them that is no day, such as an hour: then the file alone does not hold any day. */
+  /** False if a name is for a part of a day, such as an hour: then the file alone does not contain a whole day. */
   readonly areWhole: boolean;
 }
 
-/** Folders of these names say days, and are no columns. */
+/** Folders with these names stand for days, not for columns. */
 export const periodFolders = ['year', 'quarter', 'month', 'day', 'date'];
 
 /**
- * The days that names say: the file is called `2023`, `2023-05` or `2023-05-14`, before its ending, or
- * `2023-01-01_2023-06-30`; or folders around it are `year=2023`, with `quarter=2`, or `month=05` and `day=14` below it;
- * `month=2023-05` or `date=2023-05-14`. No other name says days. If several do, the days are those that all of them say.
- * @param isOfSeries whether a folder of that name says a part of the series; below a period, any other is a part of its days
+ * Reads days from names. The file is called `2023`, `2023-05`, `2023-05-14` or `2023-01-01_2023-06-30`, plus its extension.
+ * Or folders around it are `year=2023`, with `quarter=2` or `month=05` and `day=14` below it; `month=2023-05`; or
+ * `date=2023-05-14`. Other names do not count. If several names count, the result is the days that they have in common.
+ * @param isOfSeries whether a folder name is a part of the series; any other name below a period means only part of its days
  */
 export function daysNamed(
   file: string,
@@ -53,7 +53,7 @@ export function daysNamed(
   return days && { ...days, areWhole };
 }
 
-/** The days of a year, a month or a day, or from the first of one to the last of another. */
+/** Returns the days of a year, a month or a day, or from the first day of `text` to the last day of `last`. */
 function daysOf(text = '', last = text): Days | undefined {
   try {
     const [from, to] = [text, last].map((period) => {
@@ -64,7 +64,7 @@ function daysOf(text = '', last = text): Days | undefined {
     const days = { from: from.first.toString(), to: to.end.subtract({ days: 1 }).toString() };
     return days.from <= days.to ? days : undefined;
   } catch {
-    // Digits that are no days say nothing.
+    // Not a date.
     return undefined;
   }
 }
@@ -82,17 +82,17 @@ function quarterOf(year: string | undefined, value: string): Days | undefined {
   return from && to && { from: from.from, to: to.to };
 }
 
-/** The days of both; with none, its end is before its beginning. */
+/** Returns the days in both ranges; if there are none, `to` is before `from`. */
 export function common(a: Days, b: Days): Days {
   return { from: a.from > b.from ? a.from : b.from, to: a.to < b.to ? a.to : b.to };
 }
 
-/** What the user states of the days that all files hold completely. @throws ConfigError for half of it */
+/** Returns the days that the user says all files contain in full. @throws ConfigError if only one end is given */
 export function statedDays(from: Day | undefined, to: Day | undefined): Days | undefined {
   if (from === undefined && to === undefined) return undefined;
   if (from === undefined || to === undefined)
     throw new ConfigError(`--${from ? 'to' : 'from'} is missing.`, {
-      hint: 'Say both: the first and the last day that the files hold completely; or neither.',
+      hint: 'Give both, the first and the last day that the files contain in full, or neither.',
     });
   if (from > to)
     throw new ConfigError(`--from ${from} is after --to ${to}.`, {
@@ -102,9 +102,10 @@ export function statedDays(from: Day | undefined, to: Day | undefined): Days | u
 }
 
 /**
- * The days that count as covered because of a file: those that the user and its name say, as far as they were settled when
- * it was made. A name alone counts as a whole or not at all: it says what the file is for, not how far it had come.
- * @param settledBefore the first day that was not settled then
+ * Returns the days that count as covered because of a file: the days that the user and its name give and that were settled
+ * when the file was made. Without the user's days, the days of the name must all have been settled: a name says what the
+ * file is for, not whether it is complete.
+ * @param settledBefore the first day that was not settled when the file was made
  */
 export function daysCovered(
   named: NamedDays | undefined,

@@ -30,7 +30,7 @@ import { type DataFile, describeRefusal, FileRefused } from './data-file.ts';
 import { type ListedValues, type Placement, seriesReader } from './place-file.ts';
 import { readBatches } from './read-records.ts';
 
-/** The load of a feed's files: what all of them share. */
+/** The load of a feed's files. */
 export interface FileLoad {
   readonly warehouse: Warehouse;
   readonly loadId: number;
@@ -42,22 +42,22 @@ export interface FileLoad {
   readonly partitions: KnownPartitions;
   readonly totals: LoadTotals;
   readonly log: Log;
-  /** Fires when no further batch may be begun; those in hand are still committed. */
+  /** Fires when no further batch may begin; batches in hand are still committed. */
   readonly stop: AbortSignal;
 }
 
 export interface ImportedFile {
   readonly fileId: number;
-  /** `stopped`: it stays at its checkpoint. */
+  /** `stopped`: the file stays at its checkpoint. */
   readonly outcome: 'loaded' | 'loaded before' | 'stopped';
-  /** Records of it so far, those of earlier imports included. */
+  /** Its records so far, earlier imports included. */
   readonly read: ReadCounts;
 }
 
 /**
- * Loads a file from its checkpoint to its end, batch by batch: a batch is one transaction with its checkpoint, so a kill at
- * any instant costs at most the batch in hand. The rows of the next batch are read while the last one is committed.
- * @throws FileRefused with the line; ClaimLost if another import reads it; errors of the warehouse. What is committed stays
+ * Loads a file from its checkpoint to its end. Each batch and its checkpoint are one transaction, so a kill at any moment
+ * costs at most the batch in hand. Reads the next batch while one is committed.
+ * @throws FileRefused with the line; ClaimLost if another import reads the file; errors of the warehouse. Committed batches stay
  */
 export async function importFile(
   load: FileLoad,
@@ -93,7 +93,7 @@ export async function importFile(
       if (done) break;
       if (stop.aborted) return ends('stopped');
       next = batches.next();
-      // Awaited in the next round. If this batch's commit fails first, what the next one says does not matter.
+      // Awaited in the next round. Without this, its error would be unhandled if this batch's commit fails first.
       next.catch(() => {});
       at = await commitBatch(load, placement, file, groups, at);
       onCommit();
@@ -101,9 +101,8 @@ export async function importFile(
     await finishFile(warehouse, at);
     return ends('loaded');
   } catch (error) {
-    // Whatever waited has ended with it; what is committed stays.
     if (stop.aborted && !endedBy(error)) return ends('stopped');
-    // So that the warehouse says it, too. If it cannot be stored, the error itself still says it.
+    // Stores the reason in the warehouse, too. If that fails, the thrown error still has it.
     if (error instanceof FileRefused) await leaveFile(warehouse, at, describeRefusal(error)).catch(() => {});
     throw error;
   } finally {
@@ -116,7 +115,7 @@ interface Group extends ReadPage {
   readonly records: number;
 }
 
-/** The rows of each batch by series, which are written one after the other, in the same order everywhere. */
+/** Yields the rows of each batch by series. The series have a fixed order, so that two imports do not deadlock. */
 async function* readGroups(
   { reader, listed }: FileLoad,
   placement: Placement,
@@ -179,7 +178,7 @@ async function commitBatch(
   };
   for (const { rows } of groups) await ensurePartitions(warehouse, feed.table, rows.times, partitions);
   const counts = await writeTransaction(warehouse, commit).catch(async (error) => {
-    // If only the reply to an earlier COMMIT was lost, the batch is committed already.
+    // An earlier attempt may have committed the batch, with only the reply to its COMMIT lost.
     if (error instanceof ClaimLost && written && (await isFileAt(warehouse, after))) return written;
     throw error;
   });

@@ -22,7 +22,7 @@ export interface ImportContext extends Omit<LoadFilesContext, 'listed' | 'refuse
   /** Files, folders and ZIP files. */
   readonly paths: readonly string[];
   readonly stated: Stated;
-  /** The days that all files hold completely, if the user says them. */
+  /** The days that all files contain in full, if the user gives them. */
   readonly days: Days | undefined;
   readonly clock: () => Date;
   /** Replaces the database's clock, for tests. */
@@ -31,7 +31,7 @@ export interface ImportContext extends Omit<LoadFilesContext, 'listed' | 'refuse
 
 export interface RefusedFile {
   readonly name: string;
-  /** Counted from 1; `null` if the whole file is meant. */
+  /** Counted from 1; `null` for the whole file. */
   readonly line: number | null;
   readonly why: string;
 }
@@ -40,23 +40,23 @@ export interface ImportResult extends Omit<LoadedFiles, 'whole'> {
   readonly outcome: LoadOutcome;
   readonly covered: Covered;
   readonly refused: readonly RefusedFile[];
-  /** Archives of which a newer version is there. */
+  /** Archives with a newer version among the files or in the warehouse. */
   readonly superseded: readonly string[];
-  /** Files that contain no records by their names, such as a README. */
+  /** Files that contain no records, judging by their names, such as a README. */
   readonly ignored: readonly string[];
-  /** How many files say no days that were over and settled when they were made. */
+  /** How many files cover no days: their days are unknown or were not settled when they were made. */
   readonly withoutDays: number;
   readonly seconds: number;
 }
 
-/** As by default in a job file (`lookback`): the days before a file was made that may have changed since. */
+/** Days before a file was made that may have changed since; the default `lookback` of a job. */
 const settlingDays = 3;
 
 /**
- * Loads files of records as pages are loaded: the same reader, identities, revisions and rollups, and no request. Days count
- * as covered only where the series and the days are stated, by the user or by names, and only if everything that lies there for
- * them is loaded whole. Never retracts.
- * @throws ConfigError if nothing can be loaded as it is named; an error that ends the whole import
+ * Loads files of records with the same reader, identities, revisions and rollups as pages. Sends no request and never
+ * retracts. Days count as covered only if the user or names give the series and the days, and only if every file that may
+ * contain them is loaded completely.
+ * @throws ConfigError if no file can be loaded; an error that ends the whole import
  */
 export async function importFiles(given: ImportContext): Promise<ImportResult> {
   const { paths, stated, days, stop, log } = given;
@@ -69,11 +69,11 @@ export async function importFiles(given: ImportContext): Promise<ImportResult> {
   };
   const found = await findFiles(paths, stop);
   const missing: MissingPlace[] = [];
-  const leaveOut = ({ name, parts }: Pick<NotRead, 'name' | 'parts'>, error: FileRefused) => {
+  const skip = ({ name, parts }: Pick<NotRead, 'name' | 'parts'>, error: FileRefused) => {
     refuse(name, error);
     missing.push(placeOfNames({ parts }, stated));
   };
-  for (const one of found.refused) leaveOut(one, one.error);
+  for (const one of found.refused) skip(one, one.error);
   const superseded = await olderVersions(context, found.files);
   const listed = await listedValues(context);
   const now = await earliestClock(context);
@@ -83,7 +83,7 @@ export async function importFiles(given: ImportContext): Promise<ImportResult> {
     try {
       const placement = placeFile(file, stated, listed);
       const madeAt = new Date(Math.min(file.madeAt.getTime(), now.getTime()));
-      // What a file holds of a series that only its records name is not known.
+      // If only the records name the series, nobody knows whether the file has all days of a series.
       const isStated = placement.fromRecords.length === 0;
       const covers = isStated
         ? daysCovered(placement.days, days, settledAt(madeAt, settlingDays))
@@ -91,14 +91,14 @@ export async function importFiles(given: ImportContext): Promise<ImportResult> {
       placed.push({ file, placement, covers });
     } catch (error) {
       if (!(error instanceof FileRefused)) throw error;
-      leaveOut(file, error);
+      skip(file, error);
     }
   }
   if (placed.length === 0 && superseded.size === 0) throw nothingToLoad(refused, paths);
   const origins = new Set(placed.map(({ file }) => file.archive?.servedBy ?? 'service'));
   for (const servedBy of origins) await originOf(warehouse).check(servedBy);
 
-  // Years of one series lie side by side, and their writers would wait for each other's sums.
+  // Sorts by year rather than by series: files of one series, written at the same time, wait for each other's rollups.
   const lastName = ({ file }: PlacedFile) => file.parts.at(-1)!;
   placed.sort((a, b) => (lastName(a) < lastName(b) ? -1 : lastName(a) > lastName(b) ? 1 : 0));
   const { whole, ...done } = await loadFiles({ ...context, listed, refuse }, placed);
@@ -116,14 +116,14 @@ export async function importFiles(given: ImportContext): Promise<ImportResult> {
 }
 
 function nothingToLoad(refused: readonly RefusedFile[], paths: readonly string[]): ConfigError {
-  const hint = 'docs/importing.md lists what a name can say, and gmsi import --help what an option can.';
+  const hint = 'docs/importing.md explains file names, and gmsi import --help the options.';
   const [first] = refused;
   if (!first) return new ConfigError(`There is no file of records in ${paths.join(', ')}.`, { hint });
-  const others = refused.length > 1 ? `, and ${refused.length - 1} more cannot be loaded either` : '';
+  const others = refused.length > 1 ? `; ${refused.length - 1} more cannot be loaded either` : '';
   return new ConfigError(`${first.name} ${first.why}${others}.`, { hint });
 }
 
-/** Paths of the archives of which a newer version is among the files, or was read before. */
+/** Returns paths of archives with a newer version among the files or in the warehouse. */
 async function olderVersions({ warehouse }: ImportContext, files: readonly DataFile[]): Promise<Set<string>> {
   const archives = new Map<string, Archive>();
   for (const { archive } of files) if (archive?.subject) archives.set(archive.path, archive);
@@ -145,7 +145,7 @@ async function listedValues({ warehouse }: ImportContext): Promise<ListedValues>
   };
 }
 
-/** With a clock that is ahead, days would count as covered before they are over. */
+/** Returns the earliest time: a clock that is ahead would mark days as covered before they are over. */
 async function earliestClock({ clock, warehouse, databaseClock }: ImportContext): Promise<Date> {
   const database = databaseClock ?? (() => databaseTime(warehouse));
   const times = [clock(), await database()];

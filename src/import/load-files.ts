@@ -15,14 +15,13 @@ import type { Days } from './file-days.ts';
 import { type FileLoad, type ImportedFile, importFile } from './import-file.ts';
 import type { ListedValues, Placement } from './place-file.ts';
 
-/** How many files are read at a time: while one is read, the rows of others are written. */
+/** How many files are read at a time, so that one is read while the rows of others are written. */
 const atOnce = 4;
 
-/** A file with the place of its records. */
 export interface PlacedFile {
   readonly file: DataFile;
   readonly placement: Placement;
-  /** Days of its series that it holds, alone or together with others. */
+  /** Days of its series that it contains in full, alone or together with other files. */
   readonly covers: Days | undefined;
 }
 
@@ -33,9 +32,9 @@ export interface LoadFilesContext {
   readonly leaseSeconds: number;
   readonly runBy: string;
   readonly stop: AbortSignal;
-  /** Called for each file that is refused. */
+  /** Called for each refused file. */
   readonly refuse: (name: string, error: FileRefused) => void;
-  /** Called as bytes are read, and after each batch and file. */
+  /** Called after each read, batch and file. */
   readonly onProgress: (progress: ImportProgress) => void;
 }
 
@@ -51,15 +50,15 @@ export interface LoadedFiles {
   readonly loads: readonly { readonly feed: string; readonly loadId: number; readonly totals: LoadTotals }[];
   readonly loaded: number;
   readonly loadedBefore: number;
-  /** The files that are loaded whole, now or before, with their numbers. */
+  /** The files that are loaded completely, now or before, with their numbers. */
   readonly whole: ReadonlyMap<PlacedFile, number>;
-  /** True if files are left because the import was stopped. */
+  /** True if the import was stopped before it had loaded all files. */
   readonly isStopped: boolean;
 }
 
 /**
- * Loads files, some at a time. One that cannot be read is refused, and the others go on.
- * @throws an error that ends the whole import: the warehouse does not answer, is full, or refuses the user
+ * Loads files, several at a time. Refuses a file that cannot be read, and continues with the others.
+ * @throws an error that ends the whole import, for example if the warehouse does not answer, is full, or refuses the user
  */
 export async function loadFiles(
   context: LoadFilesContext,
@@ -115,7 +114,7 @@ export async function loadFiles(
     }
   }
 
-  /** The same file under two names, or in two archives, is loaded once, unless what its folders say makes other rows of it. */
+  /** Loads a file once even if it has two names or is in two archives, unless its folders would make other rows. */
   async function once(one: PlacedFile): Promise<ImportedFile> {
     const { series, columns } = one.placement;
     const said = new URLSearchParams(columns);
@@ -172,9 +171,9 @@ export async function loadFiles(
 }
 
 const tooMany =
-  'gmsi.rejected_records says why. The others are loaded, and its days are not covered: repair the file, or name its columns as the service does';
+  'gmsi.rejected_records has the reasons. The other records are loaded, but the days do not count as covered. Repair the file, or name its columns as the service does';
 
-/** One for all files. A single thread reads rows in their order, which a rerun counts on. */
+/** Opens one DuckDB for all files. A single thread reads rows in their order, which resuming at a checkpoint needs. */
 async function openTables(stop: AbortSignal): Promise<DuckDB> {
   const { openDuckDB } = await import('../duckdb.ts');
   const duckdb = await openDuckDB('', stop);
@@ -182,7 +181,7 @@ async function openTables(stop: AbortSignal): Promise<DuckDB> {
   return duckdb;
 }
 
-/** Not expected of a file; the others still go on. */
+/** Refuses one file after an unexpected error, so that the import continues with the others. */
 function refusalFor(cause: unknown): FileRefused {
   return new FileRefused(`could not be loaded: ${(cause as Error).message}`, { cause });
 }

@@ -4,7 +4,7 @@ import { nearest } from '../nearest.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { daysNamed, type NamedDays, periodFolders } from './file-days.ts';
 
-/** What the user says of all files. */
+/** What the user's options say about all files. */
 export interface Stated {
   readonly feed: string | undefined;
   readonly country: string | undefined;
@@ -13,25 +13,25 @@ export interface Stated {
   readonly matchType: string | undefined;
 }
 
-/** The values that a lookup lists; none if it was never fetched. */
+/** The values of each lookup; none if it was never fetched. */
 export type ListedValues = Readonly<Record<Dimension, readonly string[]>>;
 
-/** Where the records of a file belong, as far as its name and the user say so. */
+/** Where the records of a file belong, according to its name and the user. */
 export interface Placement {
   readonly feed: Feed;
-  /** The parts that the records say are empty, or not complete. */
+  /** Parts listed in `fromRecords` are empty or incomplete. */
   readonly series: Series;
-  /** The parts of the series that the records say. */
+  /** The parts of the series to read from each record. */
   readonly fromRecords: readonly SeriesPart[];
-  /** What the names of folders say of every record. A record's own field of that name counts more. */
+  /** Fields for every record, from folder names. A record's own field of that name wins. */
   readonly columns: Readonly<Record<string, string>>;
-  /** The match type of its folder, if the user has said that it is a part of another one. */
+  /** The match type of its folder, if the user says that it is part of another match type. */
   readonly partOf: string | undefined;
-  /** The days that its name says. */
+  /** The days of its name. */
   readonly days: NamedDays | undefined;
 }
 
-/** What may lie in something that was not loaded: records of each series that its names do not rule out, on any of the days. */
+/** The series and days that a file which was not loaded may contain. Parts missing in `said` may have any value. */
 export interface MissingPlace {
   readonly said: Partial<Series>;
   readonly days: NamedDays | undefined;
@@ -39,7 +39,7 @@ export interface MissingPlace {
 
 type SeriesPart = Dimension | 'match_type' | 'variant';
 
-/** Names of folders, and of fields of records, that say a part of the series. */
+/** Folder and field names for each part of a series. */
 const names: Readonly<Record<Dimension | 'match_type', readonly string[]>> = {
   country: ['country', 'country_code'],
   topic: ['topic_name', 'topic'],
@@ -49,16 +49,16 @@ const names: Readonly<Record<Dimension | 'match_type', readonly string[]>> = {
 
 const option = { country: '--country', topic: '--topic', ticker: '--ticker' } as const;
 
-/** An archive of an asset: it ends with its ticker. */
+/** The name of an asset's archive ends with its ticker. */
 const tickerArchive = /(?:^|_)([A-Z0-9]+_[A-Z]{2,3})\.zip$/;
 
-/** An archive of the regional macro index, or a folder into which it was unpacked: it ends with the name of its country. */
+/** The name of an archive of the regional macro index, or of the folder it was unpacked to, ends with its country. */
 const regionalArchive = /^macro_geopolitical_sentiment_(?:[\da-f-]{36}_)?([^\d_]+?)(?:\.zip)?$/i;
 
 /**
- * Finds where a file belongs. `name=value` in the name of a folder says a part of the series, or else a column; an archive of
- * an asset ends with its ticker. Nothing is taken from the records that they do not say themselves.
- * @throws FileRefused saying what is not stated, or what contradicts itself
+ * Finds where a file belongs. A folder `name=value` sets a part of the series, or else a column; the name of an asset's
+ * archive ends with its ticker. Never guesses.
+ * @throws FileRefused if a part is missing or contradictory
  */
 export function placeFile(
   { parts, archive }: Pick<DataFile, 'parts' | 'archive'>,
@@ -70,7 +70,7 @@ export function placeFile(
   const region = parts.map((part) => regionalArchive.exec(part)?.[1]).find((name) => name !== undefined);
   const feed = feedOf(folders, region, stated, ticker);
   if (feed.method === 'POST')
-    throw new FileRefused(`${feed.name} is a query of your own, and no file has one`);
+    throw new FileRefused(`${feed.name} is your own query, so it cannot be imported`);
 
   const named = { country: folderOf(folders, 'country'), topic: folderOf(folders, 'topic'), ticker };
   const series = { feed: feed.name, country: '', topic: '', ticker: '', match_type: '', variant: '' };
@@ -92,7 +92,7 @@ export function placeFile(
   const isRegional = region !== undefined && 'country_preset' in feed.variants;
   if (isRegional) folders.set('country', region).set('country_preset', region.toLowerCase());
   series.variant = variantOf(feed, (name) => folders.get(name));
-  // Such an archive does not say its model, and neither do its records.
+  // Neither such an archive nor its records name the model.
   if (!isRegional && unsaidOf(feed, series).length > 0) fromRecords.push('variant');
   return {
     ...{ feed, series, fromRecords, partOf: matchType.partOf },
@@ -101,7 +101,7 @@ export function placeFile(
   };
 }
 
-/** The place of something of which nothing is known but its names. */
+/** Returns what a file may contain, if only its names are known. */
 export function placeOfNames({ parts }: Pick<DataFile, 'parts'>, stated: Stated): MissingPlace {
   const folders = foldersOf(parts);
   const named = {
@@ -114,15 +114,15 @@ export function placeOfNames({ parts }: Pick<DataFile, 'parts'>, stated: Stated)
   return { said, days: daysNamed(parts.at(-1)!, folders, () => true) };
 }
 
-/** The place of a file, of which it is known how far its series is known. */
+/** Returns what a placed file may contain. */
 export function placeOfFile({ series, fromRecords, days }: Placement): MissingPlace {
   const known = Object.entries(series).filter(([part]) => !fromRecords.includes(part as SeriesPart));
   return { said: Object.fromEntries(known), days };
 }
 
 /**
- * Whether records of a series may be missing with it. A part that the series does not have rules nothing out, since folders name
- * columns, too; except that nothing with a ticker is of a series without one.
+ * Returns true if the missing file may contain records of the series. A part that the series lacks excludes nothing, because
+ * folders also name columns; except that a file with a ticker never belongs to a series without one.
  */
 export function mayLack({ said }: MissingPlace, series: Series): boolean {
   return Object.entries(said).every(([part, value]) => {
@@ -131,7 +131,7 @@ export function mayLack({ said }: MissingPlace, series: Series): boolean {
   });
 }
 
-/** Which feed: the one that the user says, else the one that has the parts that the folders name. */
+/** Returns the feed that the user names, else the feed whose parts the folders name. */
 function feedOf(
   folders: ReadonlyMap<string, string>,
   region: string | undefined,
@@ -145,32 +145,32 @@ function feedOf(
     if (folderOf(folders, 'country') ?? stated.country) return feedNamed(`gmsi-${kind}`);
     if (ticker ?? stated.ticker) return feedNamed(`ticker-${kind}`);
   }
-  throw new FileRefused('does not say by its name which feed it is of: --feed says it');
+  throw new FileRefused('has a name that does not say its feed: use --feed');
 }
 
-/** @returns no value if the records say it */
+/** @returns no value if it must be read from the records */
 function matchTypeOf(feed: Feed, stated: string | undefined, named: string | undefined) {
   const none = { value: undefined, partOf: undefined };
   if (feed.matchTypes.length === 0) return { ...none, value: '' };
   for (const value of [stated, named]) {
     if (value !== undefined && !feed.matchTypes.includes(value))
-      throw new FileRefused(`"${value}" is no match type of ${feed.name}: ${feed.matchTypes.join(', ')}`);
+      throw new FileRefused(`"${value}" is not a match type of ${feed.name}: ${feed.matchTypes.join(', ')}`);
   }
   const isIndex = feed.parameters.matchType === 'index_type';
   if (stated !== undefined && named !== undefined && stated !== named) {
-    // Headlines of the parts are those of the whole. The sums of an index are not.
+    // The headlines of the parts make up the whole. The sums of an index do not.
     if (isIndex || stated !== feed.matchTypes[0]) throw contradiction('--match-type', stated, named);
     return { value: stated, partOf: named };
   }
   const value = stated ?? named;
-  // The match type of a headline says which part it is of, and not with which match type it was asked for.
+  // A headline's own match type says which part it belongs to, not which match type was requested.
   if (value === undefined && !isIndex)
-    throw new FileRefused(`does not say its match type: --match-type ${feed.matchTypes[0]} says it`);
+    throw new FileRefused(`has no match type in its name: use --match-type ${feed.matchTypes[0]}`);
   return { ...none, value };
 }
 
 function contradiction(flag: string, stated: string, named: string): FileRefused {
-  return new FileRefused(`${flag} is ${stated}, but its name says ${named}`);
+  return new FileRefused(`${flag} is ${stated}, but the name of the file says ${named}`);
 }
 
 function listedValue(dimension: Dimension, value: string, listed: ListedValues): string {
@@ -180,7 +180,7 @@ function listedValue(dimension: Dimension, value: string, listed: ListedValues):
   if (values.includes(value)) return value;
   const meant = nearest(value, values);
   throw new FileRefused(
-    `the service lists no ${dimension} "${value}"${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
+    `the service has no ${dimension} "${value}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
   );
 }
 
@@ -192,18 +192,18 @@ function variantOf(feed: Feed, find: (name: string) => string | undefined): stri
   for (const [name, value] of values) {
     const known = feed.variants[name]!;
     if (known.length > 0 && !known.includes(value))
-      throw new FileRefused(`"${value}" is no ${name} of ${feed.name}: ${known.join(', ')}`);
+      throw new FileRefused(`"${value}" is not a ${name} of ${feed.name}: ${known.join(', ')}`);
   }
   return new URLSearchParams(values).toString();
 }
 
-/** The parameters that every series of the feed has, and that this one does not have yet. */
+/** Returns the parameters that every series of the feed has and this one still lacks. */
 function unsaidOf({ variants }: Feed, { variant }: Series): string[] {
   const said = new URLSearchParams(variant);
   return Object.keys(variants).filter((name) => variants[name]!.length > 0 && !said.has(name));
 }
 
-/** The names of folders that say a part of a feed's series. */
+/** Returns the folder names that set a part of a feed's series. */
 function partsOfSeries({ dimensions, matchTypes, variants }: Feed): ReadonlySet<string> {
   return new Set([
     ...dimensions.flatMap((dimension) => names[dimension]),
@@ -213,8 +213,8 @@ function partsOfSeries({ dimensions, matchTypes, variants }: Feed): ReadonlySet<
 }
 
 /**
- * What every record is to have besides its own fields: folders that say nothing of the series, and what the records of a page
- * say of it (docs/service.md), so that both become the same rows.
+ * Returns the fields to add to every record: folders that are not part of the series, and the parts of the series that
+ * records of a page have themselves (docs/service.md), so that file and page give the same rows.
  */
 function columnsOf(
   feed: Feed,
@@ -224,7 +224,7 @@ function columnsOf(
   const isNoColumn = partsOfSeries(feed);
   const matchType = feed.parameters.matchType;
   const isRead = Object.values(feed.fields).some((fields) => fields.includes(matchType ?? ''));
-  // Records of an index carry the type that was asked for; those of headlines, which part they are of.
+  // Records of an index have the requested type; headlines have the part that they belong to.
   const part = matchType === 'index_type' ? match_type : folderOf(folders, 'match_type');
   return {
     ...Object.fromEntries(
@@ -236,7 +236,7 @@ function columnsOf(
   };
 }
 
-/** Reads the series of a record, as far as the record has to say it. */
+/** Returns a function that completes the series from a record. */
 export function seriesReader(
   { feed, series, fromRecords }: Placement,
   listed: ListedValues,
@@ -250,14 +250,11 @@ export function seriesReader(
       const value = of.map((name) => fields[name]).find((it) => typeof it === 'string' && it !== '');
       if (typeof value === 'string') return value;
       const flag = part in option ? `${option[part as Dimension]}, ` : '';
-      throw new FileRefused(
-        `does not say its ${part}: ${flag}a folder ${of[0]}=…, or a column says it`,
-        place,
-      );
+      throw new FileRefused(`has no ${part}: use ${flag}a folder ${of[0]}=… or a column`, place);
     };
     const said = fromRecords.map((part) => {
       if (part === 'variant') return unsaid.map((name) => find(name, [name])).join('&');
-      // Of an index only: the match type of a headline is another thing.
+      // Only for an index: the match type of a headline has another meaning.
       return find(part, part === 'match_type' ? ['index_type'] : names[part]);
     });
     const key = said.join('\n');
@@ -267,7 +264,7 @@ export function seriesReader(
         ...series,
         ...Object.fromEntries(fromRecords.map((part, at) => [part, checked(part, said[at]!)])),
       };
-      // A file that makes up series must not fill the memory.
+      // A file with countless invalid series must not fill the memory.
       if (known.size < 100_000) known.set(key, whole);
     }
     return whole;
@@ -287,7 +284,7 @@ export function seriesReader(
   };
 }
 
-/** `name=value` in the names of folders, as Hive and Spark write them, with their escapes. */
+/** Reads `name=value` folders as Hive and Spark write them, with their escapes. */
 function foldersOf(parts: readonly string[]): Map<string, string> {
   return new Map(
     parts.flatMap((part): [string, string][] => {

@@ -10,8 +10,8 @@ interface Mutable extends Batch {
 }
 
 /**
- * Reads a file's records batch by batch, whatever its size in the same memory.
- * @throws FileRefused with the line, if it cannot be read any further
+ * Yields a file's records in batches. Memory does not grow with the file.
+ * @throws FileRefused with the line, if the file cannot be read any further
  */
 export async function* readBatches(file: DataFile, reading: ReadOptions): AsyncGenerator<Batch, void> {
   if (file.bytes === 0) throw new FileRefused('is empty');
@@ -21,7 +21,7 @@ export async function* readBatches(file: DataFile, reading: ReadOptions): AsyncG
   const columns = Object.entries(reading.columns);
   let refusal: FileRefused | undefined;
   try {
-    // Piece by piece: to await each record by itself would cost more than to read it.
+    // Piece by piece: awaiting each record would cost more than reading it.
     for await (const piece of await recordsOf(file, reading)) {
       for (const { record, at, size } of piece) {
         if (skip-- > 0) continue;
@@ -38,7 +38,7 @@ export async function* readBatches(file: DataFile, reading: ReadOptions): AsyncG
       }
     }
   } catch (error) {
-    // What was read before is loaded.
+    // The records before the error are still loaded.
     if (!(error instanceof FileRefused)) throw error;
     refusal = error;
   }
@@ -73,7 +73,7 @@ async function* jsonRecords(file: DataFile, reading: ReadOptions): AsyncGenerato
     if (rest.length > longest) throw tooLong(line);
   }
   for await (const [text, isEnd] of textOf(file, reading, () => line)) yield read(text, isEnd);
-  // More likely cut off than without news, so its days must not count as covered.
+  // The file is probably cut off, so its days must not count as covered.
   if (isEmpty) throw new FileRefused('is empty');
 }
 
@@ -83,24 +83,24 @@ function parsed(json: string, line: number): unknown {
   try {
     return parseJson(json);
   } catch (cause) {
-    throw new FileRefused('is not JSON; each line is to hold one record', { line, cause });
+    throw new FileRefused('is not JSON; each line must be one record', { line, cause });
   }
 }
 
-/** A file's text, piece by piece, the last one marked. @throws FileRefused with the line on which it is broken */
+/** Yields a file's text in pieces; `isEnd` marks the last one. @throws FileRefused with the line that is broken */
 async function* textOf(
   file: DataFile,
   reading: ReadOptions,
   line: () => number,
 ): AsyncGenerator<readonly [text: string, isEnd: boolean]> {
-  // Also takes away a byte-order mark.
+  // Also removes a byte order mark.
   const decoder = new TextDecoder('utf-8', { fatal: true });
   for await (const [chunk, isEnd] of bytesOf(file, reading, line)) {
     let text: string;
     try {
       text = decoder.decode(chunk, { stream: !isEnd });
     } catch (cause) {
-      // Up to the line that is broken, so that this is the line which is named.
+      // Yields the lines before the broken one, so that the error names the right line.
       const lossy = chunk.toString('utf8');
       yield [lossy.slice(0, lossy.lastIndexOf('\n', lossy.indexOf('\ufffd')) + 1), false];
       throw new FileRefused('is not UTF-8', { line: line(), cause });

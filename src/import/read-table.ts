@@ -13,12 +13,12 @@ import { type CsvShape, CsvShapeReader } from './csv-shape.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { bytesOf } from './file-bytes.ts';
 
-/** Far more than a record has, and DuckDB keeps 2,048 records in memory. */
+/** Far more than a record has. DuckDB keeps 2,048 records in memory, so the number must have a bound. */
 const mostColumns = 1000;
 
 /**
- * The records of a CSV or Parquet file in its order, as DuckDB reads them. If lines of a CSV file are broken, the others come
- * before it is refused.
+ * Yields the records of a CSV or Parquet file in order. If lines of a CSV file are broken, yields the others before it
+ * refuses the file.
  * @throws FileRefused
  */
 export async function* tableRecords(
@@ -46,7 +46,7 @@ export async function* tableRecords(
       for (const [json] of rows) {
         const values = parseJson(json as string) as unknown[];
         row++;
-        // Files that were put together have it more than once.
+        // Skips the header, which concatenated files repeat.
         if (shape && values.every((value, at) => (value ?? '') === names[at])) continue;
         const record: Record<string, unknown> = {};
         for (const [at, name] of names.entries()) {
@@ -68,16 +68,16 @@ export async function* tableRecords(
   }
 }
 
-/** The call by which DuckDB reads a CSV file strictly, the header like any record. It guesses nothing. */
+/** Returns the DuckDB call that reads a CSV file strictly, without guessing, and the header like any record. */
 function readCsv(path: string, { columns, delimiter, newLine }: CsvShape): string {
   const types = columns.map((_, at) => `c${at}: 'VARCHAR'`).join();
   const dialect = `delim = ${literal(delimiter)}, quote = '"', escape = '"', new_line = ${literal(newLine === '\n' ? '\\n' : '\\r\\n')}`;
-  // Of a broken line the text is kept, too.
+  // DuckDB also stores the text of a broken line.
   const limits = `max_line_size = ${2 * longest}, store_rejects = true, rejects_limit = 10`;
   return `read_csv(${pathLiteral(path)}, auto_detect = false, header = false, compression = 'none', ${dialect}, ${limits}, columns = {${types}})`;
 }
 
-/** Refuses a CSV file that has broken lines, or of which DuckDB has read other records than its quotes and lines say. */
+/** Refuses a CSV file with broken lines, or if DuckDB has not read as many records as `CsvShapeReader` counted. */
 async function refuseBroken(connection: DuckDBConnection, shape: CsvShape, rows: number): Promise<void> {
   const reader = await connection.runAndReadAll(
     'select line, error_type, error_message from reject_errors order by line_byte_position',
@@ -87,18 +87,18 @@ async function refuseBroken(connection: DuckDBConnection, shape: CsvShape, rows:
   if (!first) {
     if (rows === shape.records) return;
     throw new FileRefused(
-      `has ${shape.records} records by its quotes and line ends, and is read as ${rows}: its lines do not all end alike, or its quotes are not those of CSV`,
+      `has ${shape.records} records by its quotes and line ends, but only ${rows} can be read: its line ends are mixed, or its quotes are not CSV quotes`,
     );
   }
   const [line, kind, message] = first;
   const [, wanted, found] = /Columns: (\d+) Found: (\d+)/.exec(message) ?? [];
   const what: Record<string, string> = {
-    'TOO MANY COLUMNS': `has another number of cells (${found}) than its header (${wanted})`,
-    'MISSING COLUMNS': `has another number of cells (${found}) than its header (${wanted})`,
+    'TOO MANY COLUMNS': `has ${found} cells, but the header has ${wanted}`,
+    'MISSING COLUMNS': `has ${found} cells, but the header has ${wanted}`,
     'UNQUOTED VALUE': 'a quote is not closed, or does not end where its cell ends',
     'INVALID ENCODING': 'is not UTF-8',
   };
-  // Less than one if the quotes are broken, by which the records are counted.
+  // Can be below one: broken quotes also make the count of records wrong.
   const lost = shape.records - rows;
   const more = lost > 1 ? `; in total, ${lost} records cannot be read` : '';
   throw new FileRefused(`${what[kind] ?? message}${more}`, { line: Number(line) });
@@ -108,12 +108,12 @@ function checkNames(names: readonly string[], line: number | undefined): void {
   refuseExport(names);
   const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at);
   if (twice !== undefined) throw new FileRefused(`has the column "${twice}" twice`, { line });
-  // Assigned to a record, it would not become one of its fields.
+  // Assigning `__proto__` to a record would not add a field.
   if (names.includes('__proto__')) throw new FileRefused('has a column "__proto__"', { line });
   if (names.length > mostColumns) throw new FileRefused(`has more than ${mostColumns} columns`, { line });
 }
 
-/** The fields that fill columns of texts, times and the like: there a number stays text. */
+/** Returns the fields of columns that are not numbers; their cells stay text. */
 function textFields({ fields, table }: Feed): ReadonlySet<string> {
   return new Set(
     Object.entries(fields).flatMap(([column, names]) =>
@@ -123,8 +123,8 @@ function textFields({ fields, table }: Feed): ReadonlySet<string> {
 }
 
 /**
- * What a page's JSON has in the place of a cell, so that the same record is the same row: a number, a list or an object, if the
- * cell is one and can be written no other way, or true or false; else its text.
+ * Returns the value that a page's JSON has for a cell, so that the same record gives the same row: true, false, a list, an
+ * object, a number if the cell has its shortest form, else the text.
  */
 function asJson(cell: string | null): unknown {
   if (cell === null) return null;
@@ -137,13 +137,12 @@ function asJson(cell: string | null): unknown {
   }
 }
 
-/** DuckDB's own words without its statement, its advice and the name of the file. */
+/** Returns DuckDB's message without the statement, the advice and the name of the file. */
 function reasonOf(error: unknown): string {
   const reason = systemReason(error);
   if (/magic bytes|too small to be a Parquet/i.test(reason))
     return 'it is not a Parquet file, or it is cut off';
-  if (/invalid state/.test(reason))
-    return 'its lines do not all end alike, or its quotes are not those of CSV';
+  if (/invalid state/.test(reason)) return 'its line ends are mixed, or its quotes are not CSV quotes';
   return reason
     .split('\n')[0]!
     .replace(/^[\w ]*Error: /, '')
@@ -151,8 +150,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * A file as DuckDB reads it: a packed one is unpacked to the system's folder for temporary files, and gone when disposed. A CSV
- * file is read once for its shape.
+ * Returns a file that DuckDB can read. Unpacks a packed file to the system's temporary folder, and deletes it when disposed.
+ * Reads a CSV file once for its shape.
  */
 async function plainFile(file: DataFile, reading: ReadOptions) {
   const isPlain = file.path !== undefined && !file.isGzipped;

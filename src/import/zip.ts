@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
 import { type Entry, open, type ZipFile } from 'yauzl';
 
-/** A file in a ZIP file, as the ZIP file's directory has it. */
+/** An entry in the directory of a ZIP file. */
 export interface ZipEntry extends Entry {
   readonly modifiedAt: Date;
 }
 
-/** Reads the directory of a ZIP file, ZIP64 included, without its files. @throws an error that says what is wrong with it */
+/** Reads the directory of a ZIP or ZIP64 file. @throws an error that says what is wrong with it */
 export async function readArchive(path: string): Promise<{ entries: ZipEntry[]; comment: string }> {
   const zip = await openZip(path);
   try {
@@ -15,7 +15,7 @@ export async function readArchive(path: string): Promise<{ entries: ZipEntry[]; 
       zip.on('error', reject);
       zip.on('end', resolve);
       zip.on('entry', (entry: Entry) => {
-        // The directory's own entries end with a slash.
+        // Entries for folders end with a slash.
         if (!entry.fileName.endsWith('/'))
           entries.push(Object.assign(entry, { modifiedAt: entry.getLastModDate() }));
         zip.readEntry();
@@ -29,8 +29,8 @@ export async function readArchive(path: string): Promise<{ entries: ZipEntry[]; 
 }
 
 /**
- * The unpacked bytes of a file in a ZIP file. The ZIP file is opened for each of its files, so that thousands of them do not
- * stay open. A stream that brings more or fewer bytes than the directory says ends with an error.
+ * Opens the unpacked bytes of a file in a ZIP file. Opens the ZIP file each time, so that thousands do not stay open. The
+ * stream fails if it has more or fewer bytes than the directory says.
  */
 export async function openEntry(path: string, entry: ZipEntry): Promise<Readable> {
   const zip = await openZip(path);
@@ -40,12 +40,12 @@ export async function openEntry(path: string, entry: ZipEntry): Promise<Readable
       zip.openReadStream(entry, (error, stream) => (error ? reject(error) : resolve(stream)));
     });
   } finally {
-    // The file itself is closed once the stream has ended.
+    // yauzl closes the file once the stream has ended.
     zip.close();
   }
 }
 
-/** yauzl refuses names with `..`, absolute paths and the like: such an archive is not read at all. */
+/** yauzl refuses the whole archive if a name contains `..` or is an absolute path. */
 function openZip(path: string): Promise<ZipFile> {
   return new Promise((resolve, reject) =>
     open(path, { lazyEntries: true, autoClose: false }, (error, zip) =>

@@ -11,9 +11,9 @@ export interface BackfillContext extends LoadContext {
 }
 
 /**
- * Drains every day of the job's period that is not covered yet, resuming half-drained windows first. If it ends early, what
- * is committed stays, and a rerun continues from there.
- * @throws if it cannot begin: a job that cannot be resolved, a key that is refused
+ * Drains every day of the job's period that is not covered yet. Half-drained windows come first. If the load ends early,
+ * committed pages stay, and a rerun continues after them.
+ * @throws if the load cannot begin, for example because the service refuses the key
  */
 export async function backfill(given: BackfillContext): Promise<LoadResult> {
   const context = await withLearnedFacts(given);
@@ -35,7 +35,7 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
   const opened = await openLoad(context, {
     ...{ command: 'backfill', ...resolved, scope, unsettledFrom: null, windowsPlanned: all },
   });
-  // At most `all`, because a window that restarts may count twice.
+  // A window that restarts may count twice, so progress is capped.
   const done = () => Math.min(all, totals.windows_drained + totals.windows_failed);
   context.onStart?.(() => ({ totals, done: done(), all }));
 

@@ -3,17 +3,13 @@ import type { Log } from '../log.ts';
 import type { ServiceTime } from '../service/clock.ts';
 import type { LoadEnd } from './ends.ts';
 
-/**
- * Clocks that differ by more than this are worth a warning, in milliseconds: NTP keeps them within a fraction of a second.
- */
+/** Clocks that differ by more milliseconds than this cause a warning. NTP keeps them within a fraction of a second. */
 export const worthAWarning = 60_000;
 
-/**
- * If clocks differ by more than this, no day counts as covered, in milliseconds: a clock that is ahead ends days too early.
- */
+/** If clocks differ by more milliseconds than this, no day counts as covered: a clock that is ahead ends days too early. */
 const tooFarApart = 3_600_000;
 
-/** How long a reading of the database's clock is used, in milliseconds. */
+/** Milliseconds between two readings of the database's clock. */
 const readEvery = 60_000;
 
 /** The clocks differ too much to tell which days are over. */
@@ -22,8 +18,8 @@ export class ClocksApart extends GmsiError {
 }
 
 /**
- * The clocks of this machine, the database and the service. The earliest one decides which days are settled: with a clock
- * that is ahead, days would count as covered before they are over, and the rest of their headlines would never be asked for.
+ * The clocks of this machine, the database and the service. The earliest one decides which days are settled: a clock that
+ * is ahead would mark days as covered before they are over, and the rest of their headlines would never be requested.
  */
 export interface Clocks {
   /** The time by the earliest of the known clocks. */
@@ -31,22 +27,22 @@ export interface Clocks {
   /** What the earliest clock showed when this machine's clock showed `at`. */
   readonly earliest: (at: Date) => Date;
   readonly machine: () => Date;
-  /** Reads the other clocks. The database's is read once a minute, the service's comes with its answers. */
+  /** Reads the database's clock, at most once a minute, and the service's clock, which comes with its answers. */
   compare(): Promise<void>;
-  /** Set once they were found more than an hour apart. */
+  /** Set once the clocks differed by more than an hour. */
   readonly apart: ClocksApart | undefined;
 }
 
 export interface ClockSources {
   readonly machine: () => Date;
   readonly database: () => Promise<Date>;
-  /** `undefined` if the service has not said it. */
+  /** `undefined` until an answer has carried the time. */
   readonly service: () => ServiceTime | undefined;
   readonly log: Log;
 }
 
 export function watchClocks({ machine, database, service, log }: ClockSources): Clocks {
-  /** By how many milliseconds the others are ahead of this machine's clock. */
+  /** Milliseconds by which each clock is ahead of this machine's. */
   const ahead = { database: 0, service: 0 };
   let readAt: Date | undefined;
   let apart: ClocksApart | undefined;
@@ -80,7 +76,7 @@ export function watchClocks({ machine, database, service, log }: ClockSources): 
       if (difference > tooFarApart) apart ??= new ClocksApart(describe(difference), { hint });
       if (difference <= worthAWarning || isWarned) return;
       isWarned = true;
-      log.warn(`${describe(difference)} Set the wrong one by NTP.`);
+      log.warn(`${describe(difference)} Fix the wrong clock (NTP).`);
     },
     get apart() {
       return apart;
@@ -102,18 +98,16 @@ export function watchClocks({ machine, database, service, log }: ClockSources): 
   }
 }
 
-/**
- * By how many milliseconds the service's clock is ahead of another, not counting the time that its answer may have taken.
- */
+/** Returns how many milliseconds the service's clock is ahead of another, at least: its answer may have been on its way. */
 export function aheadBy({ date, mayBeLaterMs }: ServiceTime, other: Date): number {
   const least = date.getTime() - other.getTime();
   return least > 0 ? least : Math.min(0, least + mayBeLaterMs);
 }
 
 const hint =
-  'No day was counted as covered. Set the wrong clock by NTP and run it again: what is loaded stays, and its days are asked for once more.';
+  'No day was counted as covered. Fix the wrong clock (NTP) and run it again. Loaded rows are kept; their days are loaded once more.';
 
-/** The end of a load, given its clocks: if they differ too much, it is incomplete whatever it has loaded. */
+/** Turns the end of a load into `incomplete` if its clocks differ too much, whatever it has loaded. */
 export function endByClocks(end: LoadEnd, { apart }: Clocks): LoadEnd {
   const isFine = end.outcome === 'done' || (end.outcome === 'incomplete' && end.error === undefined);
   return apart && isFine ? { outcome: 'incomplete', error: apart } : end;

@@ -27,35 +27,35 @@ export interface PageToCommit extends ReadPage {
   readonly backfilledBefore: Provenance['backfilledBefore'];
   /** How many records the page had, readable or not. */
   readonly records: number;
-  /** First day that does not count as covered, if it is earlier than it seemed when the drain began. */
+  /** First day that does not count as covered, if this is earlier than the drain assumed when it began. */
   readonly settledBefore: Day | undefined;
-  /** Distinct rows of the drain so far on each day of its window, with this page; `null` if they are not counted. */
+  /** Distinct rows of the drain on each day of its window, up to and with this page; `null` if they are not counted. */
   readonly rowsMet: readonly number[] | null;
-  /** Where the window must stand for the page to be its next one. */
+  /** The checkpoint that the window must have; otherwise this page is not its next one. */
   readonly at: Checkpoint;
-  /** True if the drain of its window retracts rows that the service no longer returns. */
+  /** True if the drain retracts rows that the service no longer returns. */
   readonly isCompared: boolean;
-  /** True to retract even most of what the days of its window have. */
+  /** True to allow the drain to retract most rows of the window's days. */
   readonly acceptRetractions: boolean;
-  /** True if another window may be bringing some of its rows at the same time. */
+  /** True if another window may load some of these rows at the same time. */
   readonly isShared: boolean;
   /** Cursor of the page after this one; `null` if this is the last. */
   readonly nextToken: string | null;
-  /** False for a last page, too, if too many records of the drain were rejected: its days are not covered then. */
+  /** True for the last page, unless too many records of the drain were rejected: then its days are not covered. */
   readonly isDrained: boolean;
   /** The time of the pipeline's clock. */
   readonly now: Date;
-  /** True if its rows count as news for the cadence of its series. */
-  readonly tellsOfNews: boolean;
-  /** True if its window reaches the day itself. */
+  /** True if its rows count as news for the cadence of the series. */
+  readonly countsAsNews: boolean;
+  /** True if its window includes the current day. */
   readonly reachesToday: boolean;
 }
 
 /**
  * Commits a page in one transaction: its rows, the revisions of changed ones, rejected records, the window's checkpoint and
  * counters and, with the last page, the coverage and the retractions.
- * @throws ClaimLost if the window is no longer this load's; TooManyRetractions; WarehouseUnavailable if it does not answer for minutes;
- * WriteGivenUp if this page breaks the connection, or is too slow, several times
+ * @throws ClaimLost if another load has the window; TooManyRetractions; WarehouseUnavailable if the warehouse does not answer for
+ * minutes; WriteGivenUp if this page breaks the connection, or is too slow, several times
  */
 export async function commitPage(
   warehouse: Warehouse,
@@ -72,7 +72,7 @@ export async function commitPage(
       return counts;
     });
   } catch (error) {
-    // If only the reply to an earlier COMMIT was lost, the page is committed already.
+    // An earlier attempt may have committed the page, with only the reply to its COMMIT lost.
     if (error instanceof ClaimLost && counts && (await isCommitted(warehouse, at, nextToken))) return counts;
     throw error;
   }
@@ -82,7 +82,7 @@ async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: num
   const { feed, series, at, nextToken, rejected, backfilledBefore, rowsMet, settledBefore } = page;
   const { isDrained, rejectedCount } = page;
   const { loadId, windowId } = at;
-  // A window that is not compared had no rows when its drain began. If that goes wrong, the next attempt assumes nothing.
+  // A window that is not compared had no rows when its drain began. If an insert still conflicts, the retry assumes nothing.
   const areLikelyNew = !page.isCompared && !page.isShared && attempt === 1;
   const provenance = { series, loadId, windowId, backfilledBefore };
   const upserted = await upsertRows(trx, feed.table, page.rows, provenance, areLikelyNew);
@@ -94,14 +94,14 @@ async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: num
   };
   if (at.pages === 0) await takeBackRefusals(trx, windowId);
   await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, settledBefore, isDrained });
-  if (page.tellsOfNews) {
+  if (page.countsAsNews) {
     const isPoll = isDrained && page.reachesToday;
     await notePoll(trx, { series, loadId, at: page.now, isPoll, ...upserted });
   }
   return counts;
 }
 
-/** Notes the rows of a page of a compared window and, with the last page, retracts the rows that no page had. */
+/** Notes the rows of a page and, with the last page, retracts the window's rows that no page had. */
 async function compare(trx: WriteTransaction, page: PageToCommit): Promise<number> {
   const { feed, series, rows, at } = page;
   const { windowId, loadId, pages } = at;
@@ -116,7 +116,7 @@ async function compare(trx: WriteTransaction, page: PageToCommit): Promise<numbe
   });
 }
 
-/** A live answer: rows without a window, so without a checkpoint and coverage. */
+/** A live answer. Its rows belong to no window, so there is neither a checkpoint nor coverage. */
 export interface LiveToCommit extends ReadPage {
   readonly feed: Feed;
   readonly series: Series;
@@ -125,7 +125,7 @@ export interface LiveToCommit extends ReadPage {
   readonly polledAt: Date;
 }
 
-/** Commits a live answer in one transaction. Its rows are seen as they appear, so they are not backfilled. */
+/** Commits a live answer in one transaction. Its rows are loaded as they appear, so they do not count as backfilled. */
 export async function commitLive(
   warehouse: Warehouse,
   live: LiveToCommit,

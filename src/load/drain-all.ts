@@ -8,13 +8,13 @@ import { graver, type LoadEnd, type UnderWay } from './ends.ts';
 import type { Load } from './load.ts';
 import { OtherDays } from './other-days.ts';
 
-/** How long to wait before looking again for windows that another load holds, in milliseconds. */
+/** Milliseconds between two looks for windows that another load has claimed. */
 const pollInterval = 500;
 
 /**
- * Drains all open windows of a load's job, several at a time. Waits for windows that another load holds, and takes them over
- * if that load is silent for its lease. If this ends with `done`, the job has no open window.
- * @param end fires the load's `stop` signal and, as its argument says, its `abort` signal
+ * Drains all open windows of a load's job, several at a time. Waits for windows that another load has claimed, and takes
+ * them over once its lease has run out. After `done`, the job has no open window.
+ * @param end fires the load's `stop` signal and, depending on its argument, its `abort` signal
  */
 export async function drainAll(
   load: Load,
@@ -37,7 +37,7 @@ export async function drainAll(
       const order = streak.refusals >= refusalsBeforeTurning ? 'newest-first' : load.job.order;
       const window = await claimWindow(load.warehouse, load.scope, { ...claimant, order });
       if (!window) {
-        if (await moreToCome()) continue;
+        if (await waitForWindows()) continue;
         return;
       }
       const left = await drainWindow(load, window);
@@ -48,15 +48,16 @@ export async function drainAll(
     }
   }
 
-  let saidWaiting = false;
-  async function moreToCome(): Promise<boolean> {
+  let hasLoggedWait = false;
+  /** @returns false if no window is open, so that there is nothing to wait for */
+  async function waitForWindows(): Promise<boolean> {
     const { free, held } = await countOpen(load.warehouse, load.scope, claimant);
     if (free + held === 0) return false;
-    if (free === 0 && !saidWaiting) {
-      saidWaiting = true;
+    if (free === 0 && !hasLoggedWait) {
+      hasLoggedWait = true;
       load.log.info(
         { windows: held },
-        `another load holds ${held} windows of this job; waiting for it, or for its lease of ${leaseSeconds} s to run out`,
+        `another load has claimed ${held} windows of this job; waiting until it finishes them or its lease of ${leaseSeconds} s runs out`,
       );
     }
     await sleep(free > 0 ? pollInterval / 10 : pollInterval, undefined, { signal: load.stop }).catch(
@@ -73,7 +74,7 @@ export async function drainAll(
     goesOn = false;
     await Promise.all(Array.from({ length: concurrency }, () => unlessBroken(work())));
     if (load.stop.aborted) break;
-    // If the reply to a claim was lost, this load holds a window that nobody drains.
+    // If the reply to a claim was lost, this load owns a window that nobody drains.
     await unlessBroken(
       releaseWindows(load.warehouse, load.loadId).then((released) => {
         goesOn ||= released > 0;
@@ -88,25 +89,25 @@ export async function drainAll(
 
   if (ended) return ended;
   if (load.stop.aborted) return { outcome: 'interrupted', error: undefined };
-  // Also windows that another load failed on meanwhile: they are not loaded.
+  // Counts windows that failed in another load, too: they are not loaded either.
   const { failed, refused } = await countByState(load.warehouse, load.scope);
   return failed + refused > 0
     ? { outcome: 'incomplete', error: otherDays }
     : { outcome: 'done', error: undefined };
 }
 
-/** Counts windows that fail one after the other, with none drained in between. */
+/** Counts windows that fail in a row. */
 export interface FailureStreak {
-  /** @returns true if so many have failed in a row that the rest is not worth its requests */
+  /** @returns true if so many have failed in a row that the load should send no more requests */
   count(end: WindowEnd): boolean;
   /** Windows that the service has refused. */
   readonly refusals: number;
 }
 
-/** Windows that may fail in a row, besides those under way at once, which may all be too old to be answered. */
+/** Windows that may fail in a row, in addition to those under way at once, which may all be older than the service answers. */
 export const failuresInARow = 10;
 
-/** After this many refusals the newest windows go first, because the service would probably refuse the old ones too. */
+/** After this many refusals the newest windows go first: the service would probably refuse the other old ones, too. */
 export const refusalsBeforeTurning = 2;
 
 export function failureStreak(atOnce: number): FailureStreak {
@@ -117,7 +118,7 @@ export function failureStreak(atOnce: number): FailureStreak {
       if (end.is === 'drained') inARow = 0;
       if (end.is !== 'failed' && end.is !== 'refused') return false;
       if (end.error instanceof RequestRefused) refusals++;
-      if (end.isOfItsSeries) return false;
+      if (end.concernsSeriesOnly) return false;
       return ++inARow >= failuresInARow + atOnce;
     },
     get refusals() {

@@ -23,7 +23,7 @@ import { endedBy, type LoadEnd, type UnderWay } from './ends.ts';
 import { fetchPage, type WindowRequest } from './fetch-page.ts';
 import { countPage, type Load } from './load.ts';
 import { type MetRows, remembered, rememberRows } from './met-rows.ts';
-import { refuseOtherDays, timesAsked, warnOfOtherDays } from './other-days.ts';
+import { refuseOtherDays, timesRequested, warnOfOtherDays } from './other-days.ts';
 import { type ReadPage, readPage } from './read-page.ts';
 import { TooManyRejected, tooManyRejected } from './rejected.ts';
 import { presentParts, step } from './steps.ts';
@@ -37,22 +37,22 @@ import { presentParts, step } from './steps.ts';
 //   the lease ran out: another load claims it    a page and its checkpoint, in one transaction
 
 /**
- * How the drain of a claimed window ended. The window is in this state:
- * - `given back`: at its checkpoint; with an end if its error ends the whole load
- * - `taken over`: another load has it now
- * - `failed` or `refused`: with the error of the service or the warehouse
+ * How the drain of a claimed window ended:
+ * - `given back`: the window is free, at its checkpoint; `ends` is set if an error ends the whole load
+ * - `taken over`: another load has claimed it
+ * - `failed` or `refused`: the service or the warehouse returned `error`
  */
 export type WindowEnd =
   | { readonly is: 'drained' | 'taken over' }
   | {
       readonly is: 'failed' | 'refused';
       readonly error: unknown;
-      /** True if the next windows may still succeed: the service refuses old days, and answers others. */
-      readonly isOfItsSeries: boolean;
+      /** True if the service refuses only old days of this series, so that the next windows may succeed. */
+      readonly concernsSeriesOnly: boolean;
     }
   | { readonly is: 'given back'; readonly ends?: LoadEnd & { readonly underWay: UnderWay } };
 
-/** Drains a claimed window, counts it, and decides what an error means for the window and for the load. */
+/** Drains a claimed window, counts it, and decides whether an error ends the window only or the whole load. */
 export async function drainWindow(load: Load, window: ClaimedWindow): Promise<WindowEnd> {
   const { window_id, first_day, last_day } = window;
   const about = { window_id, first_day, last_day, ...presentParts(window) };
@@ -70,13 +70,13 @@ export async function drainWindow(load: Load, window: ClaimedWindow): Promise<Wi
   }
 }
 
-/** How often a window may begin again at its first page because the service no longer accepts its token. */
+/** How often a window may begin again at its first page because the service refuses its token. */
 const restartsAllowed = 2;
 
 /**
- * Drains a window page by page, from its checkpoint to its end or until the load is to stop. While a page is committed, the
- * next one is fetched.
- * @throws the error of a fetch or a commit; what is committed stays
+ * Drains a window page by page, from its checkpoint to its end or until the load stops. Fetches the next page while one is
+ * committed.
+ * @throws the error of a fetch or a commit; committed pages stay
  */
 async function drain(load: Load, window: ClaimedWindow): Promise<'drained' | 'stopped'> {
   for (let restarts = 0; ; restarts++) {
@@ -89,8 +89,8 @@ async function drain(load: Load, window: ClaimedWindow): Promise<'drained' | 'st
       }
       return 'stopped';
     } catch (error) {
-      // Of an endless cursor, it is not known which token was the first wrong one; after most rows were missing, only new
-      // pages can have them again.
+      // Resuming would not help: any token of an endless cursor may be wrong, and missing rows can only be on pages that
+      // were already read.
       if (error instanceof CursorWithoutEnd || error instanceof TooManyRetractions)
         await forgetCursor(load.warehouse, { windowId: window.window_id, loadId: load.loadId });
       if (!(error instanceof TokenRefused)) throw error;
@@ -103,23 +103,23 @@ async function drain(load: Load, window: ClaimedWindow): Promise<'drained' | 'st
   }
 }
 
-/** A drain under way, with the parameters of its requests. */
+/** A drain under way. */
 interface Drain extends WindowRequest {
   readonly window: ClaimedWindow;
   /** True if it retracts rows that the service no longer returns. */
   readonly isCompared: boolean;
-  /** When its first page was asked for, by this machine's clock; `undefined` if another load asked for it. */
+  /** When its first page was requested, by this machine's clock; `undefined` if an earlier drain requested it. */
   readonly begunAt: Date | undefined;
-  /** Where it begins: at its first page, or at its checkpoint. */
+  /** The checkpoint at which it begins. */
   readonly from: Checkpoint;
-  /** What its pages have had so far. */
+  /** The rows of its pages so far. */
   readonly met: MetRows;
   readonly read: { records: number; rejected: number };
 }
 
 /** A page that waits to be committed. */
 interface DrainedPage extends ReadPage {
-  /** Where the window must stand for it to be the next one. */
+  /** The checkpoint that the window must have; otherwise this page is not its next one. */
   readonly at: Checkpoint;
   /** How many records it had, readable or not. */
   readonly records: number;
@@ -127,11 +127,11 @@ interface DrainedPage extends ReadPage {
   readonly rowsMet: readonly number[] | null;
 }
 
-/** The pages of a drain, each asked for with the token of the one before, until the last one or until the load is to stop. */
+/** Yields the pages of a drain, each requested with the token of the page before, up to the last one or until the load stops. */
 async function* pagesOf(load: Load, drain: Drain): AsyncGenerator<DrainedPage> {
   const acceptToken = cursorGuard(drain.from.nextToken);
   for (let at = drain.from; ; ) {
-    if (!(await load.lease.holds(at.windowId))) throw claimLost(at);
+    if (!(await load.lease.owns(at.windowId))) throw claimLost(at);
     const page = await onePage(load, drain, at);
     await load.origin.check(load.client.servedBy);
     refuseOtherDays(page, drain);
@@ -143,7 +143,7 @@ async function* pagesOf(load: Load, drain: Drain): AsyncGenerator<DrainedPage> {
   }
 }
 
-/** Fetches a page, and reads it at once: what waits to be committed should be rows, which are much smaller. */
+/** Fetches a page and reads it at once: rows need much less memory than records while they wait for the commit. */
 async function onePage(load: Load, drain: Drain, at: Checkpoint): Promise<Omit<DrainedPage, 'rowsMet'>> {
   const about = { window_id: at.windowId, page: at.pages + 1 };
   try {
@@ -151,7 +151,7 @@ async function onePage(load: Load, drain: Drain, at: Checkpoint): Promise<Omit<D
       fetchPage(load.client, drain, at.nextToken, load.abort),
     );
     const read = await step('read', load, { ...about, records: records.length }, () =>
-      readPage(records, load.reader, load.feed.table, timesAsked(drain, load.clock())),
+      readPage(records, load.reader, load.feed.table, timesRequested(drain, load.clock())),
     );
     return { ...read, at, records: records.length, nextToken };
   } catch (error) {
@@ -160,7 +160,7 @@ async function onePage(load: Load, drain: Drain, at: Checkpoint): Promise<Omit<D
   }
 }
 
-/** The service refused a request that carried a token: it may have expired, so the window can begin again. */
+/** The service refused a request that carried a token. The token may have expired, so the window can begin again. */
 class TokenRefused extends Error {
   override readonly cause: RequestRefused;
 
@@ -170,7 +170,6 @@ class TokenRefused extends Error {
   }
 }
 
-/** Commits a page with its checkpoint: rows, revisions and, with the last one, coverage and retractions. */
 async function commit(load: Load, drain: Drain, page: DrainedPage): Promise<void> {
   const { window, read } = drain;
   const { at, records, nextToken } = page;
@@ -178,7 +177,7 @@ async function commit(load: Load, drain: Drain, page: DrainedPage): Promise<void
   read.rejected += page.rejectedCount;
   const isLast = nextToken === null;
   const incomplete = isLast ? tooManyRejected(read, load.job.service.maxRejectedPercent) : undefined;
-  // Compares the clocks, so it comes before the time is told.
+  // This compares the clocks, so it must come before load.clock() is read.
   const settledBefore = await settledByClocks(load, drain);
   const now = load.clock();
   const reachesToday = window.last_day >= now.toISOString().slice(0, 10);
@@ -189,7 +188,7 @@ async function commit(load: Load, drain: Drain, page: DrainedPage): Promise<void
     settledBefore,
     isShared: isShared(load, window, page),
     isDrained: isLast && incomplete === undefined,
-    tellsOfNews: load.command === 'sync' || reachesToday,
+    countsAsNews: load.command === 'sync' || reachesToday,
   };
   const about = { window_id: at.windowId, page: at.pages + 1, records };
   countPage(
@@ -201,8 +200,8 @@ async function commit(load: Load, drain: Drain, page: DrainedPage): Promise<void
 }
 
 /**
- * Which days count as covered once a drain ends, by all clocks. The service's clock is known from its first page on, before
- * any window can be covered. No day counts if the clocks are too far apart.
+ * Returns the first day that does not count as covered, by the earliest clock. The service's clock is known after the first
+ * page, so before any window is covered. If the clocks are too far apart, no day counts as covered.
  */
 async function settledByClocks({ clocks, job }: Load, { window, begunAt }: Drain): Promise<Day | undefined> {
   await clocks.compare();
@@ -210,20 +209,20 @@ async function settledByClocks({ clocks, job }: Load, { window, begunAt }: Drain
   return begunAt && settledAt(clocks.earliest(begunAt), job.lookbackDays);
 }
 
-/** While it is not known whether end_date is included, a window also asks for the first day of the next one. */
+/** While nobody knows whether end_date is included, a window also requests the first day of the next one. */
 function isShared({ job }: Load, { first_day, last_day }: ClaimedWindow, { rows }: ReadPage): boolean {
   if (job.service.endDate !== 'unknown' || rows.length === 0) return false;
   const dayAt = (row: number) => new Date(rows.times.at(row)! / 1000).toISOString().slice(0, 10);
   return dayAt(0) <= first_day || dayAt(-1) > last_day;
 }
 
-/** Which days are backfilled: not those that only seemed settled because a clock was ahead. */
+/** Returns the day before which rows count as backfilled; days that a fast clock called settled do not count. */
 function backfilledUntil({ unsettledFrom, job }: Load, now: Date): PageToCommit['backfilledBefore'] {
   if (unsettledFrom === null) return 'always';
   return [unsettledFrom, settledAt(now, job.lookbackDays)].sort()[0]!;
 }
 
-/** Fixes what is asked for, and which of the days count as covered at the end, by the day on which the drain begins. */
+/** Begins a drain. The day on which it begins decides which days it requests, and which of them count as covered. */
 async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Promise<Drain> {
   const { job, feed, warehouse, clocks } = load;
   const { startDate, endDate } = requestRange(
@@ -250,8 +249,8 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
 }
 
 /**
- * A window continues at its checkpoint, with the page size of its cursor. If the job now asks for smaller pages, they may be
- * needed to drain it, so it begins again. Without a token, it begins at its first page, whatever an earlier drain counted.
+ * A cursor works only with its own page size. If the job now has a smaller one, the window may need it, so it begins again.
+ * Without a token, a window begins at its first page, whatever an earlier drain counted.
  */
 function canResume({ job }: Load, { next_token, page_size }: ClaimedWindow): boolean {
   return next_token !== null && page_size! <= job.service.pageSize;
@@ -281,7 +280,7 @@ function requestOf(
 }
 
 function claimLost({ windowId }: Checkpoint): ClaimLost {
-  return new ClaimLost(`Window ${windowId} is no longer this load's.`);
+  return new ClaimLost(`Another load has taken over window ${windowId}.`);
 }
 
 function takenOver({ log }: Load, window: ClaimedWindow): WindowEnd {
@@ -304,11 +303,11 @@ async function fail(load: Load, window: ClaimedWindow, error: unknown): Promise<
   await leave(load, window, { state: 'failed', error: message });
   const about = describeWindow(window);
   load.log.warn({ ...about, why: message }, 'a window failed');
-  if (!(error instanceof GmsiError)) load.log.debug({ ...about, err: error }, 'this was not expected');
-  return { is: 'failed', error, isOfItsSeries: false };
+  if (!(error instanceof GmsiError)) load.log.debug({ ...about, err: error }, 'the error was unexpected');
+  return { is: 'failed', error, concernsSeriesOnly: false };
 }
 
-/** Leaves a window that was refused; the warehouse decides what that means for its series. */
+/** Stores that a window was refused; the warehouse decides which other windows of the series are refused with it. */
 async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused): Promise<WindowEnd> {
   const { warehouse, loadId, totals, log } = load;
   const at = { windowId: window.window_id, loadId };
@@ -321,32 +320,28 @@ async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused):
   if (left.skipped > 0)
     log.warn(
       { ...about, windows: left.skipped },
-      'two windows in a row of this series were refused with the same status; its older ones are not asked for in this load',
+      'two windows in a row of this series were refused with the same status; this load skips its older windows',
     );
   return {
     is: left.state,
     error,
-    isOfItsSeries: left.is_older_than_answered || totals.windows_drained > 0,
+    concernsSeriesOnly: left.is_older_than_answered || totals.windows_drained > 0,
   };
 }
 
 async function leave(load: Load, window: ClaimedWindow, leaving: Leaving): Promise<void> {
   const at = { windowId: window.window_id, loadId: load.loadId };
   try {
-    // A window that may have crashed the server must be marked as failed once the server is back, or this load would drain
-    // it again.
+    // A failed window may have crashed the server. So wait until the server is back and the window is marked, or this load
+    // would drain it again.
     const warehouse = leaving.state === 'pending' ? load.warehouse.plain : load.warehouse;
     await leaveWindow(warehouse, at, leaving);
   } catch (error) {
-    // Then the lease frees the window.
-    load.log.warn(
-      { window: window.window_id, ...forLog(error) },
-      'the window could not be given back; its lease will run out',
-    );
+    const message = 'the window could not be given back; it is free once its lease runs out';
+    load.log.warn({ window: window.window_id, ...forLog(error) }, message);
   }
 }
 
-/** A window for the log. */
 function describeWindow(window: ClaimedWindow) {
   const { match_type: _, ...series } = presentParts(window);
   const { window_id, first_day, last_day } = window;

@@ -3,31 +3,31 @@ import { BudgetSpent } from '../service/errors.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
 
-/** How a load ended, and the error that ended it early, if one did. */
+/** How a load ended, with the error if one ended it early. */
 export interface LoadEnd {
   readonly outcome: LoadOutcome;
   readonly error: unknown;
 }
 
 /**
- * What becomes of requests under way once a load ends. `finish` waits for them, however slow the service is, because they
- * count against the budget and would be sent again.
+ * What happens to requests under way when a load ends. `finish` waits for them, however slow the service is: they already
+ * count against the budget, and a later load would have to send them again.
  */
 export type UnderWay = 'abort' | 'abort soon' | 'finish';
 
 /**
- * How serious an end is: a refused key needs a person, a spent budget needs time, and failed windows need only a rerun. So a
- * spent budget counts more than windows that failed before: until the next month, no rerun helps.
+ * How serious an end is. A refused key needs a person, a spent budget needs the next month, failed windows need only a
+ * rerun.
  */
 const gravity: Record<LoadOutcome, number> = { done: 0, incomplete: 1, interrupted: 2, budget: 3, failed: 4 };
 
-/** Of two ends of one load, the more serious one; of equal ones, the first that has an error. */
+/** Returns the more serious of two ends; if they are equally serious, the first one with an error. */
 export function graver(first: LoadEnd, second: LoadEnd): LoadEnd {
   const difference = gravity[second.outcome] - gravity[first.outcome];
   return difference > 0 || (difference === 0 && first.error === undefined) ? second : first;
 }
 
-/** How an error ends a load, and its requests under way; `undefined` if it concerns one window or series only. */
+/** Returns how an error ends the whole load; `undefined` if it concerns only one window or series. */
 export function endedBy(error: unknown): (LoadEnd & { readonly underWay: UnderWay }) | undefined {
   if (error instanceof WarehouseUnavailable || error instanceof WarehouseFull)
     return { outcome: 'incomplete', error, underWay: 'abort' };

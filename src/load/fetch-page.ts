@@ -2,13 +2,13 @@ import type { Feed, ParameterNames, Series } from '../feeds/feed.ts';
 import type { Client } from '../service/client.ts';
 import type { Page } from '../service/page.ts';
 
-/** The part of a request that is the same for all pages of a window; a cursor is bound to it. */
+/** The parameters that all pages of a window share. A cursor works only with the same ones. */
 export interface WindowRequest {
   readonly feed: Feed;
   readonly series: Series;
-  /** `YYYY-MM-DD`, as sent. */
+  /** `YYYY-MM-DD` */
   readonly startDate: string;
-  /** The same; `null` if none is sent, so that the answer runs to now. */
+  /** `YYYY-MM-DD`; `null` to send none, so that the answer runs to now. */
   readonly endDate: string | null;
   readonly pageSize: number;
   /** Names of query parameters that the job overrides. */
@@ -17,7 +17,7 @@ export interface WindowRequest {
   readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Asks for one page of a window: the first, or the one that `token` leads to. */
+/** Requests one page of a window: the first, or the one after `token`. */
 export function fetchPage(
   client: Client,
   request: WindowRequest,
@@ -34,7 +34,7 @@ export function fetchPage(
   return client.getPage({ path, query: {}, body: { ...body, ...parameters, ...limit } }, signal, envelope);
 }
 
-/** Asks the live feed for the newest records of a series. */
+/** Requests the newest records of a series from the live feed. */
 export function fetchLive(
   client: Client,
   feed: Feed,
@@ -64,7 +64,7 @@ function parametersOf(
   return { ...(feed.method === 'GET' ? variantOf(feed, series) : {}), ...named(feed, parameters, values) };
 }
 
-/** Values under the feed's parameter names, without those that the feed does not take. */
+/** Returns the values by the feed's parameter names, without parameters that the feed does not have. */
 function named(
   feed: Feed,
   renamed: Partial<ParameterNames>,

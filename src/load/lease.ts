@@ -2,20 +2,20 @@ import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { forLog } from '../warehouse/errors.ts';
 import { beat, type LoadTotals } from '../warehouse/tables/loads.ts';
-import { holdsWindow } from '../warehouse/tables/windows.ts';
+import { ownsWindow } from '../warehouse/tables/windows.ts';
 
-/** A load's claim on its windows, kept up by a heartbeat. */
+/** A load's claim on its windows, renewed by a heartbeat. */
 export interface Lease {
   /**
-   * True if the window is still this load's, so that the drain may continue. Costs nothing while the heartbeat works; after a
-   * silence as long as the lease (a suspended process, an unreachable warehouse), it asks the warehouse.
+   * Returns true if the window is still this load's. Queries the warehouse only if the last heartbeat is older than half the
+   * lease, as after a suspended process or an unreachable warehouse.
    */
-  holds(windowId: number): Promise<boolean>;
+  owns(windowId: number): Promise<boolean>;
   /** Ends the heartbeat. */
   stop(): void;
 }
 
-/** Starts the heartbeat of a load: a beat every sixth of the lease, so that a few may be missed. */
+/** Starts the heartbeat of a load: a beat every sixth of the lease, so that a few beats may fail. */
 export function keepLease(
   warehouse: Warehouse,
   loadId: number,
@@ -46,16 +46,16 @@ export function keepLease(
   );
 
   return {
-    async holds(windowId) {
+    async owns(windowId) {
       if (since(lastBeat) < (leaseSeconds * 1000) / 2) return true;
       await beatOnce(warehouse);
-      return holdsWindow(warehouse, windowId, loadId);
+      return ownsWindow(warehouse, windowId, loadId);
     },
     stop: () => clearInterval(heart),
   };
 }
 
-/** By two clocks: the monotonic one stops while a machine sleeps, and the other can be set back. */
+/** Reads two clocks: the monotonic one stops while a machine sleeps, and the wall clock can be set back. */
 function now() {
   return { monotonic: performance.now(), wall: Date.now() };
 }

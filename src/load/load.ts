@@ -21,7 +21,7 @@ import { keepLease, type Lease } from './lease.ts';
 import type { Origin } from './origin.ts';
 import { type CommittedPage, type LoadClosed, published } from './steps.ts';
 
-/** One load of one job: what all of its windows share. */
+/** One load of one job. */
 export interface Load {
   readonly loadId: number;
   readonly command: 'backfill' | 'sync';
@@ -29,11 +29,11 @@ export interface Load {
   readonly feed: Feed;
   readonly scope: WindowScope;
   /**
-   * First day (UTC) that is not backfilled: the `first_seen_at` of earlier rows means nothing. `null`: all days are
-   * backfilled.
+   * First day (UTC) that does not count as backfilled: `first_seen_at` says when a row appeared only from here on. `null` if
+   * all days count as backfilled.
    */
   readonly unsettledFrom: Day | null;
-  /** True to retract even most of what the days of a window have; else such a window fails. */
+  /** True to allow a window to retract most rows of its days; otherwise such a window fails. */
   readonly acceptRetractions: boolean;
   readonly client: Client;
   readonly warehouse: Warehouse;
@@ -42,14 +42,14 @@ export interface Load {
   readonly origin: Origin;
   readonly partitions: KnownPartitions;
   readonly log: Log;
-  /** The time by the earliest of its clocks. */
+  /** The time by the earliest clock. */
   readonly clock: () => Date;
   readonly clocks: Clocks;
   /** Counted up as pages are committed. */
   readonly totals: LoadTotals;
-  /** Fires when no further page may be asked for; the pages in flight are still committed. */
+  /** Fires when no further page may be requested; pages in flight are still committed. */
   readonly stop: AbortSignal;
-  /** Fires when requests under way must end, too. */
+  /** Fires when requests under way must end as well. */
   readonly abort: AbortSignal;
 }
 
@@ -65,7 +65,6 @@ export function countPage({ totals, feed }: Load, counts: PageCounts): void {
   published.committed.publish({ feed: feed.name, counts } satisfies CommittedPage);
 }
 
-/** What a load needs. */
 export interface LoadContext {
   readonly job: Job;
   readonly warehouse: Warehouse;
@@ -80,7 +79,7 @@ export interface LoadContext {
   readonly acceptRetractions?: boolean;
   /** Host, process and version, for `loads`. */
   readonly runBy: string;
-  /** Fires when the load is to stop normally: pages in flight are committed. */
+  /** Stops the load normally: pages in flight are committed. */
   readonly stop: AbortSignal;
   /** Called once the load has begun. */
   readonly onStart?: (progress: () => LoadProgress) => void;
@@ -88,20 +87,19 @@ export interface LoadContext {
 
 export interface LoadProgress {
   readonly totals: Readonly<LoadTotals>;
-  /** Windows, and live answers of a sync: how many are finished, and how many there were at the beginning. */
+  /** Finished windows and live answers; `all` is their number at the beginning. */
   readonly done: number;
   readonly all: number;
 }
 
-/** What a load did. */
 export interface LoadResult {
   readonly outcome: LoadOutcome;
-  /** Why the load ended early, if it did. */
+  /** The error that ended the load early, if one did. */
   readonly error: unknown;
   /** `undefined` if there was nothing to load. */
   readonly loadId: number | undefined;
   readonly totals: Readonly<LoadTotals>;
-  /** The job's windows as the load leaves them. */
+  /** The job's windows after the load. */
   readonly windows: WindowsByState;
   readonly scope: WindowScope | undefined;
   /** How a history limit shortened the job's period; `undefined` if it did not. */
@@ -110,19 +108,19 @@ export interface LoadResult {
   readonly seconds: number;
 }
 
-/** A load that has begun; its heartbeat runs until it is closed. */
+/** A load that has begun. Its heartbeat runs until it is closed. */
 export interface OpenLoad {
   readonly load: Load;
-  /** Fires the load's `stop` signal and, as `underWay` says, its `abort` signal. */
+  /** Fires the load's `stop` signal and, depending on `underWay`, its `abort` signal. */
   readonly end: (underWay: UnderWay) => void;
-  /** Stores how the load ended, and gives back the windows that it holds. */
+  /** Stores how the load ended, and gives back its windows. */
   close(end: LoadEnd): Promise<void>;
 }
 
-/** How long requests under way may still take for `abort soon`, as when somebody stops the load; in milliseconds. */
+/** Milliseconds that `abort soon` leaves to requests under way. */
 const grace = 10_000;
 
-/** The clocks that decide which days of a load are over. The service's is unknown before the first request. */
+/** Returns the clocks that decide which days of a load are over. The service's is unknown before the first request. */
 export async function clocksOf(context: LoadContext): Promise<Clocks> {
   const { warehouse, client, clock: machine, log } = context;
   const database = context.databaseClock ?? (() => databaseTime(warehouse));
@@ -143,7 +141,7 @@ export async function openLoad(
     readonly clocks: Clocks;
     readonly totals: LoadTotals;
     readonly unsettledFrom: Load['unsettledFrom'];
-    /** Windows to do; `null` if several loads share them. */
+    /** Windows to drain; `null` if several loads share them. */
     readonly windowsPlanned: number | null;
   },
 ): Promise<OpenLoad> {
@@ -173,10 +171,7 @@ export async function openLoad(
   };
 }
 
-/**
- * Stores how the load ended. If that fails, it is only logged: the lease frees the windows, and the budget only counts too
- * much.
- */
+/** Stores how the load ended. Only logs errors: the lease frees the windows, and the budget counts too many requests at worst. */
 async function close(load: Load, end: LoadEnd, budget: Budget): Promise<void> {
   const { loadId, log, totals, feed, reader } = load;
   const warehouse = load.warehouse.plain;
@@ -186,8 +181,8 @@ async function close(load: Load, end: LoadEnd, budget: Budget): Promise<void> {
     finishLoad(warehouse, loadId, end.outcome, totals, error),
     rememberFields(warehouse, feed.name, loadId, reader.fieldsSeen).then(({ appeared, vanished }) => {
       if (appeared.length > 0)
-        log.warn({ fields: someOf(appeared) }, 'records carry fields that no load has met before');
-      if (vanished.length > 0) log.warn({ fields: someOf(vanished) }, 'records no longer carry these fields');
+        log.warn({ fields: someOf(appeared) }, 'records have fields that no load has seen before');
+      if (vanished.length > 0) log.warn({ fields: someOf(vanished) }, 'records no longer have these fields');
     }),
   ];
   for (const write of await Promise.allSettled(writes)) {
@@ -196,13 +191,13 @@ async function close(load: Load, end: LoadEnd, budget: Budget): Promise<void> {
   }
 }
 
-/** The load's fields in the log. */
+/** Shortens a long list of fields for the log. */
 function someOf(names: readonly string[]): readonly string[] {
   const shown = 20;
   return names.length > shown ? [...names.slice(0, shown), `and ${names.length - shown} more`] : names;
 }
 
-/** The two signals of a load, which fire with the outer `stop` or by `end`. */
+/** Returns the two signals of a load; `outside` or `end` fires them. */
 function endings(outside: AbortSignal) {
   const stop = new AbortController();
   const abort = new AbortController();
@@ -232,7 +227,7 @@ export function nothingDone(totals: LoadTotals, seconds: number): LoadResult {
   };
 }
 
-/** Totals at zero; requests are counted by the client. */
+/** Returns totals at zero, with the requests that the client counts. */
 export function countingTotals(client: Client): LoadTotals {
   return {
     ...noTotals,

@@ -5,31 +5,30 @@ import type { MetRow } from '../warehouse/tables/retract.ts';
 import type { ClaimedWindow } from '../warehouse/tables/windows.ts';
 import type { ReadPage } from './read-page.ts';
 
-/** How many rows a drain remembers: far more than a window usually has, in some 10 MB. */
+/** How many rows a drain remembers: far more than a window usually has, in about 10 MB. */
 export const remembered = 100_000;
 
 const hint =
-  'Run it again: the window begins at its first page. If this happens again, tell the vendor; if the service really sends so many, raise service.max_pages_without_news in the job file.';
+  'Run it again: the window begins at its first page. If this happens again, ask the vendor; if the service really repeats so many pages, raise service.max_pages_without_news in the job file.';
 
-/** The rows that a drain has met. */
+/** The rows that a drain has read so far. */
 export interface MetRows {
   /**
-   * Adds a page, before the next one is asked for.
-   * @throws CursorWithoutEnd if there is a next page, and too many pages in a row brought nothing new
+   * Adds a page, before the next one is requested.
+   * @throws CursorWithoutEnd if there is a next page, and too many pages in a row had nothing new
    */
   take(page: Pick<ReadPage, 'rows' | 'rejected'> & { readonly nextToken: string | null }): void;
   /**
-   * Distinct rows so far on each of the window's days (UTC), in order of the days. It counts what the service sent, even if
-   * a row does not get into the table. `null` if the drain began without counting.
+   * Distinct rows so far on each of the window's days (UTC), in order of the days. Counts rows that the service sent, even if
+   * the table does not get them. `null` if the drain began without counting.
    */
   readonly perDay: readonly number[] | null;
 }
 
 /**
- * The memory of a window's drain. Rows beyond `remembered` are not counted, so that no row counts twice: the count is then a
- * lower bound.
- * @param before for a drain that resumes at its checkpoint: the rows of its earlier pages, which `perDay` has counted
- * already
+ * Returns the memory of a window's drain. Does not count rows beyond `remembered`, so that none counts twice; the count is
+ * then a lower bound.
+ * @param before the rows of earlier pages if the drain resumes at its checkpoint; `perDay` has counted them already
  */
 export function rememberRows(
   window: Pick<ClaimedWindow, 'first_day' | 'last_day'>,
@@ -40,14 +39,13 @@ export function rememberRows(
   const begins = Date.parse(days.from.toString()) * 1000;
   const perDay = before ? before.perDay && [...before.perDay] : new Array<number>(daysIn(days)).fill(0);
   const acceptNews = newsGuard(maxPagesWithoutNews, hint);
-  // Keeps the first ones, because a service that ignores the cursor sends them again, and the latest, because a cursor can
-  // also start to loop late.
+  // A service that ignores the cursor repeats the first rows; a cursor that starts to loop late repeats the latest ones.
   const first = new Set<string>();
   const latest = new Set<string>();
 
   for (const row of before?.rows ?? []) first.add(keyOf(row.time, row.id));
 
-  /** @returns whether it is new, and whether it counts: only rows that stay remembered count */
+  /** @returns whether the row is new, and whether it counts: only rows in `first` count, because they stay remembered */
   function note(key: string): { readonly isNew: boolean; readonly counts: boolean } {
     if (first.has(key) || latest.has(key)) return { isNew: false, counts: false };
     const counts = first.size < remembered;

@@ -2,15 +2,13 @@ import { ConfigError } from '../errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { claimOrigin, type ServedBy } from '../warehouse/tables/origin.ts';
 
-/** Keeps headlines of the sandbox and of the service in separate warehouses. */
+/** Keeps headlines from the sandbox and from the service in separate warehouses. */
 export interface Origin {
-  /** @throws ConfigError if the warehouse was filled by the other one of service and sandbox */
+  /** @throws ConfigError if the other of service and sandbox filled the warehouse */
   check(servedBy: ServedBy | undefined): Promise<void>;
 }
 
-/**
- * Days that a sandbox has covered would never be loaded from the service, so a warehouse belongs to whoever filled it first.
- */
+/** A warehouse belongs to whoever filled it first: days that a sandbox covered would never be loaded from the service. */
 export function originOf(warehouse: Warehouse): Origin {
   let checked: Promise<void> | undefined;
   return {
@@ -27,15 +25,15 @@ export function originOf(warehouse: Warehouse): Origin {
 function mixedUp(origin: ServedBy): ConfigError {
   return origin === 'sandbox'
     ? new ConfigError(
-        'This warehouse holds headlines that a sandbox made up; headlines of the service must not be mixed in.',
+        'This warehouse contains made-up headlines from a sandbox; gmsi does not mix real ones in.',
         {
           hint: 'Set DATABASE_URL to an empty database, or GMSI_HOME to an empty folder.',
         },
       )
     : new ConfigError(
-        'This warehouse holds headlines of the service; a sandbox must not mix made-up ones in.',
+        'This warehouse contains real headlines; gmsi does not mix in made-up ones from a sandbox.',
         {
-          hint: 'Give the sandbox a warehouse of its own: another DATABASE_URL, or another GMSI_HOME.',
+          hint: 'Use another DATABASE_URL or GMSI_HOME for the sandbox.',
         },
       );
 }

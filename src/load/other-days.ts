@@ -11,15 +11,15 @@ const millisecond = 1000;
 const day = 24 * 3600 * 1000 * millisecond;
 
 /**
- * Returns the times that a request covers, with one more day at both ends: the service's days may not be UTC's, and it may return the
- * day named by `end_date` or not.
+ * Returns the times that a request covers, plus one day at both ends: the service's days may not be UTC days, and it may or
+ * may not return the day of `end_date`.
  */
-export function timesAsked({ startDate, endDate }: Range, now: Date): Times {
+export function timesRequested({ startDate, endDate }: Range, now: Date): Times {
   const end = endDate === null ? now.getTime() * millisecond : beginOf(endDate) + day;
   return { from: beginOf(startDate) - day, before: end + day };
 }
 
-/** The times that a live answer can have. How far back it reaches is not known, so only times far outside are not among them. */
+/** Returns the times that a live answer can have. Its reach is unknown, so only times far outside are excluded. */
 export function timesOfLive(now: Date): Times {
   const time = now.getTime() * millisecond;
   return { from: time - longestRequestDays * day, before: time + day };
@@ -29,16 +29,16 @@ function beginOf(date: string): number {
   return Date.parse(date) * millisecond;
 }
 
-/** A page is mostly of days that were not asked for. Its window fails, because its other pages would cost as many requests. */
+/** Most records of a page are of days that were not requested. Its window fails before more pages waste requests. */
 export class OtherDays extends GmsiError {
   override readonly kind = 'skippable';
 }
 
-/** So many records of other days on a last page may be mistakes of the service. */
+/** Up to this many records of other days on a last page may be mistakes of the service. */
 const handful = 5;
 
 /**
- * Checks that a page is of the days that were asked for, before the next one is requested.
+ * Checks that a page is of the requested days, before the next one is requested.
  * @throws OtherDays if most of its records are not
  */
 export function refuseOtherDays(
@@ -53,14 +53,14 @@ export function refuseOtherDays(
   const { from, middle, to } = daysOf(outside);
   const isLater = endDate !== null && middle > endDate;
   throw new OtherDays(
-    `Of ${records} records for ${startDate} to ${endDate ?? 'now'}, ${outside.length} are of other days, ${from} to ${to}: ` +
+    `${outside.length} of ${records} records requested for ${startDate} to ${endDate ?? 'now'} are from other days, ${from} to ${to}: ` +
       (isLater
-        ? 'the service probably ignores end_date. Run gmsi doctor --probe to learn it, or set service: { end_date: ignored } in the job file.'
-        : 'the service probably reads the dates under other names. Set service.parameters.start_date and end_date in the job file.'),
+        ? 'the service probably ignores end_date. Run gmsi doctor --probe to find out, or set service: { end_date: ignored } in the job file.'
+        : 'the service probably has other names for the dates. Set service.parameters.start_date and end_date in the job file.'),
   );
 }
 
-/** Warns of records that were dropped, because they are of days that were not asked for. */
+/** Warns of records that were dropped because their days were not requested. */
 export function warnOfOtherDays(
   { log }: Load,
   from: Partial<Series> & { readonly window?: number },
@@ -70,11 +70,11 @@ export function warnOfOtherDays(
   const { from: first_day, to: last_day } = daysOf(outside);
   log.warn(
     { ...from, records: outside.length, first_day, last_day },
-    'records of days that were not requested came and are not loaded',
+    'dropped records of days that were not requested',
   );
 }
 
-/** The first, the middle and the last day (UTC) of times. */
+/** Returns the first, the median and the last day (UTC) of times. */
 function daysOf(times: readonly number[]) {
   const sorted = times.toSorted((a, b) => a - b);
   const dayAt = (index: number) => new Date(sorted.at(index)! / millisecond).toISOString().slice(0, 10);

@@ -13,7 +13,7 @@ export interface LiveRead {
   /** Series whose live answer was committed. */
   readonly series: number;
   readonly records: number;
-  /** Series without an answer; the historical feed brings their headlines later. */
+  /** Series without an answer; the historical feed returns their headlines later. */
   readonly failed: number;
   /** Series whose answer was full, so that it may be incomplete. */
   readonly cutOff: readonly Series[];
@@ -21,7 +21,7 @@ export interface LiveRead {
 }
 
 /**
- * Reads the live feed once for each series, several at a time, and commits what it brings.
+ * Reads the live feed once for each series, several at a time, and commits each answer.
  * @param onDone called after each series, with or without an answer
  */
 export async function readLive(

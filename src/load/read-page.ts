@@ -8,30 +8,30 @@ import type { RejectedRecord } from '../warehouse/tables/rejected-records.ts';
 
 export interface ReadPage {
   readonly rows: SortedRows;
-  /** Equal ones once. */
+  /** Rejected records, without duplicates. */
   readonly rejected: readonly RejectedRecord[];
-  /** How many records were rejected, equal ones included. */
+  /** How many records were rejected, duplicates included. */
   readonly rejectedCount: number;
-  /** The times, in microseconds since 1970, of records that are not of the times asked for and so are not among the rows. */
+  /** Times, in microseconds since 1970, of records that were dropped because they are outside the requested times. */
   readonly outside: readonly number[];
 }
 
-/** From one time to before another, in microseconds since 1970. */
+/** Microseconds since 1970. */
 export interface Times {
   readonly from: number;
   readonly before: number;
 }
 
 /**
- * Turns a page's records into rows; a record that cannot be read is rejected with its reason. Of one that is too large, only
- * its hash, size and beginning are kept.
- * @param asked the times that were asked for; records of others are counted and dropped
+ * Turns a page's records into rows. Rejects a record that cannot be read, with its reason; keeps only the hash, size and
+ * beginning of a record that is too large.
+ * @param requested records of other times are counted and dropped
  */
 export function readPage(
   records: readonly unknown[],
   reader: RecordReader,
   table: FeedTable,
-  asked: Times = { from: Number.NEGATIVE_INFINITY, before: Number.POSITIVE_INFINITY },
+  requested: Times = { from: Number.NEGATIVE_INFINITY, before: Number.POSITIVE_INFINITY },
 ): ReadPage {
   const [timeColumn] = table.key;
   const rows: Row[] = [];
@@ -43,7 +43,7 @@ export function readPage(
       record instanceof RecordTooLarge ? tooLarge(record) : reader.read(record);
     if (row) {
       const time = microsecondsOf(row[timeColumn] as string);
-      if (time >= asked.from && time < asked.before) rows.push(row);
+      if (time >= requested.from && time < requested.before) rows.push(row);
       else outside.push(time);
     } else {
       const json = holdableJson(record);

@@ -26,40 +26,40 @@ import { type WriteTransaction, writeTransaction } from '../warehouse/write-tran
 export interface ReplayContext {
   readonly warehouse: Warehouse;
   readonly feed: Feed;
-  /** A job's own wire names, tried before the feed's. */
+  /** A job's own field names, tried before the feed's. */
   readonly fields: FieldAliases;
   /** The job's series; `undefined` for all of the feed. */
   readonly scope: WindowScope | undefined;
-  /** Name of the job, empty without one. */
+  /** Name of the job; empty if there is none. */
   readonly job: string;
   /** Counts what would change, and changes nothing. */
   readonly dryRun: boolean;
   /** Host, process and version, for `loads`. */
   readonly runBy: string;
-  /** Fires when the replay is to stop; the current batch is still committed. */
+  /** Stops the replay; the current batch is still committed. */
   readonly stop: AbortSignal;
-  /** Records, or rows, of one transaction. */
+  /** Records, or rows, per transaction. */
   readonly batchSize?: number;
   readonly log?: Log;
   /** Called after each batch. */
   readonly onBatch?: (counts: ReplayCounts) => void;
 }
 
-/** What a replay has done so far; in a dry run, what it would do. */
+/** What a replay has done so far, or would do in a dry run. */
 export interface ReplayCounts {
   /** Rejected records that were read again. */
   records: number;
   /** Those that became rows. */
   rows: number;
-  /** Those that can be read, but are older than the version that their row has now; they are dropped. */
+  /** Those that can be read now, but are older than the current version of their row; they are dropped. */
   superseded: number;
   /** Those that still cannot be read, by reason. */
   readonly stillRejected: Record<string, number>;
   /** Rows that were read again from `extra` and replaced. */
   rowsFilled: number;
-  /** How many of them got a value in a column, by column. */
+  /** How many of them got a value, by column. */
   readonly columnsFilled: Record<string, number>;
-  /** Rows left alone, because their identity would change; see `refillRow`. */
+  /** Rows not refilled because their identity would change; see `refillRow`. */
   rowsOfAnotherIdentity: number;
 }
 
@@ -75,14 +75,14 @@ export interface Replay extends ReplayContext {
   readonly counts: ReplayCounts;
   /** Counted up as batches are committed. */
   readonly totals: LoadTotals;
-  /** The number of its load, which begins with the first change. */
+  /** Returns the id of its load, which begins with the first change. */
   readonly loadId: () => Promise<number>;
 }
 
 /**
- * Reads again, with the present reader, what an earlier one could not: a feed's rejected records become rows, and empty
- * columns of its rows are filled from `extra`. Sends no request. Each batch is one transaction, so that a kill at any
- * instant loses nothing, and a rerun continues with the rest.
+ * Reads again, with the current reader, what an earlier one could not: turns a feed's rejected records into rows, and fills
+ * empty columns of its rows from `extra`. Sends no request. Each batch is one transaction, so a kill at any moment loses
+ * nothing, and a rerun continues with the rest.
  */
 export async function replay(context: ReplayContext): Promise<ReplayResult> {
   const { feed, job, stop, log } = context;
@@ -112,7 +112,7 @@ export async function replay(context: ReplayContext): Promise<ReplayResult> {
     await replayRejected(run);
     await refillRows(run);
   } catch (error) {
-    // If this fails too, the load looks like one that was killed; the error says why.
+    // If this fails, too, the load looks like one that was killed; the error below says why.
     await finish('failed', (error as Error).message).catch(() => {});
     throw error;
   }
@@ -125,7 +125,7 @@ type Readable = Rejected & { readonly row: Row };
 
 const nothing = { taken: 0, superseded: 0, inserted: 0, changed: 0 };
 
-/** Reads rejected records again, the oldest first, so that of two versions of a headline the newer one stays. */
+/** Reads rejected records again, the oldest first, so that a headline ends with its newest version. */
 async function replayRejected(run: Replay): Promise<void> {
   const { warehouse, feed, scope, stop, batchSize } = run;
   let last: Rejected | undefined;
@@ -184,7 +184,6 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
       const superseded = await findSuperseded(trx, feed.table, series, records);
       const current = records.filter((_, index) => !superseded.has(index)).map(({ row }) => row);
       const rows = sortedRows(feed.table, current);
-      // Rows of a replay count as backfilled.
       const upserted = await upsertRows(trx, feed.table, rows, {
         ...{ series, loadId, windowId: null, backfilledBefore: 'always' },
       });
@@ -202,12 +201,11 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
     return done;
   };
   await ensurePartitions(warehouse, feed.table, times, new Set());
-  // Repeatable read: if a load commits a newer version after the check for one, this attempt fails, and the version is not
-  // lost.
+  // Repeatable read: if a load commits a newer version after `findSuperseded`, this attempt fails instead of replacing it.
   return writeTransaction(warehouse, move, 'repeatable read');
 }
 
-/** Records in groups of one series, each in the order given; the groups in the same order everywhere. */
+/** Groups records by series. The groups have a fixed order, so that two replays do not deadlock. */
 function bySeries(records: readonly Readable[]): [Readable, ...Readable[]][] {
   const groups = new Map<string, [Readable, ...Readable[]]>();
   for (const record of records) {
@@ -219,7 +217,7 @@ function bySeries(records: readonly Readable[]): [Readable, ...Readable[]][] {
   return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
 }
 
-/** Fills empty columns of a feed's rows from what their `extra` holds. */
+/** Fills empty columns of a feed's rows from `extra`. */
 async function refillRows(run: Replay): Promise<void> {
   const { warehouse, feed, scope, reader, stop, batchSize } = run;
   const selection = { fields: reader.knownFields, scope };

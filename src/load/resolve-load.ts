@@ -52,7 +52,7 @@ export async function refreshList(
   }
 }
 
-/** The stored lookups; those of `lists` that are missing or older than a week are fetched first. */
+/** Returns the stored lookups, after fetching those of `lists` that are missing or older than a week. */
 async function freshLookups(
   warehouse: Warehouse,
   client: Client,
@@ -75,9 +75,9 @@ export interface ResolvedLoad {
   readonly origin: Origin;
   readonly clocks: Clocks;
   readonly totals: LoadTotals;
-  /** The current day in UTC, by the earliest of the clocks. */
+  /** The current day (UTC) by the earliest clock. */
   readonly today: Temporal.PlainDate;
-  /** `undefined` if there is no day to ask for: the job's period has not begun, or is older than the history limit. */
+  /** `undefined` if there is nothing to load: the job's period has not begun, or is older than the history limit. */
   readonly scope: WindowScope | undefined;
   /** How a history limit shortens the period, if it does. */
   readonly historyLimit: ShortenedPeriod | undefined;
@@ -86,7 +86,7 @@ export interface ResolvedLoad {
   readonly nothingToDo: () => LoadResult;
 }
 
-/** Resolves a job by the lookups, which are fetched if they are missing or old. */
+/** Resolves a job with the lookups, which it fetches if they are missing or old. */
 export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
   const { job, warehouse, client, clock, stop } = context;
   const startedAt = performance.now();
@@ -108,17 +108,17 @@ export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
   return { feed, reader, origin, clocks, totals, today, scope, historyLimit, seconds, nothingToDo };
 }
 
-/** How a job's windows read `end_date`, and who says so. */
+/** The meaning of `end_date` that a job's windows use, and who decided it. */
 export interface ReadingInForce {
   readonly reading: EndDateReading;
   readonly by: 'job' | 'probe' | 'nobody';
-  /** What a probe has learned, if the job says otherwise. */
+  /** The result of a probe that contradicts the job. */
   readonly contradicted: EndDateReading | null;
 }
 
 /**
- * A job with the reading of `end_date` and the history limit that apply: its own, else those that `gmsi doctor --probe` has
- * learned for its feed. Only done here, so that plans and runs cut the same windows.
+ * Returns a job with the meaning of `end_date` and the history limit that apply: its own, else those that
+ * `gmsi doctor --probe` learned for its feed. Plans and runs both use this, so that they cut the same windows.
  */
 export async function withLearnedReading(
   warehouse: Warehouse,
@@ -142,8 +142,8 @@ export async function withLearnedReading(
 }
 
 /**
- * The day after the youngest one that a probe saw refused. A probe cannot tell whether the limit moves with the calendar. A
- * fixed day loses nothing: at worst, days are asked for that have become too old.
+ * Returns the day after the youngest refused day of a probe. A probe cannot tell whether the limit moves with the calendar.
+ * A fixed day loses nothing: at worst, a load requests days that have become too old.
  */
 function learnedLimit(value: unknown): HistoryLimit | undefined {
   const { refused, answered } = (value ?? {}) as { refused?: unknown; answered?: unknown };
@@ -151,7 +151,7 @@ function learnedLimit(value: unknown): HistoryLimit | undefined {
   return { reach: Temporal.PlainDate.from(refused).add({ days: 1 }), by: 'probe' };
 }
 
-/** The same for a load, which waits for its warehouse, and warns if its job contradicts what was learned. */
+/** Applies learned facts to a load. Waits for the warehouse, and warns if the job contradicts a probe. */
 export async function withLearnedFacts<Context extends LoadContext>(context: Context): Promise<Context> {
   const { log, stop } = context;
   const warehouse = context.warehouse.patient({ log, signal: stop });
@@ -163,11 +163,11 @@ export async function withLearnedFacts<Context extends LoadContext>(context: Con
 export function contradiction({ reading, contradicted }: ReadingInForce): string {
   const loss =
     reading === 'ignored'
-      ? 'more is requested than needed'
+      ? 'gmsi requests more than needed'
       : contradicted === 'ignored'
         ? 'windows will fail, because answers run to now'
         : reading === 'inclusive'
-          ? "each window's last day would be lost"
-          : 'a day is loaded twice';
+          ? 'the last day of each window is missing'
+          : 'one day of each window is loaded twice';
   return `service.end_date is ${reading} in the job, but a probe has found it ${contradicted}; if the probe is right, ${loss}`;
 }

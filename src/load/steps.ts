@@ -3,14 +3,14 @@ import type { Series } from '../feeds/feed.ts';
 import type { PageCounts } from '../warehouse/tables/checkpoint.ts';
 import type { LoadEnd } from './ends.ts';
 
-/** The stages of a page. Fetching includes waiting for the rate limit and between tries. */
+/** The stages of a page. `fetch` includes waiting for the rate limit and between tries. */
 export const stages = ['fetch', 'read', 'commit'] as const;
 export type Stage = (typeof stages)[number];
 
-/** A window, or a live answer, and within it the stages of its pages. */
+/** A window or a live answer, and the stages of its pages. */
 export type StepName = 'window' | 'live' | Stage;
 
-/** What is published of a load. */
+/** The parts of a load that listeners get. */
 export interface PublishedLoad {
   readonly loadId: number;
   readonly command: string;
@@ -20,14 +20,13 @@ export interface PublishedLoad {
   readonly totals: { readonly records: number };
 }
 
-/** What is published of a step. */
 export interface Step {
   readonly load: PublishedLoad;
-  /** What it is about, such as its window or page. */
+  /** Its subject, such as a window or page. */
   readonly about: Readonly<Record<string, string | number>>;
 }
 
-/** What a load does is published here as it happens. It knows nothing of who listens: `observe/` makes spans and metrics. */
+/** A load publishes its steps here as they happen. `observe/` listens and makes spans and metrics. */
 export const published = {
   /** `PublishedLoad` */
   opened: channel('gmsi:load opened'),
@@ -49,13 +48,13 @@ export interface LoadClosed {
   readonly end: LoadEnd;
 }
 
-/** A page, or a live answer, that is committed. */
+/** A committed page or live answer. */
 export interface CommittedPage {
   readonly feed: string;
   readonly counts: PageCounts;
 }
 
-/** Does one step of a load, and publishes its beginning, its end and its error. */
+/** Runs one step of a load, and publishes its beginning, its end and its error. */
 export function step<T>(
   name: StepName,
   load: PublishedLoad,
@@ -65,7 +64,7 @@ export function step<T>(
   return published.steps[name].tracePromise(async () => work(), { load, about });
 }
 
-/** A series without the dimensions that its feed does not have. */
+/** Returns the dimensions that the series has. */
 export function presentParts({ country, topic, ticker, match_type, variant }: Series): Step['about'] {
   const all = Object.entries({ country, topic, ticker, match_type, variant });
   return Object.fromEntries(all.filter(([, value]) => value !== ''));

@@ -18,12 +18,12 @@ import { type LiveRead, readLive } from './read-live.ts';
 import { resolveLoad, withLearnedFacts } from './resolve-load.ts';
 
 export interface SyncResult extends LoadResult {
-  /** True if another sync of the job is under way, so that this one did nothing. */
+  /** True if another sync of the job is running, so that this one did nothing. */
   readonly isElsewhere: boolean;
   readonly live: Omit<LiveRead, 'cutOff' | 'end'> & { readonly cutOff: number };
-  /** What the job's cadence left out. */
+  /** What the job's cadence skipped. */
   readonly cadence: Pick<SyncPlan, 'leftOut' | 'requestsSaved'> & {
-    /** Days before today that it drained again for every series. */
+    /** Days before today that it drained again. */
     readonly recheckDays: number;
   };
 }
@@ -31,10 +31,10 @@ export interface SyncResult extends LoadResult {
 const noLive = { series: 0, records: 0, failed: 0, cutOff: 0 };
 
 /**
- * Brings a job's series up to date: drains the lookback days again and every day since the coverage's end from the
- * historical feed, then reads the live feed. If a live answer may be incomplete, its days are drained once more. Of two
- * syncs of one job at the same time, the second does nothing and says so.
- * @throws if it cannot begin: a job that cannot be resolved, a key that is refused
+ * Brings a job's series up to date. Drains the lookback days again and every day since the newest covered one, then reads
+ * the live feed. If a live answer may be incomplete, drains its days once more. Does nothing if another sync of the job is
+ * running.
+ * @throws if the load cannot begin, for example because the service refuses the key
  */
 export async function sync(given: LoadContext): Promise<SyncResult> {
   const context = await withLearnedFacts(given);
@@ -80,10 +80,10 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
   let read: LiveRead | undefined;
   try {
     end = await drainAll(opened.load, context.leaseSeconds, opened.end);
-    if (live.length > 0 && mayGoOn(end, opened)) {
+    if (live.length > 0 && mayContinue(end, opened)) {
       read = await readLive(opened.load, live, () => answered++);
       end = graver(end, read.end);
-      if (read.cutOff.length > 0 && mayGoOn(end, opened)) {
+      if (read.cutOff.length > 0 && mayContinue(end, opened)) {
         await planCutOff(opened.load, read.cutOff);
         end = graver(end, await drainAll(opened.load, context.leaseSeconds, opened.end));
       }
@@ -102,7 +102,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
   };
 }
 
-/** Equal only for the same job: two files of one name may ask for different things. */
+/** Two job files may have the same name, so the lock name includes what they load. */
 export function nameOfSync({ feed, name, selections, matchType, variants, startDate }: Job): string {
   return JSON.stringify([feed, name, selections, matchType, variants, startDate.toString()]);
 }
@@ -111,7 +111,7 @@ function allPolled({ lookbackDays }: Job): SyncResult['cadence'] {
   return { leftOut: 0, requestsSaved: 0, recheckDays: lookbackDays };
 }
 
-/** Some windows may have failed, but nothing stopped the whole load. */
-function mayGoOn({ outcome }: LoadEnd, { load }: OpenLoad): boolean {
+/** Returns true if nothing stopped the whole load, even if some windows failed. */
+function mayContinue({ outcome }: LoadEnd, { load }: OpenLoad): boolean {
   return (outcome === 'done' || outcome === 'incomplete') && !load.stop.aborted;
 }

@@ -1,32 +1,31 @@
 import { Temporal } from 'temporal-polyfill';
 
-/** What the polls of a series have shown so far. */
 export interface PollHistory {
   readonly polledAt: Date;
-  /** When a poll last brought something new; if none has, the time of the first poll. */
+  /** When a poll last found something new; if none has, the time of the first poll. */
   readonly newsAt: Date;
-  /** Polls in a row that brought nothing. */
+  /** Polls in a row that found nothing new. */
   readonly quietPolls: number;
 }
 
-/** How far apart a job allows the polls of a quiet series to be, in days. */
+/** How many days a job allows between polls of a quiet series. */
 export interface CadenceBounds {
   readonly longestDays: number;
-  /** A series is polled at the latest on the day on which its first uncovered day gets this old. */
+  /** A series is polled at the latest when its first uncovered day is this old. */
   readonly maxUncoveredDays: number;
 }
 
 /** Polls without news after which a series counts as quiet. */
 const patience = 3;
 
-/** The wait until the next poll of a quiet series, as a share of its silence so far. */
+/** How long the next poll of a quiet series waits, as a share of its silence so far. */
 const shareOfSilence = 1 / 4;
 
 const dayMs = 24 * 3600 * 1000;
 
 /**
- * How long the next poll of a series may wait, in milliseconds: 0, every sync, while it has news; then a quarter of its
- * silence, so that the headline that ends the silence is late by at most a quarter of it, and never by more than the bound.
+ * Returns how many milliseconds the next poll of a series may wait: 0 (every sync) while it has news, then a quarter of its
+ * silence. So the headline that ends the silence is late by at most a quarter of it, and by at most `longestDays`.
  */
 export function pollInterval({ polledAt, newsAt, quietPolls }: PollHistory, longestDays: number): number {
   if (quietPolls < patience) return 0;
@@ -35,7 +34,7 @@ export function pollInterval({ polledAt, newsAt, quietPolls }: PollHistory, long
 }
 
 /**
- * When a series is to be polled next.
+ * Returns when a series is due for its next poll.
  * @param firstUncovered its first day (UTC) that is not covered yet
  */
 export function nextPollDue(
@@ -53,16 +52,16 @@ export interface PollDays {
   readonly firstUncovered: Temporal.PlainDate;
   /** First day that may still change, by the job's lookback. */
   readonly unsettledFrom: Temporal.PlainDate;
-  /** Day of the poll before. */
+  /** Day of the last poll. */
   readonly polledOn: Temporal.PlainDate;
   /** How many days before today every poll drains again; at most the job's lookback. */
   readonly recheckDays: number;
 }
 
 /**
- * The first day that a poll drains. Every poll goes back over the days in which nearly all changes happen, and to the poll
- * before. The rest of the lookback waits for a poll that settles: one that goes back to the first uncovered day, before that
- * day is too old. A poll that does not settle drains unsettled days only, so it covers none.
+ * Returns the first day that a poll drains. Every poll goes back to the last poll, and at least over the recent days in which
+ * nearly all changes happen. Only now and then, before the first uncovered day is too old, does a poll go back to that day.
+ * Other polls drain only unsettled days, so they cover none.
  */
 export function pollFrom(days: PollDays, { maxUncoveredDays }: CadenceBounds): Temporal.PlainDate {
   const { today, firstUncovered, unsettledFrom, polledOn, recheckDays } = days;
@@ -71,12 +70,12 @@ export function pollFrom(days: PollDays, { maxUncoveredDays }: CadenceBounds): T
   return isOverdue || !isBefore(unsettledFrom, recent) ? firstUncovered : recent;
 }
 
-/** How many changes must have been seen before their age is used. */
+/** With fewer observed changes, their age is not used. */
 const leastChanges = 100;
 
 /**
- * How many days back every poll looks for changes: those within which 99% of the changes were seen, at least one, at most
- * the job's lookback; the whole lookback if too few changes were seen.
+ * Returns how many days back every poll looks for changes: enough for 99% of observed changes, at least one, at most the
+ * job's lookback; the whole lookback if too few changes were observed.
  */
 export function recheckDays(
   seen: { readonly changes: number; readonly days: number | null } | undefined,

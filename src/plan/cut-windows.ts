@@ -3,17 +3,16 @@ import type { EndDateReading, Job } from '../config/job.ts';
 import { longestRequestDays } from '../config/job.ts';
 import { type DayRange, daysIn } from './days.ts';
 
-/** A range as sent to the service, which reads `endDate` as inclusive or exclusive; `null` is not sent. */
+/** The dates to send. The service may read `endDate` as inclusive or exclusive; `null` is not sent. */
 export interface RequestRange {
   readonly startDate: Temporal.PlainDate;
   readonly endDate: Temporal.PlainDate | null;
 }
 
 /**
- * The dates to send so that the service returns every day of the window. Under `unknown`, `end_date` is the day after the
- * window: if it were the window's last day, and the service read it as exclusive, that day would be lost. At worst
- * (`end_date` is inclusive) one day's records come twice and are upserted. Under `ignored`, none is sent: if the service reads
- * it after all, its answer still runs to now.
+ * Returns the dates to send so that the service returns every day of the window. Under `unknown`, `end_date` is the day after
+ * the window: otherwise an exclusive `end_date` would lose the last day. If it is inclusive, one day's records come twice and
+ * are upserted. Under `ignored`, no `end_date` is sent, so that the answer runs to now in any case.
  */
 export function requestRange(window: DayRange, reading: EndDateReading): RequestRange {
   if (reading === 'ignored') return { startDate: window.from, endDate: null };
@@ -22,8 +21,8 @@ export function requestRange(window: DayRange, reading: EndDateReading): Request
 }
 
 /**
- * The most days that one window may cover, so that its request is within `longestRequestDays` whichever way the
- * service counts: under `unknown` the extra day that `requestRange` names takes one of them.
+ * Returns the most days of a window, so that its request is never longer than `longestRequestDays`. Under `unknown`,
+ * `requestRange` adds a day, so a window is one day shorter.
  */
 export function longestWindowDays(stepDays: number, reading: EndDateReading): number {
   const longest = reading === 'unknown' ? longestRequestDays - 1 : longestRequestDays;
@@ -38,10 +37,9 @@ export interface WindowShape {
 }
 
 /**
- * Cuts missing days into as few windows as possible, in the order in which they are to be drained. `missing` are ranges that
- * neither overlap nor touch, in any order, as a Postgres multirange holds them. The windows cover exactly these days, each
- * day once: a gap between two ranges is covered already and is never asked for. Each range is cut from the end that is
- * drained first, so that the short window is the last of its range.
+ * Cuts missing days into as few windows as possible, in the order in which they will be drained. The windows contain exactly
+ * the missing days, each once. Each range is cut from the end that is drained first, so that its short window comes last.
+ * @param missing ranges that neither overlap nor touch, in any order
  */
 export function cutWindows(
   missing: readonly DayRange[],
@@ -68,7 +66,7 @@ function cutFromEnd(range: DayRange, longest: number): DayRange[] {
   });
 }
 
-/** How far each window is from the end of the range that is drained first, in days. */
+/** Returns how many days each window is from the end of the range that is drained first. */
 function offsets(range: DayRange, longest: number): number[] {
   return Array.from({ length: Math.ceil(daysIn(range) / longest) }, (_, index) => index * longest);
 }

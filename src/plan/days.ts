@@ -7,19 +7,18 @@ export interface DayRange {
   readonly to: Temporal.PlainDate;
 }
 
-/** How many days a range holds; at least one. */
+/** Returns how many days a range has; at least one. */
 export function daysIn({ from, to }: DayRange): number {
   return from.until(to, { largestUnit: 'day' }).days + 1;
 }
 
-/** The range from one `YYYY-MM-DD` to another, as the warehouse writes days. */
+/** Returns the range from one `YYYY-MM-DD` to another. */
 export function dayRange(from: string, to: string): DayRange {
   return { from: Temporal.PlainDate.from(from), to: Temporal.PlainDate.from(to) };
 }
 
 /**
- * The days that a job asks for as of `today` (UTC), today included, future days not; `undefined` if the job's first day is
- * in the future.
+ * Returns the days of a job's period up to and including `today` (UTC); `undefined` if its first day is in the future.
  */
 export function wantedDays(
   job: Pick<Job, 'startDate' | 'endDate'>,
@@ -32,16 +31,16 @@ export function wantedDays(
 
 /** How a history limit shortens the period of a job. */
 export interface ShortenedPeriod {
-  /** The first day that is asked for, as `2020-01-01`. */
+  /** The first day to request, as `2020-01-01`. */
   readonly firstDay: string;
   readonly by: HistoryLimit['by'];
-  /** How many days of the period are before it. */
+  /** How many days of the period are before `firstDay`. */
   readonly days: number;
 }
 
 /**
- * The days that a job asks the service for as of `today` (UTC): those of its period, from its history limit on.
- * @returns no days if there are none to ask for; no history limit if it shortens nothing
+ * Returns the days of a job's period up to `today` (UTC), from its history limit on.
+ * @returns no `days` if there are none; no `historyLimit` if it shortens nothing
  */
 export function plannedDays(
   job: Pick<Job, 'startDate' | 'endDate' | 'historyLimit'>,
@@ -60,20 +59,19 @@ export function plannedDays(
   };
 }
 
-/** The first day within a history limit. */
 function firstDayOf(reach: HistoryLimit['reach'], today: Temporal.PlainDate): Temporal.PlainDate {
   return reach instanceof Temporal.PlainDate ? reach : today.subtract(reach);
 }
 
 /**
- * The first day that does not count as covered once it has been drained; every day before it does.
- * Today is not over, and the `lookbackDays` days before it may still change, so they are fetched again next time.
+ * Returns the first day that does not count as covered even after a drain. Today is not over, and the `lookbackDays` days
+ * before it may still change, so the next sync drains them again.
  */
 export function settledBefore(today: Temporal.PlainDate, lookbackDays: number): Temporal.PlainDate {
   return today.subtract({ days: lookbackDays });
 }
 
-/** The first unsettled day, `YYYY-MM-DD`, at an instant. */
+/** Returns the first unsettled day at an instant, as `YYYY-MM-DD`. */
 export function settledAt(instant: Date, lookbackDays: number): string {
   const today = Temporal.PlainDate.from(instant.toISOString().slice(0, 10));
   return settledBefore(today, lookbackDays).toString();

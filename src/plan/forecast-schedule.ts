@@ -6,24 +6,24 @@ import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { pollInterval } from './cadence.ts';
 import { costOfSchedule, pollCost, type Scheduled } from './schedule-cost.ts';
 
-/** The least requests that a job's schedule takes in 30 days. */
+/** The least requests for a job's schedule over 30 days. */
 export interface ScheduledRequests {
   readonly days: number;
   readonly syncs: number;
   readonly backfills: number;
-  /** With every series polled at every sync. */
+  /** If every sync polls every series. */
   readonly syncRequests: number;
   readonly backfillRequests: number;
-  /** What the syncs cost with an adaptive cadence, by how quiet the series are now; `null` before any poll. */
+  /** Requests for the syncs with an adaptive cadence, if the series stay as quiet as now; `null` before any poll. */
   readonly adaptiveSyncRequests: number | null;
 }
 
 export interface ScheduleForecast extends ScheduledRequests {
-  /** Changes that cost less, the most expensive first. */
+  /** Changes that save requests, the largest saving first. */
   readonly choices: readonly Choice[];
 }
 
-/** A change of a job, and what its schedule costs then. */
+/** A change to a job, with the requests of its schedule after the change. */
 export interface Choice {
   readonly change: string;
   readonly requests: number;
@@ -39,8 +39,8 @@ interface Moment {
 }
 
 /**
- * The cost of a job's schedule, once all settled days are covered; `undefined` if it has no schedule, or no days to come.
- * Stepping through 30 days of a cron expression takes tens of milliseconds.
+ * Returns the requests of a job's schedule once all settled days are covered; `undefined` if the job has no schedule or its
+ * period has ended. Takes tens of milliseconds.
  */
 export async function scheduledRequests(
   warehouse: Warehouse,
@@ -60,7 +60,7 @@ export async function scheduledRequests(
   return { days, syncs: syncs.all, backfills: backfills.all, ...cost, adaptiveSyncRequests };
 }
 
-/** The requests that a job's syncs take: those of its schedule, or what its cadence leaves of them. */
+/** Returns the requests of a job's syncs under its own cadence. */
 export function requestsOfSyncs(
   { cadence }: Pick<Job, 'cadence'>,
   { syncRequests, adaptiveSyncRequests }: ScheduledRequests,
@@ -68,7 +68,7 @@ export function requestsOfSyncs(
   return cadence.adaptive && adaptiveSyncRequests !== null ? adaptiveSyncRequests : syncRequests;
 }
 
-/** As `scheduledRequests`, with changes that cost less. */
+/** Returns `scheduledRequests` together with changes that save requests. */
 export async function forecastSchedule(
   warehouse: Warehouse,
   job: Job,
@@ -87,7 +87,7 @@ export async function forecastSchedule(
   const syncRequests = requestsOfSyncs(job, cost);
   const total = syncRequests + cost.backfillRequests;
 
-  // With an adaptive cadence, a change saves the same proportion.
+  // Assumes that a change saves the same share with an adaptive cadence.
   const scale = cost.syncRequests === 0 ? 1 : syncRequests / cost.syncRequests;
   const requestsOf = (changed: Partial<Scheduled>, ofSeries = series) => {
     const other = costOf(changed, ofSeries);
@@ -98,7 +98,7 @@ export async function forecastSchedule(
   const choices: [string, number][] = [];
   if (!job.cadence.adaptive && adaptive !== null)
     choices.push([
-      'cadence: { adaptive: true }, as quiet as series are now',
+      'cadence: { adaptive: true }, if series stay as quiet as now',
       adaptive + cost.backfillRequests,
     ]);
   if (schedule.sync !== undefined) {
@@ -113,7 +113,7 @@ export async function forecastSchedule(
     topic: scope.topics,
     ticker: scope.tickers,
   })) {
-    if (list.length > 1) choices.push([`a ${what} fewer`, requestsOf({}, without(list))]);
+    if (list.length > 1) choices.push([`drop one ${what}`, requestsOf({}, without(list))]);
   }
   return {
     ...cost,
@@ -124,7 +124,7 @@ export async function forecastSchedule(
   };
 }
 
-/** What the syncs of the span cost if each series stays as quiet as it is; one that was never polled counts in full. */
+/** Returns the requests of the syncs if each series stays as quiet as now; a series that was never polled counts in full. */
 function adaptiveRequests(
   job: Job & Scheduled,
   habits: readonly SeriesHabit[],

@@ -12,16 +12,16 @@ import { cutGaps, type PlanOptions } from './plan-windows.ts';
 export interface Forecast {
   readonly coveredDays: number;
   readonly wantedDays: number;
-  /** Windows that would be added, and those that earlier runs left behind. */
+  /** Windows to add, and windows that earlier runs have not finished. */
   readonly newWindows: number;
   readonly openWindows: WindowsByState;
-  /** One request a window: what it costs if no window has a second page. */
+  /** One request a window, as if no window had a second page. */
   readonly leastRequests: number;
-  /** Estimated from the records a day of this job's series so far; `null` before anything is drained. */
+  /** Estimated from the job's records a day so far; `null` before anything is drained. */
   readonly expectedRequests: number | null;
 }
 
-/** Plans a job without writing anything or asking the service. */
+/** Plans a job without writing anything or sending a request. */
 export async function forecast(
   warehouse: Warehouse,
   job: Job,
@@ -45,7 +45,6 @@ export async function forecast(
   };
 }
 
-/** How many windows there are of a length in days. */
 interface WindowsOfLength {
   readonly days: number;
   readonly windows: number;
@@ -55,7 +54,7 @@ function windowsOf(counts: readonly WindowsOfLength[]): number {
   return counts.reduce((total, { windows }) => total + windows, 0);
 }
 
-/** How many windows of each length gaps would be cut into. Most series have the same days, so few lengths are computed. */
+/** Counts the windows of each length that the gaps need. Most series have the same days, so few lengths are computed. */
 function countOfGaps(gaps: readonly Gap[], job: Job, today: Day): WindowsOfLength[] {
   const alike = new Map<string, number>();
   for (const { first_day, last_day } of cutGaps(gaps, job, today)) {
@@ -69,9 +68,7 @@ function countOfGaps(gaps: readonly Gap[], job: Job, today: Day): WindowsOfLengt
 }
 
 /**
- * About how many requests draining windows takes, one a page. The least possible is one a window, whatever it returns,
- * so a window expected to be empty counts as one too.
- * @param windows how many windows there are of each length in days
+ * Estimates the requests for draining windows, one for each page and at least one for each window.
  */
 export function expectedRequests(
   windows: Iterable<WindowsOfLength>,

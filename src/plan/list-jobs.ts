@@ -32,7 +32,7 @@ export async function readAllJobs(cwd: string, today: Temporal.PlainDate) {
 
 export type ListedJob = Awaited<ReturnType<typeof listJob>>;
 
-/** How far a job is loaded, and when it runs next. */
+/** Returns how much of a job is loaded, and when it runs next. */
 export async function listJob(
   db: Warehouse,
   lookups: StoredLookups,
@@ -45,14 +45,14 @@ export async function listJob(
   const coverage = scope && (await coverageOf(db, scope));
   return {
     ...{ job: job.name, feed: job.feed, from: job.startDate.toString(), to: job.endDate.toString() },
-    // `null` if the service's lists were never fetched.
+    // `null` if the lookups were never fetched.
     series: scope ? seriesIn(scope) : null,
     ...{ covered: coverage?.covered ?? null, wanted: coverage?.wanted ?? null },
     nextRun: nextRunOf(job, now),
   };
 }
 
-/** The next run of its schedule, for `gmsi work`; `null` if it has none. */
+/** Returns the next run of the job's schedule; `null` if it has none. */
 function nextRunOf({ schedule }: Job, now: Date) {
   if (!schedule) return null;
   const runs = (['sync', 'backfill'] as const).flatMap((command) => {

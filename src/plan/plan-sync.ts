@@ -31,22 +31,20 @@ import { dayRange, daysIn, settledBefore } from './days.ts';
 import { batches, cutGaps } from './plan-windows.ts';
 import { windowsIn } from './schedule-cost.ts';
 
-/** What a sync is to do. */
 export interface SyncPlan {
   readonly scope: WindowScope;
   /** The series that it polls. */
   readonly series: readonly Series[];
-  /** How many it leaves out because they have had no news for long. */
+  /** How many series it skips because they have had no news for long. */
   readonly leftOut: number;
-  /** Requests that this saves at least, less what polls after a pause cost more. */
+  /** Requests saved at least, minus the extra requests of polls after a pause. */
   readonly requestsSaved: number;
 }
 
-/** The plan for the moment at which the sync begins. */
 export interface DueSync extends SyncPlan {
-  /** First day that may still change: from there on, rows are not backfilled. */
+  /** First day that may still change; from this day on, rows do not count as backfilled. */
   readonly unsettledFrom: Day;
-  /** Days before today that it drains again for every series. */
+  /** Days before today that it drains again. */
   readonly recheckDays: number;
   /** Series whose live answers it reads. */
   readonly live: readonly Series[];
@@ -67,9 +65,9 @@ export async function planDueSync(
 }
 
 /**
- * Plans the days that a sync drains: of each series those since its coverage's end, and the unsettled days again. If the
- * job's cadence is adaptive, series that are not due are left out.
- * @returns what the sync has to drain, with what earlier runs left; `undefined` if the job's period is over
+ * Plans the days that a sync drains: for each series, the days since its newest covered one, and the unsettled days again.
+ * With an adaptive cadence, skips series that are not due.
+ * @returns the plan, with windows that earlier runs have not finished; `undefined` if the job's period is over
  */
 async function planSync(
   warehouse: Warehouse,
@@ -103,7 +101,7 @@ async function planSync(
   });
 }
 
-/** If a live answer was full, plans the days of the live feed again, from the historical feed. */
+/** Plans the days of the live feed from the historical feed, for series whose live answer may be incomplete. */
 export async function planCutOff(
   load: { warehouse: Warehouse; job: Job; scope: WindowScope; feed: Feed; log: Log; stop: AbortSignal },
   series: readonly Series[],
@@ -112,7 +110,7 @@ export async function planCutOff(
   const days = Math.ceil(feed.live!.hours / 24);
   log.warn(
     { series: series.length },
-    `live answers are as long as their limit and may be cut off; asking the historical feed for the last ${days + 1} days of these series`,
+    `live answers reached their limit and may be cut off; requesting the last ${days + 1} days of these series from the historical feed`,
   );
   const { to } = dayRange(scope.from, scope.to);
   const from = to.subtract({ days: Math.min(days, daysIn(dayRange(scope.from, scope.to)) - 1) });
@@ -123,9 +121,9 @@ export async function planCutOff(
   });
 }
 
-/** A sync's plan, with polls spaced out by how quiet its series are. */
+/** The polls of a sync after skipping series that are not due. */
 export interface SpacedPolls {
-  /** The series that it polls, with the days that it drains of each. */
+  /** The series to poll; `gaps` are their days to drain. */
   readonly series: readonly Series[];
   readonly gaps: readonly Gap[];
   readonly savings: readonly Saving[];
@@ -136,11 +134,11 @@ export interface SyncMoment {
   readonly today: Temporal.PlainDate;
   /** First day that may still change, by the job's lookback. */
   readonly unsettledFrom: Day;
-  /** Days that every poll drains again, by how old changes are; see `daysToRecheck`. */
+  /** Days that every poll drains again; see `daysToRecheck`. */
   readonly recheckDays: number;
 }
 
-/** How many days before today polls of a job drain again; measured once a day if the job's cadence is adaptive. */
+/** Returns how many days before today polls drain again; with an adaptive cadence, measures this once a day. */
 async function daysToRecheck(warehouse: Warehouse, job: Job, feed: Feed, now: Date): Promise<number> {
   if (!job.cadence.adaptive) return job.lookbackDays;
   const seen =
@@ -148,7 +146,7 @@ async function daysToRecheck(warehouse: Warehouse, job: Job, feed: Feed, now: Da
   return recheckDays(seen, job.lookbackDays);
 }
 
-/** Leaves out the series that are not due yet, and of the others the days in which changes are too rare. */
+/** Skips series that are not due, and older days of the other series, in which changes are rare. */
 function spacePolls(
   job: Job,
   scope: WindowScope,
@@ -180,7 +178,7 @@ function spacePolls(
   return { series, gaps: wanted, savings };
 }
 
-/** The first day to drain of a series; `null` if it is not due. */
+/** Returns the first day to drain for a series; `null` if it is not due. */
 function beginOf(habit: SeriesHabit, job: Job, moment: SyncMoment): Day | null {
   const { first_uncovered, polled_at, news_at, quiet_polls } = habit;
   if (polled_at === null) return first_uncovered;

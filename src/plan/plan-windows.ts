@@ -18,17 +18,17 @@ import { cutWindows, longestWindowDays } from './cut-windows.ts';
 import { dayRange } from './days.ts';
 
 export interface PlanOptions {
-  /** Plan days that are covered already, too. */
+  /** Also plan days that are covered already. */
   readonly fullRefresh: boolean;
-  /** Ask again for all windows that were refused, not only for a few. */
+  /** Request all refused windows again, not only a few. */
   readonly retryRefused: boolean;
 }
 
-/** Windows of a job's missing days are written in batches of this many, so that no job is too large for the memory. */
+/** Windows written at a time, so that even a huge job fits into memory. */
 const batchSize = 5_000;
 
 /**
- * Plans what a job is missing: wanted days less covered days less days that a window stands for, cut into windows.
+ * Plans a job's missing days: wanted days minus covered days minus days of open windows, cut into windows.
  * @returns how many windows were added
  */
 export async function planWindows(
@@ -51,17 +51,17 @@ export async function planWindows(
       planned += batch.length;
     }
     await joinOpenWindows(trx, scope, today);
-    // After that, so that a window that may be refused again is not joined with one that is answered.
+    // After joining, so that a window that may be refused again is not joined with one that the service answers.
     await askAgain(trx, scope);
     return planned;
   });
 }
 
 /**
- * Plans a part of what was refused together with older days, once nothing else of a job is open.
- * @param round how often this was done in this load: while no series' first day is known, each round takes twice as many
- * series
- * @returns true if there is something to drain again
+ * Plans part of the days that were refused together with older days, once the job has no other open window.
+ * @param round how often this load has done so: until the first answered day of a series is known, each round tries twice as
+ * many series
+ * @returns true if there are windows to drain
  */
 export async function cutRefusedWindows(
   warehouse: Warehouse,
@@ -78,7 +78,7 @@ export async function cutRefusedWindows(
 
 /**
  * Cuts the gaps of all series into windows. Most series have the same gaps, so each set of gaps is cut only once.
- * @param gaps those of a series together, in the order of time
+ * @param gaps ordered by series, then by time
  */
 export function* cutGaps(gaps: readonly Gap[], job: Job, today: Day): Iterable<PlannedWindow> {
   if (job.service.endDate === 'ignored') return yield* windowsToToday(gaps, today);
@@ -98,7 +98,7 @@ export function* cutGaps(gaps: readonly Gap[], job: Job, today: Day): Iterable<P
   }
 }
 
-/** One window for each series, from its first missing day on: its answer includes the days of the other gaps. */
+/** Yields one window for each series, from its first missing day to today, which includes its other gaps. */
 function* windowsToToday(gaps: readonly Gap[], today: Day): Iterable<PlannedWindow> {
   let before: string | undefined;
   for (const { from, to: _, ...series } of gaps) {
@@ -108,7 +108,7 @@ function* windowsToToday(gaps: readonly Gap[], today: Day): Iterable<PlannedWind
   }
 }
 
-/** Cut into batches that are small enough to send. */
+/** Splits items into batches that are small enough to send. */
 export function* batches<T>(items: Iterable<T>): Iterable<T[]> {
   let batch: T[] = [];
   for (const item of items) {

@@ -2,13 +2,13 @@ import { Cron } from 'croner';
 import type { Job } from '../config/job.ts';
 import { longestWindowDays } from './cut-windows.ts';
 
-/** The part of a job that decides what its schedule costs. */
+/** The parts of a job that decide how many requests its schedule needs. */
 export type Scheduled = Pick<Job, 'lookbackDays' | 'stepDays'> & {
   readonly schedule: NonNullable<Job['schedule']>;
   readonly service: Pick<Job['service'], 'endDate'>;
 };
 
-/** Runs of a schedule in some days: how many, and how many of them are the first of their day (UTC). */
+/** How many runs a schedule has in some days, and how many of them are the first run of a day (UTC). */
 export interface Runs {
   readonly all: number;
   readonly firstOfDay: number;
@@ -24,7 +24,7 @@ export interface ScheduleCost {
 
 const none: Runs = { all: 0, firstOfDay: 0 };
 
-/** How many windows consecutive days up to today are cut into. */
+/** Returns how many windows consecutive days up to today need. */
 export function windowsIn(
   days: number,
   { stepDays, service }: Pick<Job, 'stepDays'> & { readonly service: Pick<Job['service'], 'endDate'> },
@@ -33,12 +33,12 @@ export function windowsIn(
   return Math.ceil(days / longestWindowDays(stepDays, service.endDate));
 }
 
-/** The least requests of a poll, given the days since the poll before. */
+/** Returns the least requests of a poll, given the days since the last one. */
 export function pollCost(job: Omit<Scheduled, 'schedule'>, daysSince: number, hasLive: boolean): number {
   return windowsIn(job.lookbackDays + 1 + Math.floor(daysSince), job) + (hasLive ? 1 : 0);
 }
 
-/** The runs of a cron expression in a number of days from an instant on. */
+/** Counts the runs of a cron expression in `days` from an instant on. */
 export function runsOf(
   expression: string | undefined,
   timezone: string,
@@ -58,8 +58,8 @@ export function runsOf(
 }
 
 /**
- * What a job's schedule costs in a number of days, once all settled days are covered. Every run drains the lookback days and
- * today again; the first run of a day drains one day more, which has settled.
+ * Returns the requests of a job's schedule over some days, once all settled days are covered. Every run drains the lookback
+ * days and today again; the first run of a day drains one more day, which has just settled.
  */
 export function costOfSchedule(
   job: Scheduled,

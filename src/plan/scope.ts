@@ -5,21 +5,20 @@ import type { ListName, StoredLookups } from '../warehouse/tables/lookups.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import type { DayRange } from './days.ts';
 
-/** The list with the values of each dimension. */
 const listOf = { country: 'countries', topic: 'topics', ticker: 'tickers' } as const;
 
-/** The lists that the jobs of a feed need. */
+/** Returns the lookups that the jobs of a feed need. */
 export function listsFor(feed: Feed): ListName[] {
   return feed.dimensions.map((dimension) => listOf[dimension]);
 }
 
-/** Those of them that were never fetched: without them, it is not known which series a job has. */
+/** Returns the needed lookups that were never fetched. Without them, a job's series are unknown. */
 export function missingLists(feed: Feed, { refreshedAt }: StoredLookups): ListName[] {
   return listsFor(feed).filter((list) => refreshedAt[list] === null);
 }
 
 /**
- * What a job asks for, in terms of the warehouse.
+ * Resolves a job to its series and days.
  * @throws JobFileError if it names a country, topic or ticker that the service does not list
  */
 export function scopeOf(job: Job, days: DayRange, lookups: StoredLookups): WindowScope {

@@ -6,24 +6,24 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { bookRequests, returnRequests, usedRequests } from '../warehouse/tables/requests.ts';
 
-/** Requests booked at a time: enough for about a second, so that booking costs one short transaction a second. */
+/** Requests booked at a time, about one second's worth, so that booking costs one short transaction a second. */
 const block = 25;
 
-/** Books each request before it is sent, so that no crash can leave a request unbooked. */
+/** Books each request before it is sent, so that a crash cannot leave a request unbooked. */
 export interface RequestBudget {
   /** Books one request. @throws BudgetSpent if the month's budget is used up */
   book(signal: AbortSignal): Promise<void>;
 }
 
 export interface Budget extends RequestBudget {
-  /** Requests booked this month by everybody who shares it, those not sent yet included. */
+  /** Requests that all processes of the key have booked this month, including those not sent yet. */
   used(): Promise<number>;
   readonly limit: number;
-  /** Gives back what was booked and not sent; call it after the last request. */
+  /** Returns requests that were booked but not sent; call it after the last request. */
   settle(): Promise<void>;
 }
 
-/** The key's monthly total up to which a command may book: a backfill leaves the job's reserve to others. */
+/** Returns the monthly total up to which a command may book; a backfill must leave the job's reserve unused. */
 export function requestLimit(
   command: 'backfill' | 'sync',
   { requestsPerMonth, reserve }: BudgetSettings,
@@ -31,15 +31,15 @@ export function requestLimit(
   return command === 'backfill' ? requestsPerMonth - reserve : requestsPerMonth;
 }
 
-/** Identifies a key in the warehouse; the key cannot be computed from it. */
+/** Returns an id for a key in the warehouse; nobody can compute the key from it. */
 export function keyFingerprint(apiKey: Secret): string {
   return createHash('sha256').update(`gmsi:${apiKey.reveal()}`).digest('hex').slice(0, 12);
 }
 
 /**
- * The key's request budget of the calendar month (UTC), kept in the warehouse and shared by every process there.
- * Requests are booked in blocks before they are sent, so that a crash can only leave the count too high.
- * @param limit requests that the month's total may come to
+ * Opens the key's request budget for the calendar month (UTC), which all processes share through the warehouse. Books
+ * requests in blocks before they are sent, so that a crash can only make the count too high.
+ * @param limit the most requests of the month, from all processes
  */
 export function openBudget(warehouse: Warehouse, apiKey: Secret, limit: number, clock: () => Date): Budget {
   const key = keyFingerprint(apiKey);
@@ -53,7 +53,7 @@ export function openBudget(warehouse: Warehouse, apiKey: Secret, limit: number, 
   }
 
   async function bookBlock(month: Day): Promise<void> {
-    // What is left of a block of an earlier month is not carried over.
+    // A block of an earlier month is not carried over.
     await settle();
     const { granted, used } = await bookRequests(warehouse, key, month, { wanted: block, limit });
     if (granted === 0) throw new BudgetSpent({ used, limit, resumesAt: startOfNextMonth(clock()) });

@@ -18,18 +18,17 @@ export interface PaceOptions {
   readonly onSlowed: (pauseMs: number, concurrency: number) => void;
 }
 
-/** Decides when each request may go out; shared by all requests of a client. */
+/** Decides when each request of a client may go out. */
 export interface Pace {
   /**
    * Runs `send` as soon as rate, concurrency and pauses allow. A `RateLimited` error pauses every request, not just this
    * one, and halves the concurrency.
-   * @param prepare runs once, before the wait for the rate. If it ran after it, slow preparations could make many requests
-   * go out at the same time
-   * @throws whatever `send` throws; the signal's reason if it is aborted while waiting; RateLimited without sending if the
-   * service asked for a longer pause than `longestWaitMs`
+   * @param prepare runs once, before the wait for the rate; after it, slow preparations could release many requests at once
+   * @throws the error of `send`; the signal's reason if it is aborted while waiting; RateLimited without sending if the
+   * service demands a longer pause than `longestWaitMs`
    */
   run<T>(send: () => Promise<T>, signal: AbortSignal, prepare?: () => Promise<void>): Promise<T>;
-  /** Requests that may be under way at a time at present. */
+  /** Requests that may currently be under way at a time. */
   readonly concurrency: number;
   /** Makes waiting requests fail. */
   close(): Promise<void>;
@@ -42,7 +41,7 @@ export function createPace(options: PaceOptions): Pace {
   let pausedUntil = 0;
   let pausedBecause = '';
   let successes = 0;
-  /** Counts the reductions, so that several requests under way together reduce the concurrency only once. */
+  /** Counts reductions, so that several 429s for requests sent together reduce the concurrency only once. */
   let era = 0;
   let closing: Promise<void> | undefined;
 
@@ -55,7 +54,7 @@ export function createPace(options: PaceOptions): Pace {
     for (;;) {
       await pauseOver(signal);
       const sent = await inSlot(async () => {
-        // If a pause begins while a request waits for its slot or for the rate, it gives the slot back and waits again.
+        // A pause may begin while a request waits for its slot or the rate; it then gives the slot back and waits again.
         if (isPaused()) return undefined;
         preparing ??= prepare();
         await preparing;
@@ -76,7 +75,7 @@ export function createPace(options: PaceOptions): Pace {
         const until = new Date(pausedUntil).toISOString();
         throw new RateLimited(`No request is sent before ${until}. ${pausedBecause}`, {
           retryAfterMs: ms,
-          hint: 'The quota of the key may be spent. Run it again then; it continues from here.',
+          hint: 'The quota of the key may be spent. Run it again after that time; it continues from here.',
         });
       }
       await clock.sleep(ms, signal);
@@ -86,7 +85,7 @@ export function createPace(options: PaceOptions): Pace {
   function inSlot<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
-      // Bottleneck cannot remove a job from its queue, so an aborted one stays there and does nothing.
+      // Bottleneck cannot remove a job from its queue, so an aborted job stays there and does nothing.
       const waiting = addAbortListener(signal, () => reject(signal.reason));
       const start = () => {
         waiting[Symbol.dispose]();

@@ -8,7 +8,7 @@ import { keyFingerprint } from './budget.ts';
 /** Decides when a request may go out. */
 export interface RateLimiter {
   /**
-   * Resolves when one more request may be sent, which must then be sent at once.
+   * Resolves when one more request may be sent; send it at once.
    * @throws the signal's reason once it is aborted; an error if the limiter is closed
    */
   pass(signal: AbortSignal): Promise<void>;
@@ -16,7 +16,7 @@ export interface RateLimiter {
   close(): Promise<void>;
 }
 
-/** A limiter's bounds: in any t seconds at most `burst + rate * t` requests. */
+/** In any t seconds, a limiter passes at most `burst + rate * t` requests. */
 export interface RateLimit {
   /** Requests a second, sustained; `Infinity` for no limit. */
   readonly rate: number;
@@ -30,14 +30,14 @@ export const unlimited: RateLimiter = { pass: async () => {}, close: async () =>
 /** Permission to send one request, between two moments of the clock. */
 export interface Permit {
   readonly from: number;
-  /** If it were used later, it would add to the permits that others have got since. */
+  /** A later request would come on top of permits that other processes have taken since. */
   readonly until: number;
 }
 
 export interface BlockLimiterOptions {
   /**
-   * Takes permits for the waiting requests, or for some of them, from what the processes of the key share: the soonest
-   * first, at least one.
+   * Takes permits for some or all waiting requests from the rate that the processes of a key share. Returns at least one, the
+   * soonest first.
    */
   readonly take: (waiting: number, signal: AbortSignal) => Promise<readonly Permit[]>;
   readonly clock: Clock;
@@ -47,8 +47,8 @@ export interface BlockLimiterOptions {
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
- * A limiter that takes its permits in blocks, one block at a time and only for requests that wait: so no permit is taken
- * that is not used, and a process that sends little leaves the rate to the others.
+ * Creates a limiter that takes permits in blocks, one block at a time and only for waiting requests. So it takes no permit in
+ * vain, and a process that sends little leaves the rate to others.
  */
 export function createBlockLimiter({ take, clock }: BlockLimiterOptions): RateLimiter {
   const waiting = new Set<Waiter>();
@@ -63,8 +63,8 @@ export function createBlockLimiter({ take, clock }: BlockLimiterOptions): RateLi
         for (const { from, until } of await take(waiting.size, closing.signal)) {
           await reach(from);
           const isLate = clock.now() > until;
-          // The permits of a process that was suspended are void. But if every answer is late, everything is slow: to drop all
-          // of them would mean waiting for ever.
+          // Permits expire while a process is suspended. But if two in a row are late, everything is slow, and dropping them all
+          // would mean waiting for ever.
           const isVoid = isLate && !wasLate;
           wasLate = isLate;
           if (isVoid) break;
@@ -121,16 +121,16 @@ interface Waiter {
   fail(error: unknown): void;
 }
 
-/** How late a permit may be used, in milliseconds; the burst is reduced by the permits of that time. */
+/** Milliseconds that a permit may be used late; the burst is smaller by the permits of that time. */
 const latestMs = 500;
 
-/** Permits for a fifth of a second are taken at a time, so that a busy process writes five times a second. */
+/** A busy process takes permits, and so writes to the warehouse, five times a second. */
 const blocksPerSecond = 5;
 
 /**
- * A limiter for one client, which closes it. All limiters of a key that use the same warehouse share the key's rate: in any
- * t seconds they let through at most `burst + rate * t` requests, whatever their number, on whatever hosts, and across
- * restarts. If jobs have different limits, each keeps its own, and all together keep the highest.
+ * Creates a limiter for one client, which closes it. All limiters of a key in one warehouse share the key's rate: in any t
+ * seconds they pass at most `burst + rate * t` requests, over all processes, hosts and restarts. If jobs have different
+ * limits, each obeys its own, and all together obey the highest.
  */
 export function sharedLimiter(
   warehouse: Warehouse,
@@ -146,7 +146,7 @@ export function sharedLimiter(
   });
 }
 
-/** The burst, reduced by the permits that may be used late; at least one request. */
+/** Returns the burst minus the permits that may be used late; at least one request. */
 export function promptBurst({ rate, burst }: RateLimit): number {
   return Math.max(1, burst - (rate * latestMs) / 1000);
 }
@@ -160,8 +160,8 @@ export async function takePermits(
   clock: Clock,
 ): Promise<readonly Permit[]> {
   const count = Math.min(waiting, Math.max(1, Math.floor(limit.rate / blocksPerSecond)));
-  // The database reads its clock between the query and the answer. So permits begin no earlier than the answer, and their
-  // end is counted from the query.
+  // The database reads its clock between query and answer. To be safe, permits begin at the answer, and their end counts
+  // from the query.
   const askedAt = clock.now();
   const inBucket = await takeRequests(warehouse, keyFingerprint, { count, rate: limit.rate });
   const answeredAt = clock.now();

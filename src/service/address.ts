@@ -2,15 +2,15 @@ import { errors } from 'undici';
 import type { AddressFault } from './errors.ts';
 import type { ServiceRequest } from './page.ts';
 
-/** Where the service is: its origin, and the first part of every request's path, which ends with `/v1`. */
+/** The service's origin, and the first part of every request's path, which ends with `/v1`. */
 export interface ServiceAddress {
   readonly origin: string;
   readonly prefix: string;
 }
 
 /**
- * Whether what is sent to an address can be read on the way: plain `http` to anything but this machine. `URL` normalizes
- * every spelling of an IPv4 address, such as `127.1` or `0x7f000001`.
+ * Returns true if others can read requests on the network: plain `http` to another machine. `URL` normalizes every spelling
+ * of an IPv4 address, such as `127.1` or `0x7f000001`.
  */
 export function isReadableOnTheWay(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
@@ -19,15 +19,15 @@ export function isReadableOnTheWay(baseUrl: string): boolean {
 
 const loopback = /^(?:(?:.+\.)?localhost\.?|127(?:\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
 
-/** @param baseUrl with or without `/v1`, with or without a trailing slash; may hold a path before `/v1` */
+/** @param baseUrl with or without `/v1`, with or without a trailing slash; may have a path before `/v1` */
 export function serviceAddress(baseUrl: string): ServiceAddress {
   const { origin, pathname } = new URL(baseUrl);
   return { origin, prefix: `${pathname.replace(/\/+$/, '').replace(/(\/v1)+$/i, '')}/v1` };
 }
 
 /**
- * The path and query to send. Spaces become `%20`, never `+`, and `+ / = &` are encoded, because a server that reads `+` as
- * a space would otherwise see another token or topic.
+ * Returns the path and query to send. Spaces become `%20`, never `+`, and `+ / = &` are encoded: a server that reads `+` as a
+ * space would otherwise get another token or topic.
  */
 export function requestTarget(address: ServiceAddress, request: ServiceRequest): string {
   const query = Object.entries(request.query).map(([name, value]) => `${encode(name)}=${encode(value)}`);
@@ -35,18 +35,18 @@ export function requestTarget(address: ServiceAddress, request: ServiceRequest):
   return query.length === 0 ? path : `${path}?${query.join('&')}`;
 }
 
-/** A token or a topic is the service's own text; a lone surrogate in it must not throw a URIError. */
+/** Tokens and topics come from the service; a lone surrogate in one must not throw a URIError. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-/** What OpenSSL and Node say of a certificate that they do not accept. */
+/** Codes of OpenSSL and Node for a certificate that they do not accept. */
 const certificate =
   /^(CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|ERR_TLS_CERT_)/;
 
 /**
- * What a connection error says about the address. `undefined` for what may pass: a name server that does not answer
- * (EAI_AGAIN), a refused port, an unreachable network, a time limit.
+ * Returns what is wrong with the address, judging by a connection error; `undefined` for temporary errors: a name server that
+ * does not answer (EAI_AGAIN), a refused port, an unreachable network, a time limit.
  */
 export function connectFault(error: unknown, origin: string): AddressFault | undefined {
   const { code = '' } = error as NodeJS.ErrnoException;

@@ -2,11 +2,11 @@ import { KeyRefused, RateLimited, RedirectRefused, RequestRefused, ServiceUnavai
 import type { Headers, HttpAnswer } from './http.ts';
 import { serviceWords } from './service-words.ts';
 
-/** What an error may say about its request. */
+/** Facts for the message of an error. */
 interface RequestFacts {
   /** The path sent, without its query. */
   readonly path: string;
-  /** Removes the key from a text of the service, which could echo what it was sent. */
+  /** Removes the key from the service's text, which could echo it. */
   readonly redact: (text: string) => string;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -39,7 +39,7 @@ function looksForeign({ status, content }: HttpAnswer): boolean {
   return notThere.has(status) || !/^\s*[{[]/.test(content.toString());
 }
 
-/** Address and path only: a query could hold anything, and is of no use in the hint. */
+/** Returns the address without its query, which could contain anything and does not help. */
 function redirectTarget(
   location: string | string[] | undefined,
   redact: (text: string) => string,
@@ -48,21 +48,20 @@ function redirectTarget(
   return serviceWords(redact(location).replace(/[?#].*$/s, ''), redact);
 }
 
-/** The longest wait, in milliseconds; then the service is asked again, whatever it said. */
+/** The longest wait in milliseconds, even if Retry-After is longer. */
 const longestWait = 3_600_000;
 
-/** How long to wait before the next request, and for the error what the answer said of it if that was longer. */
+/** Returns how long to wait before the next request, and a note for the error if Retry-After was longer. */
 function waitOf(headers: Headers, now: number, redact: (text: string) => string) {
   const asked = retryAfterMs(headers, now);
   if (asked === undefined || asked <= longestWait) return { retryAfterMs: asked, said: '' };
   const value = serviceWords(String(headers['retry-after']), redact).slice(0, 40);
-  return { retryAfterMs: longestWait, said: ` (Retry-After: ${value}; asked again after an hour)` };
+  return { retryAfterMs: longestWait, said: ` (Retry-After: ${value}; trying again after an hour)` };
 }
 
 /**
- * The wait that an answer asks for, in milliseconds: `Retry-After` in seconds or as a date. `undefined` if the header is
- * missing, unreadable or in the past. A date counts from the answer's own `Date`, so that a wrong clock on this machine does
- * not matter.
+ * Returns the wait from `Retry-After` (seconds or a date) in milliseconds; `undefined` if the header is missing, unreadable or
+ * in the past. A date counts from the answer's own `Date`, so that a wrong clock on this machine does not matter.
  */
 export function retryAfterMs(headers: Headers, now: number): number | undefined {
   const value = headers['retry-after'];

@@ -20,7 +20,7 @@ import { serviceWords } from './service-words.ts';
 
 /** The client's events, for logs and metrics. */
 export type ClientEvent =
-  /** A request was sent and is over; `ms` from sending to the last byte, or to the failure. */
+  /** A request has ended; `ms` runs from sending to the last byte or the failure. */
   | {
       readonly type: 'request';
       readonly path: string;
@@ -31,9 +31,9 @@ export type ClientEvent =
       /** Size of the body as received. */
       readonly bytes: number;
     }
-  /** The service has echoed the key in its data, for the first time; it is removed. */
+  /** The service echoed the key in its data for the first time; the client removes it. */
   | { readonly type: 'key echoed' }
-  /** A try failed and another one follows after `delayMs`. */
+  /** A try failed; the next one follows after `delayMs`. */
   | {
       readonly type: 'retry';
       readonly path: string;
@@ -53,12 +53,12 @@ export interface ClientOptions {
   readonly liveBaseUrl?: string | undefined;
   readonly apiKey: Secret;
   readonly settings: ServiceSettings;
-  /** Booked once for every request that is sent, retries included, before it is sent. */
+  /** Books every request, including retries, before it is sent. */
   readonly budget: RequestBudget;
   /** Closed with the client. */
   readonly limiter: RateLimiter;
   readonly userAgent: string;
-  /** Addresses that have answered in this process, to tell a wrong address from a service that is down. */
+  /** Addresses that have answered in this process; see `firstContact`. */
   readonly answered?: AnsweredAddresses;
   readonly patience?: Partial<Patience>;
   readonly onEvent?: (event: ClientEvent) => void;
@@ -70,8 +70,8 @@ export interface ClientOptions {
 export type Client = ReturnType<typeof createClient>;
 
 /**
- * Turns a request into a page or a named error (`errors.ts`). Retries what can be retried, keeps the rate, and books each
- * request before it is sent. One client serves all requests with a key.
+ * Creates a client, which turns a request into a page or a named error (`errors.ts`). It retries, obeys the rate, and books
+ * each request before it is sent. One client serves all requests with a key.
  */
 export function createClient(options: ClientOptions) {
   const { settings, budget, clock = systemClock, random = Math.random, onEvent = () => {} } = options;
@@ -114,10 +114,10 @@ export function createClient(options: ClientOptions) {
     return { address, http, contact };
   };
   const usual = reach('GMSI_BASE_URL', options.baseUrl, lookup);
-  // Nothing says which lookups another address has.
+  // The lookups of another address are unknown.
   const live = options.liveBaseUrl ? reach('GMSI_LIVE_BASE_URL', options.liveBaseUrl, undefined) : usual;
 
-  /** `read` belongs to the attempt, because a good status with an unreadable body is tried again. */
+  /** `read` is part of each attempt, because an unreadable body is tried again even with a good status. */
   function get<T>(request: ServiceRequest, read: (answer: HttpAnswer) => T, signal: AbortSignal): Promise<T> {
     const { address, http, contact } = request.isLive ? live : usual;
     const target = requestTarget(address, request);
@@ -161,7 +161,7 @@ export function createClient(options: ClientOptions) {
     return sayIfSlow(sayWaiting, () => withRetries(attempt, retrying, signal));
   }
 
-  /** Sends a request and reports its outcome: an unreadable answer is not a good one. */
+  /** Sends a request and reports its outcome; an unreadable answer counts as a failure. */
   async function send<T>(
     to: Http,
     { target, json, path }: { target: string; json: string | undefined; path: string },
@@ -190,7 +190,7 @@ export function createClient(options: ClientOptions) {
       tell();
       return result;
     } catch (caught) {
-      // A last safeguard: any text of the service in this error is redacted.
+      // Last safeguard: removes the key from any text in this error.
       const error = redactor.error(caught);
       tell(error);
       throw error;
@@ -207,7 +207,7 @@ export function createClient(options: ClientOptions) {
         },
       );
     }
-    // Only a page that is larger than a record may be can contain one that is too large.
+    // A page below the limit for one record cannot contain a record that is too large.
     if (answer.content.length <= settings.maxRecordBytes) return page;
     return { ...page, records: withoutLarge(page.records, settings.maxRecordBytes) };
   }
@@ -238,12 +238,12 @@ export function createClient(options: ClientOptions) {
     return get(request, (answer) => pageOf(answer, options), signal);
   }
 
-  /** For lookups, whose shape is not documented: any JSON. */
+  /** Returns any JSON, for lookups, whose shape is not documented. */
   function getJson(request: ServiceRequest, signal: AbortSignal): Promise<unknown> {
     return get(request, jsonOf, signal);
   }
 
-  /** Closes the connections; requests that wait or are under way fail, so abort their signals first. */
+  /** Closes the connections. Requests that wait or are under way fail, so abort their signals first. */
   async function close(): Promise<void> {
     closing.abort();
     await Promise.all([pace.close(), usual.http.close(), live.http.close()]);
@@ -252,13 +252,13 @@ export function createClient(options: ClientOptions) {
   return {
     getPage,
     getJson,
-    /** Since the client was created; `concurrency` is how many requests may be under way at a time at present. */
+    /** Counts since the client was created; `concurrency` is how many requests may currently be under way. */
     stats: () => ({ ...counts, concurrency: pace.concurrency }),
-    /** Whether the sandbox answers; `undefined` until the first good answer. */
+    /** Who answers; `undefined` until the first good answer. */
     get servedBy() {
       return servedBy;
     },
-    /** What time it is at the service; `undefined` until a good answer has said it. */
+    /** The service's time; `undefined` until a good answer has carried it. */
     get serviceTime(): ServiceTime | undefined {
       return serviceTime.now();
     },

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Headers } from './http.ts';
 
-/** Time as the client sees it; passed in, so that tests need not wait. */
+/** The client's time source. Passed in, so that tests need not wait. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -21,14 +21,13 @@ export const systemClock: Clock = {
   },
 };
 
-/** Counts from the start of the process, even if the machine's clock is set. */
+/** Counts from the start of the process, so changes of the machine's clock do not matter. */
 export const monotonicClock: Clock = { now: () => performance.now(), sleep: systemClock.sleep };
 
-/** The service's time. */
 export interface ServiceTime {
-  /** As in its last good answer, plus the time since then. */
+  /** The time in the last good answer, plus the time since then. */
   readonly date: Date;
-  /** By how much it may be later: the time that the answer took, and up to a second, since `Date` has whole seconds. */
+  /** The true time may be later by this much: the answer's duration plus a second, because `Date` has whole seconds. */
   readonly mayBeLaterMs: number;
 }
 
@@ -44,7 +43,7 @@ export function keepServiceTime(passed: () => number = () => performance.now()) 
       const date = dateOf(headers);
       if (date !== undefined) last = { date, at: passed(), mayBeLaterMs: tookMs + 1000 };
     },
-    /** `undefined` until an answer has said it. */
+    /** `undefined` until an answer has carried the time. */
     now(): ServiceTime | undefined {
       if (!last) return undefined;
       return { date: new Date(last.date + passed() - last.at), mayBeLaterMs: last.mayBeLaterMs };
@@ -53,8 +52,8 @@ export function keepServiceTime(passed: () => number = () => performance.now()) 
 }
 
 /**
- * When an answer was made, in milliseconds since 1970 (RFC 9110, 6.6.1), plus its time in a cache (RFC 9111, 5.1);
- * `undefined` if it does not say.
+ * Returns when an answer was made (RFC 9110, 6.6.1) plus its time in a cache (RFC 9111, 5.1), in milliseconds since 1970;
+ * `undefined` without a `Date`.
  */
 function dateOf({ date, age }: Headers): number | undefined {
   const made = typeof date === 'string' ? Date.parse(date) : Number.NaN;

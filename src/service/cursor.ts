@@ -4,17 +4,17 @@ import { CursorBroken } from './errors.ts';
 const hint =
   'Run it again: the window continues after its last good page. If this happens again, tell the vendor.';
 
-/** Longer ones do not fit into a request: servers accept 8 or 16 kB of headers and target. */
+/** A longer token does not fit into a request: servers accept 8 or 16 kB of headers and target. */
 const longestToken = 8192;
 
 /**
  * Watches the tokens of one window's drain.
  * @param resumedWith the token of the drain's first request; `null` if it begins at the first page
- * @returns takes the next token. @throws CursorBroken if it has come before in this drain, so that the drain would never end;
- * is too long; or has a NUL or half a character, which no checkpoint can store
+ * @returns a function to call with each next token. @throws CursorBroken if the token has come before, so that the drain would
+ * never end; is too long; or has a NUL or half a character, which no checkpoint can store
  */
 export function cursorGuard(resumedWith: string | null): (nextToken: string) => void {
-  // Hashes, because the tokens can be long and many.
+  // Stores hashes, because there can be many long tokens.
   const met = new Set<string>();
   if (resumedWith !== null) met.add(hash('sha1', resumedWith, 'base64'));
   return (nextToken) => {
@@ -40,14 +40,14 @@ export function cursorGuard(resumedWith: string | null): (nextToken: string) => 
   };
 }
 
-/** A cursor that never ends and brings nothing new: following it would waste the month's requests. */
+/** A cursor that never ends and returns nothing new. Following it would waste the month's requests. */
 export class CursorWithoutEnd extends CursorBroken {}
 
 /**
- * Counts the pages in a row that bring nothing new, whatever tokens they carry.
- * @param atMost the most of them; empty ones count, because they can also continue for ever
- * @param hint what a person can do then
- * @returns takes whether a page has news, before the next one is asked for. @throws CursorWithoutEnd after too many without
+ * Counts pages in a row without anything new, whatever their tokens.
+ * @param atMost this many pages are too many; empty pages count, because they can also continue for ever
+ * @param hint for the error
+ * @returns a function to call before each next page is requested. @throws CursorWithoutEnd after too many pages without news
  */
 export function newsGuard(atMost: number, hint: string): (hasNews: boolean) => void {
   let without = 0;

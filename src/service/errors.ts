@@ -1,6 +1,6 @@
 import { type ErrorDetails, GmsiError } from '../errors.ts';
 
-/** Why an address that never gave a good answer is probably wrong, and what to do. */
+/** Why an address is probably wrong, and what to do. */
 export interface AddressFault {
   /** Begins in lower case and has no full stop. */
   readonly what: string;
@@ -12,7 +12,7 @@ interface RetryableDetails extends ErrorDetails {
   readonly addressFault?: AddressFault | undefined;
 }
 
-/** A request that may succeed when it is sent again; retried in place, see `withRetries`. */
+/** The same request may succeed when it is sent again; see `withRetries`. */
 export abstract class RetryableError extends GmsiError {
   override readonly kind = 'retryable';
   /** The least wait before the next try, in milliseconds; `undefined` if the service named none. */
@@ -37,13 +37,13 @@ export abstract class RetryableError extends GmsiError {
 /** 429: too many requests for the key. */
 export class RateLimited extends RetryableError {}
 
-/** No answer (network, time limits), or one that says that the service has a problem (5xx, 408, 425). */
+/** No answer (network, time limits), or an answer that reports a problem of the service (5xx, 408, 425). */
 export class ServiceUnavailable extends RetryableError {}
 
-/** A 200 whose body is not what was asked for: not JSON, not the envelope or cut short. */
+/** A 200 with an unusable body: not JSON, not the envelope, or cut short. */
 export class MalformedPage extends RetryableError {}
 
-/** A 200 that is too large for memory. It would be as large the next time, so it is not tried again. */
+/** A 200 that is too large for memory. Not retried, because it would be too large again. */
 export class PageTooLarge extends GmsiError {
   override readonly kind = 'skippable';
 
@@ -54,7 +54,7 @@ export class PageTooLarge extends GmsiError {
   }
 }
 
-/** 401 or 403: no request with this key can succeed, so the load ends instead of failing every window. */
+/** 401 or 403. No request with this key can succeed, so the load ends instead of failing every window. */
 export class KeyRefused extends GmsiError {
   override readonly kind = 'fatal';
 
@@ -65,13 +65,13 @@ export class KeyRefused extends GmsiError {
   }
 }
 
-/** A 4xx that the same request would get again. */
+/** A 4xx. The same request would get it again. */
 export class RequestRefused extends GmsiError {
   override readonly kind = 'skippable';
   readonly status: number;
   /** The service's message, cut and cleaned; see `serviceWords`. */
   readonly words: string;
-  /** True if any web server could give this answer for an unknown path. The service may give it for a window, too. */
+  /** True if any web server may give this answer for an unknown path; the service may give it for a window, too. */
   readonly isForeign: boolean;
 
   constructor(path: string, status: number, words: string, isForeign = false) {
@@ -82,7 +82,7 @@ export class RequestRefused extends GmsiError {
   }
 }
 
-/** A 3xx. It is never followed, because the key would go to another address; other requests would get it too. */
+/** A 3xx. Never followed, because the key would go to another address. Other requests would get it, too. */
 export class RedirectRefused extends GmsiError {
   override readonly kind = 'fatal';
 
@@ -93,41 +93,41 @@ export class RedirectRefused extends GmsiError {
   }
 }
 
-/** The service's address never gave a good answer, and waiting will not change that. */
+/** The address never gave a good answer, and waiting will not help. */
 export class WrongAddress extends GmsiError {
   override readonly kind = 'fatal';
 
-  /** @param setting the variable that holds the address */
+  /** @param setting the variable that sets the address */
   constructor(setting: string, address: string, { what, hint }: AddressFault, cause: unknown) {
     super(`No service answers at ${setting} (${address}): ${what}.`, { hint, cause });
   }
 }
 
-/** A cursor that leads nowhere or in a circle: the rest of the window cannot be read with it. */
+/** A cursor that is missing, unusable or repeats itself, so that the rest of the window cannot be read. */
 export class CursorBroken extends GmsiError {
   override readonly kind = 'skippable';
 }
 
-/** A page that may be incomplete and has no cursor: the rest cannot be asked for. */
+/** A page that may be incomplete but has no cursor, so that the rest cannot be requested. */
 export class CutOff extends GmsiError {
   override readonly kind = 'skippable';
 
   constructor(records: number) {
     const hint =
-      'Ask for fewer records at once: a shorter step in the job file, or a larger service.page_size.';
+      'Request fewer records at once: set a shorter step in the job file, or a larger service.page_size.';
     super(
-      `The service answered with a bare array of ${records} records, as many as were asked for: it may be cut off, and no next_token leads to the rest.`,
+      `The service answered with a bare array of ${records} records, as many as requested. It may be cut off, and has no next_token for the rest.`,
       { hint },
     );
   }
 }
 
-/** A lookup (countries, topics) of an unknown shape; no job can be resolved without it. */
+/** A lookup (countries, topics) has an unknown shape. No job can be resolved without it. */
 export class LookupUnreadable extends GmsiError {
   override readonly kind = 'fatal';
 }
 
-/** The month's requests are used up. Ends a load normally (exit 75); raised by implementations of `RequestBudget`. */
+/** The month's requests are used up. Ends a load normally (exit 75); thrown by `RequestBudget`. */
 export class BudgetSpent extends GmsiError {
   override readonly kind = 'fatal';
   /** When requests are available again: the first instant of the next month, UTC. */

@@ -12,21 +12,21 @@ import {
 export type AnsweredAddresses = Set<string>;
 
 /**
- * After this many tries an address that never gave a good answer counts as wrong. Several, because resolvers and gateways
- * fail now and then.
+ * After this many tries, an address that never gave a good answer counts as wrong. More than one, because resolvers and
+ * gateways fail now and then.
  */
 const triesToDoubt = 3;
-/** The wait between them, so that one short failure does not hit all of them, in milliseconds. */
+/** Milliseconds between these tries, so that one short failure does not hit them all. */
 const betweenTriesMs = 1000;
 
 interface FirstContactOptions {
-  /** Without it, errors are taken as they are. */
+  /** If `undefined`, errors are not judged. */
   readonly answered: AnsweredAddresses | undefined;
   readonly address: string;
-  /** The variable that holds the address. */
+  /** The variable that sets the address. */
   readonly setting: string;
   readonly maxAttempts: number;
-  /** A lookup that the address of every service has; `undefined` if none is known. */
+  /** A lookup that every service has; `undefined` if none is known. */
   readonly lookup: { readonly path: string; readonly ask: () => Promise<unknown> } | undefined;
 }
 
@@ -40,7 +40,7 @@ export function firstContact({ answered, address, setting, maxAttempts, lookup }
   const wrong = (fault: AddressFault, cause: unknown) => new WrongAddress(setting, address, fault, cause);
   let secondOpinion: Promise<unknown> | undefined;
 
-  /** A refusal may concern the window only. One request for a lookup shows whether the address is wrong. */
+  /** A refusal may concern only the window. One request for a lookup shows whether the address is wrong. */
   async function judgeRefusal(error: RequestRefused, path: string): Promise<unknown> {
     if (!lookup) return error;
     if (path === lookup.path) return wrong(wrongPath(error, address), error);
@@ -59,7 +59,7 @@ export function firstContact({ answered, address, setting, maxAttempts, lookup }
     leastDelayMs: () => (isOver() ? 0 : betweenTriesMs),
     /** Call it after a good answer. */
     succeeded: () => void answered?.add(address),
-    /** The error to report for the error of the nth try of a request for `path`. */
+    /** Returns the error to report when the nth try of a request for `path` has failed. */
     async judge(error: unknown, path: string, attempt: number): Promise<unknown> {
       if (!answered) return error;
       if (isOver()) return error instanceof RedirectRefused ? passing(error) : error;
@@ -76,7 +76,7 @@ function passing(error: RedirectRefused): ServiceUnavailable {
 
 function wrongPath({ status, words }: RequestRefused, address: string): AddressFault {
   const { origin, pathname } = new URL(address);
-  const what = `it refuses whatever is asked for with ${status} (${words})`;
+  const what = `it refuses every request with ${status} (${words})`;
   if (/https|ssl|tls/i.test(words) && origin.startsWith('http:'))
     return { what, hint: `Use ${origin.replace('http:', 'https:')}.` };
   const hint =

@@ -7,15 +7,15 @@ import { type Body, readBody, readRefusal } from './read-body.ts';
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** An answer of any status with its whole body, or with the beginning of a refusal's body. */
+/** An answer of any status with its body; a refusal has only the beginning of it. */
 export interface HttpAnswer extends Body {
   readonly status: number;
   readonly headers: Headers;
 }
 
 /**
- * Time limits until the connection is open, TLS included; until the headers have arrived; until the whole body has. In
- * milliseconds; undici keeps the first two only to about a second. The largest body both as received and as unpacked.
+ * Time limits in milliseconds: for the connection with TLS, for the headers and for the whole body; undici checks the first
+ * two only about once a second. `maxBodyBytes` limits the body both as received and unpacked.
  */
 export interface HttpOptions
   extends Pick<ServiceSettings, 'connectTimeout' | 'headersTimeout' | 'bodyTimeout' | 'maxBodyBytes'> {
@@ -38,7 +38,7 @@ export function openHttp(origin: string, options: HttpOptions) {
   const headers = { accept: 'application/json', 'accept-encoding': 'gzip', ...options.headers };
 
   /**
-   * Sends one request. Redirects are not followed: the headers hold the key.
+   * Sends one request. Does not follow redirects, because the headers contain the key.
    * @param target path and query, encoded
    * @param json the body of a POST; without one it is a GET
    * @throws ServiceUnavailable without an answer in time; MalformedPage if a 200's body is cut short or cannot be unpacked;
@@ -74,7 +74,7 @@ export function openHttp(origin: string, options: HttpOptions) {
       }
       return { status, headers, ...(await readBody(body, encoding, options.maxBodyBytes)) };
     } catch (error) {
-      // If the encoding is not known, nothing of the body was read, and the connection must not wait for it.
+      // With an unknown encoding, the body was not read, and the connection must not wait for it.
       body.on('error', () => {}).destroy();
       signal.throwIfAborted();
       throw isNamed(error) || error instanceof errors.BodyTimeoutError ? error : brokenBody(error);

@@ -1,12 +1,11 @@
-/** A body is not JSON, even with the tolerated extensions; `cause` is the parser's error, which quotes the body. */
+/** A body is not JSON, even with the accepted extensions. `cause` is the parser's error, which quotes the body. */
 export class NotJson extends SyntaxError {
   override readonly name = 'NotJson';
 }
 
 /**
- * Parses JSON without losing what JavaScript would refuse or round. NaN, Infinity and -Infinity, which Python's json.dumps
- * writes by default, become strings of that name; integers beyond ±(2^53 - 1) become strings of their digits, because a
- * rounded id is a different id.
+ * Parses JSON without losing values that JavaScript would refuse or round. NaN, Infinity and -Infinity, which Python's
+ * json.dumps writes by default, become strings; so do integers beyond ±(2^53 - 1), because a rounded id is a different id.
  * @throws NotJson for anything else that is not JSON
  */
 export function parseJson(text: string): unknown {
@@ -25,10 +24,10 @@ function parseQuoted(text: string): unknown {
   }
 }
 
-/** Objects, or lists, that a body may have: a usual page has some thousands, and parsed, each takes up to a hundred bytes. */
+/** The most objects, or lists, of a body. A usual page has a few thousand; each takes up to 100 bytes after parsing. */
 export const mostObjects = 500_000;
 
-/** Whether a body would take far more memory parsed than as text. Braces and brackets within texts count, too. */
+/** Returns true if a body would need far more memory parsed than as text. Also counts braces and brackets within texts. */
 export function isSprawling(body: Buffer): boolean {
   if (body.length < 2 * mostObjects) return false;
   return ['{', '['].some((opening) => {
@@ -41,10 +40,10 @@ export function isSprawling(body: Buffer): boolean {
   });
 }
 
-/** Matches within strings, too, which only costs time; not the digits of a fraction. */
+/** Also matches within strings, which only costs time; does not match the digits of a fraction. */
 const hasLongInteger = /(?:^|[-:,[\s])\d{16}/;
 
-/** A string, to pass over as a whole; or a number or word that JSON.parse may round or refuse. */
+/** Matches a whole string, to skip it, or a number or word that JSON.parse may round or refuse. */
 const stringOrToken = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\w.+-])(?:NaN|-?Infinity|-?[1-9]\d{15,}(?![\d.eE]))/g;
 
 /** @throws RangeError for a string of millions of escapes, which no record has */

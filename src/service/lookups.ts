@@ -7,7 +7,7 @@ import { serviceWords } from './service-words.ts';
 
 type CodeList = Exclude<ListName, 'topics'>;
 
-/** The lists of codes (docs/service.md, "Lookups"), and where a code and its name may be; their shapes are not known. */
+/** The lists of codes (docs/service.md, "Lookups"). Their shapes are unknown; these fields may have a code or its name. */
 const codeLists = {
   countries: {
     path: '/countries',
@@ -96,7 +96,7 @@ export async function fetchTopics(client: LookupClient, signal: AbortSignal): Pr
   return withoutDoubles(topics, ({ name }) => name);
 }
 
-/** After this many pages in a row without a new entry, it is not a list: lists have one page or a few. */
+/** This many pages in a row without a new entry are an error: lookups have one page or a few. */
 const pagesWithoutNews = 3;
 
 async function fetchEntries(
@@ -142,7 +142,7 @@ function textOf(entry: unknown, path: string): string {
   }
 }
 
-/** An empty list is refused: no job could name anything in it, and it must not replace the stored list. */
+/** Refuses an empty list, which must not replace the stored one. */
 function notEmpty(entries: unknown[], path: string): unknown[] {
   if (entries.length === 0) throw new LookupUnreadable(`GET ${path} lists nothing.`);
   return entries;
@@ -165,11 +165,11 @@ function nextToken(body: unknown): string | null {
   if (!isObject(body) || body.has_more === false) return null;
   if (isText(body.next_token)) return body.next_token;
   if (body.has_more === true)
-    throw new CursorBroken('A lookup says has_more, but sends no next_token.', { hint });
+    throw new CursorBroken('A lookup has has_more: true, but no next_token.', { hint });
   return null;
 }
 
-/** Takes the first of several fields that has a usable value; the fields that were not taken are the rest. */
+/** Takes the first of several fields with a usable value; `rest` returns the fields that were not taken. */
 function fieldTaker(entry: unknown, path: string) {
   if (!isObject(entry)) {
     throw new LookupUnreadable(`GET ${path} lists an entry that is neither a text nor an object.`, { hint });
@@ -189,9 +189,7 @@ function fieldTaker(entry: unknown, path: string) {
   return Object.assign(take, { fail, rest: (): Extra => Object.fromEntries(left) });
 }
 
-/**
- * The longest entry: far longer than any code or topic, and short enough for an index of the warehouse and for an address.
- */
+/** Far longer than any code or topic, and short enough for a database index and a URL. */
 const longestCode = 500;
 
 function withoutDoubles<T>(entries: readonly T[], keyOf: (entry: T) => string): T[] {
@@ -199,14 +197,14 @@ function withoutDoubles<T>(entries: readonly T[], keyOf: (entry: T) => string): 
   for (const entry of entries) {
     const key = keyOf(entry);
     if (key.length > longestCode || key.includes('\0')) {
-      throw new LookupUnreadable('A lookup lists an entry that can be no code and no name.', { hint });
+      throw new LookupUnreadable('A lookup lists an entry that is neither a code nor a name.', { hint });
     }
     if (!byKey.has(key)) byKey.set(key, entry);
   }
   return [...byKey.values()];
 }
 
-const hint = 'The lookup has a shape that this version does not know; please report it.';
+const hint = 'This version does not know the shape of the lookup; please report it.';
 
 function fieldsOf(fields: object): string {
   return serviceWords(Object.keys(fields).join(', '));

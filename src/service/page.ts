@@ -1,6 +1,6 @@
 import { CursorBroken, CutOff, MalformedPage, PageTooLarge } from './errors.ts';
 
-/** One request to the service: a GET, or with a body a POST. */
+/** One request to the service: a GET, or a POST if it has a body. */
 export interface ServiceRequest {
   /** The path below `/v1`, with or without a leading slash, each segment URL-encoded. */
   readonly path: string;
@@ -12,16 +12,16 @@ export interface ServiceRequest {
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
-/** The most records of a page, whatever was asked for: ten times the service's maximum (docs/service.md, "Paging"). */
+/** The most records of a page: ten times the service's maximum (docs/service.md, "Paging"). */
 const mostRecords = 10_000;
 
 /** One checked page of a feed: the envelope (docs/service.md, "Page envelope"), or a bare array. */
 export interface Page {
-  /** As sent, with a `RecordTooLarge` in place of one that is too large. */
+  /** As sent, except that a `RecordTooLarge` replaces each record that is too large. */
   readonly records: readonly unknown[];
   /** The cursor of the next page; `null` if this page was the last. */
   readonly nextToken: string | null;
-  /** More records may exist, and no token leads to them; only for feeds with a single answer. */
+  /** More records may exist, but there is no token for them; only for feeds with a single answer. */
   readonly isCutOff: boolean;
   /** Size of the body as received (compressed, if it was), in bytes. */
   readonly bytes: number;
@@ -29,11 +29,11 @@ export interface Page {
 
 /** The part of a request that decides whether an answer is complete. */
 export interface EnvelopeOptions {
-  /** The page size that was asked for: a bare array of this length may be incomplete. */
+  /** The requested page size. A bare array of this length may be incomplete. */
   readonly limit?: number;
   /**
-   * The feed has a single answer, likely a bare array (docs/service.md, "Live feeds"). If it may be incomplete, it is still
-   * read, and `isCutOff` is true.
+   * The feed has a single answer, probably a bare array (docs/service.md, "Live feeds"). If it may be incomplete, it is still
+   * read, with `isCutOff` true.
    */
   readonly bareArray?: boolean;
 }
@@ -64,7 +64,7 @@ export function readEnvelope(body: unknown, bytes: number, options: EnvelopeOpti
   if (!hasMore) return { records: data, nextToken: null, isCutOff: false, bytes };
   if (token) return { records: data, nextToken: token, isCutOff: false, bytes };
   if (options.bareArray) return { records: data, nextToken: null, isCutOff: true, bytes };
-  throw new CursorBroken('The service says has_more, but sends no next_token: the rest cannot be asked for.');
+  throw new CursorBroken('The page has has_more: true, but no next_token, so the rest cannot be requested.');
 }
 
 /** @throws PageTooLarge for more than `mostRecords` records */

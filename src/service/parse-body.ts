@@ -1,10 +1,10 @@
 import { NotJson, parseJson } from './json.ts';
 
-/** Small enough that V8 keeps the text on its usual heap: each larger one is mapped by itself, which costs more than parsing it. */
+/** V8 keeps texts of this size on its normal heap. It maps larger ones separately, which costs more than parsing them. */
 const pieceBytes = 32 * 1024;
 
 /**
- * Parses a body, a large page in pieces of whole records. Gives what `parseJson` gives for its text.
+ * Parses a body; a large page in pieces of whole records. Returns the same as `parseJson` for the whole text.
  * @throws NotJson if it is not JSON
  */
 export function parseBody(body: Buffer): unknown {
@@ -12,9 +12,8 @@ export function parseBody(body: Buffer): unknown {
 }
 
 /**
- * The places at which a body is cut are guesses, and they may lie within texts or lists of a record. Parsing proves them: it
- * goes from left to right, so a list that is complete with a piece of the body put into it is at the same level after as
- * before.
+ * The places at which a body is cut are guesses, which may lie within texts or lists of a record. Parsing proves them: each
+ * piece must be a complete list by itself.
  * @returns `undefined` if a guess was wrong
  */
 function parseInPieces(body: Buffer): unknown {
@@ -26,7 +25,7 @@ function parseInPieces(body: Buffer): unknown {
   try {
     const page = withRecords('');
     const records = recordsOf(page);
-    // The list at the guessed place is that of the page only if what is put there is found in it.
+    // The guessed place is in the page's list only if a value put there appears in that list.
     if (records?.length !== 0 || recordsOf(withRecords('0'))?.length !== 1) return undefined;
     for (const [from, to] of cut(body, begins, ends)) {
       for (const record of parseJson(`[${body.toString('utf8', from, to)}]`) as unknown[])

@@ -13,10 +13,10 @@ export interface Body {
 
 type Encoding = string | readonly string[] | undefined;
 
-/** How many bytes of a refusal are read: its message is at the beginning. */
+/** How many bytes of a refusal are read; its message is at the beginning. */
 const refusalBytes = 64 * 1024;
 
-/** Bytes to unpack at a time: most bodies in one piece, because each piece is a round trip through another thread. */
+/** Returns the bytes to unpack at a time. Most bodies are one piece, because each piece costs a round trip to another thread. */
 function chunkSizeFor(packed: Buffer): number {
   return Math.min(Math.max(10 * packed.length, 16 * 1024), 1024 * 1024);
 }
@@ -61,7 +61,7 @@ export async function readRefusal(body: Readable, encoding: Encoding): Promise<B
     const whole = await unpackerOf(encoding)(packed, { maxOutputLength: 16 * refusalBytes });
     return { content: withoutMark(whole.subarray(0, refusalBytes)), bytes };
   } catch {
-    // The status decides what a refusal means: a broken body must not turn a 401 into something to retry.
+    // The status alone decides: a broken body must not make a 401 retryable.
     return { content: Buffer.alloc(0), bytes };
   }
 }
@@ -74,7 +74,7 @@ type Unpack = (packed: Buffer, options: ZlibOptions) => Promise<Buffer>;
 
 const asItIs: Unpack = async (bytes) => bytes;
 
-/** Requests ask for gzip; a proxy may still choose another one. */
+/** Requests accept only gzip, but a proxy may choose another encoding. */
 const unpackers = new Map<string, Unpack>([
   ['', asItIs],
   ['identity', asItIs],
@@ -86,7 +86,7 @@ const unpackers = new Map<string, Unpack>([
 /** @throws MalformedPage for any other encoding */
 function unpackerOf(encoding: Encoding): Unpack {
   const unpack = unpackers.get([encoding ?? ''].flat().join(',').trim().toLowerCase());
-  // Without its name: the service could put anything into a header.
-  if (!unpack) throw new MalformedPage('The body is packed in another way than gzip, deflate or br.');
+  // Does not name the encoding: the service could put anything into a header.
+  if (!unpack) throw new MalformedPage('The body has an encoding other than gzip, deflate or br.');
   return unpack;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { holdableJson } from '../feeds/reading/holdable-json.ts';
 
-/** Stands for a record that is larger than a record may be, and is not read. */
+/** Replaces a record that is too large to be read. */
 export class RecordTooLarge {
   /** SHA-256 of its JSON text in UTF-8. */
   readonly digest: string;
@@ -26,7 +26,7 @@ export function withoutLarge(records: readonly unknown[], most: number): unknown
   });
 }
 
-/** Whether a stored record stands for one that was too large, so that there is nothing to read. */
+/** Returns true if a stored record replaces one that was too large, so that there is nothing to read. */
 export function standsForLarger(record: unknown): boolean {
   if (typeof record !== 'object' || record === null) return false;
   const { digest } = record as Record<string, unknown>;

@@ -1,23 +1,23 @@
 import { inspect } from 'node:util';
 import type { Secret } from '../secret.ts';
 
-/** A shorter key looks like ordinary words: removing "a" from every message would hide nothing. */
+/** A shorter key is not removed: removing "a" from every message would make it unreadable. */
 export const shortestHidden = 8;
 
-/** What stands in the place of the key. */
+/** Replaces the key. */
 export const hiddenKey = '[key]';
 
 export type Redactor = ReturnType<typeof redactorOf>;
 
-/** Whether a key is long enough to be removed from texts. */
+/** Returns true if a key is long enough to be removed from texts. */
 export function isHidden(key: Secret): boolean {
   return key.reveal().length >= shortestHidden;
 }
 
 /**
- * Removes the API key from what the service sends, which could echo it: as it is, escaped in JSON, in a URL, or in base64.
- * Every body passes through here before it is parsed, and every error before it is reported, so that the key reaches no
- * message, log, row or other request. A key that is shorter than `shortestHidden` is not removed.
+ * Removes the API key from the service's answers, which could echo it: as it is, escaped in JSON, in a URL, or in base64.
+ * Every body is redacted before it is parsed, and every error before it is reported, so that the key reaches no message, log,
+ * row or other request. A key shorter than `shortestHidden` is not removed.
  */
 export function redactorOf(secret: Secret) {
   const forms = isHidden(secret) ? formsOf(secret.reveal()) : [];
@@ -26,12 +26,12 @@ export function redactorOf(secret: Secret) {
     return forms.reduce((shown, form) => shown.replaceAll(form, hiddenKey), from);
   }
 
-  /** Whether there is anything to remove from a text, in UTF-8. */
+  /** Returns true if a UTF-8 text contains the key. */
   function isIn(bytes: Buffer): boolean {
     return forms.some((form) => bytes.includes(form));
   }
 
-  /** Removes it from an error's message, stack and hint; a cause that shows the key is dropped. */
+  /** Removes the key from an error's message, stack and hint; drops a cause that shows the key. */
   function error(from: unknown): unknown {
     if (!(from instanceof Error) || !shows(from)) return from;
     for (const name of ['message', 'stack', 'hint', 'words'] as const) {
@@ -50,7 +50,7 @@ export function redactorOf(secret: Secret) {
   return { text, isIn, error };
 }
 
-/** The ways in which a key is written, the longest first: one may be part of another. */
+/** Returns all forms of a key, the longest first, because one may be part of another. */
 function formsOf(key: string): string[] {
   const json = JSON.stringify(key).slice(1, -1);
   const forms = new Set([
@@ -64,7 +64,7 @@ function formsOf(key: string): string[] {
   return [...forms].sort((a, b) => b.length - a.length);
 }
 
-/** The characters of a text in base64 that depend on the key alone. @param before bytes before it, modulo 3 */
+/** Returns the base64 characters that depend only on the key. @param before number of bytes before the key, modulo 3 */
 function base64Within(key: string, before: number, way: 'base64' | 'base64url'): string {
   const bytes = Buffer.from('\0'.repeat(before) + key);
   return bytes.toString(way).slice(Math.ceil((before * 4) / 3), Math.floor((bytes.length * 4) / 3));

@@ -10,14 +10,14 @@ export interface RetryOptions {
   readonly clock: Clock;
   /** A number from 0 to below 1. */
   readonly random: () => number;
-  /** The least wait before the next try, in milliseconds; none if left out. */
+  /** The least wait before the next try, in milliseconds; 0 by default. */
   readonly leastDelayMs?: () => number;
   readonly onRetry: (error: Error, attempt: number, delayMs: number) => void;
 }
 
 /**
- * Tries until an attempt succeeds, fails with an error that a retry cannot fix, or was the last one. Between tries, waits a
- * full-jitter exponential delay, and at least as long as the service asked for.
+ * Tries until an attempt succeeds, fails with an error that a retry cannot fix, or was the last one. Between tries, waits an
+ * exponential delay with full jitter, and at least as long as Retry-After.
  * @param attempt gets the number of the try, from 1
  * @throws the last attempt's error, with the number of tries in its message; the signal's reason once it is aborted
  */
@@ -40,8 +40,8 @@ export async function withRetries<T>(
       },
       {
         retries: maxAttempts - 1,
-        // p-retry's delays have neither a random source nor a minimum, so it does not wait itself. Nor does it get the
-        // signal: it would drop an answer that arrives at the moment of an abort and has already cost a request.
+        // p-retry does not wait itself, because its delays have neither a random source nor a minimum. It does not get the
+        // signal: it would drop an answer that arrives at the moment of an abort, although the request has been spent.
         minTimeout: 0,
         shouldRetry: ({ error }) => mayRetry(error),
         async onFailedAttempt({ error, attemptNumber, retriesLeft }) {
@@ -67,15 +67,15 @@ function leastWait(error: Error): number {
   return error instanceof RetryableError ? (error.retryAfterMs ?? 0) : 0;
 }
 
-/** How the client waits. None of it is documented; docs/service.md, "Limits" says what is likely. */
+/** How the client waits. None of it is documented; docs/service.md, "Limits" has our best guess. */
 export const defaultPatience = {
-  /** The first retry waits up to this long, each further one up to twice as long, in milliseconds. */
+  /** The first retry waits up to this long; each further one up to twice as long as the one before. */
   firstDelayMs: 500,
-  /** No retry waits longer by itself, in milliseconds. */
+  /** No retry waits longer, unless Retry-After is longer. */
   maxDelayMs: 30_000,
-  /** Bounds of the pause after a 429 that names none, in milliseconds; the vendor suggests 1 to 2 seconds. */
+  /** Bounds of the pause after a 429 without Retry-After; the vendor suggests 1 to 2 seconds. */
   rateLimitPauseMs: [1000, 2000] as readonly [least: number, most: number],
-  /** A longer Retry-After (for example after a spent quota) makes requests fail at once, in milliseconds. */
+  /** A longer Retry-After, for example after a spent quota, makes requests fail at once. */
   longestWaitMs: 300_000,
   /** After this many good answers since the last change, one more request may run at a time. */
   raiseAfter: 50,

@@ -1,17 +1,17 @@
 const longest = 300;
-/** How much of a body is read: the message is at its beginning. */
+/** How much of a body is searched; the message is at its beginning. */
 const lookedAt = 4000;
 /** Where services put their message, best first; FastAPI uses `detail`. */
 const wordFields = ['detail', 'message', 'error', 'msg', 'errors', 'title', 'reason'] as const;
 
 /**
- * The message of a refusal, for a person: the text of `{"detail": …}`, FastAPI's list of `{loc, msg}`, `{"message"}`,
- * `{"error"}`, a page's title, or the text itself. One line of at most 300 characters, without control characters, so that
- * it can neither fill nor forge a log. Error bodies are not documented (docs/service.md, "Errors").
- * @param redact removes what must not be shown
+ * Returns the message of a refusal for a person: the text of `{"detail": …}`, FastAPI's list of `{loc, msg}`, `{"message"}`,
+ * `{"error"}`, a page's title, or the body itself. One line of at most 300 characters, without control characters, so that it
+ * can neither fill nor forge a log. Error bodies are not documented (docs/service.md, "Errors").
+ * @param redact removes the key
  */
 export function serviceWords(sent: string, redact: (text: string) => string = (text) => text): string {
-  // Redacted before the text is cut, so that no part of the key is left at an edge, and again after decoding.
+  // Redacts before cutting, so that no part of the key remains at an edge, and again after decoding.
   const body = redact(sent);
   const words = clean(redact(jsonWords(body) ?? htmlWords(body) ?? body.slice(0, lookedAt)));
   if (words === '') return 'no further words';

@@ -4,18 +4,18 @@ import { microsecondsOf } from '../feeds/reading/read-time.ts';
 /** An array in PostgreSQL's binary format, which `pg` sends unchanged. */
 export type ArrayParameter = Buffer;
 
-/** The rows of a page as they are written: sorted by their key, of several with one key the last one. */
+/** The rows of a page, sorted by key; if several have one key, only the last of them. */
 export interface SortedRows {
   readonly length: number;
-  /** Those that came before the last one of their key. */
+  /** Earlier rows with the same key as a later one. */
   readonly earlier: SortedRows | undefined;
   /** The times of their keys, in microseconds since 1970. */
   readonly times: readonly number[];
   /** The ids of their keys. */
   readonly ids: readonly string[];
-  /** The columns of the table, in its order. */
+  /** All columns of the table, in its order. */
   readonly columns: readonly ArrayParameter[];
-  /** Those of them that the keys are made of. */
+  /** The key columns. */
   readonly key: readonly [times: ArrayParameter, ids: ArrayParameter];
 }
 
@@ -55,9 +55,9 @@ export function sortedRows(table: FeedTable, rows: readonly Row[]): SortedRows {
 }
 
 /**
- * One column of rows as an array that PostgreSQL can unnest. In the binary format, which needs neither digits nor quotes, it
- * costs both sides half as much as in the text format.
- * @throws TypeError for a value that is not of the type, rather than send another one
+ * Returns one column of rows as an array that PostgreSQL can unnest. The binary format costs client and server half as much
+ * as the text format.
+ * @throws TypeError for a value of another type
  */
 export function arrayParameter(rows: readonly Row[], column: string, type: ColumnType): ArrayParameter {
   const values = rows.map((row) => row[column] ?? null);

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import type { Database } from './database.ts';
 
-/** Whether there is a role `gmsi_reader` that the user may take. */
+/** Returns true if the role `gmsi_reader` exists and the user may take it. */
 export const mayBecomeReader = sql<boolean>`case when to_regrole('gmsi_reader') is null then false
                 when current_setting('server_version_num')::int >= 160000 then pg_has_role('gmsi_reader', 'SET')
                 else pg_has_role('gmsi_reader', 'MEMBER') end`;

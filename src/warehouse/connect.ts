@@ -21,13 +21,13 @@ import { prepareSession } from './session-settings.ts';
 import { tlsOptions, withoutTls } from './tls.ts';
 
 /**
- * The warehouse's database; every table is in the schema `gmsi`. A patient one does each statement, and each transaction,
- * again while the server restarts or has no free connection. So a transaction's work must be fit to be done twice.
+ * The warehouse's database; every table is in the schema `gmsi`. A patient one repeats statements and transactions while the
+ * server restarts or has no free connection. So a transaction must be safe to run twice.
  */
 export class Warehouse extends Kysely<Database> {
   readonly #dialect: PostgresDialect;
   readonly #driver: Driver;
-  /** The same connections without patience, for what is not to be done twice. */
+  /** The same connections without patience, for work that must not run twice. */
   readonly plain: Warehouse;
 
   constructor(
@@ -106,18 +106,18 @@ export function openPool(
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     stream: postgresSocket,
-    // Awaited before the connection is handed out, though its type does not say so.
+    // pg awaits this before it hands out the connection, although the type does not say so.
     onConnect: prepareSession as (client: pg.ClientBase) => void,
     ...options,
   });
-  // The pool replaces an idle connection that breaks (a restart of the server); the next query reports what is wrong.
+  // The pool replaces an idle connection that breaks, as in a restart of the server; the next query reports the error.
   pool.on('error', () => {});
   // A connection that breaks in use fails its query and also emits an error; without a listener that would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 
-/** Where the server is, as pg reads the address or the environment, for the address of another user. */
+/** Returns the server's address as pg reads it from the URL or the environment, to build the address of another user. */
 export function placeOf(address: WarehouseAddress) {
   const { host, port, database } = new pg.Client(wayTo(address));
   const { sslmode, sslrootcert } = tlsOf(address);
@@ -136,9 +136,8 @@ function wayTo(address: WarehouseAddress): pg.PoolConfig {
 }
 
 /**
- * Connections that prepare each statement with parameters, under a name of its own, so that the server parses and
- * plans it once: for an upsert into a partitioned table, that is a good part of a small page's cost. A connection that cannot
- * be used again is closed when it is given back.
+ * Connections that prepare each statement with parameters, so that the server parses and plans it once; for an upsert into a
+ * partitioned table, planning is a large part of a small page's cost. Closes a returned connection that cannot be used again.
  */
 function preparing(pool: pg.Pool): PostgresPool {
   return {
@@ -151,7 +150,7 @@ function preparing(pool: pg.Pool): PostgresPool {
             ? client.query({ name: nameOf(text), text, values: [...values] })
             : client.query(text);
         return sent.catch((error: unknown) => {
-          // Without an answer of the server, it is not known what the connection still sends.
+          // Without an answer, the connection may still receive the rest of an earlier one.
           isOver ||= isStale(error) || !(error instanceof pg.DatabaseError);
           throw error;
         });
@@ -172,8 +171,8 @@ function nameOf(statement: string): string {
 }
 
 /**
- * The version of the server, read first so that a wrong address fails before anything else does.
- * @throws ConfigError if the address, the user or the version is not right, or nothing answers for some seconds;
+ * Returns the version of the server. Called first, so that a wrong address fails at once.
+ * @throws ConfigError if the address, the user or the version is wrong, or nothing answers for some seconds;
  * WarehouseUnavailable if a server is not ready
  */
 export async function checkServer(warehouse: Warehouse): Promise<{ version: string; user: string }> {
@@ -190,12 +189,12 @@ export async function checkServer(warehouse: Warehouse): Promise<{ version: stri
         hint: 'Upgrade the server, or unset DATABASE_URL to use the embedded warehouse.',
       });
     }
-    // Any other encoding would refuse some headlines; SQL_ASCII would store all, but without knowing their characters.
+    // Other encodings refuse some headlines; SQL_ASCII stores all, but does not know their characters.
     if (server.encoding !== 'UTF8') {
       throw new ConfigError(
         `The database ${server.database} has the encoding ${server.encoding}; the warehouse needs UTF8.`,
         {
-          hint: 'Make one: createdb --template=template0 --encoding=UTF8 <name> (add --locale=C.UTF-8 if it refuses the locale), and name it in DATABASE_URL.',
+          hint: 'Create one (createdb --template=template0 --encoding=UTF8 <name>; add --locale=C.UTF-8 if it refuses the locale) and set DATABASE_URL to it.',
         },
       );
     }

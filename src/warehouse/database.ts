@@ -1,7 +1,7 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { Series } from '../feeds/feed.ts';
 
-/** `YYYY-MM-DD`, as a `date` column is read and written here: a calendar day has no time zone. */
+/** `YYYY-MM-DD`, the text of a `date` column; a calendar day has no time zone. */
 export type Day = string;
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
@@ -9,11 +9,11 @@ type GeneratedTimestamp = ColumnType<Date, Date | string | undefined, Date | str
 type Json = ColumnType<unknown, string | null, string | null>;
 
 /**
- * - `pending`: planned, or given back with its cursor kept
- * - `draining`: claimed under a lease; its pages are coming in
- * - `drained`: its last page is committed, and with it the coverage
+ * - `pending`: planned, or given back with its cursor
+ * - `draining`: claimed under a lease
+ * - `drained`: its last page and its coverage are committed
  * - `failed`: failed in this load; a rerun continues from its cursor
- * - `refused`: the service refused it, or refused two younger windows of its series; each load asks again for a few
+ * - `refused`: the service refused it, or two younger windows of its series; each load retries a few of these
  */
 export type WindowState = 'pending' | 'draining' | 'drained' | 'failed' | 'refused';
 

@@ -14,12 +14,12 @@ export class WarehouseFull extends GmsiError {
 /** A connection broke while a transaction was writing: the server restarted, or this write crashed it. */
 export class WriteCutOff extends WarehouseUnavailable {}
 
-/** A transaction that wrote took longer than half of `gmsi.as_of_delay()`, so that it could not be committed. */
+/** A write took longer than half of `gmsi.as_of_delay()`, so the server did not commit it. */
 export class WriteTooSlow extends WarehouseUnavailable {}
 
 /** A write waited too long for another session's lock. */
 export class WriteLocked extends WarehouseUnavailable {
-  /** The same, naming who may hold it. */
+  /** Returns the error with the sessions that may hold the lock. */
   by(holders: readonly string[]): WriteLocked {
     if (holders.length === 0) return this;
     const message = `${this.message} (${holders.join(', ')})`;
@@ -27,28 +27,29 @@ export class WriteLocked extends WarehouseUnavailable {
   }
 }
 
-/** Another session holds a lock that gmsi must have, and has not given it back for minutes. */
+/** Another session has held a lock that gmsi needs for minutes. */
 export class LockHeld extends GmsiError {
   override readonly kind = 'retryable';
 }
 
-/** Another session has written a row at the same time that this write was to insert. */
+/** Another session inserted one of the same rows at the same time. */
 export class WriteCrossed extends WarehouseUnavailable {}
 
-/** Another load has the window or the file now, because this one was silent for longer than its lease. The page is dropped. */
+/** Another load has taken over the window or file, because this load was silent for longer than its lease. The page is dropped. */
 export class ClaimLost extends GmsiError {
   override readonly kind = 'skippable';
 }
 
-/** The schema, or a table or function of it, does not exist: it was dropped meanwhile, or is being restored. */
+/** The schema, or a part of it, does not exist: somebody dropped it, or is restoring it. */
 export class SchemaGone extends ConfigError {
   constructor(message: string, cause: unknown) {
-    const hint = 'If somebody is restoring them, let that end first. gmsi migrate makes them anew, empty.';
+    const hint =
+      'If somebody is restoring them, wait until that is done. gmsi migrate creates them again, empty.';
     super(`Tables of the schema gmsi are gone: ${message}`, { cause, hint });
   }
 }
 
-/** A write that failed several times and may be the cause itself: it is dropped, and the load continues without it. */
+/** A write failed several times and may itself be the cause. It is dropped, and the load continues without it. */
 export class WriteGivenUp extends GmsiError {
   override readonly kind = 'skippable';
 }
@@ -61,7 +62,7 @@ const passing = /^(08...|25P0[34]|40001|40P01|53300|57P0[1-35])$/;
 /** The server ended a session: it shut down or crashed, or the session was idle in a transaction. */
 const ending = /^(08...|57P0[1-35]|25P03)$/;
 
-/** Errors that come again on the same connection, but not on a new one: the code, and the function of the server. */
+/** Errors that repeat on the same connection but not on a new one, by code and server function. */
 const stale = [
   // A row found no partition. Each partition is made before its rows are written, so this connection does not know it yet:
   // seen on PostgreSQL 15 if another connection attaches it at that moment.
@@ -70,7 +71,7 @@ const stale = [
   '0A000 RevalidateCachedQuery',
 ];
 
-/** True if an error will come again on the same connection, but not on a new one. */
+/** Returns true if an error repeats on the same connection but not on a new one. */
 export function isStale(error: unknown): boolean {
   // By the reporting function, not by the message, which may be in any language.
   const { code, routine } = error as { code?: string; routine?: string };
@@ -116,7 +117,7 @@ export function namedWriteError(error: unknown): unknown {
 }
 
 const checkUser = ['The warehouse refuses the user', 'Check user and password in DATABASE_URL.'] as const;
-/** What is to be corrected before anything can run, by the code of the server's error; and how. */
+/** What the user must correct, and how, by the server's error code. */
 const toCorrect: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   '28P01': checkUser,
   '28000': checkUser,
@@ -149,7 +150,7 @@ export function namedDatabaseError(error: unknown): unknown {
   }
   if (code === '55P03') {
     const hint = 'End that session (pg_stat_activity shows it), and run the command again.';
-    return new LockHeld('Another session has held a lock for minutes that this needs.', { cause, hint });
+    return new LockHeld('Another session has held a needed lock for minutes.', { cause, hint });
   }
   if (code === '53100') {
     const hint = 'Make room and run the same command again; it continues where it stopped.';
@@ -160,7 +161,7 @@ export function namedDatabaseError(error: unknown): unknown {
   return what && hint ? new ConfigError(`${what}: ${message}`, { cause, hint }) : error;
 }
 
-/** An error for the log: the message if what happened has a name, else the stack as well. */
+/** Returns an error for the log: only the message of a named error, else the stack as well. */
 export function forLog(error: unknown): { readonly why: string } | { readonly err: unknown } {
   const named = namedDatabaseError(error);
   return named instanceof GmsiError ? { why: named.message } : { err: error };

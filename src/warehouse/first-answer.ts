@@ -34,12 +34,12 @@ export function postgresSocket({
   return socket;
 }
 
-/** If a server is restarting, these pass soon; else the address is wrong. */
+/** These pass soon if a server is restarting; otherwise the address is wrong. */
 const nobodyThere = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT', 'ECONNRESET'];
 
 /**
- * The first answer of a warehouse in this process. Tries for some seconds, since a server may be restarting or a resolver
- * may fail for a moment. Then an error that would pass in the middle of a load means that the address is wrong.
+ * Waits for the first answer of a warehouse. Tries for some seconds, because a server may be restarting or a resolver may fail
+ * for a moment. After that, even an error that would be temporary in the middle of a load means that the address is wrong.
  */
 export async function firstAnswer<T>(ask: () => Promise<T>): Promise<T> {
   try {
@@ -67,10 +67,7 @@ function wrongAddress(cause: Error): ConfigError | undefined {
   const { code = '', message } = cause as NodeJS.ErrnoException;
   const told = (what: string, hint: string) => new ConfigError(what, { cause, hint });
   if (code === 'ENOTFOUND') {
-    return told(
-      `The warehouse's host is not known: ${message}`,
-      'Check the host in DATABASE_URL (or PGHOST).',
-    );
+    return told(`The warehouse's host is unknown: ${message}`, 'Check the host in DATABASE_URL (or PGHOST).');
   }
   if (nobodyThere.includes(code)) {
     return told(

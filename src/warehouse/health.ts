@@ -14,7 +14,7 @@ export async function clockDifference(db: Kysely<Database>): Promise<number> {
   return ((sentAt + Date.now()) / 2 - now.getTime()) / 1000;
 }
 
-/** The privileges that a loading user lacks; none before the schema exists, since then only creating it is needed. */
+/** Returns the privileges that a loading user lacks; none before the schema exists, when creating it is enough. */
 export async function missingPrivileges(db: Kysely<Database>): Promise<string[]> {
   const { rows } = await sql<{ missing: string }>`
     select 'CREATE on the database' as missing

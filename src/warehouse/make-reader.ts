@@ -5,10 +5,10 @@ import { Secret } from '../secret.ts';
 import type { Warehouse } from './connect.ts';
 import { namedDatabaseError } from './errors.ts';
 
-/** By this comment a login is known to be one of ours; any other role of the same name is left alone. */
+/** This comment marks our logins; gmsi does not change any other role of the same name. */
 const mark = 'May read the schema gmsi. Made by gmsi reader.';
 
-/** Sessions begin with these. They keep a query or a connection from being forgotten; its user can change them. */
+/** Initial settings of sessions, which end forgotten queries and connections. The user can change them. */
 const settings = {
   default_transaction_read_only: 'on',
   statement_timeout: '10min',
@@ -18,8 +18,8 @@ const settings = {
 };
 
 /**
- * Makes a login with the rights of `gmsi_reader` and no others, or gives one that it made earlier a new password.
- * @returns the password, which is stored nowhere: the server gets what it verifies passwords with, so no log of its has it
+ * Creates a login with only the rights of `gmsi_reader`, or sets a new password for one that it created before.
+ * @returns the password, which is stored nowhere: the server gets only a verifier, so its log cannot contain the password
  * @throws ConfigError if the name is taken, or the user or the server does not allow it
  */
 export async function makeReader(
@@ -50,7 +50,7 @@ export async function makeReader(
       const { may_read, is_there, is_ours, may_connect, database } = rows[0]!;
       if (!may_read)
         throw new ConfigError('There is no role gmsi_reader that may read this warehouse.', {
-          hint: 'gmsi migrate grants it what it needs, or says what to run first.',
+          hint: 'Run gmsi migrate, which grants its rights or says what to run first.',
         });
       if (is_there && !is_ours)
         throw new ConfigError(`The server has a role ${name} that gmsi reader did not make.`, {
@@ -79,7 +79,7 @@ export async function makeReader(
   }
 }
 
-/** What a server verifies a password with (RFC 5803), as it would compute it itself. */
+/** Computes a server's password verifier (RFC 5803). */
 function verifierOf(password: string): string {
   const iterations = 4096;
   const salt = randomBytes(16);

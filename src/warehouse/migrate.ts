@@ -71,7 +71,7 @@ export async function migrationStatus(
   return all.map((name) => ({ name, executedAt: applied.get(name) }));
 }
 
-/** Without the lock and without creating anything, so that `gmsi plan` and `gmsi status` need no privileges to write. */
+/** Takes no lock and creates nothing, so that `gmsi plan` and `gmsi status` need no privilege to write. */
 async function isCurrent(warehouse: Warehouse): Promise<boolean> {
   try {
     return (await migrationStatus(warehouse)).every(({ executedAt }) => executedAt !== undefined);
@@ -80,7 +80,7 @@ async function isCurrent(warehouse: Warehouse): Promise<boolean> {
   }
 }
 
-/** The table of applied migrations, as Kysely makes it. Only what is missing, because that needs no privilege otherwise. */
+/** Creates what is missing of Kysely's table of migrations. If nothing is missing, this needs no privilege. */
 const ledger = `do $$ begin
   if to_regnamespace('gmsi') is null then create schema gmsi; end if;
   if to_regclass('gmsi.kysely_migration') is null then

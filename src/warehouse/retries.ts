@@ -11,20 +11,20 @@ import {
 
 /** How the work of a load waits for a warehouse that does not answer. */
 export interface Patience {
-  /** Gets, after some seconds and then twice a minute, what the work waits for. */
+  /** Logs what the work waits for, after some seconds and then twice a minute. */
   readonly log?: Log;
   /** Once it fires, nothing is tried again; what is still to be done is tried once. */
   readonly signal?: AbortSignal;
 }
 
-/** How often a write may fail by an error that it may have caused. Other errors (nobody answers) do not count. */
+/** How often a write may fail with an error that it may have caused itself. Other errors do not count. */
 const triesOf = { cutOff: 3, tooSlow: 8 };
 
 /**
  * Repeats work while the warehouse is restarting, has no free connections, broke a deadlock, or others hold locks on its
  * rows: for about two minutes, then throws the error.
- * @throws WriteGivenUp if a write broke its connection three times, or was too slow eight times: it would crash the server,
- * or keep it busy, again and again; the signal's reason if it fires meanwhile
+ * @throws WriteGivenUp if a write broke its connection three times, or was too slow eight times, so that it cannot crash the
+ * server or keep it busy for ever; the signal's reason if it fires meanwhile
  */
 export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {}): Promise<T> {
   const failed = { cutOff: 0, tooSlow: 0 };
@@ -38,7 +38,7 @@ export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {
         const named = namedDatabaseError(error);
         if (named instanceof WriteCutOff && ++failed.cutOff === triesOf.cutOff) throw brokenOff(named);
         if (named instanceof WriteTooSlow && ++failed.tooSlow === triesOf.tooSlow) throw tooSlow(named);
-        // If rows cross, the next try meets them: nobody needs to know.
+        // After crossed rows, the next try finds them, so there is nothing to log.
         const isNews = named instanceof WarehouseUnavailable && !(named instanceof WriteCrossed);
         if (log && isNews) sayWhy(log, named, since);
         if (named instanceof WarehouseUnavailable && !wasStopped) signal?.throwIfAborted();
@@ -52,7 +52,7 @@ export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {
   );
 }
 
-// The hint is in the message, too, because a window's last_error keeps only the message.
+// The message repeats the hint, because a window's last_error has only the message.
 function brokenOff(cause: WriteCutOff): WriteGivenUp {
   const hint = "The server's log says why; a smaller service.page_size in the job file may help.";
   return new WriteGivenUp(`${cause.message}, ${triesOf.cutOff} times in a row. ${hint}`, { cause, hint });
@@ -67,7 +67,7 @@ function tooSlow(cause: WriteTooSlow): WriteGivenUp {
 const [firstSaidAfter, saidEvery] = [2_000, 30_000];
 const lastSaid = new WeakMap<Log, number>();
 
-/** Logged once for all of a load's work, which all waits for the same. */
+/** Logs once for all parts of a load, which wait for the same warehouse. */
 function sayWhy(log: Log, { message }: Error, since: number): void {
   const now = performance.now();
   if (now - since < firstSaidAfter || now - (lastSaid.get(log) ?? -Infinity) < saidEvery) return;

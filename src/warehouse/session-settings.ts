@@ -42,9 +42,8 @@ const setAll = `
 
 /**
  * Sets up the session of a new connection.
- * @throws ConfigError if the connection leads to a pooler, which would hand these settings, prepared statements and locks on
- * to other programs; WarehouseUnavailable if the server is too slow for a `statement_timeout` of the user's or the database's,
- * which holds until then
+ * @throws ConfigError if the connection leads to a pooler, which would pass these settings, prepared statements and locks on
+ * to other programs; WarehouseUnavailable if the server is too slow for its `statement_timeout`, which applies until then
  */
 export async function prepareSession(client: pg.ClientBase): Promise<void> {
   try {

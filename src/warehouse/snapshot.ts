@@ -19,7 +19,7 @@ export async function inOneSnapshot<Result>(
   options: SnapshotOptions,
   read: (snapshot: Snapshot) => Promise<Result>,
 ): Promise<Result> {
-  // What has been read of it is in use already, so it is not begun again.
+  // Not repeated after an error, because its results are already in use.
   const transaction = warehouse.plain
     .transaction()
     .setIsolationLevel('repeatable read')

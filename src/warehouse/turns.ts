@@ -5,7 +5,7 @@ import type { Warehouse } from './connect.ts';
 import type { Database } from './database.ts';
 import { LockHeld } from './errors.ts';
 
-/** How somebody waits for a turn: who is told of it, and what ends it. */
+/** How to wait for a lock: where to log, and what ends the wait. */
 export interface Waiting {
   readonly log?: { warn(message: string): void };
   readonly stop?: AbortSignal;
@@ -20,8 +20,8 @@ type Ask = (
 ) => Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
 
 /**
- * Takes an advisory lock once nobody else holds it. Whoever may connect to a database can hold any such lock for as long as
- * they like, so this asks again and again instead of waiting in the server: it names the holder, and it ends.
+ * Takes an advisory lock once it is free. Any user of the database can keep such a lock for ever. So this polls instead of
+ * waiting in the server, which lets it name the holder and give up.
  * @param call the function that tries to take it, such as `pg_try_advisory_lock_shared`
  * @param what it is for, for a person
  * @throws LockHeld after five minutes; the signal's reason if it is aborted
@@ -47,7 +47,7 @@ export async function takeLock(
   }
 }
 
-/** Does the rest of a transaction while no other one does anything of this name. */
+/** Runs the rest of a transaction while no other transaction uses this name. */
 export async function takeTurn(trx: Transaction<Database>, name: string, waiting: Waiting): Promise<void> {
   await takeLock(askIn(trx), { call: tryTurn, key: keyOf(name), what: name }, waiting);
 }
@@ -111,8 +111,8 @@ export interface Claim extends AsyncDisposable {
 }
 
 /**
- * Tries to get the right to sync a job, or to write an export to a place; never waits.
- * @throws LockHeld if somebody who may not load keeps everybody from it
+ * Tries to get the sole right to sync a job, or to write an export to a place; never waits.
+ * @throws LockHeld if a user who may not load has the lock
  */
 export async function claim(
   warehouse: Warehouse,

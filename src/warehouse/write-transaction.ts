@@ -9,11 +9,11 @@ declare const isBounded: unique symbol;
 export type WriteTransaction = Transaction<Database> & { readonly [isBounded]: true };
 
 /**
- * Writes rows of a feed in one transaction. Their `changed_at` is its beginning, but nobody sees them before its COMMIT. So
- * the server rolls it back if the COMMIT comes more than half of `gmsi.as_of_delay()` later, whatever the reason, even if
- * this process was suspended meanwhile.
+ * Writes rows of a feed in one transaction. Their `changed_at` is the beginning of the transaction, but nobody sees them
+ * before its COMMIT. So the server rolls it back if the COMMIT comes more than half of `gmsi.as_of_delay()` later, for any
+ * reason, even if this process was suspended.
  * @throws WriteLocked if another session holds a lock for more than a quarter of the delay; WriteTooSlow; WriteCutOff if the
- * connection broke. All of them may be tried again in a new transaction, with a new `changed_at`.
+ * connection broke. All of them can be retried in a new transaction, with a new `changed_at`.
  */
 export function writeTransaction<T>(
   warehouse: Warehouse,
@@ -44,7 +44,7 @@ function begin(isolation: string): string {
   return `start transaction isolation level ${isolation} read write; select gmsi.bound_transaction()`;
 }
 
-/** In one message, so that nothing in this process can be late between the check and the COMMIT. If the check fails, the server skips the rest. */
+/** One message, so that this process cannot be late between check and COMMIT. If the check fails, the server skips the rest. */
 const commit = 'select gmsi.refuse_late_commit(); commit';
 
 /**

@@ -124,7 +124,7 @@ const mistakes: Record<string, Mistake> = {
   'an unknown database host': {
     args: ['status'],
     env: { DATABASE_URL: `postgres://user:${password}@nowhere.invalid/db` },
-    what: /host is not known: .*nowhere\.invalid/,
+    what: /host is unknown: .*nowhere\.invalid/,
     hint: /DATABASE_URL/,
   },
   'an unknown field in a job file': {

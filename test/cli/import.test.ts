@@ -123,7 +123,7 @@ it('names a broken file and its line, in one line whatever it is called, and end
   });
   expect(code).toBe(1);
   expect(stdout).toMatch(
-    /^refused: .*red WARN forged\.ndjson, line 2: is not JSON; each line is to hold one record$/m,
+    /^refused: .*red WARN forged\.ndjson, line 2: is not JSON; each line must be one record$/m,
   );
   expect(stdout).not.toContain('\u001b');
 });
@@ -137,7 +137,7 @@ it.each([
     /--from 2024-02-01 is after --to 2024-01-01/,
   ],
   [['import', 'few.csv', '--feed', 'gmsi-headline'], /there is no feed "gmsi-headline"/],
-  [['import', 'few.csv'], /few\.csv does not say by its name which feed it is of: --feed says it/],
+  [['import', 'few.csv'], /few\.csv has a name that does not say its feed: use --feed/],
 ])('%j is refused with 2', async (args, what) => {
   await folder.write('few.csv', 'a,b\n1,2\n');
   const { code, stderr } = await gmsiHere(args, { cwd: folder.path, env: { DATABASE_URL: warehouse.url } });

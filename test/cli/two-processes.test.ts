@@ -54,7 +54,7 @@ it('takes over what a killed process held while the other one waited for it', as
   };
   await vi.waitFor(async () => expect(await heldWindows()).toHaveLength(4), 90_000);
   const other = startGmsi(['backfill', job], run);
-  await vi.waitFor(() => expect(other.stderr).toContain('another load holds 4 windows'), 90_000);
+  await vi.waitFor(() => expect(other.stderr).toContain('another load has claimed 4 windows'), 90_000);
   killed.kill('SIGKILL');
   expect((await killed.ended).signal).toBe('SIGKILL');
   // Its lease is over.

@@ -244,7 +244,7 @@ describe('a run whose first request is for a window', () => {
 
   it.each([
     ['a web page with 200', html(200), /what is not JSON: Please log in/],
-    ['404 for everything', notFound, /it refuses whatever is asked for with 404/],
+    ['404 for everything', notFound, /it refuses every request with 404/],
   ])('ends with 2 for %s, and goes on once the address is right', async (_, server, what) => {
     await using other = await server();
     const { code, stdout, stderr } = await run(refreshed, http(other.port));
@@ -314,7 +314,7 @@ it.concurrent('says after three seconds that it waits for the warehouse, also of
 const database: Record<string, Case> = {
   'an unknown host': {
     address: () => 'postgres://user:secret@nowhere.invalid/db',
-    what: /host is not known: .*nowhere\.invalid/,
+    what: /host is unknown: .*nowhere\.invalid/,
     hint: /Check the host in DATABASE_URL/,
   },
   'a web server': {

@@ -242,8 +242,6 @@ describe('headlines that the service revises', () => {
 it('made-up archives and real ones are not mixed in a warehouse', async () => {
   await using warehouse = await aWarehouse();
   await sql`insert into gmsi.origin (served_by) values ('service')`.execute(warehouse.db);
-  await expect(runImport(warehouse.db, archives)).rejects.toThrow(
-    'This warehouse holds headlines of the service',
-  );
+  await expect(runImport(warehouse.db, archives)).rejects.toThrow('This warehouse contains real headlines');
   expect(await rowsIn(warehouse.db, 'headlines')).toEqual([]);
 });

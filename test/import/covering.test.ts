@@ -43,15 +43,9 @@ describe('something beside a file that holds days', () => {
   it.each<[what: string, name: string, content: string | Buffer, why: RegExp, left: string | undefined]>([
     ['was cut off', `${us}/part-1.ndjson`, manyRecords(3).slice(0, -9), /is not JSON/, undefined],
     ['is empty', `${us}/2024-05.csv`, '', /is empty/, withoutMay],
-    [
-      'has only a header, of other columns',
-      `${us}/2024-05.csv`,
-      'a,b\n',
-      /no column that says a time/,
-      withoutMay,
-    ],
-    ['is of a kind that is not read', `${us}/2024-05.csv.zst`, 'x', /of a kind that is not read/, withoutMay],
-    ['is half downloaded', `${us}/year=2024/part-1.csv.part`, 'x', /of a kind that is not read/, undefined],
+    ['has only a header, of other columns', `${us}/2024-05.csv`, 'a,b\n', /no time column/, withoutMay],
+    ['has an unsupported format', `${us}/2024-05.csv.zst`, 'x', /unsupported format/, withoutMay],
+    ['is half downloaded', `${us}/year=2024/part-1.csv.part`, 'x', /unsupported format/, undefined],
     [
       'has all its records rejected',
       `${us}/2024-05.csv`,
@@ -125,7 +119,7 @@ describe('something beside a file that holds days', () => {
     await folder.write('secret.zip', secret);
     const { refused, covered: of } = await runImport(warehouse.db, [folder.path]);
     expect(refused.map(({ why }) => why)).toEqual([
-      expect.stringMatching(/is of a kind that is not read/),
+      expect.stringMatching(/has an unsupported format/),
       expect.stringMatching(/is encrypted: unpack the ZIP file/),
     ]);
     expect(of).toMatchObject({ series: 0, lacking: 732 });
@@ -166,7 +160,7 @@ describe('a file', () => {
     await write(de, 6);
     const first = await runImport(warehouse.db, [folder.path]);
     const why = expect.stringMatching(
-      /^6 of 506 records could not be read, more than 1%: gmsi\.rejected_records says why/,
+      /^6 of 506 records could not be read, more than 1%: gmsi\.rejected_records has the reasons/,
     );
     expect(first).toMatchObject({
       outcome: 'incomplete',

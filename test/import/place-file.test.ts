@@ -81,37 +81,37 @@ describe('a name says the feed, the series and the columns', () => {
   test('the records say the rest, and a headline its match type never', () => {
     const { fromRecords } = place('records.csv', { feed: 'gmsi-index' });
     expect(fromRecords).toEqual(['country', 'topic', 'match_type', 'variant']);
-    expect(() => place('records.csv', { feed: 'ticker-headlines' })).toThrow(/--match-type COMBINED says it/);
+    expect(() => place('records.csv', { feed: 'ticker-headlines' })).toThrow(/use --match-type COMBINED/);
   });
 });
 
 describe('refuses', () => {
   test.each([
-    [`macro_geopolitical_sentiment_${uuid}_Japan (1).zip/index_type=DOMESTIC/p.csv.gz`, {}, /--feed says it/],
-    ['topic_name=Wars/index_type=DOMESTIC/p.csv.gz', {}, /--feed says it/],
-    ['model=macro_4/a.csv', { feed: 'regional-index' }, /"macro_4" is no model of regional-index: macro_1/],
-    ['records.csv', {}, /--feed says it/],
+    [`macro_geopolitical_sentiment_${uuid}_Japan (1).zip/index_type=DOMESTIC/p.csv.gz`, {}, /use --feed/],
+    ['topic_name=Wars/index_type=DOMESTIC/p.csv.gz', {}, /use --feed/],
+    [
+      'model=macro_4/a.csv',
+      { feed: 'regional-index' },
+      /"macro_4" is not a model of regional-index: macro_1/,
+    ],
+    ['records.csv', {}, /use --feed/],
     [
       'country=US/topic_name=Wars/match_type=COMBINED/a.csv',
       { country: 'GB' },
-      /--country is GB, but its name says US/,
+      /--country is GB, but the name of the file says US/,
     ],
     [
       'BZ_COM.zip/index_type=EXPLICIT/topic=a/a.csv',
       { matchType: 'COMBINED' },
-      /--match-type is COMBINED, but its name says EXPLICIT/,
+      /--match-type is COMBINED, but the name of the file says EXPLICIT/,
     ],
     [
       'BZ_COM.zip/match_type=BOTH/a.csv',
       {},
-      /"BOTH" is no match type of ticker-headlines: COMBINED, EXPLICIT, IMPLICIT/,
+      /"BOTH" is not a match type of ticker-headlines: COMBINED, EXPLICIT, IMPLICIT/,
     ],
-    [
-      'country=United States/topic_name=Wars/match_type=COMBINED/a.csv',
-      {},
-      /lists no country "United States"/,
-    ],
-    ['a.csv', { feed: 'event-metrics-query' }, /is a query of your own/],
+    ['country=United States/topic_name=Wars/match_type=COMBINED/a.csv', {}, /has no country "United States"/],
+    ['a.csv', { feed: 'event-metrics-query' }, /is your own query/],
   ])('%s', (path, stated, message) => {
     expect(() => place(path, stated)).toThrow(message);
   });
@@ -119,7 +119,7 @@ describe('refuses', () => {
   test('what the service does not list, once its lists are known', () => {
     const listed = { ...unlisted, country: ['US'], topic: ['Wars', 'Elections'] };
     const path = 'country=US/topic_name=War/match_type=COMBINED/a.csv';
-    expect(() => place(path, {}, listed)).toThrow('the service lists no topic "War"; the nearest is "Wars"');
+    expect(() => place(path, {}, listed)).toThrow('the service has no topic "War"; did you mean "Wars"?');
   });
 
   test('a record that does not say its model; what folders say of the variant stays', () => {
@@ -129,7 +129,7 @@ describe('refuses', () => {
       'model=macro_3&sparse=true',
     );
     expect(() => read({ model: 'macro_4' }, { line: 3 })).toThrow(expect.objectContaining({ line: 3 }));
-    expect(() => read({}, { line: 4 })).toThrow(/does not say its model/);
+    expect(() => read({}, { line: 4 })).toThrow(/has no model/);
   });
 
   test('a record that does not say its series, with its line', () => {

@@ -108,7 +108,7 @@ describe('a window of which too many records cannot be read', () => {
       expect(first.totals.rows_inserted).toBe(first.totals.records - 40);
       const { rows } = await sql<{ last_error: string }>`select last_error from gmsi.windows`.execute(db);
       expect(rows[0]!.last_error).toMatch(
-        /^40 of \d+ records could not be read, more than 1%\. gmsi\.rejected_records says why/,
+        /^40 of \d+ records could not be read, more than 1%\. gmsi\.rejected_records has the reasons/,
       );
       expect(await coverageOf(warehouse)).toEqual([]);
 
@@ -172,11 +172,11 @@ describe('field names that come or go', () => {
     };
     expect(await drain(undefined)).toEqual([]);
     expect(await drain(['new-field'])).toEqual([
-      ['records carry fields that no load has met before', ['model_version']],
+      ['records have fields that no load has seen before', ['model_version']],
     ]);
     expect(await drain(['new-field'])).toEqual([]);
     expect(await drain(['vanished-field'])).toEqual([
-      ['records no longer carry these fields', ['match_type', 'model_version']],
+      ['records no longer have these fields', ['match_type', 'model_version']],
     ]);
     expect(await drain(['vanished-field'])).toEqual([]);
     expect(await drain(undefined)).toEqual([]);

@@ -25,8 +25,8 @@ describe('the forecast of a schedule', () => {
       choices: [
         { change: 'sync once a day', requests: 4 * 30 * 3, saves: 4 * 690 * 2 },
         { change: 'sync every 4 hours', requests: 4 * (180 * 2 + 30), saves: 4 * 540 * 2 },
-        { change: 'a country fewer', requests: 2 * (720 * 2 + 30), saves: 2 * (720 * 2 + 30) },
-        { change: 'a topic fewer', requests: 2 * (720 * 2 + 30), saves: 2 * (720 * 2 + 30) },
+        { change: 'drop one country', requests: 2 * (720 * 2 + 30), saves: 2 * (720 * 2 + 30) },
+        { change: 'drop one topic', requests: 2 * (720 * 2 + 30), saves: 2 * (720 * 2 + 30) },
         { change: 'backfill once a week', requests: 4 * (720 * 2 + 5), saves: 4 * 25 },
       ],
     });
@@ -54,7 +54,7 @@ describe('the forecast of a schedule', () => {
     expect(plain!.adaptiveSyncRequests).toBe(2 * 120 * 2 + 2 * 30 * 2);
     expect(plain!.choices[0]).toMatchObject({ change: 'sync once a day' });
     expect(plain!.choices.map(({ change }) => change)).toContain(
-      'cadence: { adaptive: true }, as quiet as series are now',
+      'cadence: { adaptive: true }, if series stay as quiet as now',
     );
     const spaced = await forecastSchedule(
       db,

@@ -50,7 +50,9 @@ describe.each(['newest-first', 'oldest-first'] as const)('a service that ignores
     expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 0 } });
     const [window] = await windowsOf(service.db);
     expect(result.error).toMatchObject({ message: window!.last_error });
-    expect(window!.last_error).toMatch(/^Of 200 records for 2026-08-01 to 2026-09-01, \d+ are of other days/);
+    expect(window!.last_error).toMatch(
+      /^\d+ of 200 records requested for 2026-08-01 to 2026-09-01 are from other days/,
+    );
     expect(window!.last_error).toContain('gmsi doctor --probe');
     expect(window!.last_error).toContain('service: { end_date: ignored }');
     // Of the oldest first, the pages before are of the days that were asked for.

@@ -10,8 +10,8 @@ const wider = { ...scope, to: '2026-10-10' };
 
 describe('headlines of the service and headlines of a sandbox', () => {
   it.each([
-    ['service', 'sandbox', /holds headlines of the service/],
-    ['sandbox', 'service', /a sandbox made up/],
+    ['service', 'sandbox', /contains real headlines/],
+    ['sandbox', 'service', /made-up headlines from a sandbox/],
   ] as const)('do not mix: what the %s has filled takes nothing from the %s', async (first, then, why) => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, volume: 0.3 });

@@ -167,7 +167,7 @@ describe('what can be retried', () => {
     async (status, value) => {
       const server = await rawServer(inTurn(json({}, status, { 'retry-after': value }), json(emptyPage)));
       const { client, clock } = aClient(server.url);
-      const said = `(Retry-After: ${value.slice(0, 40)}; asked again after an hour)`;
+      const said = `(Retry-After: ${value.slice(0, 40)}; trying again after an hour)`;
       await expect(client.getPage(request, never)).rejects.toThrow(said);
       if (status === 429) {
         await clock.sleep(3_299_000, never);

@@ -92,9 +92,9 @@ describe('openHttp', () => {
   });
 
   test.each([
-    ['zstd', gzipped, 'The body is packed in another way than gzip, deflate or br.'],
-    ['constructor', gzipped, /packed in another way/],
-    ['gzip, gzip', gzipped, /packed in another way/],
+    ['zstd', gzipped, 'The body has an encoding other than gzip, deflate or br.'],
+    ['constructor', gzipped, /an encoding other than/],
+    ['gzip, gzip', gzipped, /an encoding other than/],
     ['gzip', Buffer.from(content), 'The body cannot be unpacked: Z_DATA_ERROR.'],
     ['br', gzipped, /^The body cannot be unpacked: /],
   ])('refuses what cannot be unpacked: %s', async (encoding, body, message) => {

@@ -13,7 +13,7 @@ interface Target {
   readonly read: ValueReader;
 }
 
-/** A wire name: the column it fills, if any, and the names within it that fill columns. */
+/** A field of a record: the column it fills, if any, and its nested fields that fill columns. */
 export interface Field {
   readonly name: string;
   /** The names of the objects around it, outermost first. */
@@ -22,15 +22,12 @@ export interface Field {
   readonly within: Map<string, Field>;
 }
 
-/**
- * The fields of a record by their wire names. A Map, so that no key of a record is confused with one of Object.prototype.
- */
+/** Fields by name. A Map, so that a key of a record cannot match a property of Object.prototype. */
 export type FieldTree = ReadonlyMap<string, Field>;
 
 /**
- * Arranges the aliases of all columns by wire name. A name that the overrides give to a column is taken away from the column
- * that has it by default.
- * @throws ConfigError if the feed has no such column, or if one name is given to two, of which one would silently stay empty
+ * Arranges the aliases of all columns by field name. An override takes a name away from the column that has it by default.
+ * @throws ConfigError if the feed has no such column, or if one name is given to two columns: one would silently stay empty
  */
 export function buildFieldTree(
   columns: FeedTable['columns'],
@@ -81,10 +78,10 @@ function targetOf(columns: FeedTable['columns'], column: string, rank: number): 
 /** The types of columns that one field of a record can fill. */
 type FieldType = Exclude<ColumnType, 'jsonb'>;
 
-/** What a column takes from a field, or `undefined` if the field's value is not of the column's type. */
+/** Returns the value for a column, or `undefined` if the field's value does not have the column's type. */
 type ValueReader = (value: unknown) => string | number | undefined;
 
-/** How a field's value is read for each type of column; null, missing and "" do not get here. */
+/** The reader for each type of column; null, missing and "" never get here. */
 export const valueReaders: Readonly<Record<FieldType, ValueReader>> = {
   text: readText,
   'double precision': readNumber,
@@ -92,8 +89,8 @@ export const valueReaders: Readonly<Record<FieldType, ValueReader>> = {
   uuid: readId,
 };
 
-// Number() alone would also take "0x10", " " and "Infinity". No character matches two parts of it: with `\d+\.?\d*`, a
-// million digits that turn out not to be a number would take hours.
+// Number() alone would also accept "0x10", " " and "Infinity". No character can match two parts of the pattern: with
+// `\d+\.?\d*`, backtracking over a million digits would take hours.
 const decimal = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 
 function readNumber(value: unknown): number | undefined {

@@ -1,12 +1,12 @@
-/** Levels of nesting that are kept: far more than any record needs, far fewer than JSON.stringify or jsonb can take. */
+/** Levels of nesting to keep: far more than any record needs, far fewer than JSON.stringify or jsonb can handle. */
 export const deepestKept = 200;
 
 const tooDeep = `nested deeper than ${deepestKept} levels`;
 
 /**
- * JSON text of a parsed JSON value that `jsonb` can hold: NUL characters and lone surrogates (in keys too) become U+FFFD,
- * NaN and infinities become strings, and what is nested deeper than `deepestKept` levels is replaced by a text that says so,
- * because neither JSON.stringify nor PostgreSQL can handle unlimited nesting.
+ * Returns JSON text that `jsonb` accepts. NUL characters and lone surrogates (in keys, too) become U+FFFD; NaN and infinities
+ * become strings. Replaces values nested deeper than `deepestKept` levels by a short text, because neither JSON.stringify nor
+ * PostgreSQL can handle unlimited nesting.
  */
 export function holdableJson(value: unknown): string {
   const text = JSON.stringify(isPlain(value, 0) ? value : madePlain(value, 0));
@@ -14,7 +14,7 @@ export function holdableJson(value: unknown): string {
   return text.includes('\\u') ? text.replace(escapes, holdableEscape) : text;
 }
 
-/** Text that a `text` column can hold: NUL characters and lone surrogates become U+FFFD. */
+/** Returns text that a `text` column accepts: NUL characters and lone surrogates become U+FFFD. */
 export function holdableText(text: string): string {
   const wellFormed = text.toWellFormed();
   return wellFormed.includes('\0') ? wellFormed.replaceAll('\0', '\ufffd') : wellFormed;

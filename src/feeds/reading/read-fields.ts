@@ -3,19 +3,19 @@ import type { Field, FieldTree } from './field-tree.ts';
 
 export type JsonObject = Record<string, unknown>;
 
-/** What has been made of a record so far. */
+/** A record that is being read. */
 export interface Reading {
   readonly record: JsonObject;
   readonly row: Row;
   /** The field that filled each column, in the order of the row's columns. */
   readonly filledBy: (Field | undefined)[];
-  /** Whether any column was filled from within an object. */
+  /** True if a nested field filled a column. */
   isNested: boolean;
-  /** What no column took, by its own names; `undefined` while that is nothing. */
+  /** Fields that filled no column; `undefined` if there are none. */
   extra: JsonObject | undefined;
 }
 
-/** A row without values. Copied for each record, which is much faster than to add one column after another. */
+/** A row without values. Copying it for each record is much faster than adding columns one by one. */
 export type NothingRead = Readonly<Pick<Reading, 'row' | 'filledBy'>>;
 
 export function nothingRead(columns: readonly string[]): NothingRead {
@@ -25,7 +25,7 @@ export function nothingRead(columns: readonly string[]): NothingRead {
   };
 }
 
-/** Reads all fields of a record: each into its column, or into what is left over. @param names the keys of the record */
+/** Reads each field of a record into its column or into `extra`. @param names the keys of the record */
 export function readFields(
   record: JsonObject,
   names: readonly string[],
@@ -73,7 +73,7 @@ function readField(field: Field, value: unknown, reading: Reading): void {
   if (field.parents.length > 0) reading.isNested = true;
 }
 
-/** Puts the value that a field was sent with into `extra`. */
+/** Puts the value of a field into `extra` as it was sent. */
 export function keepAsSent(reading: Reading, field: Field): void {
   const { parents, name } = field;
   const holder = parents.reduce((object, parent) => object[parent] as JsonObject, reading.record);
@@ -101,7 +101,7 @@ function Bare(): void {
 Bare.prototype = Object.create(null);
 
 /**
- * Makes objects without Object.prototype, so that `__proto__` and `constructor` are ordinary keys. Object.create(null) does
- * so too, but V8 keeps those as hash tables, which cost a sixth of reading a record.
+ * Makes objects without Object.prototype, so that `__proto__` and `constructor` are ordinary keys. With Object.create(null),
+ * V8 would use hash tables, which cost a sixth of the time to read a record.
  */
 const BareObject = Bare as unknown as new () => Record<string, unknown>;

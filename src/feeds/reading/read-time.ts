@@ -1,4 +1,4 @@
-// No year below 1000: Date.UTC would take the years 0 to 99 for 1900 to 1999.
+// No year below 1000: Date.UTC reads the years 0 to 99 as 1900 to 1999.
 const iso =
   /^([1-9]\d{3})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(?: ?(?:Z|UTC|([+-])(\d\d)(?::?(\d\d))?))?)?$/i;
 const epoch = /^\d{9,13}(?:\.\d+)?$/;
@@ -7,12 +7,12 @@ const earliestYear = 1900;
 const latestYear = 2100;
 
 /**
- * Reads a point in time: ISO 8601 with `T` or a space, down to the day, the minute, the second or its fraction, with a zone
- * or without (then UTC: docs/service.md, "Headline records"), or seconds or milliseconds since 1970.
+ * Reads a time in ISO 8601 with `T` or a space, to the day, minute, second or fraction, with a zone or in UTC
+ * (docs/service.md, "Headline records"), or in seconds or milliseconds since 1970.
  *
- * Returns `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`, without digits beyond the microsecond; `undefined` for what is not a time, not in
- * the calendar, or outside the years 1900 to 2100. A number of seconds before 1973 does not count either: more likely it is
- * a placeholder such as 0, or a date written as 20260521.
+ * Returns `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`, cut to microseconds; `undefined` for any other value, for a day that does not
+ * exist, or outside the years 1900 to 2100. Numbers of seconds before 1973 do not count either: they are probably a
+ * placeholder such as 0, or a date such as 20260521.
  */
 export function readTime(value: unknown): string | undefined {
   if (typeof value === 'number') return readEpoch(value);
@@ -52,7 +52,7 @@ function readEpoch(value: number): string | undefined {
 
 function withinYears(seconds: string, fraction: string): string | undefined {
   const year = Number(seconds.slice(0, 4));
-  // toISOString writes years beyond 9999 with a sign, so they are not between these two either.
+  // toISOString writes years beyond 9999 with a sign, so they are outside this range, too.
   if (!(year >= earliestYear && year <= latestYear)) return undefined;
   if (fraction === '') return `${seconds}Z`;
   const microseconds = fraction.slice(0, 6).padEnd(6, '0');

@@ -20,16 +20,16 @@ export interface RecordIdentity {
   readonly time: string;
   readonly text: string;
   readonly qualifiers: readonly string[];
-  /** Columns in which records of the same id can differ: then `entry_id` identifies a row, made from the id and these. */
+  /** Columns that may differ between records with the same id; `entry_id`, made from the id and these, identifies the row. */
   readonly apart?: readonly string[];
 }
 
-/** For aggregates, which have no id: `entry_id` is made from the columns that say which one it is, its time first. */
+/** For aggregates, which have no id: `entry_id` is made from these columns, the time first. */
 export interface EntryIdentity {
   readonly of: readonly string[];
 }
 
-/** A column that is the difference of two others, first minus second, if a record does not have it. */
+/** A column that is computed as first minus second of two others, if a record lacks it. */
 export interface Difference {
   readonly column: string;
   readonly of: readonly [string, string];

@@ -8,11 +8,10 @@ import { readTime } from './read-time.ts';
 import type { Difference, RecordIdentity, RecordShape } from './record-shape.ts';
 
 /**
- * Fills a row's empty columns from its `extra`, as if its record were read now, and computes what becomes computable. A
- * column that has a value keeps it, unless it is computed, because the name under which it was sent is no longer known.
- * If the record's identity would change, for example because the row gets the text that identifies it, the row is left
- * alone: otherwise the same record, loaded again, would be a second row.
- * @param row as it is in the table, times in UTC
+ * Fills a row's empty columns from its `extra`, and computes columns that can be computed now. A column with a value keeps it,
+ * unless the value was computed. Leaves the row as it is if its identity would change, for example because it gets the text
+ * that identifies it: otherwise the same record, loaded again, would become a second row.
+ * @param row as stored, times in UTC
  */
 export function refillRow(shape: RecordShape, tree: FieldTree, nothing: NothingRead, row: Row): RefillResult {
   const sent: unknown = typeof row.extra === 'string' ? JSON.parse(row.extra) : null;
@@ -45,13 +44,13 @@ export function refillRow(shape: RecordShape, tree: FieldTree, nothing: NothingR
   return isSame ? { outcome: 'unchanged' } : { outcome: 'refilled', row: after, filled };
 }
 
-/** Times in the reader's form, which identities are made from. */
+/** Returns the row with times in the reader's form, which identities use. */
 function withTimesAsRead({ columns }: RecordShape, row: Row): Row {
   const times = Object.keys(columns).filter((column) => columns[column] === 'timestamptz');
   return { ...row, ...Object.fromEntries(times.map((column) => [column, readTime(row[column]) ?? null])) };
 }
 
-/** Whether the reader would give the record the same identity. @param idInExtra an id found in `extra` */
+/** Returns true if the reader would give the record the same identity. @param idInExtra an id found in `extra` */
 function staysTheSame(
   identity: RecordIdentity,
   before: Row,
@@ -65,7 +64,7 @@ function staysTheSame(
     before[identity.text] !== null ||
     !isMade(id) ||
     (typeof idInExtra === 'string' && identityOfId(idInExtra) === id);
-  // Else its identity is all its content, which new aliases do not change unless they find an id or a text.
+  // Otherwise its identity is all its content. New aliases change that only if they find an id or a text.
   return isByItsOwnId || (idInExtra === null && after[identity.text] === null);
 }
 

@@ -9,7 +9,7 @@ export interface Account {
   readonly gid: number;
 }
 
-/** The only environment variables that other programs get, because the rest can hold the API key and passwords. */
+/** The only environment variables that other programs get, because others may contain the API key and passwords. */
 export const childEnvironment = { LC_ALL: 'C', PATH: '/usr/bin:/bin' };
 
 /**
@@ -45,8 +45,8 @@ function lookUp(user: string): Account | undefined {
 }
 
 /**
- * Refuses a folder in a place where all may write, such as `/tmp`, if somebody else created it or could replace it: it holds
- * programs that are run, the data and the password.
+ * Refuses a folder that somebody else created or could replace, as in `/tmp`: gmsi runs programs from it, and keeps data and
+ * the password there.
  * @param account the user who runs the server, who may own it besides root and the user of this process
  * @throws ConfigError naming its owner
  */
@@ -54,7 +54,7 @@ export function checkTrusted(folder: string, account: Account | undefined): void
   const owners = [0, process.getuid?.(), account?.uid];
   const refuse = (what: string): never => {
     throw new ConfigError(`The embedded warehouse does not use ${folder}: ${what}.`, {
-      hint: 'Look at what is in it, and remove or rename it; or set GMSI_HOME to a folder that every user can enter.',
+      hint: 'Check its content, and remove or rename it; or set GMSI_HOME to a folder that every user can enter.',
     });
   };
   const found = lstatSync(folder);
@@ -65,7 +65,7 @@ export function checkTrusted(folder: string, account: Account | undefined): void
   for (let above = dirname(realpathSync(folder)); ; above = dirname(above)) {
     const { uid, mode } = lstatSync(above);
     if (!owners.includes(uid)) refuse(`${above} belongs to another user (${uid})`);
-    // In a folder with the sticky bit, such as /tmp, nobody can rename what is another's.
+    // In a folder with the sticky bit, such as /tmp, nobody can rename other users' files.
     if (mode & 0o022 && !(mode & 0o1000)) refuse(`others may write to ${above}`);
     if (above === dirname(above)) return;
   }

@@ -19,7 +19,7 @@ import { type Account, canEnter, checkTrusted, serverAccount } from './account.t
 
 /** Where the embedded warehouse is and who runs it. */
 export interface Location {
-  /** Holds `data/`, in which the server's password and its log are as well. */
+  /** Contains `data/`, with the server's password and log. */
   readonly cluster: string;
   readonly account: Account | undefined;
   /** True if the cluster cannot be below GMSI_HOME, and has just got a place elsewhere. */
@@ -69,7 +69,7 @@ function moveAway(home: string, pointer: string, account: Account): Location {
       hint: 'Let every user enter it and the folders above it (chmod a+x), or set GMSI_HOME to another folder.',
     });
   }
-  // Random, not derived from the path: a user who deletes GMSI_HOME to start again must not get the old data.
+  // Random rather than derived from the path: a user who deletes GMSI_HOME to start again must not get the old data.
   const cluster = mkdtempSync(join(sharedRoot(home, account), `${basename(dirname(home)) || 'home'}-`));
   // Does not follow a link: the folder is new, but the account may own the one above it.
   lchownSync(cluster, account.uid, account.gid);

@@ -9,11 +9,11 @@ import { readPointer, sharedRoot, systemRoot } from './location.ts';
 /** Copies of the server's programs, complete or not. */
 const programs = /^postgresql-\d/;
 
-/** What the embedded server of a GMSI_HOME has left on this machine. */
+/** The files of a GMSI_HOME's embedded server on this machine. */
 export interface Remains {
   /** Folders with a server's data: what was loaded. */
   readonly clusters: readonly string[];
-  /** Everything that is removed, including the clusters; nothing that belongs to others. */
+  /** Everything to remove, including the clusters; nothing of other homes. */
   readonly paths: readonly string[];
 }
 
@@ -47,12 +47,12 @@ export async function removeRemains(home: string, { clusters, paths }: Remains):
     try {
       rmdirSync(folder);
     } catch {
-      // It holds something else, or is a mount point.
+      // It is not empty, or is a mount point.
     }
   }
 }
 
-/** Others may have written the pointer file, and a home may hold an unrelated folder `postgres`. */
+/** Somebody else may have written the pointer file, and a home may contain an unrelated folder `postgres`. */
 function refuseForeign(cluster: string, home: string): void {
   const isInPlace = [home, systemRoot, join(tmpdir(), 'gmsi')].includes(dirname(cluster));
   const names = namesIn(cluster);
@@ -60,11 +60,11 @@ function refuseForeign(cluster: string, home: string): void {
   const isCluster = !names.includes('data') || existsSync(join(cluster, 'data', 'gmsi-password'));
   if (isInPlace && isOurs && isCluster) return;
   throw new ConfigError(`${cluster} is not as the embedded server makes it, and is left alone.`, {
-    hint: 'Look at what is in it; if nobody needs it, remove it yourself.',
+    hint: 'Check its content; if nobody needs it, remove it yourself.',
   });
 }
 
-/** The folder that all homes share, if it holds no other home's programs. */
+/** Returns the folder that all homes share, if no other home uses it. */
 function unsharedRoot(cluster: string): string[] {
   const root = dirname(cluster);
   const isShared = namesIn(root).some((name) => join(root, name) !== cluster && !programs.test(name));

@@ -3,17 +3,17 @@ import type { Day } from '../database.ts';
 import { isUncovered } from './coverage.ts';
 import type { Question } from './reading.ts';
 
-/** What of a feed is loaded, of all series of a match type. */
+/** How much of a feed is loaded, over all series of a match type. */
 export interface LoadedFeed {
   readonly feed: string;
   readonly match_type: string;
   readonly series: number;
-  /** First and last day that any series covers, or a window asks for. */
+  /** First and last day that any series has covered or any window requests. */
   readonly oldest: Day;
   readonly newest: Day;
 }
 
-/** The feeds that anything was asked for. Most windows are drained and settled: then coverage has their days. */
+/** Returns the requested feeds. Coverage has the days of drained and settled windows, which are most. */
 export const loadedFeeds: Question<LoadedFeed> = {
   about: 'What is loaded, by feed',
   query: sql<LoadedFeed>`
@@ -40,7 +40,7 @@ export interface FullSeries {
   readonly records: number;
 }
 
-/** The series of a feed with the most records lately: what there is most to see of. */
+/** Returns the series of a feed with the most records lately, which has most to show. */
 export function fullestSeries(feed: string, atMost: number): Question<FullSeries> {
   return {
     about: `The series of ${feed} with the most records in its last year`,
@@ -79,7 +79,7 @@ export const listedSeries: Question<Listed> = {
       order by kind, code`,
 };
 
-/** Whether the headlines were bought or made up; `null` before the first answer. */
+/** Returns whether the headlines are real or made up; `null` before the first answer. */
 export const servedBy: Question<{ readonly served_by: 'service' | 'sandbox' }> = {
   about: 'Who filled the warehouse',
   query: sql`select served_by from gmsi.origin`,

@@ -12,7 +12,7 @@ export interface CoverageAsked {
   readonly to: Day;
 }
 
-/** The days of a series, by what became of them; those that were never asked for are the rest. */
+/** The days of a series by state; all other days were never requested. */
 export interface SeriesCoverage {
   readonly country: string;
   readonly topic: string;
@@ -78,7 +78,7 @@ export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): 
   };
 }
 
-/** A window as the page shows it. Its checkpoint stays where it is: a token is the key's. */
+/** A window as the page shows it, without its token, which belongs to the key. */
 export interface WindowShown {
   readonly window_id: number;
   readonly first_day: Day;
@@ -90,7 +90,7 @@ export interface WindowShown {
   readonly is_half_drained: boolean;
   readonly finished_at: Date | null;
   readonly last_error: string | null;
-  /** The job that asked for it last. */
+  /** The job that last requested it. */
   readonly job: string | null;
 }
 
@@ -121,7 +121,7 @@ export interface FailedWindow extends Series {
   readonly last_error: string | null;
 }
 
-/** Those of all series, the latest first; not those that were skipped because others were refused. */
+/** Returns windows of all series, the latest first, without those that were skipped because others were refused. */
 export const failedWindows: Question<FailedWindow> = {
   about: 'Windows that failed or were refused, the latest first',
   query: sql<FailedWindow>`
@@ -153,9 +153,9 @@ export interface SeriesAsked {
 }
 
 /**
- * The days of a period that are covered, as ranges: between them, no headline does not mean no news.
- * @param asOf of a past moment, those that are covered now by windows that had been drained then. A window that has been drained
- * again since counts from then on: rather a gap too many than one that looks like calm.
+ * Returns the covered days of a period as ranges. On other days, a lack of headlines does not mean a lack of news.
+ * @param asOf for a past moment, days that windows had drained by then. A window that was drained again counts only from its
+ * last drain: an extra gap is better than a gap that looks like calm.
  */
 export function coveredDays(
   { feed, countries, topics, tickers, variants, matchTypes }: SeriesAsked,

@@ -10,7 +10,7 @@ export interface HeadlinesAsked {
   /** … and before this one. */
   readonly to: Date;
   readonly asOf: Date | null;
-  /** Where the page of headlines before this one ended. */
+  /** The last headline of the previous page. */
   readonly after: Pick<HeadlineShown, 'published_at' | 'headline_id'> | null;
   readonly limit: number;
 }
@@ -29,9 +29,9 @@ export interface HeadlineShown {
   readonly first_seen_at: Date;
   readonly changed_at: Date;
   readonly retracted_at: Date | null;
-  /** The versions that came before this one. */
+  /** Number of earlier versions. */
   readonly earlier: number;
-  /** The versions that came after it: what became of it since `asOf`. */
+  /** Number of later versions, since `asOf`. */
   readonly later: number;
 }
 
@@ -69,7 +69,7 @@ export function headlinesOf(asked: HeadlinesAsked): Question<HeadlineShown> {
   };
 }
 
-/** Which headline: the key of `gmsi.headlines`. */
+/** The key of `gmsi.headlines`. */
 export interface HeadlineKey {
   readonly country: string;
   readonly topic: string;

@@ -61,7 +61,7 @@ const columnsOf = (table: FeedTable) => Object.keys(table.columns).filter((colum
 const has = (table: FeedTable, column: string) => table.columns[column] !== undefined;
 const kept = (column: string) => sql.ref(`kept.${column}`);
 
-/** What rows of all feeds have in common: the series as a load names it, time, id, text, and what every table has. */
+/** Columns that rows of all feeds share: the series as a load names it, time, id, text, and those of every table. */
 function rowOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
   const [time, id] = table.key;
   const ofRow = ofEveryRow.map(kept);
@@ -178,9 +178,9 @@ function filledOf(table: FeedTable): RawBuilder<unknown> {
 }
 
 /**
- * The days for which a window counted what the service sent, each by the last window that drained it, with what the table
- * still holds. `rows_held` does not count rows that came after the window, or that it or an earlier one retracted. So if
- * `rows_held` is below `rows_met`, rows were lost. It may be higher, by rows that were not met and were left alone.
+ * For each day, the rows that the service sent to the last window that drained it (`rows_met`), and the rows of the table
+ * (`rows_held`). `rows_held` excludes rows that came after the window, or that it or an earlier one retracted. So rows were
+ * lost if `rows_held` is below `rows_met`. It may be higher, by rows that the window did not see and did not retract.
  */
 function countedDays(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
   const [time] = table.key.map((column) => sql.ref(`kept.${column}`));

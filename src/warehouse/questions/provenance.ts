@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { FeedTable, Row, Series } from '../../feeds/feed.ts';
 import type { Database, Day } from '../database.ts';
 
-/** A version of a row, and what brought it. */
+/** A version of a row, and the load and window that brought it. */
 export interface Explanation {
   /** All its columns; times as texts in UTC. */
   readonly version: Row & { readonly retracted_at: string | null };

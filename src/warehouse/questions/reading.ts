@@ -6,16 +6,16 @@ import type { Database } from '../database.ts';
 /** A transaction that sees one moment and cannot write. */
 export type ReadTransaction = Transaction<Database>;
 
-/** What no question may take longer than, in seconds: people wait for its answer. */
+/** The longest time for a question, in seconds, because people wait for the answer. */
 export const longest = 5;
 
-/** What a question may hold in memory before it sorts on disk: PostgreSQL's usual 4 MB are too little for years of many series. */
+/** Memory of a question before it sorts on disk. PostgreSQL's usual 4 MB are too little for years of many series. */
 const workMemory = '32MB';
 
 /**
  * Reads in one transaction that sees one moment and cannot write, with the rights of `gmsi_reader` if that role exists and
  * the user may take it. Times are in UTC.
- * @param rights `own` for what readers may not see, such as the requests of a key
+ * @param rights `own` for data that readers may not see, such as the requests of a key
  */
 export async function whileReading<Result>(
   warehouse: Warehouse,
@@ -37,8 +37,8 @@ export async function whileReading<Result>(
 }
 
 /**
- * A text that is the same as long as no transaction has written to the server's databases, whatever wrote: a load, a replay
- * or somebody with psql. Then every question has the same answer as before.
+ * Returns a text that changes with every transaction that writes to the server's databases, by gmsi or by anybody else. While
+ * it is the same, every question has the same answer.
  */
 export async function stateOf(warehouse: Warehouse): Promise<string> {
   const { rows } = await sql<{ state: string }>`
@@ -48,14 +48,14 @@ export async function stateOf(warehouse: Warehouse): Promise<string> {
   return rows[0]!.state;
 }
 
-/** A question and the text of it that psql takes, its values written out. */
+/** A question with its SQL for psql, values included. */
 export interface Question<Row> {
   readonly query: RawBuilder<Row>;
-  /** What is asked, in a line of words. */
+  /** The question in words, on one line. */
   readonly about: string;
 }
 
-/** What a terminal, psql or a spreadsheet may obey instead of showing it: line breaks, other control characters, turns of the direction. */
+/** Line breaks, marks of direction and other control characters, which a terminal, psql or a spreadsheet may obey instead of showing. */
 export const controls = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /** The SQL of a question for a person to copy. Nothing in its values ends a line, or is a control character. */

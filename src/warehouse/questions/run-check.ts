@@ -32,12 +32,12 @@ export class SqlRefused extends GmsiError {
   }
 }
 
-/** A query of a user was stopped: it took too long, or somebody ended it. */
+/** A user's query was stopped: it took too long, or somebody ended it. */
 export class CheckStopped extends GmsiError {
   override readonly kind = 'skippable';
 }
 
-/** A transaction in which SQL of users can be run. */
+/** A transaction that can run users' SQL. */
 export interface CheckSnapshot {
   readonly trx: Snapshot;
   /** Whether that SQL is confined to the rights of `gmsi_reader`. */

@@ -8,7 +8,7 @@ export interface LoadShown {
   readonly job: string;
   readonly command: string;
   readonly feed: string;
-  /** Its outcome; `running`, or `killed` if it gave no sign of life for longer than the lease. */
+  /** Its outcome; `running`, or `killed` if it sent no heartbeat for longer than the lease. */
   readonly state: string;
   readonly started_at: Date;
   readonly ended_at: Date;
@@ -50,7 +50,7 @@ export interface RequestsOfDay {
   readonly requests: number;
 }
 
-/** By the loads of a month, so without what commands such as `gmsi lookups` ask. */
+/** Counts requests of a month's loads, without those of other commands such as `gmsi lookups`. */
 export function requestsByDay(month: Day): Question<RequestsOfDay> {
   return {
     about: `Requests of the loads of ${month.slice(0, 7)}, by the day on which they began`,
@@ -70,7 +70,7 @@ export interface OpenAlert {
   readonly raised_at: Date;
 }
 
-/** What has been found wrong with jobs and is not resolved. Not for readers. */
+/** Returns open alerts. Not for readers. */
 export const openAlerts: Question<OpenAlert> = {
   about: 'Alerts that are not resolved',
   query: sql<OpenAlert>`
@@ -84,7 +84,7 @@ export interface WorkerShown {
   readonly started_at: Date;
 }
 
-/** The processes of `gmsi work` with a sign of life. Not for readers. */
+/** Returns the processes of `gmsi work` with a recent heartbeat. Not for readers. */
 export function livingWorkers(leaseSeconds: number): Question<WorkerShown> {
   return {
     about: 'Workers that are alive',
@@ -107,7 +107,7 @@ export interface CheckShown {
   readonly checked_at: Date;
 }
 
-/** The last result of each check in each job; what found something comes first. */
+/** Returns the last result of each check in each job; checks with findings come first. */
 export const lastChecks: Question<CheckShown> = {
   about: 'The last result of each check',
   query: sql<CheckShown>`

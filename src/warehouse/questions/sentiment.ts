@@ -13,7 +13,7 @@ export interface SentimentAsked {
   /** Itself included. */
   readonly to: Day;
   readonly by: Bucket;
-  /** Only what this warehouse held then, as it stood then; `null` for what it holds now. */
+  /** The warehouse as it was at that moment; `null` for now. */
   readonly asOf: Date | null;
 }
 

@@ -48,7 +48,7 @@ export async function coverageOf(
   return rows[0]!;
 }
 
-/** Covered days that so many series of a group have in common. */
+/** Days that this many series of a group have covered. */
 export interface CoveredStretch {
   readonly name: string;
   readonly from: Day;
@@ -202,7 +202,7 @@ export async function lastRuns(db: Kysely<Database>): Promise<QueuedJob[]> {
   return rows;
 }
 
-/** The day up to which every series of a job is covered at least: the newest covered day of the one that is furthest behind. */
+/** Returns the newest covered day of the series that is furthest behind, for each job. */
 export async function newestCoveredDay(db: Kysely<Database>, scope: WindowScope): Promise<Day | null> {
   const { rows } = await sql<{ day: Day | null }>`
     select case when bool_and(covered is not null) then min(covered) - 1 end as day
@@ -220,7 +220,7 @@ export interface FailureCounts {
   readonly reasons: readonly { readonly reason: string; readonly windows: number }[];
 }
 
-/** A window that is being tried again still counts, so that a retry does not look like a success. */
+/** Still counts a window that is being retried, so that a retry does not look like a success. */
 export async function countFailures(db: Kysely<Database>, scope: WindowScope): Promise<FailureCounts> {
   const { rows } = await sql<{ reason: string; windows: number; all_windows: number }>`
     select w.last_error as reason, count(*) as windows, (sum(count(*)) over ())::int as all_windows

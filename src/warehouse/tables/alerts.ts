@@ -32,7 +32,7 @@ export async function raiseAlert(
   `.execute(db);
 }
 
-/** Stores that a cause is gone, if an alert of it is open. */
+/** Resolves the open alert for a cause, if there is one. */
 export async function resolveAlert(db: Kysely<Database>, { job, kind }: AlertCause): Promise<void> {
   await sql`
     update gmsi.alerts set resolved_at = now(), sending_since = null

@@ -20,7 +20,7 @@ export interface SeriesHabit extends Series {
   readonly polled_at: Date | null;
   readonly news_at: Date | null;
   readonly quiet_polls: number | null;
-  /** True if syncs have left it out since its last poll. */
+  /** True if syncs have skipped it since its last poll. */
   readonly is_paused: boolean;
 }
 
@@ -41,8 +41,8 @@ export async function readHabits(
 }
 
 /**
- * Stores the first day that syncs of a job's series may drain, so that later syncs go back to it until it is covered, even
- * if days after it are.
+ * Stores the first day that syncs of a job's series may drain. Later syncs go back to this day until it is covered, even if
+ * later days are covered already.
  */
 export async function noteConcern(
   trx: Transaction<Database>,
@@ -61,7 +61,7 @@ export async function noteConcern(
   `.execute(trx);
 }
 
-/** What a sync's plan saves for a series compared with polling it; negative if a pause makes the poll more expensive. */
+/** Requests that a sync saves for a series; negative if a pause makes the poll more expensive. */
 export interface Saving extends Series {
   readonly requests: number;
   readonly isLeftOut: boolean;
@@ -99,8 +99,8 @@ export interface PollNote {
 }
 
 /**
- * Notes a poll, or news, in the transaction of the page that brought it. Several windows, pages and live answers of one load
- * are one poll: if one of them has brought something, the poll is not quiet.
+ * Notes a poll, or news, in the transaction of its page. All windows, pages and live answers of a load are one poll, which is
+ * quiet only if none of them had news.
  */
 export async function notePoll(trx: Transaction<Database>, note: PollNote): Promise<void> {
   const { series, at, loadId, inserted } = note;
@@ -125,11 +125,11 @@ export async function notePoll(trx: Transaction<Database>, note: PollNote): Prom
   `.execute(trx);
 }
 
-/** What leaving out quiet series of a job has saved and cost so far. */
+/** What skipping quiet series of a job has saved and cost so far. */
 export interface CadenceReport {
-  /** Series that syncs have left out since their last poll. */
+  /** Series that syncs have skipped since their last poll. */
   readonly paused: number;
-  /** First sync that left any of them out; `null` if none ever was. */
+  /** First sync that skipped any of them; `null` if none did. */
   readonly since: Date | null;
   readonly left_out: number;
   readonly requests_saved: number;

@@ -2,7 +2,6 @@ import { type Insertable, sql } from 'kysely';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
 
-/** The result of a check, as it is kept. */
 export type KeptResult = Omit<Insertable<Database['gmsi.check_results']>, 'settings'> & {
   readonly settings: Readonly<Record<string, number>>;
 };

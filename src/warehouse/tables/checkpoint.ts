@@ -3,7 +3,7 @@ import type { Database, Day } from '../database.ts';
 import { ClaimLost } from '../errors.ts';
 import { seriesColumns } from './series.ts';
 
-/** The position of a claimed window; a page is committed only if it follows exactly this position. */
+/** The position of a claimed window. A page is committed only if it follows exactly this position. */
 export interface Checkpoint {
   readonly windowId: number;
   readonly loadId: number;
@@ -26,7 +26,7 @@ export interface PageCounts {
 export interface PageProgress extends PageCounts {
   /** Distinct rows of the drain so far on each day of the window, with this page; `null` if it is not known. */
   readonly rowsMet: readonly number[] | null;
-  /** From this day on no day counts as covered; ignored if the window has an earlier one. */
+  /** First day that does not count as covered; ignored if the window has an earlier one. */
   readonly settledBefore: Day | undefined;
   /** True if the window ends with this page. */
   readonly isDrained: boolean;
@@ -63,8 +63,7 @@ export async function advanceCheckpoint(
       ...(counts.isDrained
         ? {
             state: 'drained' as const,
-            // Not the transaction's beginning: a row that others wrote while this transaction waited for it is older than
-            // the page.
+            // Not the beginning of the transaction: rows that others wrote while it waited are older than the page.
             finished_at: sql<Date>`clock_timestamp()`,
             last_error: null,
           }
@@ -86,12 +85,12 @@ export async function advanceCheckpoint(
     )${counts.isDrained ? covered : sql``}
     select from advanced
   `.execute(trx);
-  if (rows.length === 0) throw new ClaimLost(`Window ${at.windowId} is no longer this load's.`);
+  if (rows.length === 0) throw new ClaimLost(`Another load has taken over window ${at.windowId}.`);
 }
 
 /**
- * True if the page after `at` is in the warehouse, committed by this load: for a connection that broke between the commit
- * and its reply.
+ * Returns true if this load has committed the page after `at`. Call it if a connection broke between the commit and its
+ * reply.
  */
 export async function isCommitted(
   db: Kysely<Database>,

@@ -27,8 +27,7 @@ export interface FilePosition {
 }
 
 /**
- * Claims a file for a load, at its checkpoint. Another load that is reading it loses it, and drops the batch in hand.
- * @returns whether it is loaded already, too
+ * Claims a file for a load, at its checkpoint. A load that is reading the file loses it and drops the batch in hand.
  */
 export async function claimFile(
   db: Kysely<Database>,
@@ -96,10 +95,10 @@ export async function leaveFile(
 type Days = { readonly from: Day; readonly to: Day };
 
 /**
- * Counts days of a series as covered, because files that are loaded hold them. Windows that were planned for these days and
- * have not begun are removed, since nothing is left to ask for; half-drained ones stay.
- * @param unless days of which something was not loaded; `undefined` for all
- * @returns how many days the files hold, and how many of them are covered
+ * Counts the days of loaded files as covered. Removes planned windows of these days that have not begun, because nothing is
+ * left to request; half-drained ones stay.
+ * @param unless days with something that was not loaded; `undefined` for all days
+ * @returns how many days the files contain, and how many of them are covered
  */
 export async function coverByFiles(
   db: Kysely<Database>,
@@ -150,7 +149,7 @@ export async function importsOf(db: Kysely<Database>, feed: string): Promise<num
   return rows.map(({ load_id }) => load_id);
 }
 
-/** When the newest version of an archive was made that has been read; `null` if none has. */
+/** Returns when the newest imported version of an archive was made; `null` if none was imported. */
 export async function newestVersion(db: Kysely<Database>, archive: string): Promise<Date | null> {
   const { rows } = await sql<{ madeAt: Date | null }>`
     select max(made_at) as "madeAt" from gmsi.imported_files where archive = ${archive} and archive <> ''

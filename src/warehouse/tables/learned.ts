@@ -65,12 +65,12 @@ export interface FieldChanges {
   readonly vanished: readonly string[];
 }
 
-/** How many names are stored for a feed. More are made up, and would fill the table. */
+/** How many names are stored for a feed, so that a service with random names cannot fill the table. */
 const mostFields = 1000;
 
 /**
- * Stores the field names that a load has met, and returns which are new and which of the last load are gone. For a feed's
- * first load, no name counts as new. At most `mostFields` names are stored.
+ * Stores the field names that a load has seen. Returns new ones, and those of the last load that are missing. In a feed's
+ * first load, no name counts as new. Stores at most `mostFields` names.
  */
 export async function rememberFields(
   warehouse: Warehouse,

@@ -42,7 +42,7 @@ export async function beat(db: Kysely<Database>, loadId: number, totals: LoadTot
     .execute();
 }
 
-/** Ends a load: stores its final totals, and gives back windows that it still holds. */
+/** Ends a load: stores its final totals, and gives back its windows. */
 export async function finishLoad(
   db: Kysely<Database>,
   loadId: number,

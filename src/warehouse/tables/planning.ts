@@ -26,9 +26,8 @@ export interface Gap extends Series {
 }
 
 /**
- * Serialises planning of a feed, so that two runs do not both plan the same days; held until the transaction ends. Until
- * then, every statement gets its own plan: with a generic plan, batches of windows were a hundred times slower from the
- * sixth on.
+ * Locks the planning of a feed until the transaction ends, so that two runs do not plan the same days. Until then, every
+ * statement gets its own plan: generic plans made batches of windows a hundred times slower from the sixth on.
  */
 export async function lockPlanning(
   trx: Transaction<Database>,
@@ -61,8 +60,8 @@ export async function findGaps(
 }
 
 /**
- * The first day that a sync may drain, by series: the end of its coverage, at the latest `unsettledFrom`, or the first day
- * since an earlier sync's beginning that is not covered yet, even if days after it are.
+ * The first day that a sync may drain, by series: the first uncovered day since earlier syncs began, even if later days are
+ * covered, or the end of the coverage; at the latest `unsettledFrom`.
  */
 export function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<unknown> {
   const latest = sql`${unsettledFrom}::date`;
@@ -148,9 +147,9 @@ export async function joinOpenWindows(db: Kysely<Database>, scope: WindowScope, 
 }
 
 /**
- * Removes windows that are longer than a window may now be, so that they are planned again. Refused ones, too, because the
- * service refused the long request; never one with a cursor, whose pages would be requested again. None is too long if answers
- * run to now.
+ * Removes windows that are longer than now allowed, so that they are planned again; also refused ones, because the service
+ * may have refused the long request; never a window with a cursor, whose pages would be requested again. If answers run to
+ * now, no window is too long.
  */
 export async function dropLongWindows(
   db: Kysely<Database>,

@@ -3,14 +3,14 @@ import type { Database } from '../database.ts';
 import { inScope, sameSeries, seriesColumns, seriesOf, type WindowScope } from './series.ts';
 
 /*
- * What a refusal means is decided only here, for one series at a time and from its windows alone:
+ * Decides what a refusal means, for one series at a time and only from its windows:
  *
- * - A window that the service refuses is `failed`, and the next load asks again. If it is refused again with the same
- *   status, it is `refused`.
+ * - A window that the service refuses is `failed`, and the next load requests it again. If it is refused again with the
+ *   same status, it is `refused`.
  * - Two neighbours that are refused with the same status are both `refused`, and older windows of their series are skipped
  *   (`refused` without a request), unless anything older was ever answered.
- * - If anything below a refused window is answered, this is undone.
- * - Each load asks again for a few of them, so that a refusal is never final.
+ * - If the service answers anything older than a refused window, this is undone.
+ * - Each load requests a few of them again, so that a refusal is never final.
  */
 
 /** The condition that the service has answered days of the series of window `w`: those within a range of days. */
@@ -21,7 +21,7 @@ const isAnswered = (range: RawBuilder<unknown>) => sql<boolean>`(
 const older = sql`daterange(null, w.first_day)`;
 const younger = sql`daterange(w.last_day + 1, null)`;
 
-/** A lock, so that of two transactions that decide about a series, the later one sees what the earlier one wrote. */
+/** Locks a series, so that the later of two deciding transactions sees what the earlier one wrote. */
 async function lockSeriesOf(trx: Transaction<Database>, windowId: number): Promise<void> {
   await sql`
     select pg_advisory_xact_lock(hashtext('gmsi.refusals'), hashtext((${seriesOf('w')})::text))
@@ -32,7 +32,7 @@ async function lockSeriesOf(trx: Transaction<Database>, windowId: number): Promi
 /** How a refused window was left. */
 export interface RefusedWindow {
   readonly state: 'failed' | 'refused';
-  /** Older windows of its series that are not asked for because of it. */
+  /** Older windows of its series that are skipped because of it. */
   readonly skipped: number;
   /** Windows, including this one, that are failed or refused now and that this load has not counted yet. */
   readonly counted: number;
@@ -42,7 +42,7 @@ export interface RefusedWindow {
 
 /**
  * Leaves a claimed window that the service has refused.
- * @returns `undefined` if this load no longer holds it; then nothing is changed
+ * @returns `undefined`, having changed nothing, if another load has the window
  */
 export async function leaveRefused(
   trx: Transaction<Database>,
@@ -97,9 +97,8 @@ export async function leaveRefused(
 }
 
 /**
- * Call it when the first page of a window is answered, in that page's transaction and before its checkpoint moves: if this
- * window, or younger ones of the series, had been refused, that was wrong. Skipped windows become `pending`, refused ones
- * `failed`, so that a later load asks again.
+ * Undoes refusals of a window and of younger ones of its series: skipped windows become `pending`, refused ones `failed`, so
+ * that a later load requests them. Call it in the transaction of a window's first page, before its checkpoint moves.
  */
 export async function takeBackRefusals(trx: Transaction<Database>, windowId: number): Promise<void> {
   await lockSeriesOf(trx, windowId);
@@ -120,13 +119,13 @@ export async function takeBackRefusals(trx: Transaction<Database>, windowId: num
   `.execute(trx);
 }
 
-/** Refused windows that a load asks for again, over all series of its job. */
+/** Refused windows that a load requests again, over all series of its job. */
 export const askedAgain = 20;
 
 /**
- * The refused windows of a job to ask for next, for the series that were asked about longest ago: the youngest window, which
- * shows whether the service now answers older days, and the window that was asked for longest ago. Of windows that were never
- * asked for, one at random, to find answered days below a gap in a series.
+ * The refused windows of a job to request next, for the series that were tried longest ago: the youngest window, which shows
+ * whether the service now answers older days, and the window that was requested longest ago; among windows never requested, a
+ * random one, to find answered days below a gap in a series.
  */
 export function nextToAskAgain(scope: WindowScope): RawBuilder<unknown> {
   const series = seriesOf('w');
@@ -151,13 +150,12 @@ export async function askAgain(db: Kysely<Database>, scope: WindowScope): Promis
 }
 
 /**
- * Cuts the windows that may reach across the first day that the service answers. Such a window is refused as a whole, and
- * lies directly below answered days, or is the newest of its series. Its younger half is asked for next, series by series,
- * until a single day is left. Once a series' first day is known, others are cut there first, so that most need two requests,
- * and none more than 9 for a window of 90 days. Call it in a transaction that holds the planning lock, when the job has no
- * open window.
- * @param atMost how many series to cut while no first day is known, since one series may show the day for the others
- * @returns how many windows are to be drained now
+ * Cuts windows that may contain the first day that the service answers. Such a window is refused as a whole, and is directly
+ * below answered days or the newest of its series. Its younger half is requested next, until a single day is left. Once the
+ * first day of one series is known, other series are cut there first, so that most need two requests; none needs more than 9
+ * for a window of 90 days. Call it under the planning lock, when the job has no open window.
+ * @param atMost how many series to cut while no first day is known, because one series may show the day for the others
+ * @returns how many windows can be drained now
  */
 export async function cutRefused(
   trx: Transaction<Database>,

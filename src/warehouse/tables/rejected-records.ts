@@ -40,7 +40,6 @@ export async function keepRejected(
   `.execute(db);
 }
 
-/** A record that could not be read when it came. */
 export interface Rejected extends Series {
   readonly record_hash: string;
   readonly record: unknown;
@@ -97,8 +96,8 @@ export async function renewReasons(trx: Transaction<Database>, records: readonly
 }
 
 /**
- * Which rows have a version that a load brought after their record was rejected: the record is older and must not replace
- * it. Versions of replays do not count, because replays go by the age of the records.
+ * Finds rows whose stored version is newer than their rejected record, which must not replace it. Versions from replays do not
+ * count, because replays go by the age of the records.
  * @returns indices of `rows`
  */
 export async function findSuperseded(

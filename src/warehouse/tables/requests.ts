@@ -17,7 +17,7 @@ export async function usedRequests(
 }
 
 /**
- * A process books at most this part of what is left at once; else one of many processes could hold the last requests unsent.
+ * A process books at most this part of the rest at once; otherwise one process could keep the last requests without using them.
  */
 const largestPart = 1 / 8;
 
@@ -50,7 +50,7 @@ export async function bookRequests(
   });
 }
 
-/** Gives back what was booked and not sent. */
+/** Returns requests that were booked but not sent. */
 export async function returnRequests(
   db: Kysely<Database>,
   keyFingerprint: string,

@@ -22,7 +22,7 @@ export async function noteSightings(
   `.execute(trx);
 }
 
-/** Stores rows that only the live feed has brought, before they are written; removes those that are too old for the feed. */
+/** Stores which rows only the live feed has returned, before they are written; removes entries too old for the live feed. */
 export async function noteLiveSightings(
   trx: Transaction<Database>,
   feed: Feed,
@@ -46,26 +46,26 @@ export async function noteLiveSightings(
   `.execute(trx);
 }
 
-/** A drain ended without most of the rows of its days: more likely the service failed than all of them were withdrawn. */
+/** A drain ended without most rows of its days. Probably the service failed, rather than withdrew them all. */
 export class TooManyRetractions extends GmsiError {
   override readonly kind = 'skippable';
 
   constructor(gone: number, held: number) {
-    // What to do is in the message, because a window's last_error keeps nothing else.
+    // The message says what to do, because a window's last_error has nothing else.
     super(
       `The service no longer returns ${gone} of the ${held} rows that were loaded for these days, so none was retracted. If they are really gone, run it again with --accept-retractions.`,
     );
   }
 }
 
-/** So many rows may be retracted at once even if they are most of a window; the check retraction-bursts has the same number. */
+/** Up to this many rows may be retracted even if they are most of a window; the check retraction-bursts uses the same number. */
 const fewRetractions = 10;
 
 /**
- * Marks as retracted the rows of a window's days that existed when its drain began and that the drain, which ends with this
- * transaction's page, has not met. Leaves alone rows that the live feed brought meanwhile, or recently and alone, rows at the
- * edge of the days if a probe has learned that the service's days begin at another hour, and hours that are stamped at their
- * end if that is the beginning of the days: the service may count them to the day before.
+ * Marks rows as retracted that existed when a window's drain began and that no page of the drain had. Excludes rows that the
+ * live feed returned meanwhile, or recently and alone; rows at the edge of the days if a probe found that the service's days
+ * begin at another hour; and hours stamped at their end if that is the beginning of the days, because the service may count
+ * them to the day before. Call it with the last page.
  * @param at.acceptAll false to refuse to retract more than half of the rows that the days had when the drain began
  * @returns how many; 0 if records were rejected, since each may be one of the rows that were not met
  * @throws TooManyRetractions, having changed nothing that its transaction must not undo
@@ -137,7 +137,7 @@ export async function retractUnseen(
   return retracted;
 }
 
-/** The condition that the table holds rows of a window, called `w` in the query, so that its drain has something to compare with. */
+/** The condition that the table has rows of a window, called `w` in the query, for its drain to compare with. */
 export function hasRowsOf(table: FeedTable, series: Series): RawBuilder<boolean> {
   return sql`exists (
     select from ${sql.table(`gmsi.${table.name}`)} as kept where ${isInDaysOfWindow(table, series)})`;
@@ -156,7 +156,7 @@ function keyOf({ key }: FeedTable) {
   return key.map((column) => sql.ref(column)) as [RawBuilder<unknown>, RawBuilder<unknown>];
 }
 
-/** The publication time of the oldest rows that the live feed still brings; only likely. */
+/** The publication time of the oldest rows that the live feed still returns; our best guess. */
 function reachedFrom({ live }: Feed, now: Date): RawBuilder<Date> {
   return sql`${new Date(now.getTime() - (live?.hours ?? 0) * 3_600_000)}::timestamptz`;
 }
@@ -173,9 +173,9 @@ export interface MetRow {
 }
 
 /**
- * The rows that a half-drained window has met so far. A compared window has stored them. The days of any other window were
- * empty when the drain began, so all rows that they have now count as met. The drain does not count these rows again, so its
- * count is never too high.
+ * Returns the rows that earlier pages of a half-drained window had. A compared window has stored them. The days of any other
+ * window were empty when its drain began, so all their rows count. The drain does not count these rows again, so its count is
+ * never too high.
  */
 export async function metSoFar(
   db: Kysely<Database>,

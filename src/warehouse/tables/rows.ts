@@ -8,9 +8,8 @@ import { type WriteTransaction, writeTransaction } from '../write-transaction.ts
 import { isRowOfJob, isRowOfSeries, seriesInTable, type WindowScope } from './series.ts';
 
 /*
- * The one writer of the feeds' tables: a page, a live answer, a replay or an import upserts, a drain that has ended
- * retracts, a replay refills. An upsert and a retraction stay within one series. The tables' triggers keep what is replaced,
- * and the sums.
+ * All writes to the feeds' tables: pages, live answers, replays and imports upsert, a finished drain retracts, a replay
+ * refills. An upsert or a retraction concerns one series. Triggers of the tables maintain revisions and rollups.
  */
 
 /** When a version begins: later than the one before it, even if this transaction began before that one was committed. */
@@ -32,20 +31,19 @@ export interface Provenance {
   /** Rows of days before this one are backfilled; `always` if all are. */
   readonly backfilledBefore: Day | 'always' | 'never';
   /**
-   * For a file, which can be older than what is held: when it was made. Rows that were written since are left alone, unless
-   * by one of these loads, which imported files as well.
+   * For a file, which may be older than the rows in the table. Does not replace rows that were written after it was made,
+   * unless one of these imports wrote them.
    */
   readonly of?: { readonly madeAt: Date; readonly imports: readonly number[] };
 }
 
 /**
- * Writes a page's rows: new ones are inserted, changed ones replaced, equal ones not touched. If a page has several of one key,
- * all of them become versions; when the same page comes again, none does. The fastest way to upsert, close
- * to COPY: one array per column, and one prepared statement per table (docs/benchmarks.md).
+ * Writes a page's rows: inserts new ones, replaces changed ones, and does not touch equal ones. If a page has several rows of
+ * one key, all of them become versions; when the same page comes again, none does. The fastest way to upsert, close to COPY:
+ * one array per column, and one prepared statement per table (docs/benchmarks.md).
  *
- * An upsert of a new row costs much more than an insert: PostgreSQL looks for it first, and then writes it provisionally. So
- * rows that are likely to be new are inserted if the table has none of them, and upserted otherwise. All or none, so that
- * their order is kept.
+ * Upserting a new row costs much more than inserting it: PostgreSQL looks for it first, and then writes it provisionally. So
+ * rows that are probably new are inserted if the table has none of them; otherwise all are upserted, to keep their order.
  * @param areLikelyNew false if most rows may be here already
  * @throws an error that is named WriteCrossed if another session inserts one of the likely new rows meanwhile
  */
@@ -265,12 +263,12 @@ function asSent(column: string, type: string): RawBuilder<unknown> {
   return sql`to_char(${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ${name}`;
 }
 
-/** Partitions known to exist, so that a load asks for each of them once. */
+/** Partitions known to exist, so that a load creates each of them once. */
 export type KnownPartitions = Set<string>;
 
 /**
- * Makes the month partitions for rows, in separate transactions before the page's: otherwise the page would hold the
- * partition's lock until its commit.
+ * Creates the month partitions for rows, in separate transactions before the page's: otherwise the page would lock the
+ * partition until its commit.
  */
 export async function ensurePartitions(
   warehouse: Warehouse,

@@ -3,7 +3,7 @@ import { longestRequestDays } from '../../config/job.ts';
 import type { FeedTable, Series } from '../../feeds/feed.ts';
 import type { Day } from '../database.ts';
 
-/** Which windows belong to a job: its series, which are all combinations of these lists, and its period. */
+/** A job's series, which are all combinations of these lists, and its period. */
 export interface WindowScope {
   readonly feed: string;
   readonly countries: readonly string[];

@@ -6,7 +6,7 @@ import { nextToAskAgain } from './refusals.ts';
 import { hasRowsOf } from './retract.ts';
 import { inScope, isOpen, seriesColumns, type WindowScope } from './series.ts';
 
-/** Who asks for a window. */
+/** The load that wants a window. */
 export interface Claimant {
   readonly loadId: number;
   /** Seconds of silence after which another load's windows are free. */
@@ -23,7 +23,7 @@ export interface ClaimedWindow extends Series {
   readonly page_size: number | null;
   readonly next_token: string | null;
   readonly pages: number;
-  /** True if its days held rows when this drain began: at its end, those that it has not met are retracted. */
+  /** True if its days had rows when this drain began; at its end, rows that no page had are retracted. */
   readonly is_compared: boolean;
   /** Distinct rows of this drain so far on each day of the window; `null` if they are not counted. */
   readonly rows_met: readonly number[] | null;
@@ -34,9 +34,8 @@ export interface ClaimedWindow extends Series {
 }
 
 /**
- * Which windows are drained first. In steps, so that each one is the head of an index scan, however many windows are
- * pending. Windows that failed before come last: otherwise a load that ends after many failures would meet the same windows
- * again and never the others.
+ * The order of draining. It has steps, so that each step is the head of an index scan, however many windows are pending.
+ * Windows that failed before come last: otherwise a load that ends after many failures would always try the same windows.
  */
 export const claimSteps: readonly RawBuilder<boolean>[] = [
   sql`w.next_token is not null`,
@@ -45,9 +44,9 @@ export const claimSteps: readonly RawBuilder<boolean>[] = [
 ];
 
 /**
- * Claims the next window of a job: half-drained ones first, then in the order asked for, all series in turn, and those that
- * failed before last. Free windows are pending ones, those that failed before this load began, and those of a load without a
- * heartbeat for longer than the lease.
+ * Claims the next free window of a job: half-drained windows first, then in the job's order, all series in turn, and last
+ * those that failed before. Free are pending windows, windows that failed before this load began, and windows of a load
+ * without a heartbeat for longer than the lease.
  */
 export async function claimWindow(
   db: Kysely<Database>,
@@ -94,7 +93,7 @@ const asClaimed = sql`window_id, ${seriesColumns}, first_day, last_day,
   request_start, request_end, page_size, next_token, pages, is_compared, rows_met,
   records, records_rejected, attempts`;
 
-/** Windows of a job that are still to be drained: free ones, and ones that another load with a heartbeat holds. */
+/** Counts the open windows of a job: free ones, and ones that another load with a heartbeat has claimed. */
 export async function countOpen(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -109,8 +108,8 @@ export async function countOpen(
 }
 
 /**
- * Stores the parameters of a drain's requests, at its first page; the counters begin again.
- * @returns whether the drain retracts rows that it does not meet; `undefined` if the window is no longer this load's
+ * Begins a drain at its first page: stores the parameters of its requests and resets the counters.
+ * @returns whether the drain retracts rows that no page has; `undefined` if another load has the window
  */
 export async function beginDrain(
   db: Kysely<Database>,
@@ -177,7 +176,7 @@ export async function leaveWindow(
     .execute();
 }
 
-/** Gives back every window that a load holds. @returns how many */
+/** Gives back all windows of a load. @returns how many */
 export async function releaseWindows(db: Kysely<Database>, loadId: number): Promise<number> {
   const { numUpdatedRows } = await db
     .updateTable('gmsi.windows')
@@ -188,8 +187,8 @@ export async function releaseWindows(db: Kysely<Database>, loadId: number): Prom
   return Number(numUpdatedRows);
 }
 
-/** True if a load still holds a window that it has claimed. */
-export async function holdsWindow(db: Kysely<Database>, windowId: number, loadId: number): Promise<boolean> {
+/** Returns true if a window is still claimed by this load. */
+export async function ownsWindow(db: Kysely<Database>, windowId: number, loadId: number): Promise<boolean> {
   const row = await db
     .selectFrom('gmsi.windows')
     .select('window_id')
