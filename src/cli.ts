@@ -6,11 +6,11 @@ import { exitCodeOf, exitCodes, explain } from './exit.ts';
 import { ended, program } from './program.ts';
 import { outputFailure, printError, surviveClosedOutput } from './terminal/print.ts';
 
-// Pages are large and short-lived. By default V8 lets its heap grow to several times what is in use before it collects them:
-// a third more memory, and hardly any time saved (docs/benchmarks.md).
+// Pages are large and short-lived. By default V8 lets its heap grow to several times the memory in use before it collects
+// garbage, which takes a third more memory and saves hardly any time (docs/benchmarks.md).
 setFlagsFromString('--heap-growing-percent=100');
 
-// Shows places in the sources instead of dist/.
+// Stacks then name places in the sources instead of dist/.
 if (process.argv.includes('--verbose')) process.setSourceMapsEnabled(true);
 
 surviveClosedOutput();
@@ -20,7 +20,7 @@ process.on('exit', () => {
   printError(`gmsi: The result cannot be written to standard output: ${cause.message}\n`);
   process.exitCode ||= exitCodes.incomplete;
 });
-// Prints an unexpected error like every other error, not as Node.js would.
+// Without this, Node.js would print an unexpected error in its own format.
 process.on('uncaughtException', (error) => {
   printError(explain(error, process.argv.includes('--verbose')));
   process.exit(exitCodes.incomplete);
@@ -36,7 +36,7 @@ try {
   process.exitCode = isHelp && error.exitCode === 0 ? exitCodes.done : exitCodeOf(shown);
 }
 
-/** Commander's messages, in the form of every other error. */
+/** Converts Commander's error to the form of every other error. */
 function misuse(error: CommanderError): ConfigError {
   const [, option, given, must] =
     /^error: option '(?:-\w, )?(--[\w-]+)[^']*' argument '(.*)' is invalid\. (.*)$/s.exec(error.message) ??
@@ -45,6 +45,6 @@ function misuse(error: CommanderError): ConfigError {
   const [what = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
   const hint =
     suggestion?.replace(/^\((.*)\)$/, '$1') ??
-    'gmsi --help lists the commands, gmsi <command> --help what each takes.';
+    'gmsi --help lists the commands; gmsi <command> --help lists the options of one.';
   return new ConfigError(`${what.replace(/\.$/, '')}.`, { hint, cause: error });
 }

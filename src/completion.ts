@@ -2,12 +2,12 @@ import { readdirSync } from 'node:fs';
 import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
 
-/** Adds `gmsi complete`, by which shells complete commands, options and the names of jobs. */
+/** Adds `gmsi complete`, with which shells complete commands, options and job names. */
 export function addCompletion(program: Command, examples: (...lines: string[]) => string): void {
   const completions = tab(program);
   program.commands
     .find((command) => command.name() === 'complete')!
-    .description('print what a shell needs to complete gmsi: bash, zsh, fish or powershell')
+    .description('print a completion script for bash, zsh, fish or powershell')
     .addHelpText(
       'after',
       examples(
@@ -24,7 +24,6 @@ export function addCompletion(program: Command, examples: (...lines: string[]) =
   }
 }
 
-/** Names of the job files in `jobs/`, without their endings. */
 function jobNames(): string[] {
   try {
     return readdirSync('jobs').flatMap((file) => /^(.*)\.ya?ml$/.exec(file)?.[1] ?? []);

@@ -24,13 +24,13 @@ import { migrate } from './warehouse/migrate.ts';
 import type { StoredLookups } from './warehouse/tables/lookups.ts';
 import type { WindowScope } from './warehouse/tables/series.ts';
 
-/** What every command is given: the environment as read, the log, the clock, and the signal to stop. */
+/** The configuration, log, clock and stop signal that every command receives. */
 export interface Session {
   readonly config: Config;
   readonly log: Log;
   readonly clock: () => Date;
   readonly stop: AbortSignal;
-  /** Results as one JSON document instead of text for a person. */
+  /** Whether to print the result as one JSON document instead of text. */
   readonly json: boolean;
   readonly progress: ProgressView;
   /** Receives the client's events, for metrics. */
@@ -39,15 +39,15 @@ export interface Session {
 
 export type OpenWarehouse = Awaited<ReturnType<typeof openWarehouse>>;
 
-/** Shared by the process: `gmsi work` opens a client for each run. */
+/** Shared by all clients of the process: `gmsi work` opens one for each run. */
 const answered: AnsweredAddresses = new Set();
 
 /** Host, process and version, as stored with each load. */
 export const runBy = `${hostname()} ${process.pid}, gmsi ${version}`;
 
 /**
- * Opens the warehouse that the environment names, or the embedded one, which is started on demand.
- * @param schema `migrate` brings it to the newest schema first; `as-is` leaves it alone
+ * Opens the warehouse that the environment names, or starts the embedded one.
+ * @param schema `migrate` upgrades it to the newest schema first; `as-is` does not
  */
 export async function openWarehouse(session: Session, schema: 'migrate' | 'as-is' = 'migrate') {
   const { address, description, release } = await warehouseAddress(session);
@@ -75,7 +75,7 @@ export async function openWarehouse(session: Session, schema: 'migrate' | 'as-is
   };
 }
 
-/** Where the warehouse is; an embedded server runs until `release`. */
+/** Finds the warehouse's address, and starts the embedded server if none is set; it runs until `release`. */
 async function warehouseAddress({ config, log, stop }: Session) {
   const { warehouse } = config;
   const release = async () => {};
@@ -104,19 +104,19 @@ async function warehouseAddress({ config, log, stop }: Session) {
   };
 }
 
-/** The day that it is now, in UTC. */
+/** Returns the current day in UTC. */
 export function today({ clock }: Session): Temporal.PlainDate {
   return Temporal.PlainDate.from(clock().toISOString().slice(0, 10));
 }
 
-/** Reads and checks job files, all of them before anything else is done. */
+/** Reads and checks all job files, before the first request. */
 export async function readJobs(session: Session, names: readonly string[]): Promise<Job[]> {
   return Promise.all(names.map((name) => readJob(name, today(session))));
 }
 
 /**
- * The service's address and key.
- * @throws ConfigError naming what is not set, or an address to which the key would go unencrypted
+ * Returns the service's address and key.
+ * @throws ConfigError if one is not set, or if the key would be sent unencrypted
  */
 export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: Secret } {
   const { baseUrl, apiKey } = config;
@@ -125,7 +125,7 @@ export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: S
       ' and ',
     );
     throw new ConfigError(`${missing} is not set.`.replace(/ and (.*) is/, ' and $1 are'), {
-      hint: 'The vendor gives you both; a .env file can hold them. Without a key: npx gmsi sandbox, or npx gmsi demo.',
+      hint: 'The vendor gives you both; put them into .env. Without a key: npx gmsi sandbox, or npx gmsi demo.',
     });
   }
   for (const [name, url] of Object.entries({
@@ -133,7 +133,7 @@ export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: S
     GMSI_LIVE_BASE_URL: config.liveBaseUrl,
   })) {
     if (url === undefined || config.sendKeyUnencrypted || !isReadableOnTheWay(url)) continue;
-    throw new ConfigError(`${name} is ${url}: the key would cross the network unencrypted.`, {
+    throw new ConfigError(`${name} is ${url}: the key would be sent unencrypted.`, {
       hint: 'Use https://. If nobody else can read the network, set GMSI_SEND_KEY_UNENCRYPTED=true.',
     });
   }
@@ -141,9 +141,9 @@ export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: S
 }
 
 /**
- * A client of the service whose requests are booked in the warehouse, up to `limit` in the month, and keep to the rate that
- * the key's processes share.
- * @param bound a further limit for booking requests
+ * Opens a client that books its requests in the warehouse, up to `limit` a month, and keeps to the rate that all processes with
+ * the same key share.
+ * @param bound adds a further limit for booking requests
  */
 export function openService(
   session: Session,
@@ -152,8 +152,8 @@ export function openService(
   limit: number,
   bound: (budget: Budget) => RequestBudget = (budget) => budget,
 ) {
-  // Bytes of pages, outside of V8's heap, are freed with what refers to them there. The young generation has grown while the
-  // program began; if it grew on, it would hold them for longer (docs/benchmarks.md).
+  // A page's bytes lie outside V8's heap and are freed with the objects that refer to them. If the young generation kept
+  // growing, V8 would collect these objects later and pages would take more memory (docs/benchmarks.md).
   setFlagsFromString('--semi-space-growth-factor=1');
   const { apiKey } = serviceAccess(session);
   const patient = warehouse.patient({ signal: session.stop });
@@ -170,7 +170,7 @@ export function openService(
   };
 }
 
-/** A client whose requests are not counted: for the one request of `gmsi doctor`, if the warehouse cannot book it. */
+/** Opens a client that books nothing: for the one request of `gmsi doctor`, if the warehouse cannot book it. */
 export function openUncounted(session: Session, settings: ServiceSettings): Client {
   return openClient(session, settings, { book: async () => {} }, unlimited);
 }
@@ -187,7 +187,7 @@ function openClient(
   if (!isHidden(apiKey) && !warnedOfShortKey.has(session.config)) {
     warnedOfShortKey.add(session.config);
     session.log.warn(
-      `the API key has fewer than ${shortestHidden} characters: it looks like ordinary words, and is not removed from what the service says`,
+      `the API key is shorter than ${shortestHidden} characters, so it cannot be redacted from messages`,
     );
   }
   const onEvent = (event: ClientEvent) => {
@@ -207,7 +207,7 @@ function logEvent(log: Log, event: ClientEvent): void {
   else if (event.type === 'waiting') log.info(waitingFor(`the service at ${event.address}`, event.reason));
   else if (event.type === 'retry') {
     const { path, attempt, delayMs, reason } = event;
-    // Nobody needs to know of the first retries, which take a second or two; later ones explain a long wait.
+    // The first retries take a second or two; later ones explain a long wait.
     const level = attempt < 3 ? 'debug' : 'info';
     log[level]({ path }, `${reason.message} Try ${attempt + 1} follows in ${(delayMs / 1000).toFixed(1)} s.`);
   } else if (event.type === 'key echoed')
@@ -219,13 +219,13 @@ function logEvent(log: Log, event: ClientEvent): void {
 }
 
 /**
- * What a job asks for, by the stored lookups; sends no request.
- * @param done the participle for the error message, such as `checked`
- * @throws ConfigError if they were never fetched
+ * Resolves a job's series by the stored lookups, without a request.
+ * @param verb what the command does, for the error message, such as `check`
+ * @throws ConfigError if the lookups were never loaded
  */
-export function knownScope(session: Session, job: Job, lookups: StoredLookups, done: string): WindowScope {
+export function knownScope(session: Session, job: Job, lookups: StoredLookups, verb: string): WindowScope {
   if (missingLists(feedNamed(job.feed), lookups).length > 0) {
-    throw new ConfigError(`Nothing of ${job.name} can be ${done}: the warehouse does not know its series.`, {
+    throw new ConfigError(`${job.name} has not been loaded yet, so there is nothing to ${verb}.`, {
       hint: 'Run gmsi lookups, or load the job first.',
     });
   }

@@ -2,29 +2,28 @@ import { addAbortListener } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 
-/** A DuckDB in memory, which writes and reads Parquet. */
+/** An in-memory DuckDB that reads and writes Parquet. */
 export interface DuckDB extends Disposable {
   readonly connection: DuckDBConnection;
-  /** Another connection, which is closed with it: to begin a DuckDB takes far longer. */
+  /** Opens another connection, far faster than another DuckDB; it is closed with this one. */
   connect(): Promise<DuckDBConnection>;
-  /** Runs a statement; its rows with numbers as text. @throws AbortError if the work is stopped meanwhile */
+  /** Runs a statement and returns its rows, with numbers as text. @throws AbortError if stopped */
   run(statement: string): Promise<Record<string, string>[]>;
 }
 
-/** Only built-in features: DuckDB looks for nothing in the user's home and downloads nothing. */
+/** Built-in features only, so DuckDB does not search the user's home and downloads nothing. */
 const settings = {
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
-  // Beyond this limit DuckDB uses the disk. The rows of a file take a small part of it unless their texts are huge.
+  // Beyond this limit DuckDB uses the disk. A file's rows need only a small part of it, unless their texts are huge.
   memory_limit: '1GB',
   threads: String(Math.min(4, availableParallelism())),
-  // Every file is read once, so a cache is of no use: some 50 kB for a small file, which fills the memory up to the limit.
+  // Every file is read once. A cache would keep some 50 kB for each small file, until the memory limit is reached.
   enable_external_file_cache: 'false',
 };
 
 /**
- * @param spill a place for a folder with what does not fit into memory, which is removed when disposed; empty if all of it
- * fits
+ * @param spill path of a folder that DuckDB may create for data beyond the memory limit, and removes at the end; empty for none
  */
 export async function openDuckDB(spill: string, stop: AbortSignal): Promise<DuckDB> {
   const instance = await DuckDBInstance.create(':memory:', { ...settings, temp_directory: spill });
@@ -59,17 +58,17 @@ export async function openDuckDB(spill: string, stop: AbortSignal): Promise<Duck
   };
 }
 
-/** A text within a statement of DuckDB. */
+/** Quotes a text for a DuckDB statement. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** The path of one file within a statement of DuckDB, which would take `*`, `?` and `[` for a pattern. */
+/** Quotes a path for a DuckDB statement, and escapes `*`, `?` and `[`, which DuckDB would read as a pattern. */
 export function pathLiteral(path: string): string {
   return literal(path.replace(/[*?[]/g, '[$&]'));
 }
 
-/** The name of a table or column within a statement of DuckDB. */
+/** Quotes the name of a table or column for a DuckDB statement. */
 export function identifier(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;
 }

@@ -1,7 +1,7 @@
 import { getSystemErrorMap } from 'node:util';
 
 /**
- * What the rest of a load does about an error:
+ * How a load reacts to an error:
  * - `retryable`: the same request may succeed later; retried in place, then the window fails and a rerun continues with it
  * - `skippable`: this window (or record) cannot be loaded; the load continues without it and says so
  * - `fatal`: nothing else can succeed either; the load ends and must not be retried as it is
@@ -14,7 +14,7 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
-/** The base of every error that this program raises on purpose. Decisions look at `kind`, never at a message. */
+/** The base of every error that this program throws on purpose. Code decides by `kind`, never by the message. */
 export abstract class GmsiError extends Error {
   abstract readonly kind: ErrorKind;
   readonly hint: string | undefined;
@@ -26,7 +26,7 @@ export abstract class GmsiError extends Error {
   }
 }
 
-/** Says what the operating system refused, without its code, call and path; of any other error its message. */
+/** Returns the reason for an error of the operating system without code, call and path; for other errors the message. */
 export function systemReason(error: unknown): string {
   const { errno, syscall, message } = error as NodeJS.ErrnoException;
   // Errors of other libraries have numbers of their own.
@@ -34,7 +34,7 @@ export function systemReason(error: unknown): string {
   return reason ?? message;
 }
 
-/** A setting, argument, job file or address that a person has to correct before anything can run. */
+/** A wrong setting, argument, job file or address, which a person has to correct. */
 export class ConfigError extends GmsiError {
   override readonly kind = 'fatal';
 }

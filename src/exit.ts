@@ -4,7 +4,7 @@ import { GmsiError } from './errors.ts';
 import { BudgetSpent } from './service/errors.ts';
 import type { LoadOutcome } from './warehouse/database.ts';
 
-/** Why a command was aborted: a user or a supervisor stopped it. */
+/** A user or a supervisor stopped the command. */
 export class StoppedBySignal extends Error {
   override readonly name = 'AbortError';
   readonly signal: NodeJS.Signals;
@@ -16,16 +16,15 @@ export class StoppedBySignal extends Error {
 }
 
 /**
- * The first SIGINT or SIGTERM asks the command to finish the pages in flight; the second ends the process at once, which loses
- * at most these pages.
- * @param screen where to print that
+ * Aborts at the first SIGINT or SIGTERM, so that the command can finish the pages in flight. The second signal ends the process
+ * at once, which loses at most these pages.
  */
 export function stopOnSignals(screen: { write(text: string): void }): AbortSignal {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);
   const onSignal = (signal: NodeJS.Signals) => {
     if (controller.signal.aborted) process.exit(exitCodes.interrupted);
-    screen.write('finishing this step; interrupt again to stop at once\n');
+    screen.write('Finishing requests in flight. Ctrl-C again to stop now.\n');
     controller.abort(new StoppedBySignal(signal));
   };
   process.on('SIGINT', onSignal);
@@ -33,7 +32,6 @@ export function stopOnSignals(screen: { write(text: string): void }): AbortSigna
   return controller.signal;
 }
 
-/** The exit codes of the contract. */
 export const exitCodes = { done: 0, incomplete: 1, doNotRetry: 2, budget: 75, interrupted: 130 } as const;
 
 const byOutcome: Record<LoadOutcome, number> = {
@@ -48,25 +46,24 @@ export function exitCodeOfOutcome(outcome: LoadOutcome): number {
   return byOutcome[outcome];
 }
 
-/** The code for an error that ended a command. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof BudgetSpent) return exitCodes.budget;
   if (error instanceof Error && error.name === 'AbortError') return exitCodes.interrupted;
   return error instanceof GmsiError && error.kind === 'fatal' ? exitCodes.doNotRetry : exitCodes.incomplete;
 }
 
-/** The code for several jobs in one call: the one that needs a person most. */
+/** Returns the code for several jobs in one call: the one that needs a person most. */
 export function worst(codes: readonly number[]): number {
   const { interrupted, doNotRetry, incomplete, budget, done } = exitCodes;
   return [interrupted, doNotRetry, incomplete, budget].find((code) => codes.includes(code)) ?? done;
 }
 
-/** One line says what is wrong and one what to do; with `verbose` also the stack. */
+/** Returns one line that says what is wrong and one that says what to do; with `verbose` also the stack. */
 export function explain(error: unknown, verbose: boolean): string {
   if (error instanceof Error && error.name === 'AbortError' && !verbose) return 'gmsi: interrupted\n';
   const message = error instanceof Error ? error.message : String(error);
   const hint =
-    error instanceof GmsiError ? error.hint : 'This was not expected; --verbose shows where it came from.';
+    error instanceof GmsiError ? error.hint : 'This is a bug in gmsi; --verbose shows where it happened.';
   const lines = [
     `gmsi: ${indented(message)}`,
     ...(hint ? [`  → ${indented(hint)}`] : []),
@@ -75,7 +72,7 @@ export function explain(error: unknown, verbose: boolean): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Further lines are indented, so that a message of the service or the database cannot look like a line of ours. */
+/** Indents further lines, so that a message from the service or the database cannot look like one of ours. */
 function indented(text: string): string {
   return text.replace(/[\n\v\f\r\u0085\u2028\u2029]+/g, '\n  ');
 }

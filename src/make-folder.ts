@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder and those above it that are missing. `mkdir` with `recursive` never ends if a folder exists but nothing can
- * be created in it, as in `/proc`.
- * @returns the first folder that was made; `undefined` if all existed
+ * Creates a folder and its missing parents. `mkdir` with `recursive` is not used, because it never returns below a folder in
+ * which nothing can be created, such as `/proc`.
+ * @returns the topmost folder that was created; `undefined` if all existed
  * @throws the error of the file system
  */
 export function makeFolder(path: string, mode = 0o777): string | undefined {

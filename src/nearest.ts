@@ -1,8 +1,8 @@
 import { distance } from 'fastest-levenshtein';
 
 /**
- * The candidate that was most likely meant, in any case: the one with the fewest edits, if these are at most half of its
- * letters; else one that contains what was written (`Employment`).
+ * Returns the candidate with the fewest edits, regardless of case, if these are at most half of its letters; else one that
+ * contains `found` (such as `Employment`).
  */
 export function nearest(found: string, candidates: Iterable<string>): string | undefined {
   const wanted = found.toLowerCase();
@@ -16,7 +16,7 @@ export function nearest(found: string, candidates: Iterable<string>): string | u
     : ranked.find(({ candidate }) => candidate.toLowerCase().includes(wanted))?.candidate;
 }
 
-/** A hint for an unknown name: the nearest one, if any is near, and the list of all. */
+/** Returns a hint for an unknown name: the nearest known one, if any is near, and the list of all. */
 export function knownNames(found: string, known: readonly string[]): string {
   const meant = nearest(found, known);
   return `${meant === undefined ? '' : `Did you mean ${meant}? `}Known are: ${known.join(', ')}.`;

@@ -1,8 +1,8 @@
-/** The same items; the next one is made while one is in use. */
+/** Yields the same items, but fetches the next one while the caller uses the current one. */
 export async function* oneAhead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
   const begin = () => {
     const next = items.next();
-    // If it fails while the item before is in use, the error is thrown later, when this item is asked for.
+    // Without this, a failure while the caller uses the item before would be an unhandled rejection. `await next` still throws it.
     next.catch(() => {});
     return next;
   };

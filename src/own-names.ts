@@ -3,9 +3,9 @@ import { hostname } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Answers only requests to a name that this machine has: an address, `localhost`, its own name, or one of `names`. A page of
- * another site could otherwise read the answers in a visitor's browser, by a domain that resolves to this machine.
- * @param hint how to add a name
+ * Refuses requests whose host is not an address, `localhost`, this machine's name, or one of `names`. Otherwise another site
+ * could read the answers in a visitor's browser, through a domain that resolves to this machine.
+ * @param hint says how to add a name
  */
 export function answerOwnNamesOnly(app: FastifyInstance, names: readonly string[], hint: string): void {
   const own = new Set(['localhost', hostname(), ...names].map((name) => name.toLowerCase()));

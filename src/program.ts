@@ -21,19 +21,21 @@ export const program = new Command('gmsi')
     'after',
     `
 Examples:
-  gmsi demo                           all of it on made-up data; no key needed
-  gmsi init                           make .env and a first job by answering questions
-  gmsi plan g7-inflation              what a backfill of jobs/g7-inflation.yaml would take
+  gmsi demo                           try everything on made-up data; no key needed
+  gmsi init                           answer questions to create .env and a first job
+  gmsi plan g7-inflation              show what a backfill of jobs/g7-inflation.yaml would cost
   gmsi backfill g7-inflation          load it; run it again to continue
-  gmsi sync g7-inflation --quiet      what is new, for cron
+  gmsi sync g7-inflation --quiet      load what is new; for cron
   gmsi psql -c "select count(*) from gmsi.headlines"
 
 Exit codes:
-  0    all that was asked for is done
-  1    some windows failed; a rerun takes them up again
+  0    everything is done
+  1    something failed; run it again to retry
   2    do not retry: a job file, argument, key or address is wrong
-  75   the month's requests are used up; a rerun continues from there
+  75   the month's requests are used up; run it again next month to continue
   130  interrupted
+
+Only demo, init, doctor, lookups, backfill, sync and work send requests.
 
 Documentation: ${inPackage('docs')}
 `,
@@ -41,17 +43,15 @@ Documentation: ${inPackage('docs')}
   .configureOutput({ writeOut: print, writeErr: printError, outputError: () => {} })
   .exitOverride();
 
-/** The text below the help of a command. */
 function examples(...lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`;
 }
 
-/** An option that takes one of these values. */
 function oneOf(flags: string, description: string, values: readonly string[]): Option {
   return new Option(flags, description).choices(values);
 }
 
-/** Loads a command, and what every command needs, only when it is run: `--help` and `--version` need neither. */
+/** Imports a command's code only when the command runs, so that `--help` and `--version` stay fast. */
 function runs<Args extends unknown[]>(load: () => Promise<GmsiCommand<Args>>, { readable = false } = {}) {
   return async (...given: unknown[]) => {
     const args = given.slice(0, -1) as Args;
@@ -62,25 +62,25 @@ function runs<Args extends unknown[]>(load: () => Promise<GmsiCommand<Args>>, { 
 
 const acceptRetractions = new Option(
   '--accept-retractions',
-  'mark rows that the service no longer returns as retracted even if they are most of a window',
+  'mark rows that the service no longer returns as retracted, even if they are most of a window',
 );
-const jobs = ['<job...>', 'path of a job file, or its name in jobs/ without the ending'] as const;
+const jobs = ['<job...>', 'path of a job file, or its name in jobs/ without .yaml'] as const;
 
 program.commandsGroup('Begin:');
 program
   .command('init')
-  .description('make .env and a first job by answering questions (2 requests, if you have a key)')
+  .description('answer questions to create .env and a first job (2 requests, if you have a key)')
   .addHelpText('after', examples('gmsi init'))
   .action(runs(async () => (await import('./commands/init.ts')).initCommand));
 program
   .command('demo')
-  .description('run the whole pipeline on made-up data, in the embedded server')
+  .description('run the whole pipeline on made-up data, in an embedded PostgreSQL')
   .option(
     '--remove',
-    'remove the embedded server with all that was loaded into it; says what, and waits for --yes',
+    'delete the embedded PostgreSQL and its data; without --yes, only list what would be deleted',
   )
   .option('--yes', 'with --remove: do it')
-  .option('--serve', 'then show it as a web page, as gmsi serve does')
+  .option('--serve', 'then show the data as a web page, as gmsi serve does')
   .addHelpText('after', examples('gmsi demo', 'gmsi demo --serve', 'gmsi demo --remove --yes'))
   .action(runs(async () => (await import('./commands/sandbox.ts')).demoCommand, { readable: true }));
 program
@@ -88,28 +88,28 @@ program
   .description('check configuration, key, service, clock, database and privileges (1 request)')
   .option(
     '--probe',
-    'learn what the service does not document, such as how it reads end_date (12 requests at most)',
+    'find out what the service does not document, such as how it reads end_date (at most 12 requests)',
   )
-  .option('--job <job>', "probe a job's feed and series, with its settings")
-  .option('--accept', 'accept what the probe finds, even if it contradicts what was learned before')
+  .option('--job <job>', "probe this job's feed and series, with its settings")
+  .option('--accept', 'accept what the probe finds, even if it contradicts an earlier probe')
   .addHelpText('after', examples('gmsi doctor', 'gmsi doctor --probe --job g7-inflation'))
   .action(runs(async () => (await import('./commands/doctor/doctor.ts')).doctorCommand));
 program
   .command('sandbox')
-  .description('run the service itself, emulated, for work without a key')
-  .option('--host <address>', 'address to listen on; 0.0.0.0 lets other machines in', '127.0.0.1')
+  .description('run a local imitation of the service, with made-up data')
+  .option('--host <address>', 'address to listen on; 0.0.0.0 admits other machines', '127.0.0.1')
   .option('--port <number>', 'port to listen on', wholeNumber({ to: 65_535 }), 8425)
   .option('--seed <text>', 'seed of the made-up data', 'gmsi')
   .option('--key <key...>', 'API keys to accept', ['sandbox-key'])
-  .option('--unlimited', 'no rate limit and no quota')
+  .option('--unlimited', 'turn off the rate limit and the quota')
   .addOption(
-    oneOf('--end-date <reading>', 'how end_date is read', ['inclusive', 'exclusive', 'ignored']).default(
+    oneOf('--end-date <reading>', 'how to read end_date', ['inclusive', 'exclusive', 'ignored']).default(
       'inclusive',
     ),
   )
-  .option('--history-limit <days>', 'refuse windows that begin earlier', wholeNumber())
+  .option('--history-limit <days>', 'refuse windows that begin more days ago than this', wholeNumber())
   .option('--options <json>', 'any other option of the sandbox library, as JSON')
-  .option('--archive <folder>', 'write bulk archives as the vendor hands them out, and end')
+  .option('--archive <folder>', "write bulk archives like the vendor's to this folder, and exit")
   .addHelpText(
     'after',
     examples('gmsi sandbox --port 0 --unlimited --seed mine', 'gmsi sandbox --archive files'),
@@ -119,53 +119,59 @@ program
 program.commandsGroup('Load:');
 program
   .command('plan')
-  .description('say what a run would do, spending no request')
+  .description('show what a load would do and cost')
   .argument(...jobs)
-  .option('--full-refresh', 'as if nothing were covered')
-  .option('--retry-refused', 'as if nothing had been refused')
+  .option('--full-refresh', 'plan all days, also covered ones')
+  .option('--retry-refused', 'plan all windows that the service refused, too')
   .addOption(acceptRetractions)
   .addHelpText('after', examples('gmsi plan g7-inflation'))
   .action(runs(async () => (await import('./commands/plan.ts')).planCommand));
 program
   .command('backfill')
-  .description("drain every day of the job's period that is not covered yet")
+  .description('load every day of the job that is not loaded yet')
   .argument(...jobs)
-  .option('--full-refresh', 'drain covered days, too')
-  .option('--retry-refused', 'ask again for all windows that were refused, not only for a few')
+  .option('--full-refresh', 'load all days again, also covered ones')
+  .option('--retry-refused', 'request all refused windows again, not only a few')
   .addOption(acceptRetractions)
   .addOption(
-    new Option('--enqueue', 'only plan it, and leave it to gmsi work').conflicts('acceptRetractions'),
+    new Option('--enqueue', 'queue it for gmsi work, and return at once').conflicts('acceptRetractions'),
   )
   .addHelpText(
     'after',
     examples(
       'gmsi backfill g7-inflation',
       'gmsi backfill jobs/*.yaml --quiet',
-      'gmsi backfill g7-inflation --enqueue    for the workers to do',
+      'gmsi backfill g7-inflation --enqueue    queues it for the workers',
     ),
   )
   .action(runs(async () => (await import('./commands/load.ts')).backfillCommand));
 program
   .command('sync')
-  .description('drain the settling days again and every missing day since, then read the live feed')
+  .description(
+    'load what is new: recent days again (they may still change), days that are missing, and the live feed',
+  )
   .argument(...jobs)
   .addOption(acceptRetractions)
   .addHelpText(
     'after',
-    examples('gmsi sync g7-inflation', '15 * * * *  gmsi sync g7-inflation --quiet    as a line of crontab'),
+    examples('gmsi sync g7-inflation', '15 * * * *  gmsi sync g7-inflation --quiet    as a crontab line'),
   )
   .action(runs(async () => (await import('./commands/load.ts')).syncCommand));
 program
   .command('import')
-  .description('load bulk archives and files of records (CSV, NDJSON, Parquet, ZIP); spends no request')
+  .description('load bulk archives and files of records (CSV, NDJSON, Parquet, ZIP)')
   .argument('<file...>', 'files, folders and ZIP files')
-  .option('--feed <feed>', 'the feed of the records, unless the names say it')
-  .option('--country <code>', 'their country, unless folders (country=US) or the records say it')
-  .option('--topic <name>', 'their topic, unless folders (topic_name=…) or the records say it')
-  .option('--ticker <code>', 'their ticker, unless names (…_BZ_COM.zip) or the records say it')
-  .option('--match-type <type>', 'their match type, unless folders (match_type=…, index_type=…) say it')
-  .option('--from <day>', 'first day (UTC) that the files hold completely: it counts as covered', day)
-  .option('--to <day>', 'last day (UTC) that they hold completely', day)
+  .option('--feed <feed>', 'feed of the records, if file names do not show it')
+  .option('--country <code>', 'country, if neither folders (country=US) nor records show it')
+  .option('--topic <name>', 'topic, if neither folders (topic_name=…) nor records show it')
+  .option('--ticker <code>', 'ticker, if neither file names (…_BZ_COM.zip) nor records show it')
+  .option('--match-type <type>', 'match type, if folders (match_type=…, index_type=…) do not show it')
+  .option(
+    '--from <day>',
+    'first day (UTC) the files contain in full; days from --from to --to count as covered',
+    day,
+  )
+  .option('--to <day>', 'last day (UTC) the files contain in full', day)
   .addHelpText(
     'after',
     examples(
@@ -177,12 +183,12 @@ program
   .action(runs(async () => (await import('./commands/import/import.ts')).importCommand));
 program
   .command('work')
-  .description('run scheduled and queued work until stopped; on any number of machines')
-  .argument('[job...]', `${jobs[1]}; all in jobs/ that have a schedule if left out`)
+  .description('run scheduled and queued work until stopped, on any number of machines')
+  .argument('[job...]', `${jobs[1]} (default: all in jobs/ that have a schedule)`)
   .option('--concurrency <number>', 'windows to work on at a time', wholeNumber({ from: 1, to: 100 }), 8)
   .option(
     '--metrics-port <number>',
-    'port of /metrics, /healthz and /readyz; 0 for any (9464, or any)',
+    'port of /metrics, /healthz and /readyz; 0 for any (default: 9464 if free, else any)',
     wholeNumber({ to: 65_535 }),
   )
   .addHelpText('after', examples('gmsi work', 'gmsi work g7-inflation --concurrency 4 --metrics-port 0'))
@@ -191,45 +197,45 @@ program
 program.commandsGroup('Look:');
 program
   .command('jobs')
-  .description('list the jobs: feed, period, how far each is covered, next run; spends no request')
+  .description('list the jobs: feed, period, coverage, next run')
   .addHelpText('after', examples('gmsi jobs'))
   .action(runs(async () => (await import('./commands/jobs.ts')).jobsCommand));
 program
   .command('status')
-  .description('show coverage, gaps, windows, quota and the last loads; spends no request')
+  .description('show coverage, gaps, windows, quota and the last loads')
   .argument('[job...]', jobs[1])
-  .option('--watch', 'follow what the workers are doing, until interrupted')
+  .option('--watch', 'keep showing what the workers are doing, until interrupted')
   .addHelpText('after', examples('gmsi status', 'gmsi status g7-inflation --json', 'gmsi status --watch'))
   .action(runs(async () => (await import('./commands/status/status.ts')).statusCommand));
 program
   .command('serve')
-  .description('show the warehouse as a web page, with an API; spends no request')
+  .description('show the warehouse as a web page, with an API')
   .option('--host <address>', 'address to listen on; any but loopback needs GMSI_SERVE_TOKEN', '127.0.0.1')
   .option('--port <number>', 'port to listen on; 0 for any', wholeNumber({ to: 65_535 }), 8426)
-  .option('--name <name>', 'a name under which browsers reach it; may be given several times', gathered)
+  .option('--name <name>', 'host name that browsers use for it; may be repeated', gathered)
   .addHelpText('after', examples('gmsi serve', 'gmsi serve --host 0.0.0.0 --name data.example.com'))
   .action(runs(async () => (await import('./commands/serve.ts')).serveCommand, { readable: true }));
 program
   .command('report')
-  .description('write the present state as one file of HTML, to send or to keep; spends no request')
-  .option('--html [file]', 'where to; - for standard output (gmsi-report.html)')
+  .description('write the current state as one HTML file, to send or to keep')
+  .option('--html [file]', 'output file, or - for standard output (default: gmsi-report.html)')
   .addHelpText('after', examples('gmsi report', 'gmsi report --html monday.html'))
   .action(runs(async () => (await import('./commands/report.ts')).reportCommand));
 program
   .command('check')
-  .description('look for errors in what is loaded; spends no request')
+  .description('look for errors in the loaded data')
   .argument('[job...]', jobs[1])
   .option('--list', 'only list the checks, with their settings')
-  .option('--only <check>', 'run this check; may be given several times', gathered)
-  .option('--set <setting=number>', 'a setting for this run; may be given several times', gathered)
-  .option('--checks <folder>', "checks of your own, besides the program's and those in jobs/checks")
-  .option('--rows <number>', 'findings to show of a check (5; with --json 100)', wholeNumber())
+  .option('--only <check>', 'run only this check; may be repeated', gathered)
+  .option('--set <setting=number>', 'change a setting for this run; may be repeated', gathered)
+  .option('--checks <folder>', 'also run your own checks from this folder')
+  .option('--rows <number>', 'findings to show for each check (default: 5; with --json 100)', wholeNumber())
   .option('--timeout <seconds>', 'stop a check that takes longer; 0 for no limit', wholeNumber(), 600)
   .addHelpText('after', examples('gmsi check g7-inflation --only lost-rows --rows 20', 'gmsi check --list'))
   .action(runs(async () => (await import('./commands/check.ts')).checkCommand));
 program
   .command('why')
-  .description('show what brought a row, its versions, and whether it still stands; spends no request')
+  .description('show which load and request loaded a row, its versions, and whether it was retracted')
   .argument('<id>', 'its headline_id, or the id of a row of another feed')
   .addHelpText('after', examples('gmsi why 5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22'))
   .action(runs(async () => (await import('./commands/why.ts')).whyCommand));
@@ -237,38 +243,40 @@ program
   .command('psql')
   .description('open psql on the warehouse in use')
   .option('-c, --command <sql>', 'run statements and exit; needs no psql')
-  .option('--address', 'print the address, with its password, instead')
+  .option('--address', 'only print the address, with its password')
   .addHelpText('after', examples('gmsi psql', 'gmsi psql -c "select * from gmsi.coverage limit 5"'))
   .action(runs(async () => (await import('./commands/psql.ts')).psqlCommand));
 program
   .command('reader')
-  .description('make a login that may only read, or give it a new password, and print its address')
+  .description('create a read-only login, or give it a new password, and print its address')
   .argument('<name>', 'its name: small letters, digits and _')
   .addHelpText('after', examples('gmsi reader analyst'))
   .action(runs(async () => (await import('./commands/reader.ts')).readerCommand));
 program
   .command('export')
-  .description('write what is loaded into Parquet or CSV files, one a month; spends no request')
-  .argument('[job]', `${jobs[1]}; all headlines if left out`)
+  .description('write the loaded data to Parquet or CSV files, one a month')
+  .argument('[job]', `${jobs[1]} (default: all headlines)`)
   .addOption(
-    oneOf('--format <format>', 'excel is one CSV file', ['parquet', 'csv', 'excel']).default('parquet'),
+    oneOf('--format <format>', 'file format; excel writes a single CSV that is safe to open in Excel', [
+      ...['parquet', 'csv', 'excel'],
+    ]).default('parquet'),
   )
-  .option('--from <day>', 'first day (UTC), such as 2025-01-01; no bound if left out', day)
-  .option('--to <day>', 'last day (UTC), inclusive; no bound if left out', day)
-  .option('--as-of <moment>', 'rows as they were then, such as 2025-06-30T12:00:00Z')
-  .option('--country <code...>', 'only these countries, if no job is given')
-  .option('--topic <name...>', 'only these topics, if no job is given')
+  .option('--from <day>', 'first day (UTC), such as 2025-01-01', day)
+  .option('--to <day>', 'last day (UTC), inclusive', day)
+  .option('--as-of <moment>', 'rows as they were at this moment, such as 2025-06-30T12:00:00Z')
+  .option('--country <code...>', 'only these countries; without a job')
+  .option('--topic <name...>', 'only these topics; without a job')
   .addOption(oneOf('--rollup <kind>', 'sums by hour or day instead of the headlines', ['hourly', 'daily']))
-  .option('--out <folder>', 'folder to create (export/ and the name of the job), or s3://bucket/folder')
+  .option('--out <folder>', 'folder to create, or s3://bucket/folder (default: export/<job>)')
   .option('--overwrite', 'replace an existing export')
-  .option('--changed-since [load|moment]', 'continue an export: write only months that have changed since')
+  .option('--changed-since [load|moment]', 'continue an export: write only months that have changed')
   .addHelpText(
     'after',
     examples(
       'gmsi export g7-inflation',
       'gmsi export --country US --from 2025-01-01 --format csv --out us-2025',
       'gmsi export g7-inflation --as-of 2025-06-30T12:00:00Z',
-      'gmsi export g7-inflation --changed-since    only what has changed since the last export',
+      'gmsi export g7-inflation --changed-since    since the last export',
     ),
   )
   .action(runs(async () => (await import('./commands/export.ts')).exportCommand));
@@ -278,28 +286,28 @@ program
   .command('lookups')
   .description('refresh what the service lists: countries, topics, tickers … (5 requests)')
   .option('--search <words>', 'only ask the service which countries match (1 request); stores nothing')
-  .option('--parameter <name>', 'the query parameter that takes these words', 'keywords')
+  .option('--parameter <name>', 'query parameter for these words', 'keywords')
   .addHelpText('after', examples('gmsi lookups', 'gmsi lookups --search germany'))
   .action(runs(async () => (await import('./commands/lookups.ts')).lookupsCommand));
 program
   .command('replay')
-  .description('read rejected records and extra fields again, spending no request')
-  .argument('[job...]', `${jobs[1]}; all feeds if left out`)
-  .option('--dry-run', 'only say what would change')
+  .description('read rejected records and extra fields again')
+  .argument('[job...]', `${jobs[1]} (default: all feeds)`)
+  .option('--dry-run', 'only show what would change')
   .addHelpText('after', examples('gmsi replay --dry-run', 'gmsi replay g7-inflation'))
   .action(runs(async () => (await import('./commands/replay.ts')).replayCommand));
 program
   .command('rollup')
-  .description('show the hourly and daily rollups, or compute them again; spends no request')
-  .option('--rebuild', 'compute them again from the headlines, and say what was wrong')
-  .option('--from <day>', 'first day (UTC) to rebuild; no bound if left out', day)
-  .option('--to <day>', 'last day (UTC) to rebuild, itself included', day)
+  .description('show the hourly and daily rollups, or compute them again')
+  .option('--rebuild', 'compute them again from the headlines, and show what was wrong')
+  .option('--from <day>', 'first day (UTC) to rebuild', day)
+  .option('--to <day>', 'last day (UTC) to rebuild, inclusive', day)
   .addHelpText('after', examples('gmsi rollup', 'gmsi rollup --rebuild --from 2025-01-01'))
   .action(runs(async () => (await import('./commands/rollup.ts')).rollupCommand));
 program
   .command('migrate')
-  .description('bring the warehouse to the newest schema')
-  .argument('[what]', '"status" only shows what is applied')
+  .description('upgrade the warehouse to the newest schema')
+  .argument('[what]', '"status" only shows which migrations are applied')
   .addHelpText('after', examples('gmsi migrate', 'gmsi migrate status'))
   .action(runs(async () => (await import('./commands/migrate.ts')).migrateCommand));
 

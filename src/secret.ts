@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** A value that must not reach a log, an error or the database: however it is printed, it shows `[secret]`. */
+/** A value that must not reach a log, an error or the database: printed in any way, it shows `[secret]`. */
 export class Secret {
   readonly #value: string;
 
@@ -8,7 +8,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself; only for the header that carries it and the hash that stands for it. */
+  /** Returns the value; only for the header that carries it and for its hash. */
   reveal(): string {
     return this.#value;
   }

@@ -13,14 +13,14 @@ export interface Check {
   readonly feeds: 'all' | readonly string[];
   /** `warn` if ordinary data may have findings. */
   readonly severity: 'fail' | 'warn';
-  /** What must hold rows for the check to mean anything: tables, or some of the job's sets of rows. */
+  /** Tables, or sets of the job's rows, without which the check would pass for no reason; it is skipped if one is empty. */
   readonly needs: readonly string[];
   readonly settings: readonly CheckSetting[];
   /** The whole file, without the semicolon at its end. */
   readonly query: string;
 }
 
-/** A check file that cannot be run as it is. */
+/** The check file is wrong. */
 export class BrokenCheck extends ConfigError {}
 
 const headers = ['check', 'why', 'feeds', 'severity', 'needs', 'setting'];
@@ -28,8 +28,8 @@ const shape = 'docs/checking.md shows how a check file is written.';
 
 /**
  * Reads a check file: comments such as `-- check: title` at its head, then one query.
- * @param knownFeeds names that `-- feeds:` may hold
- * @throws BrokenCheck naming the file and the line
+ * @param knownFeeds names that `-- feeds:` may contain
+ * @throws BrokenCheck with the file and the line
  */
 export function parseCheck(path: string, text: string, knownFeeds: readonly string[]): Check {
   const refuse = (message: string, hint = shape, line?: number): never => {

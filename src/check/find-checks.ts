@@ -5,13 +5,13 @@ import { knownNames } from '../nearest.ts';
 import { inPackage } from '../package.ts';
 import { type Check, parseCheck } from './check-file.ts';
 
-/** The checks that come with the program. */
+/** The folder of the program's own checks. */
 const builtIn = inPackage('jobs/checks');
 
 /**
- * Every check, by name: the program's own, those in `jobs/checks` of the working directory, and those of one more folder. A
- * file of the same name replaces the one before it.
- * @param folder that one more, relative to `cwd`
+ * Returns all checks by name: the program's own, those in `jobs/checks` of the working directory, and those in `folder`. A later
+ * file replaces an earlier one of the same name.
+ * @param folder relative to `cwd`
  * @throws BrokenCheck; ConfigError if the named folder has no check
  */
 export async function findChecks(

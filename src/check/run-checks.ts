@@ -15,7 +15,7 @@ import { BrokenCheck, type Check } from './check-file.ts';
 /** What a check found in a job. */
 export interface CheckResult extends CheckFindings {
   readonly check: Check;
-  /** `skipped` if the check is not for the job's feed, or if what it needs holds no row. */
+  /** `skipped` if the check is not for the job's feed, or if a set that it needs is empty. */
   readonly result: 'passed' | 'failed' | 'warned' | 'skipped';
   /** Why it was skipped or did not finish; else null. */
   readonly reason: string | null;
@@ -58,7 +58,7 @@ export async function runChecks(
         const outcome = await outcomeOf(snapshot, job, check, run.rows).catch((error: unknown) =>
           unfinished(check, error),
         );
-        // A check that was stopped has found out nothing.
+        // A check that was stopped has no result.
         run.stop.throwIfAborted();
         ofJob.push({ check, ...outcome, seconds: (performance.now() - startedAt) / 1000 });
       }
@@ -78,7 +78,7 @@ async function outcomeOf(
 ): Promise<Outcome> {
   if (check.feeds !== 'all' && !check.feeds.includes(feed.name)) return skipped(`not for ${feed.name}`);
   for (const needed of check.needs)
-    if (!(await holdsRows(snapshot, needed, scope))) return skipped(`${needed} holds no row`);
+    if (!(await holdsRows(snapshot, needed, scope))) return skipped(`${needed} is empty`);
   return judged(check, await findingsOfCheck(snapshot, check, scope, rows));
 }
 
@@ -91,7 +91,7 @@ function judged({ severity }: Check, found: CheckFindings, reason: string | null
   return { result: isFine ? 'passed' : severity === 'fail' ? 'failed' : 'warned', reason, ...found };
 }
 
-/** A check that does not end has not passed. @throws BrokenCheck naming the file whose SQL PostgreSQL refuses */
+/** A check that does not end counts as failed. @throws BrokenCheck with the file whose SQL PostgreSQL refuses */
 function unfinished(check: Check, error: unknown): Outcome {
   if (error instanceof CheckStopped) return judged(check, { findings: 0, rows: [] }, error.message);
   if (!(error instanceof SqlRefused)) throw error;

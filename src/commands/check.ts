@@ -23,12 +23,12 @@ export interface CheckOptions {
   readonly timeout: number;
 }
 
-/** How many findings of a check are kept by default. */
+/** How many findings of a check are shown by default. */
 const shown = { person: 5, json: 100 };
 /** A longer text in a finding is cut in the output for people. */
 const longestCell = 60;
 
-/** `gmsi check <job>…`: looks for errors in what is loaded, and keeps the results; sends no request. */
+/** `gmsi check <job>…`: looks for errors in the loaded data and stores the results; sends no request. */
 export async function checkCommand(
   session: Session,
   names: readonly string[],
@@ -43,15 +43,15 @@ export async function checkCommand(
     return exitCodes.done;
   }
   if (names.length === 0)
-    throw new ConfigError('Which job is to be checked?', {
-      hint: 'gmsi check <job>; --list shows the checks.',
+    throw new ConfigError('Name a job to check.', {
+      hint: 'gmsi jobs lists the jobs; gmsi check --list shows the checks.',
     });
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
   const lookups = await readLookups(warehouse.db);
   const asked = jobs.map((job) => {
     const feed = feedNamed(job.feed);
-    const window = knownScope(session, job, lookups, 'checked');
+    const window = knownScope(session, job, lookups, 'check');
     const unsettled = settledBefore(today(session), job.lookbackDays).toString();
     return { job, feed, scope: { window, table: feed.table, settledBefore: unsettled } };
   });
@@ -66,7 +66,7 @@ export async function checkCommand(
   return isFailed ? exitCodes.incomplete : exitCodes.done;
 }
 
-const notKept = 'The results are not kept, because this database user may only read.';
+const notKept = 'The results are not stored, because this database user may only read.';
 
 function asKept({ name: job }: Job, { check, result, findings, reason }: CheckResult) {
   const { name, title, severity, settings } = check;

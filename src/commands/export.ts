@@ -37,10 +37,9 @@ export interface ExportOptions {
   readonly changedSince?: string | true;
 }
 
-/** The options that do not depend on the warehouse. */
 type Times = Pick<ExportScope, 'from' | 'to' | 'asOf'>;
 
-/** `gmsi export [<job>]`: writes what is loaded into files of Parquet or CSV; sends no request. */
+/** `gmsi export [<job>]`: writes the loaded data to Parquet or CSV files; sends no request. */
 export async function exportCommand(
   session: Session,
   jobName: string | undefined,
@@ -50,7 +49,7 @@ export async function exportCommand(
   const times = readTimes(options, session.clock());
   refuseTogether(options);
   const { exportTable } = await loadExporter();
-  // Not migrated, so that a user who may only read, or who reads a standby, can export too.
+  // Not migrated, so that a read-only user or a standby can export, too.
   await using warehouse = await openWarehouse(session, 'as-is');
   await refuseUnmade(warehouse.db);
   await refuseUnsettled(warehouse.db, times.asOf);
@@ -71,24 +70,25 @@ export async function exportCommand(
   return exitCodes.done;
 }
 
-/** @throws ConfigError naming options of which one contradicts the other */
+/** @throws ConfigError with the options that contradict each other */
 function refuseTogether({ format, asOf, rollup, overwrite, changedSince }: ExportOptions): void {
   const refuse = (options: string, hint: string) => {
     throw new ConfigError(`${options} cannot be used together.`, { hint });
   };
-  if (rollup && asOf) refuse('--rollup and --as-of', 'Of rollups, only the present state is kept.');
+  if (rollup && asOf) refuse('--rollup and --as-of', 'Rollups have no history, only the current state.');
   if (!changedSince) return;
   if (overwrite) refuse('--changed-since and --overwrite', 'One continues an export, the other replaces it.');
   if (asOf) refuse('--changed-since and --as-of', 'The state at a moment does not change.');
-  if (format === 'excel') refuse('--changed-since and --format excel', 'One file is always written whole.');
+  if (format === 'excel')
+    refuse('--changed-since and --format excel', 'A single file is always written whole.');
   if (rollup && changedSince !== true)
     refuse(
       `--changed-since ${changedSince} and --rollup`,
-      'Rollups do not say when they changed. --changed-since alone compares them with the export that is there.',
+      'Rollups do not say when they changed. Without a value, --changed-since compares them with the existing export.',
     );
 }
 
-/** The moment that `--changed-since` names, if it does: itself, or the start of a load. */
+/** Reads the moment in `--changed-since`: a time, or the number of a load, whose start counts. */
 async function readSince(
   db: Warehouse,
   text: ExportOptions['changedSince'],
@@ -99,26 +99,29 @@ async function readSince(
   const startedAt = await startOfLoad(db, Number(text));
   if (startedAt) return startedAt.toISOString();
   throw new ConfigError(`--changed-since ${text}: there is no load ${text}.`, {
-    hint: 'gmsi status shows the last loads, gmsi.loads all of them.',
+    hint: 'gmsi status shows the last loads; the table gmsi.loads has all.',
   });
 }
 
-/** Imported only here: DuckDB is a large library that no other command needs, and is not available on every platform. */
+/** Imports DuckDB only for exports: it is large, no other command needs it, and some platforms do not have it. */
 async function loadExporter() {
   try {
     return await import('../export/export-table.ts');
   } catch (cause) {
-    throw new ConfigError(`DuckDB, which writes the files, does not load: ${(cause as Error).message}`, {
-      cause,
-      hint: 'npm install brings it for Linux, macOS and Windows on x64 and arm64. gmsi psql with \\copy writes CSV without it.',
-    });
+    throw new ConfigError(
+      `The library DuckDB, which writes the files, cannot start: ${(cause as Error).message}`,
+      {
+        cause,
+        hint: 'npm install installs it on Linux, macOS and Windows, x64 and arm64. Without it, \\copy in gmsi psql writes CSV.',
+      },
+    );
   }
 }
 
 async function refuseUnmade(db: Warehouse): Promise<void> {
   if (await canExport(db)) return;
-  throw new ConfigError('The warehouse is not at the schema that an export reads.', {
-    hint: 'gmsi migrate brings it there; loading commands do so, too.',
+  throw new ConfigError('The schema of the warehouse is too old to export.', {
+    hint: 'Run gmsi migrate, or any loading command.',
   });
 }
 
@@ -126,7 +129,7 @@ async function refuseUnsettled(db: Warehouse, asOf: string | undefined): Promise
   const seconds = asOf === undefined ? 0 : await secondsUntilSettled(db, asOf);
   if (seconds === 0) return;
   throw new ConfigError(`--as-of ${asOf}: the state at that moment can still change for ${seconds} s.`, {
-    hint: `Ask again in ${seconds} s, or for an earlier moment; or leave --as-of out for the newest state.`,
+    hint: `Wait ${seconds} s, or use an earlier moment; without --as-of, the export has the newest state.`,
   });
 }
 
@@ -153,33 +156,33 @@ async function scopeFor(
   }
   if (country || topic) {
     throw new ConfigError('--country and --topic cannot be used with a job.', {
-      hint: 'The job selects them itself; leave one or the other out.',
+      hint: 'The job selects them itself: drop the job or these options.',
     });
   }
   const [job] = await readJobs(session, [jobName]);
   const feed = feedNamed(job!.feed);
   if (rollup && feed !== gmsiHeadlines)
     throw new ConfigError(`--rollup: there are no rollups of ${feed.name}.`, {
-      hint: `Only headlines of ${gmsiHeadlines.name} are summed up; leave --rollup out.`,
+      hint: `Only headlines of ${gmsiHeadlines.name} have rollups; drop --rollup.`,
     });
-  const scope = knownScope(session, job!, lookups, 'exported');
+  const scope = knownScope(session, job!, lookups, 'export');
   const { from = scope.from, to = scope.to, asOf } = times;
   const only = jobInTable(feed.table, scope);
   return { scope: { table: tableOf(feed), from, to, asOf, only }, name: `${job!.name}${suffix}` };
 }
 
-/** Before the lists have been fetched, any value may be right. */
+/** Accepts any value before the lookups are loaded. */
 function refuseUnlisted(flag: string, given: readonly string[] = [], listed: readonly string[]): void {
   if (listed.length === 0) return;
   const unlisted = given.find((value) => !listed.includes(value));
   if (unlisted === undefined) return;
   const meant = nearest(unlisted, listed);
   throw new ConfigError(`${flag} is "${unlisted}", which the service does not list.`, {
-    hint: `${meant === undefined ? '' : `Did you mean "${meant}"? `}gmsi lookups names them all.`,
+    hint: `${meant === undefined ? '' : `Did you mean "${meant}"? `}gmsi lookups lists them all.`,
   });
 }
 
-/** @throws ConfigError naming the option that is no time */
+/** @throws ConfigError with the option that is not a time */
 function readTimes({ from, to, asOf }: ExportOptions, now: Date): Times {
   if (from !== undefined && to !== undefined && from > to) {
     throw new ConfigError(`--from ${from} is after --to ${to}.`, {
@@ -202,7 +205,7 @@ function readMoment(option: string, text: string, now: Date): string {
   }
   if (moment.epochMilliseconds <= now.getTime()) return moment.toString();
   throw new ConfigError(`${option} ${text} is in the future.`, {
-    hint: `What will be then is not known; leave ${option} out for the newest state.`,
+    hint: `It must be in the past; without ${option}, the export has the newest state.`,
   });
 }
 
@@ -225,7 +228,7 @@ function describe(
   seconds: number,
 ): string {
   const { table: name, as_of, rows, files, months } = manifest;
-  if (out === null) return `Nothing to export: ${name} holds no rows of ${daysOf(manifest)}.\n`;
+  if (out === null) return `Nothing to export: ${name} has no rows for ${daysOf(manifest)}.\n`;
   const series = seriesColumn(table);
   const isWhole = written.months === months.length;
   const size = `${(bytesOf(manifest) / 1e6).toFixed(1)} MB`;
@@ -233,7 +236,7 @@ function describe(
     ['table', `${name}${as_of === null ? '' : ` as of ${as_of}`}`],
     ['days', daysOf(manifest)],
     ['rows', rows],
-    ['files', `${number(files.length)} of ${format === 'excel' ? 'CSV for Excel' : format}, ${size}`],
+    ['files', `${number(files.length)} ${format === 'excel' ? 'CSV for Excel' : format}, ${size}`],
     [plural[series] ?? `${series}s`, isWhole ? written.series : null],
     ['months', months.length],
     [
@@ -252,10 +255,10 @@ function describe(
   return `${lines}\n\nNext: duckdb -c "select count(*) from ${read}('${out}/**/*.${format}', hive_partitioning = true)"\n`;
 }
 
-/** For CSV, which people open in spreadsheets: its texts come from the press and can hold anything. */
+/** For CSV, which people open in spreadsheets: its texts come from the press and may contain formulas. */
 const formulas: Readonly<Partial<Record<ExportFormat, string>>> = {
-  csv: 'not defused: a spreadsheet may run texts that begin with = + - @ (--format excel)',
-  excel: 'defused: an apostrophe comes before each text that begins with = + - @',
+  csv: 'not escaped: a spreadsheet may run cells that begin with = + - @. Use --format excel.',
+  excel: 'escaped: an apostrophe precedes each text that begins with = + - @',
 };
 
 function daysOf({ from, to }: Exported['manifest']): string {

@@ -33,12 +33,12 @@ import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts'
 const sandbox = { GMSI_BASE_URL: 'http://127.0.0.1:8425', GMSI_API_KEY: 'sandbox-key' };
 
 /**
- * `gmsi init`: asks for the key, the addresses and a first job, tries them, and writes `.env` and the job file. Two
+ * `gmsi init`: asks for the key, the addresses and a first job, tries them, and writes `.env` and the job file. Sends two
  * requests, for the lists of countries and topics.
  */
 export async function initCommand(session: Session): Promise<number> {
   if (!process.stdin.isTTY || !output.isTTY) {
-    throw new ConfigError('gmsi init asks questions, and needs a terminal for that.', {
+    throw new ConfigError('gmsi init asks questions, so it needs a terminal.', {
       hint: `Elsewhere, copy ${inPackage('.env.example')} to .env and fill it in; job files: ${inPackage('jobs')}.`,
     });
   }
@@ -50,7 +50,7 @@ export async function initCommand(session: Session): Promise<number> {
   return exitCodes.done;
 }
 
-/** Asks until the service and the warehouse can be used, and `.env` says how. */
+/** Asks until the service and the warehouse work, and writes their addresses to `.env`. */
 async function connected(session: Session): Promise<{ lookups: StoredLookups; isSandbox: boolean }> {
   for (;;) {
     const service = await askForService();
@@ -61,11 +61,11 @@ async function connected(session: Session): Promise<{ lookups: StoredLookups; is
       written = await writeDotenv(process.cwd(), answers);
       for (const name of overruled(answers))
         log.warn(
-          `${name} is set in the environment, too, which takes precedence over ${written}: unset it there.`,
+          `${name} is also set in the environment, which takes precedence over ${written}: unset it there.`,
         );
       const config = readConfig();
       const lookups = await tried({ ...session, config }, service === sandbox);
-      log.success(`Service and warehouse work. ${written} says how to reach them; keep it to yourself.`);
+      log.success(`Service and warehouse work. Saved to ${written}. It contains your key: do not commit it.`);
       return { lookups, isSandbox: service === sandbox };
     } catch (error) {
       if (!(error instanceof GmsiError)) throw error;
@@ -77,10 +77,10 @@ async function connected(session: Session): Promise<{ lookups: StoredLookups; is
 async function askForService(): Promise<{ GMSI_BASE_URL: string; GMSI_API_KEY: string }> {
   const kind = await answered(
     select({
-      message: 'Do you have a key of the service?',
+      message: 'Do you have an API key for the service?',
       options: [
         { value: 'vendor', label: 'Yes', hint: 'the vendor gives you a key and an address' },
-        { value: 'sandbox', label: 'Not yet', hint: 'made-up headlines from the sandbox on this machine' },
+        { value: 'sandbox', label: 'Not yet', hint: 'made-up headlines from a sandbox on this machine' },
       ],
     }),
   );
@@ -109,7 +109,7 @@ async function askForDatabase(): Promise<{ DATABASE_URL: string | undefined }> {
     }),
   );
   if (kind === 'embedded') return { DATABASE_URL: undefined };
-  // Hidden, because it holds a password.
+  // Hidden, because it contains a password.
   const url = await answered(
     password({
       message: 'Its address, postgres://user:password@host:5432/database',
@@ -126,7 +126,7 @@ async function tried(session: Session, isSandbox: boolean): Promise<StoredLookup
   try {
     await using warehouse = await openWarehouse(session);
     progress.message('Asking the service for its countries and topics');
-    // For the lists only; loads ask the one that `gmsi sandbox` runs.
+    // For the lookups only; loads use the sandbox that the user starts with `gmsi sandbox`.
     await using service = isSandbox ? await startSandbox({ limits: null }) : undefined;
     const config = { ...session.config, baseUrl: service ? service.url : session.config.baseUrl };
     await using connection = openService(
@@ -153,7 +153,7 @@ async function firstJob(session: Session, lookups: StoredLookups): Promise<strin
   const countries = await answered(
     autocompleteMultiselect({
       message: 'Countries',
-      // A word in capitals is taken for a code.
+      // Two capitals are a country code.
       filter: (search, { value, label = '' }) =>
         /^[A-Z]{2}$/.test(search) ? value === search : label.toLowerCase().includes(search.toLowerCase()),
       options: lookups.countries.map(({ code, name }) => ({
@@ -174,17 +174,17 @@ async function firstJob(session: Session, lookups: StoredLookups): Promise<strin
   );
   const start = await answered(
     text({
-      message: 'From which day on?',
+      message: 'First day',
       initialValue: today(session).subtract({ years: 1 }).toString(),
       validate: (value) => problemOf(() => day(value ?? '')),
     }),
   );
   const isScheduled = await answered(
-    confirm({ message: 'Keep it current every hour, while gmsi work runs?' }),
+    confirm({ message: 'Load new headlines every hour, while gmsi work runs?' }),
   );
   const name = await answered(
     text({
-      message: 'Its name',
+      message: 'Name of the job',
       initialValue: 'first',
       validate: (value) => problemOf(() => freeName(value ?? '')),
     }),
@@ -198,7 +198,7 @@ async function firstJob(session: Session, lookups: StoredLookups): Promise<strin
   const head =
     '# yaml-language-server: $schema=./job.schema.json\n# All settings: docs/feeds.md, or completion by the schema.\n\n';
   await writeFile(pathOf(name), head + stringify(job), { flag: 'wx' });
-  log.success(`${pathOf(name)} is written.`);
+  log.success(`Saved to ${pathOf(name)}.`);
   return name;
 }
 
@@ -208,7 +208,7 @@ function pathOf(name: string): string {
 
 function freeName(name: string): void {
   if (!/^[\w-]+$/.test(name)) throw new ConfigError('Letters, digits, - and _ only.');
-  if (existsSync(pathOf(name))) throw new ConfigError(`${pathOf(name)} is there already.`);
+  if (existsSync(pathOf(name))) throw new ConfigError(`${pathOf(name)} already exists.`);
 }
 
 function required(value: string | undefined): string {
@@ -216,7 +216,7 @@ function required(value: string | undefined): string {
   return value.trim();
 }
 
-/** Why an answer is not accepted; `undefined` if it is. */
+/** Returns why an answer is not accepted; `undefined` if it is. */
 function problemOf(check: () => unknown): string | undefined {
   try {
     check();
@@ -227,7 +227,7 @@ function problemOf(check: () => unknown): string | undefined {
   }
 }
 
-/** An answer; Ctrl-C and Escape end the command. */
+/** Waits for an answer; Ctrl-C and Escape end the command. */
 async function answered<T>(answer: Promise<T>): Promise<Exclude<T, symbol>> {
   const value = await answer;
   if (!isCancel(value)) return value as Exclude<T, symbol>;

@@ -14,7 +14,7 @@ export async function jobsCommand(session: Session): Promise<number> {
     printJson({ folder, jobs: listed, broken: broken.map(({ error }) => error.message) });
   } else {
     const origin = areExamples
-      ? 'There is no folder jobs/ here; these examples come with the program.\n\n'
+      ? 'There is no folder jobs/ here. These are the examples of the program.\n\n'
       : '';
     const none = jobs.length + broken.length === 0 ? `No job files in ${folder}.\n` : '';
     const problems = broken.map(({ error }) => `\n${error.message}\n`).join('');
@@ -42,13 +42,11 @@ function describe(jobs: readonly ListedJob[], now: Date): string {
     nextRun ? `${nextRun.command} ${moment(nextRun.at, now)}` : '',
   ]);
   const unknown = jobs.filter(({ series }) => series === null).length;
-  const note = unknown
-    ? `\n${count(unknown, 'job')} without numbers: gmsi lookups fetches the lists that name their series.\n`
-    : '';
+  const note = unknown ? `\n${count(unknown, 'job')} cannot be counted yet. Run gmsi lookups.\n` : '';
   return `${table(['job', 'feed', 'from', 'to', 'series', 'covered', 'next run (UTC)'], rows)}\n${note}`;
 }
 
-/** The time alone if it is today. */
+/** Omits the date if it is today. */
 function moment(at: Date, now: Date): string {
   const [day, time] = [at.toISOString().slice(0, 10), at.toISOString().slice(11, 16)];
   return day === now.toISOString().slice(0, 10) ? time : `${day} ${time}`;

@@ -11,12 +11,12 @@ import { count, duration, facts, nextStep, number } from '../terminal/table.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { seriesIn } from '../warehouse/tables/series.ts';
 
-/** What a load of one job did, and what it left of the budget. */
+/** What a load of one job did, and the rest of the budget. */
 export interface LoadSummary extends LoadResult {
   readonly job: Job;
   /** What a sync read from the live feed. */
   readonly live?: SyncResult['live'];
-  /** What a sync left out because it has had no news for long. */
+  /** The series that a sync skipped because they have had no news for long. */
   readonly cadence?: SyncResult['cadence'];
   /** Another sync of the job was under way. */
   readonly isElsewhere?: boolean;
@@ -29,7 +29,6 @@ export interface LoadSummary extends LoadResult {
   };
 }
 
-/** A summary for a person. */
 export function describeSummary(summary: LoadSummary): string {
   const { job, totals, seconds, loadId, outcome, live } = summary;
   const { used, limit } = summary.budget;
@@ -44,7 +43,7 @@ export function describeSummary(summary: LoadSummary): string {
       ['windows', windowsByState(summary)],
       ['history limit', describeHistoryLimit(summary.historyLimit)],
       ['live', live && live.series + live.failed > 0 ? liveAnswers(live) : null],
-      ['left out', leftOut(summary)],
+      ['skipped', skipped(summary)],
       ['requests', totals.requests],
       ['records', records],
       [
@@ -52,7 +51,7 @@ export function describeSummary(summary: LoadSummary): string {
         list(
           [rows_inserted, 'new'],
           [rows_changed, 'changed'],
-          [unchanged, 'in already'],
+          [unchanged, 'already loaded'],
           [rows_retracted, 'retracted'],
         ),
       ],
@@ -67,19 +66,18 @@ export function describeSummary(summary: LoadSummary): string {
           : null,
       ],
       ['time', `${duration(seconds)}, ${number(Math.round(records / seconds))} records/s`],
-      ['still settling', settling(summary)],
+      ['recent days', recentDays(summary)],
       ['budget left', `${number(Math.max(0, limit - used))} of ${number(limit)} requests this month`],
     ]),
     ...advice(summary),
   ].join('\n\n')}\n${nextOf(summary)}`;
 }
 
-/** The same for a machine. */
 export function summaryAsJson({ job, scope, error, today: _, ...rest }: LoadSummary): object {
   return {
     job: job.name,
     ...rest,
-    // Spread, because `requests` is counted elsewhere and read through a getter.
+    // Spread, because `requests` is a getter.
     totals: { ...rest.totals },
     period: scope ? { from: scope.from, to: scope.to } : null,
     historyLimit: rest.historyLimit ?? null,
@@ -88,7 +86,7 @@ export function summaryAsJson({ job, scope, error, today: _, ...rest }: LoadSumm
   };
 }
 
-/** Suggests a check of what is loaded, and another load of what is not, unless that would end the same way. */
+/** Suggests a check after a complete load, and another load after an incomplete one, unless that would fail again. */
 function nextOf({ job, outcome, live, error }: LoadSummary): string {
   if (outcome === 'failed') return '';
   if (error instanceof OtherDays) return nextStep(`doctor --probe --job ${typedJob(job.path)}`);
@@ -102,19 +100,17 @@ function headline(summary: LoadSummary): string {
   switch (summary.outcome) {
     case 'done':
       return summary.cadence?.leftOut
-        ? 'done, every series that is due is up to date'
-        : 'done, every day asked for is loaded';
+        ? 'done, every series that was due is up to date'
+        : 'done, every requested day is loaded';
     case 'incomplete':
       if (summary.error instanceof ClocksApart) return 'loaded, but no day counts as covered';
-      return openWindows(summary) > 0
-        ? `not complete, ${left} left`
-        : 'complete except for what the service refuses';
+      return openWindows(summary) > 0 ? `not complete, ${left} left` : 'complete, except for refused windows';
     case 'budget':
       return `stopped at the request budget, ${left} left`;
     case 'interrupted':
-      return `interrupted, ${left} left; run it again and it continues from there`;
+      return `interrupted, ${left} left; run it again to continue`;
     case 'failed':
-      return 'ended by an error that a retry does not fix';
+      return 'failed';
   }
 }
 
@@ -129,7 +125,7 @@ function advice({ job, windows, outcome, error }: LoadSummary): string[] {
   if (windows.refused > 0) {
     lines.push(
       `${count(windows.refused, 'window')} of this job ${windows.refused === 1 ? 'was' : 'were'} refused, or skipped because younger ones of the same series were.\n` +
-        `Each run asks again for at most ${askedAgain}, gmsi backfill ${job.name} --retry-refused for all; history_limit in the job file leaves old days out.`,
+        `Each run requests at most ${askedAgain} of them again, gmsi backfill ${job.name} --retry-refused all. To skip old days, set history_limit in the job file.`,
     );
   }
   return lines;
@@ -142,7 +138,7 @@ function describeNothingToDo({ job, totals, budget, scope, historyLimit }: LoadS
       : `${count(totals.requests, 'request')} went to the lookups`;
   const used = `${number(budget.used)} of ${number(budget.limit)} requests used this month`;
   const limit = describeHistoryLimit(historyLimit);
-  const what = historyLimit && !scope ? 'nothing is asked for' : 'everything is covered';
+  const what = historyLimit && !scope ? 'nothing to request' : 'everything is covered';
   return `${job.name}: ${what}, ${spent} (${used})\n${limit ? `history limit ${limit}\n` : ''}${nextStep(`status ${typedJob(job.path)}`)}`;
 }
 
@@ -156,13 +152,13 @@ function windowsByState({ totals, windows }: LoadSummary): string {
   );
 }
 
-/** Days that are loaded but count as covered only once they can no longer change. */
-function settling({ job, scope, outcome, today }: LoadSummary): string | null {
+/** Describes days that are loaded, but may still change and are therefore not covered. */
+function recentDays({ job, scope, outcome, today }: LoadSummary): string | null {
   if (!scope || outcome !== 'done') return null;
   const unsettled = settledBefore(today, job.lookbackDays).toString();
   if (scope.to < unsettled) return null;
   const [, from] = [unsettled, scope.from].sort();
-  return `${from} to ${scope.to}, fetched again by the next run`;
+  return `${from} to ${scope.to} may still change; the next run loads them again`;
 }
 
 function liveAnswers({ series, records, failed, cutOff }: SyncResult['live']): string {
@@ -170,11 +166,11 @@ function liveAnswers({ series, records, failed, cutOff }: SyncResult['live']): s
     [series, 'series answered'],
     [records, 'records'],
     [failed, 'failed'],
-    [cutOff, 'cut off, and drained from the historical feed'],
+    [cutOff, 'cut off, so loaded from the historical feed'],
   );
 }
 
-function leftOut({ cadence }: LoadSummary): string | undefined {
+function skipped({ cadence }: LoadSummary): string | undefined {
   if (!cadence || cadence.leftOut === 0) return undefined;
   return `${number(cadence.leftOut)} series without news for long, at least ${count(cadence.requestsSaved, 'request')} saved`;
 }
@@ -183,7 +179,7 @@ function openWindows({ windows }: LoadSummary): number {
   return windows.pending + windows.draining + windows.failed;
 }
 
-/** `312 drained, 3 failed`; counts of zero are left out, except the first. */
+/** Returns `312 drained, 3 failed`, for example, without zeros except the first. */
 function list(...parts: readonly (readonly [many: number, what: string])[]): string {
   return parts
     .filter(([many], index) => many > 0 || index === 0)
@@ -191,10 +187,10 @@ function list(...parts: readonly (readonly [many: number, what: string])[]): str
     .join(', ');
 }
 
-/** `2025-11-21, from the job file: 3,610 days before it are not asked for`; `undefined` if nothing is shortened. */
+/** Returns `2025-11-21, from the job file: 3,610 earlier days are not requested`; `undefined` if nothing is shortened. */
 export function describeHistoryLimit(limit: ShortenedPeriod | undefined): string | undefined {
   if (!limit) return undefined;
   const { firstDay, by, days } = limit;
   const from = by === 'job' ? 'from the job file' : 'as a probe has learned';
-  return `${firstDay}, ${from}: ${count(days, 'day')} before it ${days === 1 ? 'is' : 'are'} not asked for`;
+  return `${firstDay}, ${from}: ${count(days, 'earlier day')} ${days === 1 ? 'is' : 'are'} not requested`;
 }

@@ -25,7 +25,7 @@ import { livingWorkers } from '../warehouse/tables/workers.ts';
 import { planRun } from '../worker/plan.ts';
 import { describeHistoryLimit, describeSummary, type LoadSummary, summaryAsJson } from './load-summary.ts';
 
-/** What both loading commands take. */
+/** The options of both loading commands. */
 export interface LoadOptions {
   readonly acceptRetractions?: boolean;
 }
@@ -59,13 +59,13 @@ export function syncCommand(session: Session, names: string[], options: LoadOpti
   });
 }
 
-/** How a loading command runs one job; `command` decides on the requests that it may send. */
+/** How a loading command runs one job; `command` decides how many requests it may send. */
 interface JobLoader {
   readonly command: 'backfill' | 'sync';
   readonly run: (context: LoadContext) => Promise<Omit<LoadSummary, 'job' | 'today' | 'budget'>>;
 }
 
-/** Runs jobs one after the other and prints a summary of each; returns the exit code. */
+/** Runs jobs one by one, prints a summary of each and returns the exit code. */
 async function loadJobs(session: Session, names: readonly string[], loader: JobLoader): Promise<number> {
   serviceAccess(session);
   const jobs = await readJobs(session, names);
@@ -81,7 +81,7 @@ async function loadJobs(session: Session, names: readonly string[], loader: JobL
   try {
     return await loadEach(watched, warehouse.db, jobs, loader);
   } finally {
-    // Also if a job could not begin: a user of cron may see nothing but the alert. Not if a person stopped the job.
+    // Even if a job could not begin, because a user of cron may see only the alert; but not if a person stopped the job.
     if (!session.stop.aborted) {
       const { config, clock, log, stop: signal } = session;
       const options = { warehouse: warehouse.db, key: key.standing, log, signal };
@@ -103,7 +103,7 @@ async function loadEach(
     try {
       summary = await loadJob(session, warehouse, job, loader);
     } catch (error) {
-      // If there are other jobs, what they did is still reported.
+      // With several jobs, the others are still reported.
       if (jobs.length === 1) throw error;
       const code = exitCodeOf(error);
       codes.push(code);
@@ -115,14 +115,14 @@ async function loadEach(
     codes.push(exitCodeOfOutcome(summary.outcome));
     summaries.push(summaryAsJson(summary));
     if (!session.json) print(`${describeSummary(summary)}\n`);
-    // A refused key or an interrupt ends the jobs that follow as well.
+    // A refused key or an interrupt would end the next jobs, too.
     if (summary.outcome === 'failed' || summary.outcome === 'interrupted') break;
   }
   if (session.json) printJson({ jobs: summaries });
   return worst(codes);
 }
 
-/** Runs one job and shows its progress. @returns what it did, and what is left of the budget */
+/** Runs one job and shows its progress. @returns what it did, and the rest of the budget */
 export async function loadJob(
   session: Session,
   warehouse: Warehouse,
@@ -147,7 +147,7 @@ export async function loadJob(
   }
 }
 
-/** Plans backfills and hands them to the workers: `gmsi backfill <job>… --enqueue`. */
+/** Plans backfills and queues them for the workers: `gmsi backfill <job>… --enqueue`. */
 async function enqueueJobs(
   session: Session,
   names: readonly string[],
@@ -176,13 +176,13 @@ async function enqueue(session: Session, db: Warehouse, job: Job, options: PlanO
   const { log, clock, stop, config } = session;
   const { name, definition } = job;
 
-  // Without the schedule, which only `gmsi work` begins.
+  // Without the schedule, which only `gmsi work` may start.
   await registerJob(db, { job: name, definition, schedule: undefined }, { at: clock(), by: runBy });
   await using service = openService(session, db, job.service, requestLimit('backfill', job.budget));
   const { leaseSeconds } = config;
   const context = { job, warehouse: db, ...service, log, clock, leaseSeconds, runBy, stop };
   const begun = await planRun(context, 'backfill', options);
-  // No run if there is nothing to do.
+  // Without anything to do, there is no run.
   const { runId = null, windows = 0, historyLimit = null } = begun ?? {};
   return { job: name, run: runId, windows, historyLimit };
 }
@@ -196,7 +196,7 @@ function describe(enqueued: readonly Awaited<ReturnType<typeof enqueue>>[], work
   const who =
     workers === 0
       ? 'No worker is running: start one with gmsi work.'
-      : `${count(workers, 'worker is', 'workers are')} at it; gmsi status --watch follows.`;
+      : `${count(workers, 'worker is', 'workers are')} running. Watch the job: gmsi status --watch`;
   const limits = enqueued.flatMap(({ job, historyLimit }) => {
     const limit = describeHistoryLimit(historyLimit ?? undefined);
     return limit ? [`${job}: history limit ${limit}\n`] : [];

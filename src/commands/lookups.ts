@@ -13,15 +13,15 @@ import { type ListName, readLookups, type StoredLookups } from '../warehouse/tab
 
 export interface LookupsOptions {
   readonly search?: string;
-  /** The query parameter for `search`; only likely (docs/service.md, "Lookups"). */
+  /** The query parameter for `search`; its default is a guess (docs/service.md, "Lookups"). */
   readonly parameter: string;
 }
 
-/** GMSI feeds need the first two; the others are for feeds of assets, which a key may not include. */
+/** GMSI feeds need the first two; the others are for asset feeds, which some keys do not include. */
 const lists: readonly ListName[] = ['countries', 'topics', 'tickers', 'sources', 'languages'];
 const optional: ReadonlySet<ListName> = new Set(['tickers', 'sources', 'languages']);
 
-/** `gmsi lookups`: refreshes and lists what job files can name, or searches it. */
+/** `gmsi lookups`: refreshes and lists the names that job files can use, or searches the service's countries. */
 export async function lookupsCommand(
   session: Session,
   { search, parameter }: LookupsOptions,
@@ -50,18 +50,18 @@ async function refreshAll(
       await refreshList(warehouse, client, origin, list, stop);
     } catch (error) {
       if (!optional.has(list) || !isRefusal(error)) throw error;
-      log.warn(`${list} were not refreshed, and jobs cannot name others than before: ${error.message}`);
+      log.warn(`${list} were not refreshed, so jobs can only use those loaded before: ${error.message}`);
     }
   }
   return readLookups(warehouse);
 }
 
-/** If a search is refused, the likely cause is the parameter's name, which is a guess. */
+/** If the service refuses a search, the likely cause is the parameter's name, which is a guess. */
 function refused(cause: unknown): never {
   if (!(cause instanceof RequestRefused)) throw cause;
   throw new ConfigError(cause.message, {
     cause,
-    hint: 'If it takes another parameter, name it: --parameter.',
+    hint: 'If the query parameter has another name, pass it with --parameter.',
   });
 }
 

@@ -9,14 +9,14 @@ import { checkOwner, migrate, migrationStatus } from '../warehouse/migrate.ts';
 export async function migrateCommand(session: Session, what: string | undefined): Promise<number> {
   if (what !== undefined && what !== 'status') {
     throw new ConfigError(`There is no gmsi migrate ${what}.`, {
-      hint: 'gmsi migrate brings the schema up to date, gmsi migrate status only shows what is applied.',
+      hint: 'gmsi migrate upgrades the schema; gmsi migrate status only shows which migrations are applied.',
     });
   }
   await using warehouse = await openWarehouse(session, 'as-is');
   const applied: string[] = [];
   if (what !== 'status') {
     applied.push(...(await migrate(warehouse.db, session)));
-    // Also if the schema is current: somebody may have created the roles since.
+    // Even if the schema is current, because the roles may have been created since.
     await checkOwner(warehouse.db, 'Only the owner of the schema can grant what is in it');
     await grantRoles(warehouse.db);
   }
@@ -46,7 +46,7 @@ export async function migrateCommand(session: Session, what: string | undefined)
   return 0;
 }
 
-/** What a user who may create roles has to run, if the migrating user may not. */
+/** Lists the statements for a user who may create roles, if the migrating user may not. */
 function rolesScript(missing: readonly string[]): string {
   if (missing.length === 0) return '';
   const script = missing.map((name) => `  create role ${name} nologin;`).join('\n');

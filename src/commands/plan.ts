@@ -25,7 +25,7 @@ import { describeHistoryLimit } from './load-summary.ts';
 
 type PlannedJob = Awaited<ReturnType<typeof plan>>;
 
-/** `gmsi plan <job>…`: what a backfill would do and cost, without spending a request. */
+/** `gmsi plan <job>…`: shows what a backfill would do and cost; sends no request. */
 export async function planCommand(
   session: Session,
   names: string[],
@@ -60,28 +60,26 @@ async function plan(
   options: Partial<PlanOptions> & LoadOptions,
   show: (step: string) => void,
 ) {
-  // With the reading of `end_date` that applies.
   const { job, endDate } = await withLearnedReading(db, asked);
   const lookups = await readLookups(db);
   const missing = missingLists(feedNamed(job.feed), lookups);
   if (missing.length > 0) {
-    throw new ConfigError(`The warehouse does not know yet which ${missing.join(' and ')} there are.`, {
-      hint: 'Run gmsi lookups first: it spends 5 requests, then plans cost none.',
+    throw new ConfigError(`The list of ${missing.join(' and ')} is not loaded yet.`, {
+      hint: 'Run gmsi lookups first (5 requests).',
     });
   }
   const { days, historyLimit } = plannedDays(job, today(session));
   if (!days) {
     throw new ConfigError(
-      `Nothing of ${job.name} is asked for: history limit ${describeHistoryLimit(historyLimit)}.`,
+      `${job.name} requests nothing: history limit ${describeHistoryLimit(historyLimit)}.`,
       {
-        hint: 'If the service does answer these days, set history_limit in the job file, which takes precedence.',
+        hint: 'If the service does have these days, set history_limit in the job file, which takes precedence.',
       },
     );
   }
   const scope = scopeOf(job, days, lookups);
   const flags = { fullRefresh: options.fullRefresh ?? false, retryRefused: options.retryRefused ?? false };
   const { apiKey } = session.config;
-  // Requests booked this month with the key in use; `null` without a key.
   const used = apiKey ? await usedRequests(db, keyFingerprint(apiKey), monthOf(session.clock())) : null;
   const unsettledFrom = settledBefore(today(session), job.lookbackDays).toString();
   show(`computing what the schedule costs, ${count(seriesIn(scope), 'series', 'series')}`);
@@ -95,15 +93,15 @@ async function plan(
     forecast: await forecast(db, job, scope, flags, today(session).toString()),
     schedule,
     used,
-    // Only days that are loaded again can have something retracted.
+    // Only days that are loaded again can have retractions.
     retractions: flags.fullRefresh || options.acceptRetractions ? describeRetractions(options) : undefined,
   };
 }
 
 function describeRetractions({ acceptRetractions }: LoadOptions): string {
   return acceptRetractions
-    ? 'accepted, even of most of a window'
-    : 'a window that would lose more than half of its rows fails; --accept-retractions accepts it';
+    ? 'accepted, even if a window loses most of its rows'
+    : 'a window that would lose more than half of its rows fails, unless you add --accept-retractions';
 }
 
 function outlook(session: Session, { job, forecast: { leastRequests, expectedRequests }, used }: PlannedJob) {
@@ -147,7 +145,7 @@ function describe(session: Session, planned: PlannedJob): string {
     [
       'refused',
       f.openWindows.refused > 0
-        ? `${count(f.openWindows.refused, 'window')}, refused by the service or older than those; a load asks again for at most ${askedAgain} (--retry-refused: for all)`
+        ? `${count(f.openWindows.refused, 'window')}, refused by the service or older than those; a load requests at most ${askedAgain} again (all with --retry-refused)`
         : undefined,
     ],
     ['retractions', planned.retractions],
@@ -161,17 +159,17 @@ function describe(session: Session, planned: PlannedJob): string {
     [
       'budget',
       used === null
-        ? `${number(limit)} a month; how much is used depends on the key, and none is set`
+        ? `${number(limit)} a month; without a key, the requests used are unknown`
         : `${number(left)} of ${number(limit)} requests left this month`,
     ],
     ['time', nothing ? undefined : `${duration(Math.max(1, seconds))} ${atRest}`],
     [
-      'would end',
+      'finishes',
       nothing
         ? undefined
         : monthsToWait > 0
-          ? `${end.toISOString().slice(0, 10)}: the budget stretches it over ${count(monthsToWait + 1, 'month')}`
-          : `${minute(end)} UTC, if begun now`,
+          ? `about ${end.toISOString().slice(0, 10)}: the budget spreads it over ${count(monthsToWait + 1, 'month')}`
+          : `about ${minute(end)} UTC if started now`,
     ],
   ])}\n${schedule ? `\n${describeSchedule(job, schedule)}\n` : ''}`;
 }
@@ -202,7 +200,7 @@ function asJson(session: Session, planned: PlannedJob): object {
   };
 }
 
-/** A dimension that the feed does not have is one empty text in a scope. */
+/** In a scope, a dimension that the feed lacks is one empty text. */
 function isGiven(text: string): boolean {
   return text !== '';
 }
@@ -213,10 +211,10 @@ function describeReading(endDate: ReadingInForce): string {
   if (endDate.reading === 'ignored') return `ignored, ${said}: each series is one window up to today`;
   if (endDate.by === 'probe') return `${endDate.reading}, as a probe has learned`;
   if (endDate.by === 'job') return `${endDate.reading}, as the job says`;
-  return 'unknown: a day more is asked for with each window (gmsi doctor --probe finds out)';
+  return 'unknown, so each window requests one extra day; gmsi doctor --probe finds out';
 }
 
-/** `6 countries × 4 topics × 2 of sentiment_type, COMBINED`, of what the feed has. */
+/** Returns `6 countries × 4 topics × 2 of sentiment_type, COMBINED`, for example. */
 function describeSeries({ countries, topics, tickers, matchType, variants }: WindowScope): string {
   const { several, single } = describeVariants(variants);
   const crossed = [
@@ -228,7 +226,7 @@ function describeSeries({ countries, topics, tickers, matchType, variants }: Win
   return [crossed.join(' × ') || 'one', ...(matchType ? [matchType] : []), ...single].join(', ');
 }
 
-/** What a job's schedule costs against its budget, and what would cost less. */
+/** Compares the cost of a job's schedule with its budget, and lists what would cost less. */
 export function describeSchedule({ budget, cadence }: Job, schedule: ScheduleForecast): string {
   const { days, syncs, backfills, syncRequests, backfillRequests, adaptiveSyncRequests, choices } = schedule;
   const isSpaced = cadence.adaptive && adaptiveSyncRequests !== null;
@@ -240,16 +238,16 @@ export function describeSchedule({ budget, cadence }: Job, schedule: ScheduleFor
   const lines = facts([
     ['schedule', `${count(syncs, 'sync', 'syncs')} and ${count(backfills, 'backfill')} in ${days} days`],
     ['syncs cost', syncs > 0 ? `at least ${number(syncRequests)} requests${spaced}` : undefined],
-    ['backfills', backfills > 0 ? `${number(backfillRequests)} for the days not settled yet` : undefined],
-    ['in all', againstBudget(total, budget.requestsPerMonth, days)],
+    ['backfills', backfills > 0 ? `${number(backfillRequests)} to load recent days again` : undefined],
+    ['in total', againstBudget(total, budget.requestsPerMonth, days)],
     ['reserve', reserveAdvice(budget, { spentBySyncs, backfills })],
   ]);
   if (choices.length === 0) return lines;
   const rows = choices.map(({ change, requests, saves }) => [change, requests, saves]);
-  return `${lines}\n\n${table(['what would save', 'requests', 'saves'], rows)}`;
+  return `${lines}\n\n${table(['to save requests', 'requests', 'saves'], rows)}`;
 }
 
-/** What an adaptive cadence has saved and cost so far, in one line; `undefined` if it never left anything out. */
+/** Describes in one line what an adaptive cadence has saved and cost; `undefined` if no sync has skipped a series. */
 export function describeCadence(report: CadenceReport): string | undefined {
   const { since, paused, left_out, requests_saved, late_rows, late_by_seconds } = report;
   if (since === null) return undefined;
@@ -258,7 +256,7 @@ export function describeCadence(report: CadenceReport): string | undefined {
       ? 'nothing seen late'
       : `at most ${count(late_rows, 'row')} seen late, by at most ${duration(late_by_seconds!)}`;
   return (
-    `${count(requests_saved, 'request')} saved since ${since.toISOString().slice(0, 10)} by leaving out series ` +
+    `${count(requests_saved, 'request')} saved since ${since.toISOString().slice(0, 10)} by skipping series ` +
     `${count(left_out, 'time')}, ${number(paused)} of them now; ${late}`
   );
 }
@@ -269,11 +267,11 @@ function againstBudget(requests: number, perMonth: number, days: number): string
   return `${number(requests)}, ${share}${requests > perMonth ? `: enough for ${count(lasts, 'day')}` : ''}`;
 }
 
-/** Backfills stop at the reserve, syncs do not: if the reserve is below what the syncs take, they can run out. */
+/** Backfills stop at the reserve; syncs do not. If syncs need more than the reserve, backfills can use up their requests. */
 function reserveAdvice(
   { requestsPerMonth, reserve }: Job['budget'],
   { spentBySyncs, backfills }: { spentBySyncs: number; backfills: number },
 ): string | undefined {
   if (backfills === 0 || spentBySyncs <= reserve || spentBySyncs >= requestsPerMonth) return undefined;
-  return `${number(reserve)}: backfills may leave syncs too little; ${number(spentBySyncs)} would be enough`;
+  return `${number(reserve)}. Backfills could use up the budget that syncs need; set budget.reserve to ${number(spentBySyncs)}.`;
 }

@@ -17,8 +17,8 @@ const checkInterval = 2_000;
 const recovering = '57P03';
 
 /**
- * `gmsi psql`: psql on the warehouse in use. If there is no psql, statements are run without it. With `--address`, the
- * address is printed instead, and an embedded server is kept running until Ctrl-C.
+ * `gmsi psql`: opens psql on the warehouse in use. Statements run even without psql. With `--address`, only prints the address,
+ * and keeps an embedded server running until Ctrl-C.
  */
 export async function psqlCommand(
   session: Session,
@@ -27,11 +27,11 @@ export async function psqlCommand(
   const hasPsql = spawnSync('psql', ['--version'], { env: environmentForPsql() }).status === 0;
   if (!hasPsql && !address && command === undefined) throw notInstalled('This opens psql');
   await using warehouse = await openWarehouse(session, 'as-is');
-  // Awaited, not just returned: the warehouse must not be closed before they are done with it.
+  // Awaited, not just returned, or the warehouse would be closed while they still use it.
   if (address) return await keepOpen(session, warehouse);
   if (!hasPsql) return await runWithoutPsql(warehouse, command!);
   const args = ['-v', 'ON_ERROR_STOP=1', ...(command === undefined ? [] : ['-c', command])];
-  // Output to a terminal goes through this process, which removes what the terminal would obey.
+  // Output to a terminal goes through this process, which removes control characters.
   const passes = command !== undefined && output.isTTY;
   const child = spawn('psql', args, {
     stdio: ['inherit', ...(passes ? (['pipe', 'pipe'] as const) : (['inherit', 'inherit'] as const))],
@@ -44,7 +44,7 @@ export async function psqlCommand(
   return code ?? exitCodes.incomplete;
 }
 
-/** Ctrl-C is left to psql, which cancels a statement with it. It must not end this program, which keeps the server running. */
+/** Ignores Ctrl-C, with which psql cancels a statement: this program must go on, because it keeps the server running. */
 function leaveSignalsTo(child: ChildProcess): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeAllListeners(signal);
   process.on('SIGINT', () => {});
@@ -63,14 +63,14 @@ async function keepOpen(session: Session, { db, url, description }: OpenWarehous
       () => undefined,
       (error: { readonly code?: string }) => error,
     );
-    // A process of the server that crashes breaks every connection once, and the server recovers.
+    // If a server process crashes, every connection breaks once, and the server recovers.
     failures = failure === undefined || failure.code === recovering ? 0 : failures + 1;
     if (failures > 1) throw namedDatabaseError(failure);
   }
   return exitCodes.done;
 }
 
-/** Runs statements and prints their results about as psql does; `copy` is psql's own. */
+/** Runs statements and prints their results roughly as psql does; `\copy` needs psql. */
 async function runWithoutPsql({ address }: OpenWarehouse, statements: string): Promise<number> {
   if (/^\s*\\/.test(statements)) throw notInstalled("Commands that begin with a backslash are psql's own");
   const { PGTZ: TimeZone, PGDATESTYLE: DateStyle, PGOPTIONS: options } = environmentForPsql();
@@ -109,7 +109,7 @@ function notInstalled(what: string): ConfigError {
   });
 }
 
-/** Through the environment, so that no list of processes shows the password. */
+/** Passes the address through the environment, so that no list of processes shows the password. */
 function addressFor({ url }: OpenWarehouse): Record<string, string> {
   if (!url) return {};
   const { hostname, port, username, password, pathname, searchParams } = new URL(url.reveal());

@@ -7,11 +7,11 @@ import { facts } from '../terminal/table.ts';
 import { placeOf } from '../warehouse/connect.ts';
 import { makeReader } from '../warehouse/make-reader.ts';
 
-/** `gmsi reader <name>`: a login that may only read; its password is shown this once and stored nowhere. */
+/** `gmsi reader <name>`: creates a read-only login; its password is shown once and stored nowhere. */
 export async function readerCommand(session: Session, name: string): Promise<number> {
   if (!/^(?!pg_|gmsi|(?:public|none)$)[a-z_][a-z0-9_]{0,62}$/.test(name))
     throw new ConfigError(`"${name}" cannot be the name of a login.`, {
-      hint: 'It takes up to 63 small letters, digits and _, and does not begin with a digit, pg_ or gmsi: gmsi reader analyst',
+      hint: 'Use up to 63 small letters, digits and _; do not begin with a digit, pg_ or gmsi. For example: gmsi reader analyst',
     });
   await using warehouse = await openWarehouse(session);
   const { password, isNew } = await makeReader(warehouse.db, name);
@@ -42,7 +42,7 @@ export async function readerCommand(session: Session, name: string): Promise<num
   return exitCodes.done;
 }
 
-/** An address for libpq, and all that read such addresses; a host that is a folder is the server's socket. */
+/** Returns an address as libpq reads it; a host that is a folder is the server's socket. */
 function addressOf(
   {
     host,

@@ -8,10 +8,10 @@ import { count, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 
-/** What to replay, and with which aliases: the series of a job with the job's, or a whole feed with its own. */
+/** The series of a job with the job's aliases, or a whole feed with its own. */
 type Part = Pick<ReplayContext, 'feed' | 'fields' | 'scope' | 'job'>;
 
-/** `gmsi replay [<job>…]`: reads again what the reader could not read when it was loaded; sends no request. */
+/** `gmsi replay [<job>…]`: reads again the records and fields that could not be read before; sends no request. */
 export async function replayCommand(
   session: Session,
   names: string[],
@@ -41,7 +41,7 @@ async function partsOfJobs(session: Session, db: Warehouse, jobs: readonly Job[]
   const lookups = await readLookups(db);
   return jobs.map((job) => {
     const feed = feedNamed(job.feed);
-    const scope = knownScope(session, job, lookups, 'replayed');
+    const scope = knownScope(session, job, lookups, 'replay');
     return { feed, fields: job.fields, scope, job: job.name };
   });
 }
@@ -51,7 +51,7 @@ function describe(results: readonly (ReplayResult & { job: string })[], dryRun: 
     ({ records, rowsFilled, rowsOfAnotherIdentity }) => records + rowsFilled + rowsOfAnotherIdentity > 0,
   );
   if (met.length === 0)
-    return 'Nothing to read again: no record is rejected, and no field in extra has a column.\n';
+    return 'Nothing to replay: no record is rejected, and no field in extra has a column.\n';
   const rows = met.map((result) => [
     ...[result.feed, result.job, result.records, result.rows, result.superseded],
     ...[sum(result.stillRejected), result.rowsFilled],
@@ -63,10 +63,10 @@ function describe(results: readonly (ReplayResult & { job: string })[], dryRun: 
       lines.push(`${feed}: columns ${dryRun ? 'that would be ' : ''}filled: ${listed(columnsFilled)}`);
     if (sum(stillRejected) > 0) lines.push(`${feed}: still cannot be read: ${listed(stillRejected)}`);
     if (superseded > 0)
-      lines.push(`${feed}: ${count(superseded, 'record')} came before the version that is loaded by now`);
+      lines.push(`${feed}: ${count(superseded, 'record')} dropped: a newer version is already loaded`);
     if (rowsOfAnotherIdentity > 0)
       lines.push(
-        `${feed}: ${count(rowsOfAnotherIdentity, 'row')} left alone: the aliases change what they are known by (docs/running.md, "Reading again")`,
+        `${feed}: ${count(rowsOfAnotherIdentity, 'row')} left alone: the aliases would change their identity (docs/running.md, "Reading again")`,
       );
   }
   if (dryRun) lines.push('Nothing was changed (--dry-run).');

@@ -8,7 +8,7 @@ import { nextStep, number } from '../terminal/table.ts';
 import { allEndpoints } from '../web/endpoints.ts';
 import { writeReport } from '../web/report.ts';
 
-/** `gmsi report`: the present state as one file to send; sends no request. @param options the file; `-` for standard output */
+/** `gmsi report`: writes the current state as one HTML file; sends no request. @param options the file; `-` for standard output */
 export async function reportCommand(
   session: Session,
   options: { readonly html?: string | true },

@@ -14,7 +14,7 @@ export async function rollupCommand(
   { rebuild = false, from, to }: { readonly rebuild?: boolean; readonly from?: string; readonly to?: string },
 ): Promise<number> {
   if (!rebuild && (from ?? to) !== undefined) {
-    throw new ConfigError('--from and --to say which days to rebuild.', { hint: 'Add --rebuild.' });
+    throw new ConfigError('--from and --to need --rebuild.', { hint: 'Add --rebuild.' });
   }
   if (from !== undefined && to !== undefined && from > to) {
     throw new ConfigError(`--from ${from} is after --to ${to}.`, { hint: 'Swap them.' });
@@ -51,9 +51,9 @@ function describe({ series, corrected, interrupted }: Rebuilt): string {
 }
 
 /**
- * Computes the rollups of some days again from the headlines (an open end means no bound): series by series, each in its own
- * transaction, so that a load waits for one series at most.
- * @returns how many series, and how many of their rows were not right
+ * Computes the rollups of some days again from the headlines (an open end means no bound). Each series has its own transaction,
+ * so that a load waits for one series at most.
+ * @returns the number of series, and of rows that were wrong
  */
 export async function rebuildRollups(
   given: Warehouse,

@@ -7,10 +7,9 @@ import { errorOutput } from '../terminal/print.ts';
 import { StatusLine } from '../terminal/status-line.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
 
-/** A command: does its work, prints its result, returns the exit code. */
+/** Does a command's work, prints the result and returns the exit code. */
 export type Command<Args extends unknown[]> = (session: Session, ...args: Args) => Promise<number>;
 
-/** The options that every command takes. */
 export interface GlobalOptions {
   readonly json?: boolean;
   readonly quiet?: boolean;
@@ -18,8 +17,8 @@ export interface GlobalOptions {
 }
 
 /**
- * Gives a command its session: the environment, the log, the screen, the signals to stop, and tracing.
- * @param readable log lines for a person, also if standard error is no terminal
+ * Runs a command with its session: environment, log, screen, stop signals and tracing.
+ * @param readable log text for a person, even if standard error is not a terminal
  */
 export async function runCommand<Args extends unknown[]>(
   command: Command<Args>,

@@ -74,7 +74,7 @@ async function emulated<T>(work: () => Promise<T>): Promise<T> {
     const hint =
       error.code === 'EADDRINUSE'
         ? 'Choose another --port; 0 takes a free one.'
-        : 'gmsi sandbox --help names the options.';
+        : 'gmsi sandbox --help lists the options.';
     if (error instanceof ConfigError) throw error;
     throw new ConfigError(`The sandbox does not start: ${error.message}`, { cause, hint });
   }
@@ -96,16 +96,15 @@ const key = 'demo-key';
 const question = { country: 'US', topic: 'Inflation-Food', from: '2025-01-01', to: '2025-12-31' };
 
 /**
- * `gmsi demo`, and `npm start` of a checkout: the real pipeline against the sandbox, over real HTTP, into the embedded warehouse. Never touches a
- * DATABASE_URL or spends a request of a real key, whatever the environment says.
+ * `gmsi demo`, and `npm start` in a checkout: loads from the sandbox into the embedded warehouse, over HTTP. Ignores the
+ * environment's database and key, so that it cannot change real data or spend real requests.
  */
 export async function demoCommand(
   session: Session,
   options: { readonly remove?: boolean; readonly yes?: boolean; readonly serve?: boolean },
 ): Promise<number> {
   if (options.remove) return removeDemo(session, options.yes ?? false);
-  if (options.yes)
-    throw new ConfigError('--yes is for --remove.', { hint: 'Add --remove, or leave it out.' });
+  if (options.yes) throw new ConfigError('--yes needs --remove.', { hint: 'Add --remove, or drop --yes.' });
   await using sandbox = await startSandbox({ keys: [key], seed: 'demo', volume: 0.6 });
   const config = {
     ...session.config,
@@ -136,7 +135,7 @@ export async function demoCommand(
   return exitCodeOfOutcome(summary.outcome);
 }
 
-/** Only the embedded server: a database that DATABASE_URL names belongs to its owner. */
+/** Removes only the embedded server; the database in DATABASE_URL belongs to the user. */
 async function removeDemo({ config, json }: Session, isAgreed: boolean): Promise<number> {
   const remains = findRemains(config.home);
   const { paths } = remains;

@@ -15,18 +15,17 @@ export interface ServeFlags {
   readonly name?: readonly string[];
 }
 
-/** `gmsi serve`: the page over the warehouse, and its API, until it is stopped. Sends no request to the service. */
+/** `gmsi serve`: serves the page and its API until stopped. Sends no request to the service. */
 export async function serveCommand(session: Session, flags: ServeFlags): Promise<number> {
   if (session.config.serveToken === undefined && !isLoopback(flags.host)) {
-    throw new ConfigError(`--host ${flags.host} lets other machines in, and GMSI_SERVE_TOKEN is not set.`, {
-      hint: 'Set it to a token that people type in: openssl rand -hex 32. Put TLS before it if others can listen in between.',
+    throw new ConfigError(`--host ${flags.host} admits other machines, but GMSI_SERVE_TOKEN is not set.`, {
+      hint: 'Set it to a random token (openssl rand -hex 32), and use a TLS proxy on untrusted networks.',
     });
   }
   await using warehouse = await openWarehouse(session);
   return await serveUntilStopped(session, warehouse, flags);
 }
 
-/** Serves an open warehouse. */
 export async function serveUntilStopped(
   session: Session,
   { db, description }: OpenWarehouse,

@@ -7,10 +7,10 @@ import { print, printJson } from '../terminal/print.ts';
 import { facts, nextStep, table } from '../terminal/table.ts';
 import { type Explanation, idColumn, provenanceOf } from '../warehouse/questions/provenance.ts';
 
-/** `gmsi why <id>`: what brought a row, which versions it had, and whether it still stands; sends no request. */
+/** `gmsi why <id>`: shows which load and request loaded a row, its versions, and whether it was retracted; sends no request. */
 export async function whyCommand(session: Session, id: string): Promise<number> {
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id))
-    throw new ConfigError(`"${id}" is no id.`, {
+    throw new ConfigError(`"${id}" is not an id.`, {
       hint: 'gmsi why takes the headline_id of a row, such as 5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22.',
     });
   await using warehouse = await openWarehouse(session);
@@ -25,12 +25,12 @@ export async function whyCommand(session: Session, id: string): Promise<number> 
     for (const versions of rows.values()) found.push({ table: one, versions });
   }
   if (session.json) printJson({ id, rows: found.map(asJson) });
-  else if (found.length === 0) print(`No row has the id ${id}, and none ever had.\n${nextStep('status')}`);
+  else if (found.length === 0) print(`No row has or ever had the id ${id}.\n${nextStep('status')}`);
   else print(`${found.map(describe).join('\n\n')}\n${nextStep(`psql -c "${sqlOf(found[0]!, id)}"`)}`);
   return exitCodes.done;
 }
 
-/** A row, in all its versions. */
+/** Describes a row in all its versions. */
 interface Found {
   readonly table: FeedTable;
   readonly versions: readonly Explanation[];
@@ -68,7 +68,7 @@ function describe({ table: of, versions }: Found): string {
     ...scores.map((column) => one.version[column] ?? null),
     String(one.load_id),
     [one.command, one.job].filter(Boolean).join(' '),
-    // What the live feed brought, and what a replay read, has none.
+    // Rows from the live feed and from a replay have none.
     one.window_id === null ? null : String(one.window_id),
   ]);
   const versionsTable = table(['known from (UTC)', 'what happened', ...scores, 'load', 'by', 'window'], rows);
@@ -81,16 +81,16 @@ function describe({ table: of, versions }: Found): string {
 }
 
 function standingOf({ version, known_from }: Explanation): string {
-  if (version.retracted_at === null) return `it stands, in this version since ${moment(known_from)} UTC`;
+  if (version.retracted_at === null) return `current, in this version since ${moment(known_from)} UTC`;
   return `retracted ${moment(known_from)} UTC: the service no longer returned it`;
 }
 
 function whatHappened(versions: readonly Explanation[], at: number): string {
   if (at > 0) return versions[at - 1]!.replaced_because ?? '';
-  return versions[0]!.version.is_backfilled ? 'first loaded, after the fact' : 'first seen';
+  return versions[0]!.version.is_backfilled ? 'loaded by a backfill' : 'first seen';
 }
 
-/** What was asked for when the window was last drained. */
+/** Returns the request with which the window was last drained. */
 function requestOf({ series, request_start, request_end, page_size, ...of }: Explanation): string {
   const path = series && catalog.get(series.feed)?.path(series);
   const days = request_start

@@ -22,7 +22,7 @@ import { registerJob, unscheduleJob } from '../warehouse/tables/jobs.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { createWorkerEvents } from '../worker/context.ts';
 
-/** The queue's own connections: one hears of new tasks, the others fetch them. */
+/** The queue's own connections: one listens for new tasks, the others fetch them. */
 const queueConnections = 3;
 
 /** `gmsi work [<job>…]`: runs scheduled and queued work until it is stopped. */
@@ -36,7 +36,7 @@ export async function workCommand(
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
   for (const job of jobs) await register(session, db, job);
-  // Imported only here, because it looks for its own configuration files as soon as it is loaded.
+  // Imported only here, because the import searches for its own configuration files.
   const { runWorker } = await import('../worker/run-worker.ts');
   const events = createWorkerEvents((error) => session.log.warn(forLog(error), 'an observer failed'));
   await using telemetry = await watchWork(session, db, jobs, options.metricsPort);
@@ -69,14 +69,14 @@ export async function workCommand(
     : exitCodes.interrupted;
 }
 
-/** The jobs named, which must have a schedule, or all in `jobs/`. */
+/** Returns the named jobs, which must have a schedule, or all in `jobs/`. */
 async function readJobFiles(session: Session, names: readonly string[]): Promise<Job[]> {
   const paths = names.length > 0 ? names : await jobFilesIn('jobs', process.cwd());
   const jobs = await readJobs(session, paths);
   const unscheduled = jobs.find(({ schedule }) => !schedule);
   if (names.length > 0 && unscheduled) {
     throw new ConfigError(`${unscheduled.path} has no schedule.`, {
-      hint: `Give it one, or hand it to the workers once: gmsi backfill ${unscheduled.name} --enqueue`,
+      hint: `Add one, or queue the job once: gmsi backfill ${unscheduled.name} --enqueue`,
     });
   }
   return jobs;
@@ -95,9 +95,9 @@ async function register(
 }
 
 /**
- * Starts a worker's metrics, health checks and alerts, for every job that the workers know. Only jobs whose files are here
- * have webhooks, which the warehouse does not hold.
- * @param metricsPort as given on the command line, if it was
+ * Starts a worker's metrics, health checks and alerts for every stored job. Only jobs whose files are here have webhooks, which
+ * the warehouse does not store.
+ * @param metricsPort from the command line, if given
  */
 async function watchWork(
   session: Session,
@@ -117,7 +117,7 @@ async function watchWork(
     try {
       return jobFromDefinition(job, definition, today(session));
     } catch (error) {
-      // Another version of the program has stored it, and watches it.
+      // Another version of the program has stored this job and watches it.
       if (error instanceof ConfigError) return undefined;
       throw error;
     }

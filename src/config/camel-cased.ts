@@ -1,4 +1,4 @@
-/** A map of a job file with the names that code uses: `pageSize` for `page_size`. */
+/** A map of a job file with camel-case names: `pageSize` for `page_size`. */
 export type CamelCased<T> = {
   readonly [Name in keyof T as Camel<Name & string>]: T[Name] extends Readonly<Record<string, unknown>>
     ? CamelCased<T[Name]>

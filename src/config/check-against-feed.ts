@@ -10,8 +10,8 @@ export const selectionKeys = { country: 'countries', topic: 'topics', ticker: 't
 const dimensions = ['country', 'topic', 'ticker'] as const;
 
 /**
- * What depends on the feed: by what its jobs select, its match types, which parameters it has, whether it sends a body,
- * which columns it has. Runs even if the file has other problems, so a key may still have any type.
+ * Checks the keys that depend on the feed: selections, match type, parameters, body and fields. Runs even if the file has other
+ * problems, so a key may still have any type.
  */
 export function checkAgainstFeed(file: JobFile, feed: Feed, context: z.RefinementCtx): void {
   checkSelections(file, feed, context);
@@ -21,7 +21,7 @@ export function checkAgainstFeed(file: JobFile, feed: Feed, context: z.Refinemen
   checkFields(file, feed, context);
 }
 
-/** The same as JSON Schema, for editors. Match types are only examples, because service.match_types can add others. */
+/** Returns the same rules as JSON Schema. Match types are only examples, because service.match_types can add others. */
 export function jsonSchemaOfFeed(feed: Feed) {
   const { dimensions: selects, matchTypes, method, variants } = feed;
   const kept = keptParameters(feed);
@@ -83,7 +83,7 @@ function checkParameters({ parameters, service }: JobFile, feed: Feed, context: 
   }
 }
 
-/** Refuses parameters that the pipeline sends itself, and values that cannot be kept apart. */
+/** Refuses parameters that the program sends itself, and parameters whose values no column distinguishes. */
 function refusalOfParameter(name: string, feed: Feed, service: JobFile['service']): string | undefined {
   if (isSentAnyway(name, feed, service)) return sentAnyway(name);
   if (feed.method === 'POST') return `no ${name} here: feed ${feed.name} takes it in its body`;
@@ -106,7 +106,7 @@ function checkBody({ body, service }: JobFile, feed: Feed, context: z.Refinement
   }
 }
 
-/** The parameters that tell rows of a feed apart: only these can have several values in one table. */
+/** Returns the parameters that have a column in the feed's table: only these can have several values there. */
 function keptParameters({ table, method }: Feed): 'any' | string[] {
   if (method === 'POST') return [];
   const kept = Object.values(table.series);
@@ -119,10 +119,10 @@ function isSentAnyway(name: string, feed: Feed, service: JobFile['service']): bo
 }
 
 function sentAnyway(name: string): string {
-  return `no ${name} here: it is sent anyway, out of the other keys of the job`;
+  return `no ${name} here: the job's other keys already set it`;
 }
 
-/** A mistyped column would silently change nothing. */
+/** Without this, a mistyped column would have no effect and no message. */
 function checkFields({ fields }: JobFile, feed: Feed, context: z.RefinementCtx): void {
   if (!isMap(fields)) return;
   const knownKeys = Object.keys(feed.fields);

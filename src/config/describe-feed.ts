@@ -7,5 +7,5 @@ export function describeFeed(feed: Feed): string {
 
 /** `by country and topic` */
 export function by({ dimensions: selects }: Feed): string {
-  return selects.length === 0 ? 'asked for as a whole' : `by ${selects.join(' and ')}`;
+  return selects.length === 0 ? 'requested as a whole' : `by ${selects.join(' and ')}`;
 }

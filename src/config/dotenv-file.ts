@@ -2,16 +2,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { ConfigError } from '../errors.ts';
 
-/** `NAME=value`, as Node.js reads it: `export` before it and blanks around it are allowed. */
+/** `NAME=value`, as Node.js reads it, with optional `export` and blanks. */
 const assignment = /^\s*(?:export\s+)?([\w.-]+)\s*=\s*(.*?)\s*$/;
 const quotes = ['"', "'", '`'];
-/** What editors and chats turn quotes into. */
+/** Quotes that editors and chats write instead of straight ones. */
 const typographic = '“”„‟‘’‚‛«»';
 
 /**
- * The values of a `.env` file; none if it is not there. Node.js ignores a line that it cannot read, and an open quote takes
- * in the lines below it, so that a key seems not to be set. This names such a line.
- * @throws ConfigError naming file and line, never the text: it may be a secret
+ * Returns the values of a `.env` file; none if there is no file. Node.js ignores a line that it cannot read, and an open quote
+ * swallows the lines below it, so that a key seems not to be set. This function refuses such a line.
+ * @throws ConfigError with file and line, but without the text, which may be a secret
  */
 export function readDotenvFile(path: string, isSetting: (name: string) => boolean): Record<string, string> {
   if (!existsSync(path)) return {};
@@ -76,7 +76,7 @@ function faultOfQuoted(
 ): Fault | undefined {
   const hint = `Close it with ${value[0]} on the same line.`;
   if (to === undefined) return ['begins with a quote that is not closed', hint];
-  // A value of several lines is fine, except for a setting of ours, or if it holds what looks like the next setting.
+  // A value may have several lines, except for one of our settings, or if a line looks like the next setting.
   const swallowed = lines.slice(from + 1, to + 1);
   if (swallowed.length > 0 && (isOurs || swallowed.some((line) => /^\s*(export\s+)?[A-Z]\w*\s*=/.test(line))))
     return [
@@ -89,7 +89,7 @@ function faultOfQuoted(
     : ['continues after its closing quote', 'Put all of it between the quotes.'];
 }
 
-/** The line on which a quoted value ends; `undefined` if it does not. */
+/** Returns the line on which a quoted value ends; `undefined` if it never does. */
 function closingLine(lines: readonly string[], from: number, value: string): number | undefined {
   const [quote] = value;
   if (afterQuote(value.slice(1), quote!) !== undefined) return from;
@@ -97,7 +97,7 @@ function closingLine(lines: readonly string[], from: number, value: string): num
   return offset < 0 ? undefined : from + 1 + offset;
 }
 
-/** What follows the first quote that is not escaped; `undefined` if there is none. */
+/** Returns the text after the first quote that is not escaped; `undefined` if there is none. */
 function afterQuote(text: string, quote: string): string | undefined {
   for (let at = 0; at < text.length; at++) {
     if (text[at] === '\\' && text[at + 1] === quote) at++;

@@ -16,13 +16,13 @@ export type TlsSettings = Readonly<
   Partial<Record<'sslmode' | 'sslrootcert' | 'sslcert' | 'sslkey', string | undefined>>
 >;
 
-/** Where a server is: an address, or the `PG*` variables that libpq knows. */
+/** The address of a server, or the `PG*` variables that libpq knows. */
 export type WarehouseAddress =
-  // `tls` is what the environment says; what the address says takes precedence.
+  // `tls` comes from the environment; settings in the address take precedence.
   | { readonly kind: 'url'; readonly url: Secret; readonly tls?: TlsSettings }
   | { readonly kind: 'pg-environment'; readonly tls?: TlsSettings };
 
-/** The environment, read and checked once; nothing else in the program looks at `process.env`. */
+/** The environment, read and checked once; nothing else in the program reads `process.env`. */
 export type Config = Readonly<ReturnType<typeof readConfig>>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -37,44 +37,44 @@ export function readConfig(processEnvironment: Environment = process.env, cwd = 
   return {
     apiKey: readApiKey(env, cwd),
     baseUrl: readBaseUrl('GMSI_BASE_URL', env.GMSI_BASE_URL),
-    /** The address of the live feeds, if it is another one (docs/service.md, "Addresses and key"). */
+    /** The address of the live feeds, if it differs (docs/service.md, "Addresses and key"). */
     liveBaseUrl: readBaseUrl('GMSI_LIVE_BASE_URL', env.GMSI_LIVE_BASE_URL),
     /** Whether the key may go over plain `http` to another machine. */
     sendKeyUnencrypted: plain.GMSI_SEND_KEY_UNENCRYPTED,
     warehouse: readWarehouse(env),
-    /** Absolute path of the folder that holds the embedded warehouse. */
+    /** Absolute path of the embedded warehouse's folder. */
     home: readHome(env.GMSI_HOME, cwd),
     logLevel: plain.LOG_LEVEL,
-    /** Seconds of silence after which a load's windows are free for others. */
+    /** Seconds without a heartbeat before another process takes over a load's windows. */
     leaseSeconds: plain.GMSI_LEASE_SECONDS,
-    /** Where alerts go for jobs that name no webhook. */
+    /** Receives the alerts of jobs without a webhook of their own. */
     alertWebhook: readAlertWebhook(env.GMSI_ALERT_WEBHOOK_URL),
-    /** Where `gmsi work` serves metrics and health. Port 0 is any free one, `undefined` the usual one if it is free. */
+    /** Where `gmsi work` serves metrics and health. Port 0 is any free one; `undefined` is 9464 if free, else any. */
     metrics: {
       ...{ host: plain.GMSI_METRICS_HOST, port: plain.GMSI_METRICS_PORT },
-      /** Under which others reach it, besides the machine's own. */
+      /** Host names that others use for it, besides the machine's own. */
       names: plain.GMSI_METRICS_NAMES.split(/[\s,]+/).filter(Boolean),
     },
-    /** Where exports to `s3://…` go. The library reads the credentials from the environment itself, as `pg` does. */
+    /** The storage for exports to `s3://…`. The library reads the credentials from the environment itself, as `pg` does. */
     storage: { endpoint: readEndpoint(env), region: env.AWS_REGION },
-    /** What a browser must show to `gmsi serve`. */
+    /** The token that `gmsi serve` requires from a browser. */
     serveToken: readServeToken(env.GMSI_SERVE_TOKEN),
-    /** Whether traces are exported; the SDK reads the variables `OTEL_*` itself. */
+    /** Whether to export traces; the SDK reads the variables `OTEL_*` itself. */
     tracing: readTracing(env),
     /** Warnings for a person, one a line. */
     warnings: unknownSettings(env),
   };
 }
 
-/** The variables that the environment sets otherwise than a `.env` with these values: it wins. */
+/** Returns the variables of a `.env` with these values that the environment overrides with another value. */
 export function overruled(dotenv: Environment, processEnvironment: Environment = process.env): string[] {
   const real = withoutEmpty(processEnvironment);
   return Object.keys(dotenv).filter((name) => real[name] !== undefined && real[name] !== dotenv[name]);
 }
 
 /**
- * The environment for `psql`: the search path, the language, the terminal, and what libpq and psql read. Neither psql nor
- * what it starts needs the API key and other addresses.
+ * Returns the environment for `psql`: the search path, the language, the terminal, and the variables of libpq and psql. The API
+ * key and other addresses stay out, because psql passes its environment to the programs that it starts.
  */
 export function environmentForPsql(processEnvironment: Environment = process.env): Record<string, string> {
   const names =
@@ -95,17 +95,17 @@ export const settings = [
   ...['GMSI_JOBS', 'GMSI_IMAGE'],
 ];
 
-/** True for a name that is safe to show, and whose value this program or one that it relies on reads. */
+/** Returns true if this program or one of its libraries reads the variable; then its name is safe to show. */
 function isSetting(name: string): boolean {
   return (
     settings.includes(name) || /^(DATABASE_URL|LOG_LEVEL|PG[A-Z]+|OTEL_[A-Z_]+|AWS_[A-Z0-9_]+)$/.test(name)
   );
 }
 
-/** What Kubernetes sets in every pod if there is a service called `gmsi…`. */
+/** Variables that Kubernetes sets in every pod if a service is called `gmsi…`. */
 const ofKubernetes = /_SERVICE_(HOST|PORT)\w*=|_PORT_\d+_(TCP|UDP|SCTP)\w*=|=(tcp|udp|sctp):/;
 
-/** A line for each variable that looks like a setting of ours but is none, with the likely right name. */
+/** Returns a warning for each variable that looks like one of our settings but is not, with the nearest name. */
 function unknownSettings(env: Environment): string[] {
   return Object.entries(env)
     .filter(([name, value]) => !settings.includes(name) && !ofKubernetes.test(`${name}=${value}`))
@@ -118,7 +118,7 @@ function unknownSettings(env: Environment): string[] {
     });
 }
 
-/** Without it, the library for S3 would warn of the end of its support for Node.js 20, which is not the user's to solve. */
+/** Silences the S3 library's warning that its support for Node.js 20 ends, which users cannot act on. */
 const noWarning = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' };
 
 function readDotenv(cwd: string): Environment {
@@ -130,7 +130,7 @@ function readDotenv(cwd: string): Environment {
   return withoutEmpty(values);
 }
 
-/** An empty variable counts as not set: compose files and CI write those. */
+/** An empty variable counts as not set, because compose files and CI write empty ones. */
 function withoutEmpty(env: Environment): Environment {
   return Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
@@ -178,26 +178,26 @@ function readApiKey(env: Environment, cwd: string): Secret | undefined {
     } catch (cause) {
       throw new ConfigError(`GMSI_API_KEY_FILE cannot be read: ${path}`, {
         cause,
-        hint: 'It must name a file that holds nothing but the key.',
+        hint: 'It must name a file that contains only the key.',
       });
     }
     if (key === '') {
       throw new ConfigError(`GMSI_API_KEY_FILE names an empty file: ${path}`, {
-        hint: 'It must hold the key and nothing else.',
+        hint: 'It must contain only the key.',
       });
     }
   }
   if (key === undefined) return undefined;
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new ConfigError(
-      'The API key holds a space, a line break or another character that no HTTP header can carry.',
+      'The API key contains a space, a line break or another character that an HTTP header cannot carry.',
       { hint: 'Copy the key again; it is one word.' },
     );
   }
   return new Secret(key);
 }
 
-/** An address of the service without `/v1`. @throws ConfigError if it is none */
+/** Reads an address of the service and drops `/v1`. @throws ConfigError if it is not an address */
 export function readBaseUrl(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   if (!URL.canParse(text.trim())) {
@@ -212,14 +212,14 @@ export function readBaseUrl(name: string, text: string | undefined): string | un
     });
   }
   if (url.username || url.password || url.search || url.hash) {
-    throw new ConfigError(`${name} must hold neither a user, a password, a query nor a fragment.`, {
+    throw new ConfigError(`${name} must not contain a user, password, query or fragment.`, {
       hint: 'The key goes into GMSI_API_KEY.',
     });
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/(\/v1)+$/i, '')}`;
 }
 
-/** @throws ConfigError if `DATABASE_URL` is not an address of PostgreSQL; never shows it */
+/** @throws ConfigError if `DATABASE_URL` is not a PostgreSQL address; the error does not show it */
 export function readWarehouse(env: Environment): WarehouseAddress | { readonly kind: 'embedded' } {
   const text = env.DATABASE_URL;
   const { PGSSLMODE: sslmode, PGSSLROOTCERT: sslrootcert, PGSSLCERT: sslcert, PGSSLKEY: sslkey } = env;
@@ -232,7 +232,7 @@ export function readWarehouse(env: Environment): WarehouseAddress | { readonly k
   if (!isPostgresAddress(text.trim())) {
     // No cause: the parser's error quotes the address with its password.
     throw new ConfigError('DATABASE_URL is not the address of a PostgreSQL database.', {
-      hint: 'It looks like postgres://user:password@host:5432/database, special characters of the password as %40.',
+      hint: 'It looks like postgres://user:password@host:5432/database. Write special characters in the password as %40.',
     });
   }
   return { kind: 'url', url: new Secret(text.trim()), tls };
@@ -252,7 +252,7 @@ function isPostgresAddress(text: string): boolean {
 function readHome(text: string | undefined, cwd: string): string {
   // PostgreSQL writes the path into a file with one value a line.
   if (text !== undefined && /\p{Cc}/u.test(text)) {
-    throw new ConfigError('GMSI_HOME holds a line break or another control character.', {
+    throw new ConfigError('GMSI_HOME contains a line break or another control character.', {
       hint: 'It must be the path of a folder, in one line.',
     });
   }
@@ -263,7 +263,7 @@ function readAlertWebhook(text: string | undefined): Secret | undefined {
   if (text === undefined) return undefined;
   const url = text.trim();
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
-    // Not shown: whoever knows it can post there.
+    // Not shown, because anybody who knows it can post there.
     throw new ConfigError('GMSI_ALERT_WEBHOOK_URL is not an address.', {
       hint: 'It looks like https://hooks.slack.com/services/…',
     });
@@ -275,9 +275,12 @@ function readServeToken(text: string | undefined): Secret | undefined {
   if (text === undefined) return undefined;
   const token = text.trim();
   if (token.length < 32 || !/^[\x21-\x7e]+$/.test(token)) {
-    throw new ConfigError('GMSI_SERVE_TOKEN is no token: it needs 32 characters or more, without spaces.', {
-      hint: 'Make one: openssl rand -hex 32',
-    });
+    throw new ConfigError(
+      'GMSI_SERVE_TOKEN is too short or contains spaces: it needs 32 characters or more.',
+      {
+        hint: 'Make one: openssl rand -hex 32',
+      },
+    );
   }
   return new Secret(token);
 }
@@ -288,8 +291,8 @@ function readEndpoint(env: Environment): string | undefined {
   if (text === undefined) return;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return text;
-  // Not shown: it may hold a password.
-  throw new ConfigError(`${name} is not the address of a storage.`, {
+  // Not shown, because it may contain a password.
+  throw new ConfigError(`${name} is not an https:// or http:// address without credentials.`, {
     hint: 'It looks like https://s3.example.com:9000; credentials go into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
   });
 }

@@ -7,16 +7,16 @@ const isPlace = (text: string) => /^s3:\/\/./.test(text) || posix.isAbsolute(tex
 
 const oneExport = z.strictObject(
   {
-    // Absolute, because it is written by whichever worker comes to it, in whichever folder that was started.
-    to: z.string({ error: place }).refine(isPlace, { error: place }).describe(`Where to: ${place}.`),
+    // Absolute, because any worker may write it, and workers start in different folders.
+    to: z.string({ error: place }).refine(isPlace, { error: place }).describe(`Target: ${place}.`),
     format: z
       .enum(['parquet', 'csv'], { error: 'parquet or csv' })
       .default('parquet')
-      .describe('Of the files.'),
+      .describe('File format.'),
     rollup: z
       .enum(['hourly', 'daily'], { error: 'hourly or daily' })
       .exactOptional()
-      .describe('Sums by hour or day instead of the headlines; only of feed gmsi-headlines.'),
+      .describe('Sums by hour or day instead of the headlines; only for feed gmsi-headlines.'),
   },
   { error: 'a map such as { to: s3://bucket/folder }' },
 );
@@ -27,10 +27,15 @@ export const exportsSection = z
   .superRefine((exports, context) => {
     for (const [n, { to }] of exports.entries()) {
       if (exports.findIndex((other) => other.to === to) === n) continue;
-      context.addIssue({ code: 'custom', path: [n, 'to'], input: to, message: 'a place for each export' });
+      context.addIssue({
+        code: 'custom',
+        path: [n, 'to'],
+        input: to,
+        message: 'a different target for each export',
+      });
     }
   })
   .prefault([])
   .describe(
-    'What `gmsi work` exports after each run of this job: only months that have changed, as `gmsi export --changed-since` does.',
+    'Exports that `gmsi work` writes after each run of this job: only months that have changed, as `gmsi export --changed-since` does.',
   );

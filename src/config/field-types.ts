@@ -3,8 +3,8 @@ import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 
 /**
- * The kinds of values in a job file that YAML itself does not have. Every message completes the word "expected"; problems.ts
- * adds the place and what was found.
+ * Types of values in a job file that YAML lacks. Every message completes the word "expected"; problems.ts adds the place and
+ * the value found.
  */
 
 /** No feed of headlines begins before 1900; a year such as 0216 is a typing error. */
@@ -16,14 +16,14 @@ export function day(expected: string, words: readonly string[] = []) {
   return readInto(text, expected, asDay, words);
 }
 
-/** A duration of whole days or weeks, such as `P90D` or `P2W`, read into days; `because` says why no more than `most`. */
+/** A duration of whole days or weeks, such as `P90D` or `P2W`, in days; `because` says why `most` is the maximum. */
 export function wholeDays(limits: { example: string; least: number; most: number; because: string }) {
   const expected = `whole days or weeks, such as ${limits.example}`;
   const text = z.string({ error: expected }).meta({ pattern: '^P(\\d+W)?(\\d+D)?$' });
   return readInto(text, expected, (value) => {
     const duration = Temporal.Duration.from(value);
     if (duration.years !== 0 || duration.months !== 0)
-      throw new Refusal(`${expected}: months and years are not all of one length`);
+      throw new Refusal(`${expected}: months and years differ in length`);
     const days = duration.weeks * 7 + duration.days;
     if (!duration.with({ weeks: 0, days: 0 }).blank) throw new Refusal(expected);
     if (days < limits.least) throw new Refusal(`at least P${limits.least}D`);
@@ -46,7 +46,7 @@ function asDay(text: string): Temporal.PlainDate {
   return Temporal.PlainDate.from(text, { overflow: 'reject' });
 }
 
-/** @throws RangeError unless it is at least a day, at most a century, and of whole days */
+/** @throws RangeError unless it is a whole number of days, at least one and at most a century */
 function asReach(duration: Temporal.Duration): Temporal.Duration {
   const { years, months, weeks, days } = duration;
   const isWhole = duration.with({ years: 0, months: 0, weeks: 0, days: 0 }).blank;
@@ -57,7 +57,7 @@ function asReach(duration: Temporal.Duration): Temporal.Duration {
 
 const longestTimeLimit = 60 * 60 * 1000;
 
-/** A time limit as an ISO 8601 duration (`PT10S`) or a number of seconds; read into milliseconds. */
+/** A time limit as an ISO 8601 duration (`PT10S`) or a number of seconds; in milliseconds. */
 export function timeLimit() {
   const expected = 'seconds, or a duration such as PT10S, up to PT1H';
   return readInto(z.union([z.number(), z.string()], { error: expected }), expected, (value) => {
@@ -68,7 +68,6 @@ export function timeLimit() {
   });
 }
 
-/** A whole number of at least `least` and at most `most`. */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
   const expected =
     most === Number.MAX_SAFE_INTEGER
@@ -102,11 +101,11 @@ export function timeZone() {
   ]);
 }
 
-/** Says what was expected instead of the usual words. */
+/** Carries its own words for what was expected. */
 class Refusal extends RangeError {}
 
 /**
- * Reads what is written by `read`, which refuses it with a RangeError, as Temporal and Intl do.
+ * Converts the written value by `read`, which refuses it with a RangeError, as Temporal and Intl do.
  * @param candidates valid values, of which the nearest is suggested
  */
 function readInto<Written, Value>(

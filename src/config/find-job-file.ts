@@ -9,7 +9,7 @@ const endings = ['.yaml', '.yml'];
 /** The job files that come with the package. */
 const examples = inPackage('jobs');
 
-/** A job file as found: its path as it is shown to people, its text, and its name without folder and ending. */
+/** A job file: its path as shown to people, its text, and its name without folder and ending. */
 export interface JobFileText {
   readonly path: string;
   readonly name: string;
@@ -17,10 +17,9 @@ export interface JobFileText {
 }
 
 /**
- * Reads a job file given by its path, or by the name of a file in `jobs/` without its ending: of the working folder, or of
- * the package if that has no such folder. If it has one, a mistyped name must not spend requests on an example. Relative
- * paths are relative to `cwd`.
- * @throws ConfigError naming the nearest job file
+ * Reads a job file by its path, or by its name in `jobs/` without the ending. Without `jobs/` in `cwd`, a name means one of the
+ * package's examples; with it, a mistyped name must not spend requests on an example. Paths are relative to `cwd`.
+ * @throws ConfigError that suggests the nearest job file
  */
 export async function findJobFile(nameOrPath: string, cwd: string): Promise<JobFileText> {
   const isPath = /[\\/]/.test(nameOrPath) || endings.includes(extname(nameOrPath));
@@ -33,7 +32,7 @@ export async function findJobFile(nameOrPath: string, cwd: string): Promise<JobF
   throw await notFound(nameOrPath, candidates, cwd);
 }
 
-/** How to name a file's job in a command: its name if it is in `jobs/`, else its path. */
+/** Returns the word that names a file's job in a command: its name if it is in `jobs/`, else its path. */
 export function typedJob(path: string): string {
   const typed = ['jobs', examples].includes(dirname(path)) ? jobName(path) : path;
   return /^[\w./-]+$/.test(typed) ? typed : `"${typed}"`;
@@ -67,16 +66,16 @@ async function notFound(
     meant !== undefined
       ? `Did you mean ${['jobs', examples].includes(dirname(meant)) ? jobName(meant) : meant}?`
       : folders.has(examples)
-        ? `Jobs that come with the program: ${present.map(jobName).join(', ')}. Your own go into a folder jobs/.`
+        ? `Example jobs: ${present.map(jobName).join(', ')}. Put your own into a folder jobs/.`
         : present.length > 0
           ? `Job files here: ${present.join(', ')}`
-          : `A job is a path to a YAML file, or the name of one in jobs/; examples are in ${examples}.`;
+          : `Name a job by the path of a YAML file, or by its name in jobs/; examples are in ${examples}.`;
   return new ConfigError(`There is no job file ${nameOrPath} (looked for ${candidates.join(' and ')}).`, {
     hint,
   });
 }
 
-/** The job files that can be named without a path: those in `jobs/`, or the package's examples if there is no such folder. */
+/** Returns the job files that can be named without a path: those in `jobs/`, or the package's examples without that folder. */
 export async function allJobFiles(
   cwd: string,
 ): Promise<{ readonly folder: string; readonly paths: string[]; readonly areExamples: boolean }> {
@@ -85,7 +84,7 @@ export async function allJobFiles(
   return { folder, paths: await jobFilesIn(folder, cwd), areExamples };
 }
 
-/** Paths of the job files in a folder, in the order of their names; none if there is no such folder. */
+/** Returns the paths of the job files in a folder, sorted by name; none if there is no such folder. */
 export async function jobFilesIn(folder: string, cwd: string): Promise<string[]> {
   try {
     const names = await readdir(resolve(cwd, folder));

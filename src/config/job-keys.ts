@@ -6,8 +6,8 @@ import { cronExpression, day, dayOrReach, timeZone, wholeDays, wholeNumber } fro
 import { serviceSection } from './service-schema.ts';
 
 /**
- * The job file, as written. It is published as jobs/job.schema.json, with every default. Each `error` names what is
- * expected; see problems.ts for how it is shown.
+ * The job file, as written. jobs/job.schema.json is made from it, with every default. Each `error` completes the word
+ * "expected" in a message of problems.ts.
  */
 
 const selection = (one: string, example: string) =>
@@ -21,7 +21,7 @@ const selected = (one: string) =>
     .min(1, { error: `a ${one}, as text` })
     .refine((name) => name !== 'all', { error: `a ${one}; all stands alone, not in a list` });
 
-/** Requests a calendar month per key; only likely (docs/service.md, "Limits"). */
+/** Our best guess of the requests a key may send in a calendar month (docs/service.md, "Limits"). */
 export const likelyQuota = 250_000;
 
 const budget = z
@@ -29,18 +29,16 @@ const budget = z
     {
       requests_per_month: wholeNumber(1)
         .default(likelyQuota)
-        .describe(
-          'Requests per calendar month (UTC) that the API key may come to. The usual quota is 250000.',
-        ),
+        .describe("The API key's limit of requests per calendar month (UTC). The usual quota is 250000."),
       reserve: wholeNumber(0)
         .default(0)
-        .describe('Requests of these that a backfill leaves for others, such as sync.'),
+        .describe('Requests a backfill may not use, so that sync always has some.'),
     },
     { error: 'a map such as { requests_per_month: 200000, reserve: 20000 }' },
   )
   .superRefine((value, context) => {
     if (value.reserve < value.requests_per_month) return;
-    const message = 'a reserve smaller than requests_per_month: nothing would be left to run on';
+    const message = 'a reserve smaller than requests_per_month: a backfill could not send any request';
     context.addIssue({ code: 'custom', path: ['reserve'], input: value.reserve, message });
   });
 
@@ -49,7 +47,9 @@ const cadence = z.strictObject(
     adaptive: z
       .boolean({ error: 'true or false' })
       .default(false)
-      .describe('Whether syncs leave out series that have had no news for long. Off, every sync polls all.'),
+      .describe(
+        'Whether syncs poll series less often that have had no news for long. If false, every sync polls all.',
+      ),
     longest: wholeDays({ example: 'P7D', least: 1, most: 366, because: 'news would be seen a year late' })
       .prefault('P7D')
       .describe('The longest time between two polls of a quiet series.'),
@@ -57,11 +57,11 @@ const cadence = z.strictObject(
       example: 'P14D',
       least: 2,
       most: 366,
-      because: 'days must be covered some time',
+      because: 'every day must be covered eventually',
     })
       .prefault('P14D')
       .describe(
-        'How old the first uncovered day of a series may get, with a sync a day; more than lookback.',
+        'Maximum age of the first uncovered day of a series, if a sync runs every day. Must be more than lookback.',
       ),
   },
   { error: 'a map such as { adaptive: true, longest: P7D, max_uncovered: P14D }' },
@@ -70,7 +70,7 @@ const cadence = z.strictObject(
 const schedule = z.strictObject(
   {
     sync: cronExpression().exactOptional().describe('When `gmsi work` runs an incremental load.'),
-    backfill: cronExpression().exactOptional().describe('When `gmsi work` drains what is still missing.'),
+    backfill: cronExpression().exactOptional().describe('When `gmsi work` loads all missing days.'),
     timezone: timeZone().prefault('UTC').describe('The time zone of these expressions, by its IANA name.'),
   },
   { error: 'a map such as { sync: "15 * * * *", timezone: UTC }' },
@@ -92,7 +92,7 @@ const fields = z
   )
   .prefault({})
   .describe(
-    'Names under which the service may send a column, tried before the built-in ones; a.b reaches into an object.',
+    "The service's names for a column, tried before the built-in ones; a.b is the field b of the object a.",
   );
 
 /** The feed of a job file that names none. */
@@ -100,7 +100,7 @@ export const usualFeed = 'gmsi-headlines';
 
 const lastDay = 'a calendar day such as 2025-12-31, or today';
 
-const parameterValue = 'a value (text, a number, true or false), or a list of values that are each asked for';
+const parameterValue = 'a value (text, a number, true or false), or a list of values, each requested';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()], { error: parameterValue }).transform(String);
 
@@ -118,7 +118,7 @@ const parameters = z
   )
   .prefault({})
   .describe(
-    'Further query parameters, such as event_type: Combined. Of a list each value is asked for; each combination is kept apart in the warehouse.',
+    'Further query parameters, such as event_type: Combined. A list requests each value; each combination is stored as its own series.',
   );
 
 const expectedAddress = 'the https:// address of a webhook';
@@ -130,16 +130,16 @@ const alertsSection = z
       webhook_url: z
         .string({ error: expectedAddress })
         .refine(isWebAddress, { error: expectedAddress })
-        // The keyword of JSON Schema for secrets: whoever knows the address can post to it.
+        // JSON Schema's keyword for secrets: anybody who knows the address can post to it.
         .meta({ writeOnly: true })
         .exactOptional()
         .describe(
-          'Where alerts are posted as JSON that Slack understands. A secret: better set in GMSI_ALERT_WEBHOOK_URL, which is used if this is left out.',
+          'Address for alerts, as JSON that Slack understands. It is a secret, so prefer GMSI_ALERT_WEBHOOK_URL, which is the default.',
         ),
       max_lag: wholeDays({ example: 'P5D', least: 2, most: 366, because: 'a year late is too late' })
         .exactOptional()
         .describe(
-          'How long ago the end of the newest covered day may lie, of any series, before the job counts as late; longer than lookback by 2 days at least. Never, if left out.',
+          "Alert when any series' newest covered day is older than this. Must be at least 2 days longer than lookback. Default: no alert.",
         ),
     },
     { error: 'a map such as { max_lag: P5D }' },
@@ -156,7 +156,7 @@ export const jobFileKeys = z.strictObject(
     feed: z
       .enum([...catalog.keys()], { error: `a feed: ${[...catalog.keys()].join(', ')}` })
       .default(usualFeed)
-      .describe('What to load; docs/feeds.md says what each feed is and costs.')
+      .describe('What to load; docs/feeds.md describes each feed and its cost.')
       .meta({ enumDescriptions: [...catalog.values()].map(describeFeed) }),
     countries: selection('country', '[US, GB, NO]')
       .exactOptional()
@@ -175,14 +175,14 @@ export const jobFileKeys = z.strictObject(
       .string({ error: 'a match type, as text' })
       .exactOptional()
       .describe(
-        'Which coverage, COMBINED if left out: DOMESTIC or INTERNATIONAL of a country, EXPLICIT or IMPLICIT of a ticker. Sent to an index as index_type.',
+        'Which news counts: COMBINED (the default), DOMESTIC or INTERNATIONAL for a country, EXPLICIT or IMPLICIT for a ticker. Sent to an index as index_type.',
       ),
     parameters,
     body: z
       .record(z.string(), z.unknown(), { error: 'a map, sent as JSON' })
       .exactOptional()
       .describe(
-        'What feed event-metrics-query sends as JSON; the dates, the page size and the cursor are added. Another body is a new series.',
+        'The JSON body for feed event-metrics-query; gmsi adds the dates, the page size and the cursor. Another body is a new series.',
       ),
     start_date: day('a calendar day such as 2016-01-01').describe(
       'The first day wanted, such as 2016-01-01.',
@@ -192,32 +192,30 @@ export const jobFileKeys = z.strictObject(
         error: lastDay,
       })
       .prefault('today')
-      .describe('The last day wanted, itself included: a day such as 2025-12-31, or today.'),
+      .describe('The last day wanted, inclusive: a day such as 2025-12-31, or today.'),
     history_limit: dayOrReach()
       .exactOptional()
       .describe(
-        'How far back the service answers: a day such as 2020-01-01, or how long before today, such as P5Y. Days before it are not asked for. Counts more than what a probe has learned.',
+        'How far back the service answers: a day such as 2020-01-01, or how long before today, such as P5Y. Earlier days are not requested. Takes precedence over what a probe has learned.',
       ),
-    step: wholeDays({ example: 'P90D', least: 1, most: 90, because: 'the service takes no longer range' })
+    step: wholeDays({ example: 'P90D', least: 1, most: 90, because: 'the service accepts no longer range' })
       .prefault('P90D')
-      .describe(
-        'The longest window that is asked for at once, at most P90D. Shorter ones cost more requests.',
-      ),
+      .describe('The length of a window, at most P90D. Shorter windows cost more requests.'),
     order: z
       .enum(['newest-first', 'oldest-first'], { error: 'newest-first or oldest-first' })
       .default('newest-first')
-      .describe('Which missing days a backfill drains first.'),
+      .describe('Which missing days a backfill loads first.'),
     lookback: wholeDays({
       example: 'P3D',
       least: 0,
       most: 366,
-      because: 'every sync drains these days again',
+      because: 'every sync loads these days again',
     })
       .prefault('P3D')
-      .describe('Days before today that sync drains again, because they may still change.'),
+      .describe('Days before today that sync loads again, because they may still change.'),
     cadence: cadence.prefault({}).describe('How often syncs poll series that have no news.'),
     budget: budget.prefault({}).describe('How many requests this job may spend.'),
-    schedule: schedule.optional().describe('When `gmsi work` runs this job; never, if left out.'),
+    schedule: schedule.optional().describe('When `gmsi work` runs this job. Default: never.'),
     exports: exportsSection,
     alerts: alertsSection,
     fields,

@@ -5,13 +5,10 @@ import { checkAgainstFeed } from './check-against-feed.ts';
 import { isMap } from './field-types.ts';
 import { type JobFile, jobFileKeys, usualFeed } from './job-keys.ts';
 
-/** A key that did not parse can have any type in these checks. */
+/** Runs a check even if keys did not parse, so these can have any type in it. */
 const always = { when: ({ value }: { value: unknown }) => isMap(value) };
 
-/**
- * A job file as written. The checks across keys run even if there are other problems, so that one reading reports all of
- * them.
- */
+/** A job file as written. Checks across keys run even if there are other problems, so that a user sees all problems at once. */
 export const jobFileSchema = jobFileKeys
   .superRefine(checkPeriod, always)
   .superRefine(checkCadence, always)
@@ -22,7 +19,7 @@ export const jobFileSchema = jobFileKeys
     if (feed) checkAgainstFeed(file, feed, context);
   }, always);
 
-/** Days within the lookback are never covered, so a smaller bound could not be kept. */
+/** Days within the lookback are never covered, so no sync could keep a smaller bound. */
 function checkCadence({ cadence, lookback }: JobFile, context: z.RefinementCtx): void {
   if (cadence?.adaptive !== true || !(cadence.max_uncovered <= lookback)) return;
   const message = `more days than lookback, P${lookback}D: days within it are not covered yet`;
@@ -47,9 +44,9 @@ function checkRollups({ feed, exports }: JobFile, context: z.RefinementCtx): voi
   context.addIssue({ code: 'custom', path: ['exports', n, 'rollup'], message });
 }
 
-/** Days that a job leaves uncovered on purpose would raise an alert every day. */
+/** Otherwise days that a job leaves uncovered on purpose would raise an alert every day. */
 function checkMaxLag({ alerts, lookback, cadence }: JobFile, context: z.RefinementCtx): void {
-  // A value that was refused is not compared.
+  // Skips values that other checks refused.
   if (typeof lookback !== 'number' || typeof cadence?.max_uncovered !== 'number') return;
   const least = cadence.adaptive === true ? Math.max(lookback + 2, cadence.max_uncovered + 1) : lookback + 2;
   if (!((alerts?.max_lag ?? Number.NaN) < least)) return;

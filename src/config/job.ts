@@ -5,22 +5,22 @@ import type { CamelCased } from './camel-cased.ts';
 import type { JobFile } from './job-keys.ts';
 import type { serviceSettings } from './service-schema.ts';
 
-/** The longest range that the service takes, in days (docs/service.md, "Historical headlines"). */
+/** The longest range that the service accepts, in days (docs/service.md, "Historical headlines"). */
 export const longestRequestDays = 90;
 
-/** How the service reads `end_date`. It is not documented, so `unknown` asks for windows that are right either way. */
+/** How the service reads `end_date`. That is not documented; with `unknown`, windows are right either way. */
 export type EndDateReading = ServiceSettings['endDate'];
 
 /**
- * What is only likely about the service (docs/service.md) and can therefore be set in a job file's `service`, which says what
- * each means. Time limits are in milliseconds; `rate` is `Infinity` if the job says `unlimited`.
+ * Our best guesses about the service (docs/service.md), which a job file's `service` can change; service-schema.ts describes
+ * each. Time limits are in milliseconds; `rate` is `Infinity` for `unlimited`.
  */
 export type ServiceSettings = ReturnType<typeof serviceSettings>;
 
-/** Requests a calendar month (UTC) per API key that this job may bring the key's total to. */
+/** The key's requests in a calendar month (UTC) at which this job stops. */
 export type BudgetSettings = CamelCased<JobFile['budget']>;
 
-/** The earliest day that is asked for, or how long before today it is; and who says so. */
+/** The earliest day to request, or how long before today it is; and who set it. */
 export interface HistoryLimit {
   readonly reach: Temporal.PlainDate | Temporal.Duration;
   readonly by: 'job' | 'probe';
@@ -35,7 +35,7 @@ export interface FilePosition {
   readonly column: number;
 }
 
-/** The place of the value at `field` (with `atKey`: of its key), or of the innermost value around it that exists. */
+/** Finds the place of the value at `field` (with `atKey`: of its key), or of the innermost existing value around it. */
 export type Locate = (field: FieldPath, atKey?: boolean) => FilePosition;
 
 /** A job file as plain values that can be stored, without its secrets. */
@@ -51,28 +51,28 @@ export interface Job {
   readonly locate: Locate;
   readonly definition: JobDefinition;
   readonly feed: string;
-  /** What it selects along each dimension of its feed: names or globs out of a lookup, or everything that it lists. */
+  /** For each dimension of its feed: names or globs from a lookup, or the whole lookup. */
   readonly selections: Readonly<Record<Dimension, 'all' | readonly string[] | undefined>>;
   /** Empty if the feed has no match type. */
   readonly matchType: string;
-  /** Each combination of further parameters that it asks for; one empty text if there are none. */
+  /** Each requested combination of further parameters; one empty text if there are none. */
   readonly variants: readonly string[];
   /** Sent with every request of a `POST` feed. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
   readonly startDate: Temporal.PlainDate;
-  /** The last day wanted, itself included. */
+  /** The last day wanted, inclusive. */
   readonly endDate: Temporal.PlainDate | 'today';
-  /** Days before it are not asked for, though `startDate` wants them. */
+  /** Days before it are not requested, even if `startDate` is earlier. */
   readonly historyLimit: HistoryLimit | undefined;
   /** The longest window, in days. */
   readonly stepDays: number;
   readonly order: 'newest-first' | 'oldest-first';
   readonly lookbackDays: number;
-  /** How often syncs poll quiet series; without `adaptive` they poll all of them. */
+  /** How often syncs poll quiet series; without `adaptive`, every sync polls all series. */
   readonly cadence: {
     readonly adaptive: boolean;
     readonly longestDays: number;
-    /** How old the first uncovered day of a series may become; more than the job's lookback. */
+    /** Maximum age of the first uncovered day of a series; more than the job's lookback. */
     readonly maxUncoveredDays: number;
   };
   readonly budget: BudgetSettings;
@@ -80,9 +80,9 @@ export interface Job {
   /** What workers export after each run. */
   readonly exports: JobFile['exports'];
   readonly alerts: {
-    /** Whoever knows the address can post to it. `undefined`: the environment's webhook, if it has one. */
+    /** A secret, because anybody who knows the address can post to it. If `undefined`, the environment's webhook is used. */
     readonly webhookUrl: Secret | undefined;
-    /** How many days old the end of any series' newest covered day may be; `undefined` for any age. */
+    /** Maximum age in days of any series' newest covered day; `undefined` for no limit. */
     readonly maxLagDays: number | undefined;
   };
   readonly fields: FieldAliases;

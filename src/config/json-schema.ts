@@ -5,20 +5,20 @@ import { usualFeed } from './job-keys.ts';
 import { jobFileSchema } from './job-schema.ts';
 
 /**
- * The JSON Schema of a job file as a user writes it, with what each feed's jobs must and must not have. It is published as
- * jobs/job.schema.json, by which editors complete and check job files.
+ * Returns the JSON Schema of a job file as a user writes it, with the rules of each feed. Editors complete and check job files
+ * with it (jobs/job.schema.json).
  */
 export function jobFileJsonSchema() {
   const keys = z.toJSONSchema(jobFileSchema, {
     io: 'input',
     target: 'draft-7',
-    // zod's bounds of every whole number are noise in an editor.
+    // Editors would show zod's maximum for every whole number.
     override: ({ jsonSchema }) => {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
   });
   const perFeed = [...catalog.values()].map((feed) => ({
-    // A file that names no feed fits any `const`, so only the usual one may apply to it.
+    // A file without `feed` matches every `const`, so only the default feed's rules may apply to it.
     if: {
       properties: { feed: { const: feed.name } },
       ...(feed.name !== usualFeed && { required: ['feed'] }),

@@ -3,9 +3,10 @@ import type { FieldPath, FilePosition, Locate } from './job.ts';
 import { JobFileError } from './problems.ts';
 
 /**
- * Reads YAML 1.2 by its core schema, whatever the file itself declares: `NO` is text and `2016-01-01` is text, so that
- * Norway stays a country and no time zone shifts a date. Bad syntax and a key given twice are a `JobFileError`.
- * @returns the text as plain values, and where each of them stands
+ * Reads YAML 1.2 by its core schema, even if the file declares another version: `NO` and `2016-01-01` are text, so that Norway
+ * stays a country and no time zone shifts a date.
+ * @returns the plain values, and a function that finds the place of each
+ * @throws JobFileError for bad syntax or a repeated key
  */
 export function parseYaml(path: string, text: string): { value: unknown; locate: Locate } {
   const lineCounter = new LineCounter();
@@ -36,7 +37,7 @@ export function parseYaml(path: string, text: string): { value: unknown; locate:
       locate: (field, atKey = false) => at(offsetOf(contents, field, atKey)),
     };
   } catch (error) {
-    // Aliases are resolved only here, so an alias of nothing, or of far too much, is found only here.
+    // Aliases are resolved only here, so an undefined or exploding alias fails only here.
     if (error instanceof ReferenceError) throw refuse([{ offset: 0, message: error.message }]);
     throw error;
   }

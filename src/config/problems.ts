@@ -3,7 +3,7 @@ import { ConfigError } from '../errors.ts';
 import { nearest } from '../nearest.ts';
 import type { FieldPath, FilePosition, Locate } from './job.ts';
 
-/** One thing wrong with a job file. `message` says what was found, what was expected and the likely right value. */
+/** One problem in a job file. `message` says what was found, what was expected and the nearest valid value. */
 export interface JobFileProblem {
   readonly position: FilePosition;
   /** Empty for the file as a whole. */
@@ -11,7 +11,7 @@ export interface JobFileProblem {
   readonly message: string;
 }
 
-/** A job file that cannot be run. The message lists every problem with its file, line, column and field. */
+/** The job file is wrong. The message lists every problem with its file, line, column and field. */
 export class JobFileError extends ConfigError {
   constructor(path: string, problems: readonly JobFileProblem[]) {
     const inOrder = problems.toSorted(
@@ -47,15 +47,15 @@ function table(path: string, problems: readonly JobFileProblem[]): string {
 
 type Issue = z.core.$ZodIssue;
 
-/** The part of JSON Schema that says which keys a map may have, and what must not be shown. */
+/** The part of JSON Schema that lists the keys of a map and marks secrets. */
 interface MapSchema {
   readonly properties?: Readonly<Record<string, unknown>>;
   readonly writeOnly?: boolean;
 }
 
 /**
- * Turns what zod refuses into one problem per value or key, worded as "found …, expected …; did you mean …?". `file` is what
- * was checked; `schema` is its JSON Schema, which knows the keys that would have been right.
+ * Turns zod's issues into one problem per value or key, worded as "found …, expected …; did you mean …?". `file` is the checked
+ * value; `schema` is its JSON Schema, which lists the valid keys.
  */
 export function describeProblems(
   issues: readonly Issue[],
@@ -86,12 +86,12 @@ export function describeProblems(
   });
 }
 
-/** The end of a message that names the likely right value; empty if there is none. */
+/** Returns the end of a message that names the nearest valid value; empty if there is none. */
 export function didYouMean(meant: string | undefined): string {
   return meant === undefined ? '' : `; did you mean ${show(meant)}?`;
 }
 
-/** A short form of a value, as it would be written in a job file. */
+/** Shortens a value, written as in a job file. */
 function show(value: unknown): string {
   if (value === null) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
@@ -101,8 +101,8 @@ function show(value: unknown): string {
 }
 
 /**
- * "Either all or a list" fails as a whole, though only one item of the list may be wrong. If all but one alternative are
- * plainly not meant (another literal, another type), report what is wrong with that one.
+ * zod refuses "all, or a list" as a whole, even if only one item of the list is wrong. If only one alternative has the right
+ * type, returns the issues of that one.
  */
 function withoutUnions(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
@@ -116,7 +116,7 @@ function isOfAnotherKind(issue: Issue): boolean {
   return issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value');
 }
 
-/** The valid values, if the issue names them: literals, or what a check of ours puts into its `params`. */
+/** Returns the valid values that an issue names: literals, or candidates in the `params` of our own checks. */
 function candidatesOf(issue: Issue): string[] {
   switch (issue.code) {
     case 'invalid_value':
@@ -124,14 +124,14 @@ function candidatesOf(issue: Issue): string[] {
     case 'invalid_union':
       return issue.errors.flat().flatMap(candidatesOf);
     case 'custom':
-      // A list from the file itself may hold anything.
+      // A list from the file itself may contain anything.
       return [(issue.params?.candidates ?? []) as unknown[]].flat().filter((one) => typeof one === 'string');
     default:
       return [];
   }
 }
 
-/** A secret may also stand in place of the map that should hold it. */
+/** A user may also have written the secret in place of the map that should contain it. */
 function mayShow(schema: MapSchema, path: FieldPath): boolean {
   const at = schemaAt(schema, path);
   const inside = Object.values(at?.properties ?? {}) as MapSchema[];

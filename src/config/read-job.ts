@@ -16,7 +16,7 @@ import { serviceSettings } from './service-schema.ts';
 /**
  * Checks a job file's text and turns it into a job.
  * @param today the current day in UTC
- * @throws JobFileError with everything that is wrong
+ * @throws JobFileError with all problems
  */
 export function parseJob({ path, name, text }: JobFileText, today: Temporal.PlainDate): Job {
   const { value, locate } = parseYaml(path, text);
@@ -65,20 +65,20 @@ export function parseJob({ path, name, text }: JobFileText, today: Temporal.Plai
 
 type Refuse = (key: string, message: string) => never;
 
-/** Reported alone: the rest of such a file may not be valid for any other feed. */
+/** Reports a retired feed alone, because the rest of such a file may not be valid for any other feed. */
 function refuseRetired(file: unknown, refuse: Refuse): void {
   const name = isMap(file) ? file.feed : undefined;
   const instead = typeof name === 'string' ? retired.get(name) : undefined;
   if (instead !== undefined) refuse('feed', `found "${name}", which is retired. ${instead}`);
 }
 
-/** A year mistyped as 2106 would otherwise look like a job with nothing left to do. */
+/** Without this, a year mistyped as 2106 would look like a job with nothing left to do. */
 function refuseFutureStart({ start_date }: JobFile, today: Temporal.PlainDate, refuse: Refuse): void {
   if (Temporal.PlainDate.compare(start_date, today) <= 0) return;
   refuse('start_date', `found "${start_date}", expected a day no later than today, ${today}`);
 }
 
-/** Such a job would ask for nothing and report success. */
+/** Without this, such a job would request nothing and report success. */
 function refuseLimitAfterEnd(
   { history_limit, end_date }: JobFile,
   today: Temporal.PlainDate,
@@ -97,8 +97,8 @@ function refuseLimitAfterEnd(
 
 /**
  * Reads and checks the job file that a user names by path, or by its name in `jobs/`. Sends no request.
- * @param cwd where a relative path starts, and where `jobs/` is looked for
- * @throws ConfigError if there is no such file; JobFileError with everything that is wrong in it
+ * @param cwd the folder for relative paths and for `jobs/`
+ * @throws ConfigError if there is no such file; JobFileError with all problems
  */
 export async function readJob(
   nameOrPath: string,

@@ -6,7 +6,7 @@ import type { Job } from './job.ts';
 import type { JobFile } from './job-keys.ts';
 import { didYouMean, JobFileError, type JobFileProblem } from './problems.ts';
 
-/** What the service lists, as kept in the warehouse. */
+/** The service's lists, as stored in the warehouse. */
 export interface Lookups {
   readonly countries: readonly Listed[];
   readonly topics: readonly { readonly name: string }[];
@@ -19,9 +19,9 @@ interface Listed {
 }
 
 /**
- * Every series that a job selects: every combination of its countries, topics, tickers and variants, in the job's order.
- * `all` and globs follow the lookup's order; there are no duplicates. A `JobFileError` lists all names that are not listed
- * and all globs that match nothing. Codes and topics are matched exactly, as the service does.
+ * Returns every series of a job: every combination of its countries, topics, tickers and variants, in the job's order. `all` and
+ * globs follow the lookup's order; there are no duplicates. Codes and topics match exactly, as in the service.
+ * @throws JobFileError with all names that are not in the lookups and all globs that match nothing
  */
 export function resolveSeries(job: Job, lookups: Lookups): Series[] {
   const problems: JobFileProblem[] = [];
@@ -31,7 +31,7 @@ export function resolveSeries(job: Job, lookups: Lookups): Series[] {
     nearestOf: (text: string) => string | undefined,
   ): string[] => {
     const selection = job.selections[dimension];
-    // The feed does not have this dimension: the only value is empty.
+    // A feed without this dimension has one empty value.
     if (selection === undefined) return [''];
     if (selection === 'all') return [...new Set(listed)];
     const names = selection.flatMap((text, index) => {
@@ -73,8 +73,8 @@ function matching(text: string, listed: readonly string[]): string[] {
 }
 
 /**
- * `*` stands for any characters and `?` for one. Topic names hold slashes, ampersands and spaces, which globs for file paths
- * treat specially, so no library for these fits here.
+ * `*` stands for any characters and `?` for one. Libraries for globs of file paths treat slashes, ampersands and spaces
+ * specially, which topic names contain.
  */
 function globPattern(glob: string): RegExp {
   const literal = glob.replace(/[.+^${}()|[\]\\]/g, '\\$&');
@@ -90,13 +90,13 @@ function nearestCountry(text: string, { countries }: Lookups): string | undefine
   return nearestCode(text, countries);
 }
 
-/** `GC` for `GC_COM`: the part after the underscore is what people leave out. */
+/** Suggests `GC_COM` for `GC`: people omit the part after the underscore. */
 function nearestTicker(text: string, { tickers }: Lookups): string | undefined {
   const symbol = `${text.toUpperCase()}_`;
   return codesOf(tickers).find((code) => code.startsWith(symbol)) ?? nearestCode(text, tickers);
 }
 
-/** People write the name of a country or an asset, or another kind of code, as often as a wrong code. */
+/** Compares names, too: people write the name of a country or an asset as often as a wrong code. */
 function nearestCode(text: string, listed: readonly Listed[]): string | undefined {
   const codeByText = new Map(
     listed.flatMap(({ code, name }) => [[name ?? code, code] as const, [code, code] as const]),
@@ -108,15 +108,15 @@ function codesOf(listed: readonly Listed[]): string[] {
   return listed.map(({ code }) => code);
 }
 
-/** The topics and the globs of their categories, so that `Inflation` suggests `Inflation-*` rather than `Elections`. */
+/** Compares topics and the globs of their categories, so that `Inflation` suggests `Inflation-*` rather than `Elections`. */
 function nearestTopic(text: string, topicNames: readonly string[]): string | undefined {
   const categories = topicNames.filter((name) => name.includes('-')).map((name) => `${name.split('-')[0]}-*`);
   return nearest(text, [...topicNames, ...categories]);
 }
 
 /**
- * Every combination of the further parameters that a job asks for, the feed's own if it names none, each as
- * `name=value&name=value` in the order of the names. A different body asks for different data, so its hash is one of them.
+ * Returns every combination of a job's further parameters (the feed's own by default), each as `name=value&name=value`, sorted
+ * by name. Another body requests other data, so its hash is one of the parameters.
  */
 export function variantsOf(feed: Feed, { parameters, body }: Pick<JobFile, 'parameters' | 'body'>): string[] {
   const asked: Record<string, readonly string[]> = { ...feed.variants, ...parameters };
@@ -133,8 +133,8 @@ export function variantsOf(feed: Feed, { parameters, body }: Pick<JobFile, 'para
 }
 
 /**
- * For a person: `several` are the parameters of which more than one value is asked for, as `2 of sentiment_type`;
- * `single` are the others, as `event_type=Combined`.
+ * Describes variants for a person: `several` are parameters with more than one value, as `2 of sentiment_type`; `single` are the
+ * others, as `event_type=Combined`.
  */
 export function describeVariants(variants: readonly string[]): { several: string[]; single: string[] } {
   const asked = new Map<string, Set<string>>();
@@ -148,7 +148,7 @@ export function describeVariants(variants: readonly string[]): { several: string
   };
 }
 
-/** The same for bodies that differ only in the order of their keys. */
+/** Returns the same hash for bodies that differ only in the order of their keys. */
 function hashOf(body: unknown): string {
   const sorted = JSON.stringify(body, (_, value) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

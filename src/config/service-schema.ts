@@ -13,8 +13,8 @@ const parameterName = (usual: string) =>
     .describe(`The query parameter usually called ${usual}.`);
 
 /**
- * `service:` of a job file: what is only likely about the service, so that it can be changed. Page size: docs/service.md,
- * "Paging". Rate, burst and concurrency: "Limits". Names: "Historical headlines".
+ * `service:` of a job file: our best guesses about the service, so that a user can correct them. docs/service.md gives the
+ * sources: "Paging" for the page size, "Limits" for rate, burst and concurrency, "Historical headlines" for names.
  */
 export const serviceSection = z
   .strictObject(
@@ -33,7 +33,7 @@ export const serviceSection = z
         .describe('Requests a second, sustained; or unlimited.'),
       burst: wholeNumber(1).default(50).describe('Requests that may go out at once after a pause.'),
       concurrency: wholeNumber(1).default(8).describe('Windows drained in parallel.'),
-      page_size: wholeNumber(1, 1000).default(1000).describe('Records asked for per page.'),
+      page_size: wholeNumber(1, 1000).default(1000).describe('Records requested per page.'),
       end_date: z
         .enum(['unknown', 'inclusive', 'exclusive', 'ignored'], {
           error: 'unknown, inclusive, exclusive or ignored',
@@ -45,7 +45,7 @@ export const serviceSection = z
       match_types: z
         .array(z.string({ error: 'a match type, as text' }), { error: 'a list of match types' })
         .default([])
-        .describe('Values of match_type that the service takes besides the usual ones.'),
+        .describe('Values of match_type that the service accepts besides the usual ones.'),
       parameters: z
         .strictObject(
           {
@@ -56,28 +56,28 @@ export const serviceSection = z
             limit: parameterName('limit'),
             next_token: parameterName('next_token'),
           },
-          { error: 'a map of usual name to the name that the service takes' },
+          { error: 'a map from the usual name to the name that the service accepts' },
         )
         .prefault({})
-        .describe('Query parameters that the service calls by another name.'),
+        .describe('Query parameters for which the service uses another name.'),
       connect_timeout: timeLimit().prefault('PT10S').describe('Longest wait for a connection.'),
-      headers_timeout: timeLimit().prefault('PT30S').describe('Longest wait for the answer to begin.'),
+      headers_timeout: timeLimit().prefault('PT30S').describe('Longest wait for an answer to begin.'),
       body_timeout: timeLimit().prefault('PT60S').describe('Longest silence within an answer.'),
       max_body_bytes: wholeNumber(1024)
         .default(16 * 1024 * 1024)
         .describe(
-          'The largest page that is read, as received and as unpacked, in bytes. A larger one fails its window. Larger values need memory: about ten times as much.',
+          'The largest page that is read, as received and as unpacked, in bytes. A larger one fails its window. A page takes about ten times as much memory.',
         ),
       max_record_bytes: wholeNumber(1024)
         .default(1024 * 1024)
         .describe(
-          'The largest record that is read, in bytes of JSON. Of a larger one rejected_records keeps the beginning and a digest.',
+          'The largest record that is read, in bytes of JSON. For a larger one, rejected_records stores the beginning and a digest.',
         ),
-      max_attempts: wholeNumber(1).default(8).describe('Tries of one request, the first included.'),
+      max_attempts: wholeNumber(1).default(8).describe('Attempts for one request, including the first.'),
       max_pages_without_news: wholeNumber(1)
         .default(10)
         .describe(
-          'After this many pages in a row without a record that is new to the window, the window fails. Empty pages count, too.',
+          'A window fails after this many pages in a row without a new record. Empty pages count, too.',
         ),
       max_rejected_percent: z
         .number({ error: percent })
@@ -85,15 +85,15 @@ export const serviceSection = z
         .max(100, { error: percent })
         .default(1)
         .describe(
-          'If more records of a window than this cannot be read, and more than five, its days do not count as covered, and the window fails.',
+          'A window fails, and its days do not count as covered, if more than this share of its records cannot be read, and more than five.',
         ),
     },
     { error: 'a map of settings, such as { rate: 25, burst: 50 }' },
   )
   .prefault({})
-  .describe('What is only likely about the service. Leave out unless it turns out otherwise.');
+  .describe('Our best guesses about the service. Set these only if a guess is wrong.');
 
-/** The settings that a job file's `service` section stands for. */
+/** Converts a job file's `service` section to settings. */
 export function serviceSettings({ match_types: _, ...service }: z.output<typeof serviceSection>) {
   return camelCased(service);
 }

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { readDotenvFile } from './dotenv-file.ts';
 
 /**
- * Sets variables in the `.env` of a folder and leaves its other lines alone; `undefined` comments a variable out. Only the user
- * may read the file: a new one takes its place, because whoever has opened the old one could read what is written into it.
- * @throws Error if a value cannot be written so that it is read back unchanged; then the file stays as it was
+ * Sets variables in a folder's `.env` and keeps its other lines; `undefined` comments a variable out. Only the user may read the
+ * file. A new file replaces the old one, because a process that has opened the old one could read what is written into it.
+ * @throws Error if a value would not be read back unchanged; then the file stays as it was
  */
 export async function writeDotenv(
   folder: string,
@@ -23,7 +23,7 @@ export async function writeDotenv(
     else if (line.test(text)) text = text.replace(line, () => `${name}=${quoted(value)}`);
     else text = `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${name}=${quoted(value)}\n`;
   }
-  // A link stays one.
+  // If .env is a link, replaces its target, not the link.
   const target = await realpath(path).catch(() => path);
   const draft = `${target}.${randomUUID()}`;
   try {
@@ -38,7 +38,7 @@ export async function writeDotenv(
   return path;
 }
 
-/** A value as dotenv reads it back, which has no escapes except `\n` and `\r` between double quotes. */
+/** Quotes a value so that dotenv reads it back; dotenv has no escapes except `\n` and `\r` in double quotes. */
 function quoted(value: string): string {
   if (/^[\w.:/@%+=?&~,;!-]*$/.test(value)) return value;
   const quote = ["'", '"', '`'].find((one) => !value.includes(one)) ?? "'";

@@ -5,9 +5,9 @@ import { billionths, type ExportPlan } from './plan-export.ts';
 import { ExportDiffers } from './target.ts';
 
 /**
- * Reads every file again, and compares the count and the sums of each series and month with those of the warehouse.
+ * Reads every file again, and compares the count and sums of each series and month with those of the warehouse.
  * @param paths all files of the export, absolute
- * @throws ExportDiffers naming the first difference
+ * @throws ExportDiffers with the first difference
  */
 export async function checkFiles(
   duckdb: DuckDB,

@@ -8,10 +8,10 @@ import type { WrittenFile } from './manifest.ts';
 import { ExportDiffers, type ExportTarget, type OpenMode, writable } from './target.ts';
 import { makeBeside, unusable } from './target-folder.ts';
 
-/** The most rows that Excel opens, less the one of the column names. */
+/** The most rows that Excel opens, minus the one with column names. */
 const mostRows = 1_048_575;
 
-/** @throws ConfigError if Excel would open only a part of the rows */
+/** @throws ConfigError if Excel would not open all rows */
 export function refuseTooLong(rows: number): void {
   if (rows <= mostRows) return;
   const [found, most] = [rows, mostRows].map((count) => count.toLocaleString('en-US'));
@@ -22,12 +22,12 @@ export function refuseTooLong(rows: number): void {
 
 const sheetName = 'sheet.csv';
 
-/** What begins a formula in a spreadsheet, fullwidth forms included, or may come before it. */
+/** Characters that begin a formula in a spreadsheet (fullwidth forms, too), or may precede it. */
 const formulaSigns = [...'=+-@＝＋－＠\t\r\n'];
 
 /**
- * Makes one file that Excel opens correctly out of files of CSV: a byte-order mark, without which Excel does not read UTF-8; times
- * (UTC) in a form that it takes for times; an apostrophe before each text and column name that it would run as a formula.
+ * Merges CSV files into one that Excel opens correctly: a byte-order mark, without which Excel does not read UTF-8; times (UTC) in a
+ * form that Excel recognizes; an apostrophe before each text and column name that it would run as a formula.
  * @param root the folder of the target, which gets the file
  * @throws ExportDiffers unless it has this many rows
  */
@@ -49,7 +49,7 @@ export async function writeSheet(
   };
   const selected = columns.map((column, n) => {
     const name = formulaSigns.includes(column.name[0]!) ? `'${column.name}` : column.name;
-    // The mark is part of the first name, which needs no quotes: so it is the first thing in the file.
+    // The mark is part of the first column name, which needs no quotes, so the file begins with it.
     return `${shown(column)} as ${identifier(n === 0 ? `\uFEFF${name}` : name)}`;
   });
   const file = join(root, sheetName);
@@ -66,7 +66,7 @@ export async function writeSheet(
   return { path: sheetName, rows, bytes: (await stat(file)).size };
 }
 
-/** Begins an export to one file. @throws ConfigError if something is there that may not be replaced */
+/** Begins an export to one file. @throws ConfigError if the file exists and may not be replaced */
 export async function openSheet(out: string, mode: OpenMode): Promise<ExportTarget> {
   const there = await lstat(out).catch(() => undefined);
   const isFile = there && !(await lstat(await realpath(out))).isDirectory();

@@ -19,7 +19,7 @@ import { openFolder } from './target-folder.ts';
 import type { StorageSettings } from './target-s3.ts';
 import { writeFile } from './write-file.ts';
 
-/** `excel` is one file of CSV instead of one for each month. */
+/** `excel` is a single CSV file instead of one a month. */
 export type ExportFormat = FileFormat | 'excel';
 
 export interface ExportContext extends ExportWish {
@@ -27,7 +27,7 @@ export interface ExportContext extends ExportWish {
   readonly format: ExportFormat;
   /** A folder, or an address such as `s3://bucket/folder`; for Excel, a file. */
   readonly out: string;
-  /** For such an address. */
+  /** For an `s3://` address. */
   readonly storage: StorageSettings;
   readonly mode: OpenMode;
   /** The most rows of a file. */
@@ -39,9 +39,9 @@ export interface ExportContext extends ExportWish {
 export interface Exported {
   /** Where it is; `null` if there was nothing to export. */
   readonly out: string | null;
-  /** Of the whole export, not only of what was written now. */
+  /** Of the whole export, including months that were written before. */
   readonly manifest: Manifest;
-  /** What was read and written: rows, months, values of the series' first column (country, ticker …). The rest was there. */
+  /** Rows, months, and values of the series' first column (country, ticker …) that were written now. */
   readonly written: { readonly rows: number; readonly months: number; readonly series: number };
 }
 
@@ -59,7 +59,7 @@ const batchRows = 2000;
 export async function exportTable(context: ExportContext): Promise<Exported> {
   const { warehouse, scope, out, stop } = context;
   const format = fileFormat(context.format);
-  // Of two exports at a time, the older one could write over files of the younger one.
+  // Without this, the older of two simultaneous exports could overwrite files of the younger one.
   await using claimed = await claim(warehouse, 'exporting to', isS3(out) ? out : resolve(out));
   if (!claimed.isOurs)
     throw new ExportNotWritten(`Another export to ${out} is under way.`, {
@@ -74,7 +74,7 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
     if (context.format === 'excel') refuseTooLong(plan.rows);
     return { plan, files: await writeFiles(context, snapshot, plan, duckdb, target.path), moment };
   }).catch((error) => {
-    // A stopped statement also fails; report the stop instead.
+    // A stopped statement fails, too: report the stop, not its error.
     stop.throwIfAborted();
     throw namedDatabaseError(error);
   });

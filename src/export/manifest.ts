@@ -4,7 +4,7 @@ import { ConfigError } from '../errors.ts';
 /** The underscore makes pandas, pyarrow and Spark ignore the file. */
 export const manifestName = '_manifest.json';
 
-/** The path of a file within an export; nothing else is ever replaced or removed. */
+/** Matches the paths of an export's files; no other file is ever replaced or removed. */
 export const filePath = /^month=(\d{4,}-\d{2})\/part-\d+\.(parquet|csv)$/;
 
 const number = z.number().nonnegative();
@@ -16,12 +16,12 @@ const manifest = z.object({
   format: z.enum(['parquet', 'csv']),
   /** False while files are replaced one by one, in a storage that cannot replace all of them at once. */
   complete: z.boolean(),
-  /** When the table was read; `as_of` is the past moment that was asked for. */
+  /** When the table was read; `as_of` is the requested past moment. */
   exported_at: z.iso.datetime(),
   as_of: text.nullable(),
   /** Set if the export began with only the months that had changed since then. */
   changed_since: text.nullable(),
-  /** Days (UTC), as asked for; null means no bound. */
+  /** The requested days (UTC); null means no bound. */
   from: text.nullable(),
   to: text.nullable(),
   /** Which values columns were limited to. */
@@ -40,14 +40,14 @@ const manifest = z.object({
   files: z.array(z.object({ path: text.regex(filePath), rows: number, bytes: number })),
 });
 
-/** Describes an export to whoever finds it, and to the export that follows. */
+/** Describes an export to its readers, and to the export that continues it. */
 export type Manifest = Readonly<z.output<typeof manifest>>;
 
 /** A file, by its path within the export. */
 export type WrittenFile = Readonly<Manifest['files'][number]>;
 
 /**
- * Reads the manifest of an export that is to be continued. Months whose files are not all as it says lose their fingerprint.
+ * Reads the manifest of an export that will be continued. A month loses its fingerprint if one of its files differs from it.
  * @param bytes of each file that is there, by its path
  * @throws ConfigError if this version cannot continue it
  */

@@ -3,7 +3,7 @@ import { ConfigError } from '../errors.ts';
 import type { ExportScope, MonthState } from '../warehouse/tables/export-rows.ts';
 import type { Manifest } from './manifest.ts';
 
-/** What becomes of each month of an export. */
+/** Which months of an export are written, and which stay. */
 export interface MonthsToWrite {
   readonly write: readonly MonthState[];
   /** `YYYY-MM`: their files stay as they are. */
@@ -13,11 +13,11 @@ export interface MonthsToWrite {
 }
 
 /**
- * Which months of an export to write: all of a new one, or those that differ from what the manifest of the export that is
- * there says of them, and those that have changed since a moment that was asked for.
+ * Returns the months of an export to write: all months of a new export; of a continued one, those that differ from its manifest
+ * or have changed since the requested moment.
  * @param months as the warehouse has them
- * @param held the export that is continued, if one is
- * @param since the moment; without `held`, the new export holds only what has changed since then
+ * @param held the export that is continued, if any
+ * @param since the moment; without `held`, the new export contains only months that have changed since then
  */
 export function monthsToWrite(
   months: readonly MonthState[],
@@ -39,7 +39,7 @@ export function monthsToWrite(
   if (isOther && (held || since === undefined)) return { write: months, kept: [], changedSince: null };
   const known = new Map(held?.months.map((month) => [month.month, month]));
   const changedSince = held ? held.changed_since : since!;
-  // The days at the end of the period: some of their rows may be older than the export that is there.
+  // Days at the end of the period: some of their rows may be older than the existing export.
   const moved = held && held.to !== (scope.to ?? null) ? earlier(held.to, scope.to).slice(0, 7) : undefined;
   const isToWrite = ({ month, rows, fingerprint, isChanged }: MonthState) => {
     if (isChanged || (moved !== undefined && month >= moved)) return true;
@@ -56,8 +56,8 @@ function earlier(...days: (string | null | undefined)[]): string {
 }
 
 /**
- * Since when changed months are written whatever the manifest says: since the moment that was asked for, but no later than an
- * export without the months that had not changed before, whose manifest does not know them.
+ * Returns the moment since which changed months are written even if the manifest matches: the requested one, but no later than the
+ * moment of an export that began with only changed months, because its manifest lacks the others.
  */
 export function changesFrom(held: Manifest | undefined, since: string | undefined): string | undefined {
   const moments = [since, held?.changed_since ? held.exported_at : undefined].filter(
@@ -66,7 +66,7 @@ export function changesFrom(held: Manifest | undefined, since: string | undefine
   return moments.toSorted((a, b) => Date.parse(a) - Date.parse(b))[0];
 }
 
-/** @throws ConfigError if an export cannot be continued by this one, because it is of something else */
+/** @throws ConfigError if the existing export is of other data, so that this one cannot continue it */
 export function refuseOther(
   held: Manifest,
   place: string,

@@ -14,15 +14,15 @@ import { duckdbType } from './duckdb.ts';
 import { type Manifest, monthOf, type WrittenFile } from './manifest.ts';
 import { changesFrom, type MonthsToWrite, monthsToWrite } from './months-to-write.ts';
 
-/** What is to be exported. */
+/** The rows to export. */
 export interface ExportWish {
   readonly scope: ExportScope;
-  /** With the mode `continue`: a moment since which changed months are written, whatever the export that is there says. */
+  /** With the mode `continue`: writes months that have changed since this moment, even if the manifest matches. */
   readonly since?: string | undefined;
   readonly stop: AbortSignal;
 }
 
-/** What an export writes, and the totals that its files must have. */
+/** The months and rows that an export writes, and the totals that its files must have. */
 export interface ExportPlan extends MonthsToWrite {
   /** The columns of the table, which are those of the files. */
   readonly columns: readonly ExportColumn[];
@@ -35,14 +35,14 @@ export interface ExportPlan extends MonthsToWrite {
   readonly rows: number;
 }
 
-/** Decides which months to write, and counts their rows, as the transaction sees them. */
+/** Decides which months to write and counts their rows, in one transaction. */
 export async function planExport(
   snapshot: Snapshot,
   { scope, since, stop }: ExportWish,
   held: Manifest | undefined,
 ): Promise<ExportPlan> {
   const columns = await exportColumns(snapshot, scope);
-  // A stop that has happened already would not end the long statement that follows.
+  // An earlier stop would not end the long statement below.
   stop.throwIfAborted();
   const from = changesFrom(held, since);
   const months = await readMonths(snapshot, scope, from);
@@ -60,14 +60,14 @@ export async function planExport(
   return { ...toWrite, columns, scores, series: seriesColumn(scope.table), totals, rows };
 }
 
-/** A sum in billionths as a number again. */
+/** Converts a sum in billionths to a number. */
 export function billionths(sum: bigint): number {
   return Number(sum) / 1e9;
 }
 
 /**
- * The manifest of an export after its plan is carried out.
- * @param held of the export that is continued, if one is
+ * Returns the manifest of a finished export.
+ * @param held the manifest of the export that is continued, if any
  * @param files that were written
  */
 export function describeExport(
@@ -108,7 +108,7 @@ function describeMonth({ month, rows, fingerprint }: MonthState, { scores, total
   };
 }
 
-/** The sum of each column of scores over the whole export, without the noise that adding in binary brings. */
+/** Sums each score column over the whole export, without binary rounding errors. */
 function sumsOf(months: Manifest['months']): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const month of months)

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { writable } from './target.ts';
 
-/** Rows on the disk, as CSV without a header: DuckDB reads that many times as fast as it takes values one by one. */
+/** Rows on the disk, as CSV without a header, which DuckDB reads many times faster than single values. */
 export interface Staged {
   readonly path: string;
   readonly rows: number;
@@ -10,7 +10,7 @@ export interface Staged {
 }
 
 /**
- * Puts rows as they come into as many files as it takes.
+ * Writes rows to as many files as they need.
  * @param batches lines of CSV, none more than a file may have
  * @param pathOf the path of the nth file, from 0
  */

@@ -21,13 +21,13 @@ import { type Manifest, manifestName, readManifest, writeManifest } from './mani
 import { type ExportTarget, type OpenMode, refuseTaken, writable } from './target.ts';
 
 /**
- * Begins an export to a folder, which is made beside its final place and renamed to it, replacing an earlier export.
- * @throws ConfigError if the folder holds something else, or if nothing can be written beside it
+ * Begins an export to a folder. Writes it beside its final place and then renames it, which replaces an earlier export.
+ * @throws ConfigError if the folder contains something else, or if nothing can be written beside it
  */
 export async function openFolder(out: string, mode: OpenMode): Promise<ExportTarget> {
   await refuseMountPoint(out);
   refuseTaken(`The folder ${out}`, await heldIn(out), mode);
-  // Follows links, so that the folder is replaced and not the link.
+  // Follows links, to replace the folder, not the link.
   const target = await realpath(out).catch(() => resolve(out));
   const held = mode === 'continue' ? await readHeld(target, out) : undefined;
   const { path, [Symbol.asyncDispose]: remove } = await makeBeside(target, out);
@@ -44,8 +44,8 @@ export async function openFolder(out: string, mode: OpenMode): Promise<ExportTar
 }
 
 /**
- * Makes a folder beside a place that something will be renamed to. Disposed, it is removed, and the folders above it that were
- * made for it, unless somebody uses them by now.
+ * Creates a folder beside the final place. When disposed, removes it and the parents that were created for it, unless they are in
+ * use by then.
  * @param out the place, as the user named it
  */
 export async function makeBeside(target: string, out: string) {
@@ -64,7 +64,7 @@ export async function makeBeside(target: string, out: string) {
     async [Symbol.asyncDispose](): Promise<void> {
       await rm(path, { recursive: true, force: true });
       inUse.delete(path);
-      // Fails if anything is in it.
+      // Fails if the folder is not empty.
       if (firstMade !== undefined) await rmdir(dirname(target)).catch(() => {});
     },
   };
@@ -75,7 +75,7 @@ const inUse = new Set<string>();
 
 const dayMs = 24 * 3600 * 1000;
 
-/** Removes what exports that were killed have left beside a place. */
+/** Removes the folders of killed exports beside a place. */
 async function removeAbandoned(target: string): Promise<void> {
   const folder = dirname(target);
   const before = `${basename(target)}.partial-`;
@@ -83,16 +83,16 @@ async function removeAbandoned(target: string): Promise<void> {
     const [, host, pid, old] = /^(.+)-(\d+)-[\da-f]{8}(-replaced)?$/.exec(name.slice(before.length)) ?? [];
     if (!name.startsWith(before) || host === undefined) continue;
     const path = join(folder, name);
-    // Killed while it replaced the folder, it has left the only export there is.
+    // If the export was killed while it replaced the folder, this is the only copy of the export.
     if (old && !(await lstat(target).catch(() => undefined))) continue;
-    // Of another machine it is not known whether the process is running.
+    // Whether a process of another machine is running is not known.
     const isAbandoned =
       host === hostname() ? !isRunning(Number(pid), path) : Date.now() - (await newestIn(path)) > dayMs;
     if (isAbandoned) await rm(path, { recursive: true, force: true });
   }
 }
 
-/** When a folder or something in it was last written, in milliseconds since 1970. */
+/** Returns when a folder or something in it was last written, in milliseconds since 1970. */
 async function newestIn(folder: string): Promise<number> {
   const names = await readdir(folder, { recursive: true });
   const times = await Promise.all(
@@ -106,7 +106,7 @@ function isRunning(pid: number, path: string): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // It is another user's.
+    // It belongs to another user.
     return (error as { code?: string }).code === 'EPERM';
   }
 }
@@ -121,15 +121,15 @@ async function readHeld(target: string, out: string): Promise<Manifest | undefin
   return readManifest(json, `The folder ${out}`, new Map(sizes));
 }
 
-/** Gives a file of the export that is replaced to the new one too, unless that has it already. */
+/** Links or copies a file of the replaced export into the new one, unless the new one has it already. */
 async function keep(old: string, path: string): Promise<void> {
   if (await stat(path).catch(() => undefined)) return;
   await mkdir(dirname(path), { recursive: true });
-  // Not every file system has links.
+  // Some file systems have no links.
   await link(old, path).catch(() => copyFile(old, path));
 }
 
-/** It cannot be renamed or replaced; reported before the export, not at its end. */
+/** Refuses a folder that cannot be renamed or replaced before the export, not at its end. */
 async function refuseMountPoint(out: string): Promise<void> {
   const folder = await realpath(out).catch(() => undefined);
   if (folder === undefined || (await stat(folder)).dev === (await stat(dirname(folder))).dev) return;

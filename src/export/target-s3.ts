@@ -16,13 +16,13 @@ import { ConfigError, GmsiError } from '../errors.ts';
 import { filePath, type Manifest, manifestName, monthOf, readManifest, writeManifest } from './manifest.ts';
 import { type ExportTarget, type OpenMode, refuseTaken, writable } from './target.ts';
 
-/** Where the storage is, if it is not at AWS, and its region. The library finds the credentials, as other programs do. */
+/** The storage's address, if it is not AWS, and its region. The library finds the credentials itself. */
 export interface StorageSettings {
   readonly endpoint: string | undefined;
   readonly region: string | undefined;
 }
 
-/** The storage does not answer, or not as it should. */
+/** The storage does not answer, or answers with an error. */
 export class StorageUnavailable extends GmsiError {
   override readonly kind = 'retryable';
 }
@@ -34,7 +34,7 @@ interface Setting {
   readonly stop: AbortSignal;
 }
 
-/** How long to connect may take, and silence may last, in milliseconds. */
+/** Longest time to connect, and longest silence, in milliseconds. */
 const patience = { connectionTimeout: 10_000, socketTimeout: 60_000 };
 
 const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
@@ -43,25 +43,24 @@ const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 const filesAtOnce = 4;
 
 /**
- * Begins an export to a storage that speaks S3's protocol. An object is replaced whole, but several cannot be replaced at once:
- * so before the first one the manifest says `complete: false`, and only after the last one `true`. If the export is cut short in
- * between, the manifest does not vouch for the months that it was to write, and the next one writes them.
- * @throws ConfigError if the bucket or the credentials are wrong, or something else is there; StorageUnavailable
+ * Begins an export to an S3 storage. A storage replaces one object at a time, so the manifest says `complete: false` before the first
+ * object, and `true` only after the last. After an interrupted export, the next one writes the unfinished months again.
+ * @throws ConfigError if the bucket or the credentials are wrong, or other files are there; StorageUnavailable
  */
 export async function openS3({ out, mode, storage, stop }: Setting): Promise<ExportTarget> {
   const { bucket, prefix } = parseAddress(out);
   const { endpoint, region } = storage;
   const client = new S3Client({
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
-    // Storages other than AWS have none, but a request is signed with it.
+    // Storages other than AWS have no region, but requests are signed with one.
     ...(region === undefined ? endpoint !== undefined && { region: 'us-east-1' } : { region }),
     requestHandler: patience,
-    // Older storages do not know the checksums that the library would send on its own; Content-MD5 is known to all.
+    // Older storages refuse the library's own checksums; all accept Content-MD5.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // Repeated below: the library cannot send a stream again.
+    // Retries are done below, because the library cannot send a stream again.
     maxAttempts: 1,
-    // By default it prints on standard error.
+    // The default prints to standard error.
     logger: silent,
   });
   const where = { Bucket: bucket };
@@ -140,7 +139,7 @@ interface PutBody {
   readonly ContentType?: string;
 }
 
-/** What is sent of a file, with a checksum by which the storage refuses it if it arrives otherwise. */
+/** Reads a file to send, with a checksum by which the storage refuses damaged data. */
 async function fileBody(path: string): Promise<PutBody> {
   return writable(async () => {
     const hash = createHash('md5');
@@ -150,7 +149,7 @@ async function fileBody(path: string): Promise<PutBody> {
   });
 }
 
-/** The manifest while the files of some months are replaced: it does not vouch for these months. */
+/** Returns the manifest for the time in which files are replaced: these months have no fingerprint. */
 function whileReplacing(manifest: Manifest, files: readonly string[]): Manifest {
   const replaced = new Set(files.map(monthOf));
   const months = manifest.months.map((of) => (replaced.has(of.month) ? { ...of, fingerprint: '' } : of));
@@ -168,7 +167,7 @@ function parseAddress(address: string): { bucket: string; prefix: string } {
   return { bucket, prefix: prefix === '' ? '' : `${prefix}/` };
 }
 
-/** Works on several items at a time. If one fails, waits for those in hand: they must not be at work any more afterwards. */
+/** Works on several items at a time. If one fails, waits for the running ones, so that nothing is sent after the error. */
 async function eachOf<T>(
   items: readonly T[],
   atOnce: number,
@@ -189,7 +188,7 @@ async function eachOf<T>(
 
 type Place = { readonly out: string; readonly bucket: string; readonly endpoint: string | undefined };
 
-/** Sends a request, and sends it again if that may help. */
+/** Sends a request, with retries. */
 async function sending<T>(request: () => Promise<T>, place: Place, stop: AbortSignal): Promise<T> {
   return pRetry(
     async () => {
@@ -212,7 +211,7 @@ interface StorageError extends Error {
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
-/** Without the cause, which holds the request, with its signature and any session token. */
+/** Drops the cause, because it contains the request with its signature and any session token. */
 function named(error: StorageError, { out, bucket, endpoint }: Place): GmsiError {
   const status = error.$metadata?.httpStatusCode;
   const at = endpoint === undefined ? '' : ` at ${endpoint}`;

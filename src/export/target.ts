@@ -1,17 +1,17 @@
 import { ConfigError, GmsiError } from '../errors.ts';
 import { type Manifest, manifestName } from './manifest.ts';
 
-/** The files could not be written completely; most likely, the disk is full. */
+/** The files could not be written in full; usually, the disk is full. */
 export class ExportNotWritten extends GmsiError {
   override readonly kind = 'retryable';
 }
 
-/** The files do not hold what the warehouse counted. */
+/** The files differ from the warehouse's counts. */
 export class ExportDiffers extends GmsiError {
   override readonly kind = 'retryable';
 }
 
-/** Runs work in which only the file system can fail. @throws ExportNotWritten, AbortError */
+/** Runs work and reports its errors as the file system's. @throws ExportNotWritten, AbortError */
 export async function writable<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write();
@@ -25,12 +25,12 @@ export async function writable<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What may be there when an export begins: nothing, an export that is replaced, or one that is continued. */
+/** What an export may find: nothing, an export to replace, or an export to continue. */
 export type OpenMode = 'new' | 'replace' | 'continue';
 
 /**
- * @param held names of what is there
- * @throws ConfigError if that is anything but an export, or an export that may not be replaced
+ * @param held names of existing files
+ * @throws ConfigError if they are not an export, or an export that may not be replaced
  */
 export function refuseTaken(place: string, held: readonly string[], mode: OpenMode): void {
   if (held.length === 0) return;
@@ -43,14 +43,14 @@ export function refuseTaken(place: string, held: readonly string[], mode: OpenMo
   });
 }
 
-/** Where an export goes. */
+/** The target of an export. */
 export interface ExportTarget extends AsyncDisposable {
-  /** Where the export will be: an absolute path, or an address. */
+  /** An absolute path, or an address. */
   readonly place: string;
-  /** A folder on this machine, in which the new files are made; removed when disposed. */
+  /** A folder on this machine for the new files; removed when disposed. */
   readonly path: string;
-  /** The export that is continued, if there is one. */
+  /** The export that is continued, if any. */
   readonly held: Manifest | undefined;
-  /** Puts the new files and the manifest in place. Other files that it lists stay, all others of the export are removed. */
+  /** Puts the new files and the manifest in place. Removes all other files of the export that the manifest does not list. */
   publish(manifest: Manifest): Promise<void>;
 }

@@ -23,7 +23,7 @@ export interface Answer {
   /** Records of the page, also those without a readable time. */
   readonly count: number;
   readonly nextToken: string | null;
-  /** When it came, in milliseconds since 1970. */
+  /** When it arrived, in milliseconds since 1970. */
   readonly at: number;
 }
 
@@ -35,12 +35,12 @@ export type Reply =
   /** The answer stays unknown. */
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** What is probed, and with what. */
+/** The feed to probe, and the client to use. */
 export interface Probing {
-  /** Its requests are capped; nothing was sent by it yet. */
+  /** Its requests are capped; it has sent none yet. */
   readonly client: Client;
   readonly feed: Feed;
-  /** Whose settings are used, if one is given. */
+  /** The job whose settings are used, if given. */
   readonly job: Job | undefined;
   readonly origin: Origin;
   readonly log: Log;
@@ -87,7 +87,7 @@ export function asker({ client, feed, job, origin, clock, signal }: Probing) {
   };
 }
 
-/** The requests that this run may send are used up; the remaining questions stay open. */
+/** This run has sent all requests that it may send; the remaining questions stay open. */
 class RequestCapReached extends GmsiError {
   override readonly kind = 'skippable';
 
@@ -102,18 +102,18 @@ export function capRequests(budget: RequestBudget, most: number): RequestBudget 
   return {
     async book(signal) {
       if (left === 0) throw new RequestCapReached(most);
-      // Before the booking, since another request may ask meanwhile.
+      // Counted before the booking, because another request may be booked meanwhile.
       left--;
       await budget.book(signal);
     },
   };
 }
 
-/** The parts of a record that say something about the service. */
+/** The parts of a record that show how the service behaves. */
 export interface SeenRecord {
   /** Milliseconds since 1970, a time without a zone taken as UTC. */
   readonly time: number;
-  /** As it was sent. */
+  /** As the service sent it. */
   readonly writtenTime: string | number;
   readonly record: unknown;
 }
@@ -125,7 +125,7 @@ export function namesOf({ table, fields }: Feed, job: Job | undefined, type: Col
     .flatMap((column) => [...(job?.fields[column] ?? []), ...(fields[column] ?? [])]);
 }
 
-/** A record with the first of its times that can be read; `undefined` if none can. */
+/** Returns a record with its first readable time; `undefined` if it has none. */
 function seenRecord(record: unknown, timeNames: readonly string[]): SeenRecord | undefined {
   for (const name of timeNames) {
     const writtenTime = valueAt(record, name);
@@ -136,7 +136,7 @@ function seenRecord(record: unknown, timeNames: readonly string[]): SeenRecord |
   return undefined;
 }
 
-/** The value under a wire name, in which `a.b` reaches into an object. */
+/** Returns the value of a wire name; `a.b` is the field b of the object a. */
 export function valueAt(record: unknown, name: string): unknown {
   return name
     .split('.')

@@ -5,7 +5,7 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { busiestSeries } from '../warehouse/tables/rollups.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 
-/** How many series to try: a second one if the first has no news. */
+/** Series to try: a second one if the first has no news. */
 const candidates = 2;
 
 /** A guess for an empty warehouse: countries and topics that have news every day. */
@@ -15,8 +15,7 @@ const likelyBusy = {
 };
 
 /**
- * Busy series to probe a feed with, those of the job if there is one: the busiest that the warehouse has loaded, then likely
- * busy ones.
+ * Returns busy series to probe a feed with, from the job if there is one: the busiest in the warehouse first, then guesses.
  */
 export async function chooseSeries(
   warehouse: Warehouse,

@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 
-/** What a probe finds out, in the order in which it is shown. */
+/** The facts that a probe tests, in the order of the report. */
 export const factNames = [
   'end_date',
   'time_zone',
@@ -19,11 +19,11 @@ export type FactName = (typeof factNames)[number];
 const minutes = z.object({ least: z.number(), most: z.number() });
 export type Minutes = z.infer<typeof minutes>;
 
-/** The oldest day that was answered, the youngest that was refused, if one was, and the day on which they were asked for. */
+/** The oldest day answered, the youngest refused (if any), and the day of the probe. */
 const reach = z.object({ answered: z.string(), refused: z.string().nullable(), asked_on: z.string() });
 export type Reach = z.infer<typeof reach>;
 
-/** A word, or bounds if no probe can tell more. */
+/** A word, or bounds if probes cannot show more. */
 const factValue = z.union([z.string(), minutes, reach]);
 export type FactValue = z.infer<typeof factValue>;
 
@@ -39,7 +39,7 @@ export function readFactValue(json: unknown): FactValue {
   return factValue.parse(json);
 }
 
-/** Whether two probes can both be right: words must be equal, bounds must overlap. */
+/** Returns whether two probes agree: words must be equal, bounds must overlap. */
 export function agree(a: FactValue, b: FactValue): boolean {
   if (typeof a === 'string' || typeof b === 'string') return a === b;
   if ('answered' in a && 'answered' in b) return agreeOnReach(a, b);
@@ -47,7 +47,7 @@ export function agree(a: FactValue, b: FactValue): boolean {
   return false;
 }
 
-/** The boundary may move with the calendar or stay on one day: if either explains both results, nothing has changed. */
+/** The limit may move with the calendar or stay on one day. If either explains both results, nothing has changed. */
 function agreeOnReach(a: Reach, b: Reach): boolean {
   const age = (reach: Reach, day: string) => daysBetween(day, reach.asked_on);
   const byAge =
@@ -58,12 +58,12 @@ function agreeOnReach(a: Reach, b: Reach): boolean {
   return byAge || byDay;
 }
 
-/** How many days lie between two days. */
+/** Counts the days between two days. */
 export function daysBetween(from: string, to: string): number {
   return Temporal.PlainDate.from(from).until(to, { largestUnit: 'day' }).days;
 }
 
-/** A value for a person. */
+/** Describes a value for a person. */
 export function describeValue(value: FactValue): string {
   if (typeof value === 'string') return value;
   if ('least' in value) {

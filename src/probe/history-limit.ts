@@ -3,16 +3,16 @@ import type { Clock } from '../service/clock.ts';
 import type { Range, Reply } from './ask.ts';
 import { daysBetween, type ProbeFinding } from './fact.ts';
 
-/** More history than anybody is likely to want: ten years. */
+/** Ten years: more history than users want. */
 const farthest = 3653;
-/** Days of each range: long enough to hold a record, if there are any. */
+/** Days of each range: enough to contain a record, if there are any. */
 const span = 30;
 
 /**
- * A search for how far back the service answers, which can continue when more requests are left. Asks for a few ranges: ten
- * years back first, then by bisection (of the logarithm, because a service may reach back a month or ten years). If a refusal
- * names a day, that day comes next, and it counts only if it is answered.
- * @param known the oldest `start_date` that has been answered already, and the youngest that was refused, if one was
+ * Searches how far back the service answers; can continue when more requests are available. Requests ten years back first, then
+ * bisects (the logarithm, because the limit may be a month or ten years). If a refusal names a day, requests that day next; it
+ * counts only if the service answers.
+ * @param known the oldest `start_date` answered so far, and the youngest refused, if any
  */
 export function searchHistoryLimit(
   today: Temporal.PlainDate,
@@ -55,7 +55,7 @@ function rangeFrom(start: string, today: Temporal.PlainDate): Range {
   return { start, end: end.toString(), limit: 1 };
 }
 
-/** The day to ask for next; `undefined` if nothing is left to find out. */
+/** Returns the day to request next; `undefined` if the search is over. */
 function nextDay(
   today: Temporal.PlainDate,
   answered: string,
@@ -92,8 +92,8 @@ export interface Token {
 }
 
 /**
- * Whether a token survives a minute: waits until it is that old, then asks with it. If it is refused, a fresh one is tried
- * at once, since the service may refuse tokens for another reason than their age.
+ * Tests whether the service accepts a token that is a minute old. If not, tries a fresh one at once, because the service may
+ * refuse tokens for another reason than their age.
  */
 export async function tryToken(
   known: Token | undefined,

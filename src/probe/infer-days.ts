@@ -3,7 +3,7 @@ import type { Answer, Range, SeenRecord } from './ask.ts';
 import { daysBetween, type Minutes, type ProbeFinding, widestRange, written } from './fact.ts';
 import { orderOf } from './infer-records.ts';
 
-/** A range that was asked for, and the page that answered it, complete or cut off. */
+/** A requested range, and the page that answered it, complete or cut off. */
 export interface AnsweredRange {
   readonly range: Range;
   readonly answer: Answer;
@@ -25,9 +25,9 @@ const day = 24 * hour;
 const shifts = Array.from({ length: (14 + 12) * 4 + 1 }, (_, i) => (-14 + i / 4) * hour);
 
 /**
- * Whether `end_date` is part of the range or ignored, and when days begin, by exclusion: of all possible services, keeps
- * those that would have answered as this one did. The zone need not be known, because the range has another length under
- * each reading. Allows an hour at each end, because clocks change and times are rounded down to the hour.
+ * Infers by exclusion how the service reads `end_date` and when its days begin: keeps those of all possible services that would
+ * have given the same answers. The zone need not be known, because each reading gives the range another length. Allows an hour at
+ * each end, because clocks change and times are rounded down to the hour.
  * @param live records that are newer than all ranges: they show what an answer up to now would contain
  */
 export function inferDays(
@@ -42,7 +42,7 @@ export function inferDays(
   const known = [...new Set(evidence.flatMap(({ returned }) => [...returned]))];
   if (known.length === 0) return unknown('no range that was asked for held a record');
 
-  // Times that only have a day do not show when days begin.
+  // Times without an hour do not show when days begin.
   const isByDay = known.every((time) => time % day === 0);
   const thatFit = (times: readonly number[]) =>
     (['inclusive', 'exclusive', 'ignored'] as const)
@@ -50,7 +50,7 @@ export function inferDays(
       .filter((one) => evidence.every((piece) => fits(one, piece, times, isByDay ? 0 : hour)));
   const readingsOf = (some: readonly Hypothesis[]) => new Set(some.map(({ reading }) => reading));
   let possible = thatFit(known);
-  // Only then, because the historical feed may lag behind the live one.
+  // Otherwise not, because the historical feed may lag behind the live one.
   if (readingsOf(possible).size > 1) possible = thatFit([...known, ...live.map(({ time }) => time)]);
   const readings = readingsOf(possible);
   if (readings.size === 0)
@@ -69,7 +69,7 @@ export function inferDays(
   };
 }
 
-/** What can be checked with one answer. */
+/** The facts that one answer can test. */
 function evidenceOf({ range, answer }: AnsweredRange) {
   const times = answer.records.map(({ time }) => time);
   const earliest = Math.min(...times);
@@ -131,9 +131,9 @@ interface Days {
 }
 
 /**
- * Two consecutive days and a single day, with as many records as possible, so that it shows which ones are left out. Days
- * with known days on both sides come first, because a range at the edge of what is known shows nothing. The single day has a
- * whole known day after it, if possible, so that it shows whether the answer ends with it.
+ * Returns two consecutive days and a single day with as many records as possible, so that missing records show. Prefers days with
+ * known days on both sides, because a range at the edge of the known days shows nothing, and a single day with a whole known day
+ * after it, which shows whether the answer ends with the single day.
  */
 export function pickDays(records: readonly SeenRecord[]): Days[] {
   const counts = new Map<string, number>();

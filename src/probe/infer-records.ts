@@ -7,8 +7,8 @@ const hour = 60 * minute;
 export type RecordOrder = 'newest-first' | 'oldest-first' | 'neither' | 'unknown';
 
 /**
- * The order of records by their times, if there are two different ones. A single step of an hour the other way is the
- * end of summer time, in times that carry no zone.
+ * Infers the order of records, if their times differ. A single step back of an hour is the end of summer time, in times without
+ * a zone.
  */
 export function orderOf(records: readonly SeenRecord[]): RecordOrder {
   const steps = records.slice(1).map(({ time }, index) => time - records[index]!.time);
@@ -26,11 +26,11 @@ export function inferOrder({ records }: Answer): ProbeFinding {
   return { value, evidence: `a page of ${records.length} records` };
 }
 
-/** How many records it takes to see how times are rounded. */
+/** The fewest records that show how times are rounded. */
 const leastForRounding = 20;
-/** By chance, one record in 60 or 3600 is on the hour; several, and a share above this, are not chance. */
+/** One record in 60 or 3600 is on the hour by chance; a share above this, of several records, is not chance. */
 const byChance = { several: 3, minute: 0.05, second: 0.01 };
-/** The hours of some zones begin at another minute, if their times carry no zone. */
+/** In times without a zone, the hours of some zones begin at another minute. */
 const fullHours = [0, 15, 30, 45].map((past) => past * minute);
 
 /** How finely times are given: `second`, `minute`, `hour`, `day`; or mixed, as in `second, some on the hour`. */
@@ -73,8 +73,8 @@ const clocksDiffer = 2;
 const gaps = 20;
 
 /**
- * The zone of times that carry none, by the live feed: its newest record is not in the future, and its oldest not older than
- * the feed reaches back (which is only likely, so an answer that does not fit is ignored).
+ * Infers the zone of times without one from the live feed: its newest record is not in the future, and its oldest within the
+ * feed's reach. That reach is a guess, so an answer that does not fit is ignored.
  */
 export function inferZone(
   historical: Answer,

@@ -22,22 +22,22 @@ import { probe } from './probe.ts';
 /** Without a job, the historical GMSI headlines are probed. */
 export interface ProbeContext extends Omit<Probing, 'feed' | 'origin'> {
   readonly warehouse: Warehouse;
-  /** Store also what contradicts what was learned before. */
+  /** Store findings even if they contradict learned facts. */
   readonly accept: boolean;
 }
 
-/** What a probe did and found. */
+/** The findings of a probe, and its requests. */
 export interface ProbeReport {
   readonly feed: Feed;
   readonly series: Series | undefined;
-  /** Requests sent, those for the lookups and those that failed included. */
+  /** Requests sent, including failed ones and those for the lookups. */
   readonly requests: number;
   readonly lessons: readonly Lesson[];
 }
 
 /**
- * Probes a feed and stores what is learned. Lookups that the warehouse does not have yet are fetched first.
- * @throws what ends everything: a key that is refused, the month's budget spent, the signal's reason
+ * Probes a feed and stores the learned facts. Loads missing lookups first.
+ * @throws fatal errors: a refused key, a spent budget, the signal's reason
  */
 export async function probeService(context: ProbeContext): Promise<ProbeReport> {
   const { warehouse, client, job, signal } = context;
@@ -62,7 +62,7 @@ export interface Lesson {
    * - `not learned`: the answers do not tell; what was learned before, if anything, stays
    */
   readonly standing: 'learned' | 'confirmed' | 'changed' | 'accepted' | 'not learned';
-  /** What the probe found; `null` if its answers do not tell. */
+  /** The finding; `null` if the answers do not show it. */
   readonly value: FactValue | null;
   /** How it was found, or why it was not. */
   readonly evidence: string;
@@ -70,8 +70,8 @@ export interface Lesson {
 }
 
 /**
- * Compares the findings of a probe with what was learned before, and stores what is new.
- * @param accept store also what contradicts it
+ * Compares the findings of a probe with the learned facts, and stores new ones.
+ * @param accept store contradicting findings, too
  */
 async function learn(
   warehouse: Warehouse,

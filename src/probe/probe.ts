@@ -7,18 +7,18 @@ import { type AnsweredRange, inferDays, pickDays } from './infer-days.ts';
 import { inferId, inferOrder, inferRounding, inferZone } from './infer-records.ts';
 import { inferPageSize, longestPage, type Recent, recentRecords } from './recent-records.ts';
 
-/** Requests that one run of a probe may send, tries that failed included. */
+/** Requests that one probe may send, including failed attempts. */
 export const mostRequests = 12;
 
 /** Requests kept for the token: one to try it, two to tell an expired token from one that never worked. */
 const forToken = 3;
 
 /**
- * Finds out how the service behaves where it is not documented, in at most `mostRequests` requests: each answer serves as
- * many questions as it can. Takes a minute, the age at which a token is tried.
- * @throws what ends everything: a key that is refused, the month's budget spent, the signal's reason
- * @param candidates series to probe with, the likely busiest first
- * @returns also the series that was probed; `undefined` if there is none
+ * Tests undocumented behaviour of the service with at most `mostRequests` requests; each answer serves as many questions as
+ * possible. Takes a minute, the age at which a token is tried.
+ * @throws fatal errors: a refused key, a spent budget, the signal's reason
+ * @param candidates series to probe with, busiest first
+ * @returns the findings and the probed series; `undefined` if there is none
  */
 export async function probe(
   probing: Probing,
@@ -52,7 +52,7 @@ export async function probe(
   if (!token) await askRange({ ...answered.range, limit: 1 });
   log.info('asked; now waiting for a token to be a minute old');
   const token_lifetime = await tryToken(token, askRange, clock, signal);
-  // The most records of a page, as far as the first one shows.
+  // The largest page size that the first page shows.
   const fullPage = answer.nextToken === null ? limit : Math.min(limit, answer.count);
   const page_size = left() > 0 ? await pageSizeOf(recent, askRange, today) : recent.page_size;
   await historyLimit.goOn(() => left() > 0);

@@ -6,10 +6,10 @@ import type { AnsweredRange } from './infer-days.ts';
 
 /** The documented maximum page size (docs/service.md, "Paging"). */
 export const longestPage = 1000;
-/** The page size to try if that is refused without naming a number: the likely default. */
+/** The page size to try if a refusal names none: our best guess of the default. */
 const likelyPage = 100;
 
-/** Records of the last weeks, which all further questions use. */
+/** Records of the last weeks, which answer all further questions. */
 export interface Recent {
   readonly series: Series;
   readonly answered: AnsweredRange;
@@ -22,8 +22,8 @@ export interface Recent {
 }
 
 /**
- * Asks for a month that is over, in pages of 1000. If that is refused, finds out whether because of the page size or of the
- * month. Ends at the day before yesterday, which is over in every time zone.
+ * Requests a past month in pages of 1000. If the service refuses, finds out whether it refuses the page size or the month. The
+ * month ends at the day before yesterday, which is over in every time zone.
  */
 export async function recentRecords(
   ask: Asker,
@@ -71,13 +71,13 @@ function isEmpty(reply: Reply): boolean {
   return reply.kind === 'answered' && reply.answer.count === 0;
 }
 
-/** The page size that a refusal names as the largest, as in `an integer from 1 to 500`. */
+/** Returns the largest page size that a refusal names, as in `an integer from 1 to 500`. */
 function pageNamedIn(words: string): number {
   const numbers = (words.match(/\d+/g) ?? []).map(Number);
   return Math.max(...numbers.filter((number) => number > 1 && number < longestPage), 0) || likelyPage;
 }
 
-/** Whether the largest page size is accepted, capped or refused, as far as a page shows. */
+/** Returns whether the service accepts, caps or refuses the largest page size, if a page shows it. */
 export function inferPageSize(
   { limit }: Range,
   { count, nextToken }: { readonly count: number; readonly nextToken: string | null },

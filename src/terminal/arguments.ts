@@ -25,7 +25,7 @@ export function day(text: string): string {
   throw new InvalidArgumentError('It must be a day (UTC) such as 2025-12-31; it is included.');
 }
 
-/** Reads one value of an option that may be given several times. */
+/** Reads one value of an option that may be repeated. */
 export function gathered(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
 }

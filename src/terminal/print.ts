@@ -37,12 +37,12 @@ export function printData(data: Buffer): void {
 let isClosed = false;
 let failure: Error | undefined;
 
-/** True once nobody reads standard output any more (`| head`). Later output is lost, which is not an error. */
+/** Returns true once the reader of standard output is gone (`| head`). Later output is lost, which is not an error. */
 export function isOutputClosed(): boolean {
   return isClosed;
 }
 
-/** Why results could not be printed, such as a full disk. */
+/** Returns why results could not be printed, such as a full disk. */
 export function outputFailure(): Error | undefined {
   return failure;
 }
@@ -73,7 +73,7 @@ function outputOf(stream: () => WriteStream): Output {
       try {
         stream().write(text);
       } catch (error) {
-        // Files are written at once, and their errors thrown.
+        // Files are written synchronously and throw their errors.
         if (stream() === process.stdout) onOutputError(error as NodeJS.ErrnoException);
       }
     },

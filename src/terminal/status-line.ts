@@ -20,7 +20,7 @@ export class StatusLine {
     return Math.max(1, this.#terminal.columns - 3);
   }
 
-  /** Draws the status over the last one; words that go beyond `width` are left out. */
+  /** Draws the status over the last one; words beyond `width` are dropped. */
   show(status: string): void {
     this.#status = status;
     this.#terminal.write(`\r${wholeWords(printable(status), this.width)}${eraseToEnd}`);

@@ -6,10 +6,9 @@ export interface Stretch {
 }
 
 /**
- * A period as a strip of blocks: the darker, the more of its part of the period is covered. A full block is a part of which
- * nothing is missing, a dot one of which nothing is there.
+ * Draws a period as a strip of blocks. A darker block has more covered days; a full block is complete, a dot is empty.
  * @param stretches the covered days, within the period
- * @param series how many there are in all
+ * @param series how many there are in total
  * @param columns how many it may take; a day takes at most one
  */
 export function coverageStrip(
@@ -47,8 +46,8 @@ function dayNumber(day: string): number {
 }
 
 /**
- * A budget as a bar: what is used, what is left, and at its end what is kept for syncs. Something that is used, or left,
- * takes at least one column.
+ * Draws a budget as a bar: requests used, requests left, and at its end the reserve for syncs. Used and left parts take at least
+ * one column.
  */
 export function budgetBar(
   { used, limit, reserve }: { readonly used: number; readonly limit: number; readonly reserve: number },

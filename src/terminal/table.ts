@@ -3,8 +3,7 @@ import { columnsOf, oneLine, padEnd, padStart, shortened, wholeWords, widest } f
 export type Cell = string | number | null;
 
 /**
- * Rows in aligned columns without frames. Columns that hold nothing are left out; one that holds only numbers (and blanks)
- * is aligned to the right.
+ * Aligns rows in columns without frames. Omits empty columns, and aligns columns of numbers to the right.
  */
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const columns = head.flatMap((name, at) => {
@@ -27,7 +26,7 @@ function textOf(cell: Cell): string {
   return typeof cell === 'number' ? number(cell) : oneLine(cell ?? '');
 }
 
-/** Names and values, one pair a line; pairs without a value are left out. */
+/** Writes names and values, one pair a line; omits pairs without a value. */
 export function facts(pairs: readonly (readonly [name: string, value: Cell | undefined])[]): string {
   const shown = pairs.flatMap(([name, value]) =>
     value === undefined || value === null || value === '' ? [] : [[oneLine(name), textOf(value)] as const],
@@ -66,12 +65,12 @@ export function minute(instant: Date): string {
   return instant.toISOString().slice(0, 16).replace('T', ' ');
 }
 
-/** The next step that a person is likely to want, below a result. */
+/** Returns the suggested next command, for the line below a result. */
 export function nextStep(command: string): string {
   return `\nNext: gmsi ${command}\n`;
 }
 
-/** A part of a line; if not all fit, the one with the lowest rank is left out first. */
+/** A part of a line; if not all parts fit, the one with the lowest rank is dropped first. */
 export type LinePart = readonly [rank: number, text: string];
 
 /** The parts that fit into a line, in their order; parts without a text do not count. */
@@ -85,7 +84,7 @@ export function fittingParts(parts: readonly LinePart[], columns: number, betwee
   return wholeWords(line(), columns);
 }
 
-/** A table whose lines fit: the columns in `leftOut` are left out one after the other until they do. */
+/** Fits a table to the terminal: drops the columns in `leftOut` one by one until its lines fit. */
 export function fittingTable(
   head: readonly string[],
   rows: readonly (readonly Cell[])[],

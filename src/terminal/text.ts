@@ -1,12 +1,12 @@
 /**
- * A text that is safe on a terminal: without control characters, which could move its cursor, change its title or write
- * further lines, and without format characters, which could reverse or hide the text beside them. Line breaks stay.
+ * Makes a text safe for a terminal. Removes control characters, which could move the cursor, change the title or write further
+ * lines, and format characters, which could reverse or hide other text. Keeps line breaks.
  */
 export function printable(text: string): string {
   return text.replace(/\t/g, ' ').replace(/(?!\n)[\p{Cc}\p{Cf}]/gu, '');
 }
 
-/** The same in one line, so that foreign text cannot begin a line that looks like one of ours. */
+/** Does the same and joins lines, so that foreign text cannot begin a line that looks like one of ours. */
 export function oneLine(text: string): string {
   return printable(text.replace(/\s*[\n\v\f\r\u0085\p{Zl}\p{Zp}]\s*/gu, ' '));
 }
@@ -29,7 +29,7 @@ const wide =
   /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u3247\u3250-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]|(?![\u{1f1e6}-\u{1f1ff}])\p{Emoji_Presentation}/u;
 const none = /[\p{Mn}\p{Me}\p{Cf}\u200b]/u;
 
-/** How many columns of a terminal a text without control characters takes. */
+/** Counts the terminal columns of a text without control characters. */
 export function columnsOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let columns = 0;
@@ -37,7 +37,7 @@ export function columnsOf(text: string): number {
   return columns;
 }
 
-/** The columns that the widest of these texts takes. */
+/** Returns the columns of the widest text. */
 export function widest(texts: Iterable<string>): number {
   let columns = 0;
   for (const text of texts) columns = Math.max(columns, columnsOf(text));
@@ -52,7 +52,7 @@ export function padStart(text: string, columns: number): string {
   return ' '.repeat(Math.max(0, columns - columnsOf(text))) + text;
 }
 
-/** The words of a line that fit; part of a word or number would be misleading. */
+/** Returns the whole words of a line that fit, because part of a number would mislead. */
 export function wholeWords(line: string, columns: number): string {
   if (columnsOf(line) <= columns) return line;
   let fits = '';
@@ -63,7 +63,7 @@ export function wholeWords(line: string, columns: number): string {
   return fits || '…';
 }
 
-/** A name no wider than this; its end becomes an ellipsis. */
+/** Shortens a name to this width, with an ellipsis at its end. */
 export function shortened(name: string, columns: number): string {
   if (columnsOf(name) <= columns) return name;
   let kept = '';

@@ -9,7 +9,7 @@ import { endpoint, moment, period, several, text, time } from './endpoint.ts';
 
 const feed = text(100).describe('A feed, such as gmsi-headlines.');
 const matchType = text(100).describe('COMBINED, DOMESTIC or INTERNATIONAL.');
-/** The parts of a series; those that the feed does not have are empty. */
+/** The parts of a series; parts that the feed lacks are empty. */
 const series = {
   country: text(200).default(''),
   topic: text(200).default(''),

@@ -3,15 +3,15 @@ import { z } from 'zod';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type Question, sqlText, whileReading } from '../warehouse/questions/reading.ts';
 
-/** An address of the API: what it takes, what a row of its answer is, and the question that it asks. */
+/** An address of the API: its parameters, the row of its answer, and its query. */
 export interface Endpoint {
   readonly path: string;
   readonly about: string;
   readonly takes: z.ZodObject;
   readonly row: z.ZodObject;
-  /** `own` if readers of the warehouse may not see it. */
+  /** `own` if the warehouse's readers may not see it. */
   readonly rights: 'reader' | 'own';
-  /** Whether the answer also changes with time, and not only with the warehouse. */
+  /** Whether the answer changes with time, too, not only with the warehouse. */
   readonly isLive: boolean;
   readonly answer:
     | {
@@ -19,7 +19,7 @@ export interface Endpoint {
         readonly ask: (taken: never) => Question<unknown>;
       }
     | {
-        /** For what is more than one question: the rows themselves. */
+        /** For answers that need several queries: the rows themselves. */
         readonly read: () => Promise<readonly object[]>;
       };
 }
@@ -37,20 +37,20 @@ export function endpoint<Takes extends z.ZodObject, Row extends z.ZodObject>(
   },
 ): Endpoint {
   const { takes, ask, ...others } = of;
-  // A parameter that does not exist is misspelt.
+  // Refuses unknown parameters, which are misspelt.
   const strict = takes.strict().refine(({ from, to }) => !(from! > to!), 'from must not be after to.');
   return { path, about, rights: 'reader', isLive: false, ...others, takes: strict, answer: { ask } };
 }
 
-/** An answer as it is sent: cells by column. */
+/** An answer as sent: cells by column. */
 export interface Answer {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly unknown[])[];
-  /** The query, for psql; `null` if it is more than one. */
+  /** The query, for psql; `null` if there are several. */
   readonly sql: string | null;
 }
 
-/** Asks an endpoint's question. @param taken the parameters, as `takes` reads them */
+/** Runs an endpoint's query. @param taken the parameters, as `takes` reads them */
 export async function answerOf(
   warehouse: Warehouse,
   { row, rights, answer: how }: Endpoint,
@@ -71,7 +71,7 @@ export function text(most: number) {
   return z.string().max(most).refine(isStorable, 'It must not contain NUL or half a character.');
 }
 
-// `abort`: what is checked next expects a day or a moment.
+// `abort`, because the next checks expect a day or a moment.
 const outOfRange = { error: 'It must be in the years 1900 to 2100.', abort: true };
 
 const day = z.iso
@@ -89,15 +89,15 @@ const aMoment = { error: 'It must be a moment such as 2025-06-30T12:00:00Z.', ab
 /** A moment as text (UTC), to the microsecond, which a `Date` does not keep. */
 export const exactMoment = z.iso
   .datetime({ offset: true, ...aMoment })
-  // Temporal reads no finer ones.
+  // Temporal cannot read finer ones.
   .refine((value) => !/\.\d{10}/.test(value), aMoment)
   .refine((value) => value >= '1900' && value < '2101', outOfRange)
-  // PostgreSQL takes no offset of 16 hours or more.
+  // PostgreSQL refuses offsets of 16 hours or more.
   .transform((value) => Temporal.Instant.from(value).toString({ smallestUnit: 'microsecond' }));
 
 export const moment = exactMoment.transform((value) => new Date(value));
 
-/** A list in one parameter that may be given several times: names of topics contain commas. */
+/** A list, as one parameter that may be repeated, because names of topics contain commas. */
 export function several(what: string, atMost: number) {
   return z
     .union([z.string().transform((one) => [one]), z.array(z.string())])

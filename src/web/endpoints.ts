@@ -7,7 +7,7 @@ import { contentsEndpoints, runsEndpoints } from './runs.ts';
 import { sentimentEndpoints } from './sentiment.ts';
 
 /**
- * All that can be asked of a warehouse.
+ * Returns all endpoints.
  * @param cwd the folder whose `jobs/` are shown
  */
 export function allEndpoints(

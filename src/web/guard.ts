@@ -3,19 +3,19 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answerOwnNamesOnly } from '../own-names.ts';
 import type { Secret } from '../secret.ts';
 
-/** Who may ask, and under which names. */
+/** Who may use the server, and under which names. */
 export interface Guard {
   /** Names besides `localhost`, addresses and the machine's own name under which browsers reach the page. */
   readonly names: readonly string[];
-  /** `undefined` if everybody who reaches the port may ask. */
+  /** `undefined` if anybody who reaches the port may use it. */
   readonly token: Secret | undefined;
 }
 
 const cookieName = 'gmsi_session';
 
 /**
- * Refuses requests that a page of another origin makes a browser send; another port of this host is another origin. With a
- * token, the API answers only those who show it, in a header or by the cookie that they were given for it.
+ * Refuses requests that a page of another origin makes a browser send; another port of this host is another origin. If a token is
+ * set, the API requires it, in a header or as the cookie that the server set for it.
  */
 export function guard(app: FastifyInstance, { names, token }: Guard): void {
   answerOwnNamesOnly(app, names, 'gmsi serve --name <name> adds a name under which it answers.');
@@ -23,7 +23,7 @@ export function guard(app: FastifyInstance, { names, token }: Guard): void {
   app.addHook('onRequest', async (request, reply) => {
     const { host, origin, 'sec-fetch-site': site = 'none' } = request.headers;
     const isForeign = origin !== undefined && hostOf(origin) !== hostOf(`http://${host}`);
-    // Browsers send no origin with an image or a script. A link from elsewhere may open the page, which holds no data.
+    // Browsers send no origin with an image or a script. A link from elsewhere may open the page, which contains no data.
     const isEmbedded = isOfApi(request) && site !== 'none' && site !== 'same-origin';
     if (isForeign || isEmbedded) return refuse(reply, 403, { error: 'Requests of other sites are refused.' });
   });
@@ -32,7 +32,7 @@ export function guard(app: FastifyInstance, { names, token }: Guard): void {
   const session = createHmac('sha256', token.reveal()).update('session of the page').digest('hex');
 
   app.addHook('onRequest', async (request, reply) => {
-    // The page itself must be there to ask for the token.
+    // The page itself needs no token, because it asks for the token.
     if (!isOfApi(request) || request.routeOptions.url === '/api/session') return;
     const shown = bearerOf(request);
     const isRight =
@@ -48,7 +48,7 @@ export function guard(app: FastifyInstance, { names, token }: Guard): void {
     const given = (request.body as { token?: unknown } | null)?.token;
     if (typeof given !== 'string' || !isSame(given, token.reveal()))
       return refuse(reply, 401, { error: 'This is not the token.' });
-    // Behind a proxy with TLS: most say so, and browsers do.
+    // Behind a TLS proxy: most proxies say so in a header, and browsers do.
     const isTls = request.protocol === 'https' || request.headers.origin?.startsWith('https:');
     const safe = isTls ? '; Secure' : '';
     const cookie = `${cookieName}=${session}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000${safe}`;
@@ -60,7 +60,7 @@ function refuse(reply: FastifyReply, status: number, body: { error: string; hint
   return reply.code(status).send(body);
 }
 
-/** By the route, not by the address, which can be spelt in many ways. */
+/** Decides by the route, because an address can be spelt in many ways. */
 function isOfApi({ routeOptions: { url } }: FastifyRequest): boolean {
   return url?.startsWith('/api/') ?? false;
 }
@@ -77,7 +77,7 @@ function cookieOf({ headers: { cookie } }: FastifyRequest): string | undefined {
   return new RegExp(`(?:^|; *)${cookieName}=([0-9a-f]+)`).exec(cookie ?? '')?.[1];
 }
 
-/** Takes as long whatever is given, so that its time says nothing about the secret. */
+/** Takes the same time for any input, so that the time reveals nothing about the secret. */
 function isSame(given: string, secret: string): boolean {
   const digest = (text: string) => createHmac('sha256', secret).update(text).digest();
   return timingSafeEqual(digest(given), digest(secret));

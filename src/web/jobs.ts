@@ -37,7 +37,7 @@ function unusable(job: string, { message }: Error): z.input<typeof row> {
   return { job, feed: null, ...numbers, next_run: null, next_command: null, ...budget, problem: message };
 }
 
-/** The jobs in a folder: how far each is, how late, and what becomes of its budget. */
+/** Returns the jobs in a folder with their coverage, delay and budget. */
 export function jobsEndpoint(
   warehouse: Warehouse,
   { cwd, ...of }: { readonly cwd: string; readonly apiKey: Secret | undefined; readonly clock: () => Date },
@@ -47,7 +47,7 @@ export function jobsEndpoint(
     const now = of.clock();
     const today = Temporal.PlainDate.from(now.toISOString().slice(0, 10));
     const { areExamples, jobs, broken } = await readAllJobs(cwd, today);
-    // Nobody runs the program's examples as they are.
+    // The program's examples are not the user's jobs.
     if (areExamples) return [];
     const lookups = await readLookups(warehouse);
     const rows: z.input<typeof row>[] = broken.map(({ path, error }) => unusable(path, error));
@@ -63,7 +63,7 @@ export function jobsEndpoint(
           spent_by: budget?.spentBy ?? null,
         });
       } catch (error) {
-        // It names something that the service does not list.
+        // The job names something that the service does not list.
         if (!(error instanceof JobFileError)) throw error;
         rows.push(unusable(job.name, error));
       }

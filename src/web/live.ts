@@ -1,13 +1,13 @@
 import { EventEmitter, on } from 'node:events';
 
-/** How often the warehouse is looked at while somebody listens, in milliseconds. */
+/** Milliseconds between two looks at the warehouse while somebody listens. */
 const every = 1_000;
-/** A stream without any news gets a comment after so many looks: otherwise nobody would notice that its reader has gone. */
+/** After this many looks without news, a stream gets a comment; otherwise the server would not notice that its reader has gone. */
 const looksBetweenSigns = 15;
 
 /**
- * Streams of server-sent events: `state` whenever the warehouse has changed, and `lost` when it does not answer. It is looked at
- * once a second for all listeners together, and not at all without any.
+ * Streams server-sent events: `state` when the warehouse has changed, `lost` when it does not answer. Looks at the warehouse once a
+ * second for all listeners together; never without listeners.
  */
 export function liveStates(look: () => Promise<string>) {
   const news = new EventEmitter();
@@ -40,7 +40,7 @@ export function liveStates(look: () => Promise<string>) {
     get listeners() {
       return listeners;
     },
-    /** Texts to send to a listener, until the signal. */
+    /** Yields texts to send to a listener, until the signal. */
     async *listen(signal: AbortSignal): AsyncGenerator<string> {
       listeners += 1;
       if (listeners === 1) begin();

@@ -4,16 +4,16 @@ import { pathToFileURL } from 'node:url';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type Answer, answerOf, type Endpoint } from './endpoint.ts';
 
-/** What the page's part of a report exports. It is built from the page, which needs another compiler's settings than this. */
+/** The exports of the page's part of a report. It is built with the page, which has other compiler settings. */
 export interface ReportPage {
   renderReport(
-    /** Asks an endpoint; moments in its answer are texts. */
+    /** Queries an endpoint; moments in its answer are texts. */
     ask: (path: string, parameters: object) => Promise<Answer>,
     about: { readonly warehouse: string; readonly at: Date; readonly styles: string },
   ): Promise<string>;
 }
 
-/** The state of a warehouse as one file of HTML, which needs nothing else: no script, no server. */
+/** Returns the state of a warehouse as one HTML file that needs no script and no server. */
 export async function writeReport(
   warehouse: Warehouse,
   {
@@ -22,9 +22,9 @@ export async function writeReport(
     ...about
   }: {
     readonly endpoints: readonly Endpoint[];
-    /** The folder that the page is built into. */
+    /** The folder of the built page. */
     readonly dist: string;
-    /** As a person knows it. */
+    /** For a person, without a password. */
     readonly warehouse: string;
     readonly at: Date;
   },
@@ -41,7 +41,6 @@ export async function writeReport(
   );
 }
 
-/** The styles of the page. */
 async function stylesOf(folder: string): Promise<string> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.css')).toSorted();
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));

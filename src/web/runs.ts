@@ -52,7 +52,7 @@ export const contentsEndpoints = [
   }),
 ];
 
-/** @param leaseSeconds after so long a silence, a load or a worker counts as gone */
+/** @param leaseSeconds seconds without a heartbeat after which a load or a worker counts as gone */
 export function runsEndpoints(leaseSeconds: number) {
   return [
     endpoint('loads', 'The last loads; those that run come first', {

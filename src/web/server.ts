@@ -25,23 +25,22 @@ import { type Answer, answerOf, type Endpoint } from './endpoint.ts';
 import { type Guard, guard } from './guard.ts';
 import { liveStates } from './live.ts';
 
-/** In milliseconds, and numbers of connections; a browser opens some six, and one of them may be a stream. */
+/** Milliseconds, and numbers of connections: a browser opens about six, one of which may be a stream. */
 const bounds = { request: 5_000, idle: 60_000, connections: 200, streams: 20, asking: 32 };
 
 export interface WebOptions extends Guard {
   readonly host: string;
-  /** 0 for any. */
+  /** 0 for any free port. */
   readonly port: number;
   /** The folder of the built page. */
   readonly page: string;
   readonly endpoints: readonly Endpoint[];
-  /** Gets what went wrong inside, which answers do not say. */
+  /** Receives internal errors, which answers do not show. */
   readonly log: Pick<Log, 'error'>;
 }
 
 /**
- * Serves the page, and its API below `/api/`: each endpoint as JSON, with the ending `.csv` as CSV, and with `.sql` as the
- * query that it asks.
+ * Serves the page, and its API below `/api/`: each endpoint as JSON, with the ending `.csv` as CSV, and with `.sql` as its query.
  * @throws ConfigError if host and port cannot be used
  */
 export async function serveWeb(
@@ -52,24 +51,24 @@ export async function serveWeb(
     forceCloseConnections: true,
     ...{ requestTimeout: bounds.request, connectionTimeout: bounds.idle, keepAliveTimeout: bounds.idle },
     bodyLimit: 4_096,
-    // Only for the protocol; whoever lies about it changes only a cookie of their own.
+    // Only the protocol depends on this; a false header changes only the sender's own cookie.
     trustProxy: true,
     routerOptions: { maxParamLength: 500 },
-    // Node looks for requests that are late every 30 seconds, unless told otherwise.
+    // By default, Node checks for late requests only every 30 seconds.
     http: { headersTimeout: bounds.request, connectionsCheckingInterval: 500, maxHeaderSize: 16_384 },
   });
   app.server.maxConnections = bounds.connections;
   app.setValidatorCompiler(validatorCompiler);
-  // The schemas of answers are for readers and tests: checking each answer would cost more than reading it.
+  // The schemas of answers are for readers and tests. Checking each answer would cost more than reading it.
   app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
   app.setErrorHandler(errorAnswer(log));
   guard(app, who);
   await app.register(fastifyHelmet, {
     contentSecurityPolicy: { useDefaults: false, directives: policy },
-    // Served over plain HTTP on a machine of one's own; whoever puts TLS before it sets this there.
+    // The page is served over plain HTTP; a TLS proxy sets this header.
     strictTransportSecurity: false,
   });
-  // The quickest levels: brotli's usual one took seven times as long for 6% less.
+  // The fastest levels: brotli's default took seven times as long and saved 6%.
   await app.register(fastifyCompress, {
     threshold: 1_024,
     zlibOptions: { level: 1 },
@@ -98,7 +97,7 @@ export async function serveWeb(
   return { url, [Symbol.asyncDispose]: () => app.close() };
 }
 
-/** Nothing from elsewhere, nothing inline. */
+/** Allows nothing from other origins, and nothing inline. */
 const policy = {
   ...{
     'default-src': ["'none'"],
@@ -116,7 +115,7 @@ function addEndpoint(
   app: FastifyInstance,
   one: Endpoint,
   warehouse: Warehouse,
-  /** How many questions are being answered. */
+  /** Queries that are running. */
   asked: { now: number },
 ): void {
   const { path, about, takes, row, isLive, answer: how } = one;
@@ -164,8 +163,8 @@ function addEndpoint(
 }
 
 /**
- * An answer as CSV of one line a row: control characters become spaces.
- * @param raw leaves texts as they are that a spreadsheet would run; else an apostrophe comes before them
+ * Writes an answer as CSV with one line a row: control characters become spaces.
+ * @param raw keeps texts that a spreadsheet would run; otherwise they get an apostrophe
  */
 function asCsv({ columns, rows }: Answer, raw: boolean): string {
   const string = (text: string) => {
@@ -201,7 +200,7 @@ function hash(...texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('base64url').slice(0, 22);
 }
 
-/** An error as JSON: what is wrong, and what to do. What is wrong inside is logged and not sent. */
+/** Sends an error as JSON: what is wrong, and what to do. Internal errors are logged and not sent. */
 const errorAnswer =
   (log: WebOptions['log']) => (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     if (error.validation) {
@@ -223,7 +222,7 @@ const errorAnswer =
       return reply.code(403).send({ error: 'The user of the warehouse may not see this.' });
     if (error.statusCode !== undefined && error.statusCode < 500)
       return reply.code(error.statusCode).send({ error: error.message });
-    // The route, because an address can have anything in it.
+    // The route, because an address can contain anything.
     log.error({ err: error, path: request.routeOptions.url }, 'the page cannot answer a question');
     const isNamed = namedDatabaseError(error) instanceof GmsiError;
     return reply.code(isNamed ? 503 : 500).send({

@@ -109,7 +109,7 @@ test('--list shows the checks and their settings, without a database', async () 
 });
 
 const bad: [what: string, args: string[], says: RegExp][] = [
-  ['no job', ['check'], /Which job is to be checked\?\n {2}→ /],
+  ['no job', ['check'], /Name a job to check\.\n {2}→ /],
   [
     'a check that there is not',
     ['check', 'month', '--only', 'rollup'],
@@ -141,7 +141,7 @@ test.for(bad)('check with %s ends with 2, one line of what and one of what to do
 test('a series that the warehouse does not know yet cannot be checked', async () => {
   await using empty = await aWarehouse();
   const ended = await gmsiHere(['check', 'month'], { cwd: folder.path, env: accessTo(empty, sandbox) });
-  expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('does not know its series') });
+  expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('has not been loaded yet') });
 });
 
 test('the rights of an analyst are enough', async () => {
@@ -157,7 +157,7 @@ test('the rights of an analyst are enough', async () => {
       cwd: folder.path,
       env: { DATABASE_URL: url.href },
     });
-    const told = 'The results are not kept, because this database user may only read.\n\n';
+    const told = 'The results are not stored, because this database user may only read.\n\n';
     expect({ ...byAnalyst, stdout: byAnalyst.stdout.replace(told, '') }).toEqual(byOwner);
     expect(byAnalyst.stdout).toContain(told);
     expect(byAnalyst.stdout).toMatch(/checks: 1\d passed, /);

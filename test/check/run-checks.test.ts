@@ -107,7 +107,7 @@ test('a check whose needs are not met is skipped, and so is one for another feed
   const finding = 'select 1 as a';
   expect(await outcomeOf(aCheck(finding, '-- needs: gmsi.ticker_index'))).toMatchObject({
     result: 'skipped',
-    reason: 'gmsi.ticker_index holds no row',
+    reason: 'gmsi.ticker_index is empty',
   });
   expect(await outcomeOf(aCheck(finding, '-- needs: job_headlines'))).toMatchObject({ result: 'failed' });
   expect(await outcomeOf(aCheck(finding, '-- feeds: ticker-index'))).toMatchObject({ result: 'skipped' });

@@ -76,13 +76,13 @@ const mistakes: Record<string, Mistake> = {
   'an address that the key would reach unencrypted': {
     args: backfill,
     env: { GMSI_BASE_URL: 'http://api.example.com' },
-    what: /^gmsi: GMSI_BASE_URL is http:\/\/api\.example\.com: the key would cross the network unencrypted/,
+    what: /^gmsi: GMSI_BASE_URL is http:\/\/api\.example\.com: the key would be sent unencrypted/,
     hint: /https:.*GMSI_SEND_KEY_UNENCRYPTED=true/,
   },
   'an address of the live feeds that the key would reach unencrypted': {
     args: ['lookups'],
     env: { GMSI_LIVE_BASE_URL: 'http://192.0.2.1:8080/v1' },
-    what: /^gmsi: GMSI_LIVE_BASE_URL is http:\/\/192\.0\.2\.1:8080: the key would cross the network unencrypted/,
+    what: /^gmsi: GMSI_LIVE_BASE_URL is http:\/\/192\.0\.2\.1:8080: the key would be sent unencrypted/,
     hint: /https:.*GMSI_SEND_KEY_UNENCRYPTED=true/,
   },
   'a switch that is neither on nor off': {
@@ -159,7 +159,7 @@ const mistakes: Record<string, Mistake> = {
   'a key of two words': {
     args: backfill,
     env: { GMSI_API_KEY: `${password} b` },
-    what: /holds a space/,
+    what: /contains a space/,
     hint: /one word/,
   },
   'a log level that is none': {

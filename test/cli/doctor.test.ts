@@ -51,7 +51,7 @@ describe('a new database', () => {
     const before = sandbox.stats().requests;
     const { code, lines } = await doctor({ DATABASE_URL: empty.url });
     expect(lines.service).toMatchObject({ sign: '✓', found: expect.stringContaining('not counted') });
-    expect(lines.schema).toMatchObject({ sign: '✓', found: 'not there yet: the first load makes it' });
+    expect(lines.schema).toMatchObject({ sign: '✓', found: 'none yet: the first load creates it' });
     expect(sandbox.stats().requests).toBe(before + 1);
     expect(code).toBe(0);
   });

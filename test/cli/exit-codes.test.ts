@@ -10,7 +10,7 @@ it('0: all is done, and done again without a request', async () => {
   await withJob({}, async ({ sandbox, backfill }) => {
     expect(await backfill()).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('every day asked for'),
+      stdout: expect.stringContaining('every requested day'),
     });
     const { requests } = sandbox.stats();
     expect(await backfill()).toMatchObject({

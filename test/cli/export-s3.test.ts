@@ -207,7 +207,7 @@ const mistakes: Record<string, { env?: object; out?: string; code?: number; what
   },
   'an address with a password': {
     env: { AWS_ENDPOINT_URL_S3: `http://me:${secret}@127.0.0.1` },
-    what: /AWS_ENDPOINT_URL_S3 is not the address of a storage/,
+    what: /AWS_ENDPOINT_URL_S3 is not an https:\/\/ or http:\/\/ address/,
     hint: /AWS_SECRET_ACCESS_KEY/,
   },
   'an address without a bucket': {

@@ -49,7 +49,7 @@ describe('gmsi export', () => {
     const rows = (await rowsWhere('true')).toLocaleString('en-US');
     expect(stdout).toMatch(new RegExp(`^rows +${rows}$`, 'm'));
     expect(stdout).toMatch(/^countries +2$/m);
-    expect(stdout).toMatch(/^files +\d+ of parquet, [\d.]+ MB$/m);
+    expect(stdout).toMatch(/^files +\d+ parquet, [\d.]+ MB$/m);
     expect(stdout).toContain(join(folder.path, 'export', 'gmsi-headlines'));
     expect(await readdir(join(folder.path, 'export', 'gmsi-headlines'))).toEqual(
       expect.arrayContaining(['_manifest.json', 'month=2024-01']),
@@ -58,7 +58,7 @@ describe('gmsi export', () => {
 
   it('says of CSV whether a spreadsheet would run its texts', async () => {
     const csv = await gmsiHere(['export', '--format', 'csv'], setting);
-    expect(csv.stdout).toMatch(/^formulas +not defused: .*--format excel/m);
+    expect(csv.stdout).toMatch(/^formulas +not escaped: .*--format excel/m);
   });
 
   it('writes one file for Excel, and replaces nothing unless told to', async () => {
@@ -66,8 +66,8 @@ describe('gmsi export', () => {
     const { code, stdout } = await gmsiHere(excel, setting);
     const out = join(folder.path, 'export', 'gmsi-headlines.csv');
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining(out) });
-    expect(stdout).toMatch(/^formulas +defused: /m);
-    expect(stdout).toMatch(/^files +1 of CSV for Excel, [\d.]+ MB$/m);
+    expect(stdout).toMatch(/^formulas +escaped: /m);
+    expect(stdout).toMatch(/^files +1 CSV for Excel, [\d.]+ MB$/m);
     expect(await gmsiHere(excel, setting)).toMatchObject({
       code: 2,
       stderr: `gmsi: The file export/gmsi-headlines.csv is there already.\n  → Name another file with --out, or add --overwrite to replace it.\n`,
@@ -129,7 +129,7 @@ describe('gmsi export', () => {
     const { code, stdout } = await gmsiHere(['export', '--from', '2030-01-01'], setting);
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: 'Nothing to export: gmsi.headlines holds no rows of 2030-01-01 to the last day.\n',
+      stdout: 'Nothing to export: gmsi.headlines has no rows for 2030-01-01 to the last day.\n',
     });
     expect(await readdir(folder.path)).toEqual(['jobs']);
   });
@@ -198,7 +198,7 @@ const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> =
   'a moment in the future': {
     args: ['--as-of', '2999-01-01T00:00:00Z'],
     what: /in the future/,
-    hint: /leave --as-of out/,
+    hint: /without --as-of/,
   },
   'a format that there is not': {
     args: ['--format', 'xlsx'],
@@ -238,12 +238,12 @@ const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> =
   'rollups since a moment': {
     args: ['--rollup', 'daily', '--changed-since', '2025-06-30T12:00:00Z'],
     what: /and --rollup cannot/,
-    hint: /--changed-since alone/,
+    hint: /Without a value/,
   },
   'rollups of a feed without': {
     args: ['oil', '--rollup', 'daily'],
     what: /no rollups of ticker-headlines/,
-    hint: /leave --rollup out/,
+    hint: /drop --rollup/,
   },
   'a folder that cannot be': {
     args: ['--out', 'jobs/us.yaml/export'],
@@ -261,7 +261,7 @@ it('refuses a moment for which the answer may still change, and says for how lon
   const { code, stdout, stderr } = await gmsiHere(['export', '--as-of', rows[0]!.now], setting);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(
-    /the state at that moment can still change for 3[45]\d\d s\.\n {2}→ Ask again in 3[45]\d\d s/,
+    /the state at that moment can still change for 3[45]\d\d s\.\n {2}→ Wait 3[45]\d\d s/,
   );
   await setAsOfDelay(warehouse.db, 10_000);
   expect(await readdir(folder.path)).toEqual(['jobs']);

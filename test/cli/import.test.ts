@@ -46,7 +46,7 @@ it('is interrupted, killed and run again: every record is there once', async () 
     const { code, stdout } = await running.ended;
     if (signal === 'SIGINT') {
       expect(code).toBe(130);
-      expect(stdout).toMatch(/^import: interrupted; run it again and it continues from there\n/);
+      expect(stdout).toMatch(/^import: interrupted; run it again to continue\n/);
     }
     before = await recordsLoaded();
     expect(before, signal).toBeLessThan(all);

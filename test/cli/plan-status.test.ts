@@ -27,7 +27,7 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
     stderr: expect.stringContaining('gmsi lookups'),
   });
   expect((await spendingNothing('status', 'job')).stdout).toMatch(
-    /nothing is known of what it selects from yet[\s\S]*Last loads: none yet/,
+    /its series are not known yet[\s\S]*Last loads: none yet/,
   );
 
   await gmsiHere(['lookups'], setting);
@@ -58,6 +58,6 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
   );
   const covered = await spendingNothing('status', 'job');
   expect(covered.stdout).toMatch(/covered +364 of 364 days \(all\)\nwindows +\d+ drained/);
-  expect(covered.stdout).not.toContain('not covered from');
+  expect(covered.stdout).not.toContain('missing from');
   for (const line of covered.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
 });

@@ -38,7 +38,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
 
       const screen = screenAfter(terminal.written, columns);
       expect(screen.slice(0, 2)).toEqual([
-        'finishing this step; interrupt again to stop at once',
+        'Finishing requests in flight. Ctrl-C again to stop now.',
         expect.stringMatching(/^job: interrupted, \d+ windows left/),
       ]);
       expect(screen.join('\n')).not.toMatch(/[█░]/);
@@ -122,12 +122,12 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
 
     await vi.waitFor(() => expect(sandbox.stats().faults.hang, terminal.written).toBe(4), 90_000);
     terminal.type('\x03');
-    await vi.waitFor(() => expect(terminal.written).toContain('interrupt again'), 90_000);
+    await vi.waitFor(() => expect(terminal.written).toContain('Ctrl-C again'), 90_000);
     terminal.type('\x03');
 
     expect(await terminal.ended).toBe(130);
     expect(screenAfter(terminal.written, 80)).toEqual([
-      'finishing this step; interrupt again to stop at once',
+      'Finishing requests in flight. Ctrl-C again to stop now.',
     ]);
   });
 });

@@ -76,7 +76,7 @@ async function expectNamed(
 it('from the job file ends runs well, and is named in every plan and result', async () => {
   const path = await aFile(`history_limit: ${limit}\n`);
   const requests = watchRequests(sandbox);
-  const line = `${limit}, from the job file: 900 days before it are not asked for`;
+  const line = `${limit}, from the job file: 900 earlier days are not requested`;
   await expectNamed(commands(path), line, { firstDay: limit, by: 'job', days: 900 });
   expect(requests.every(({ query }) => (query.start_date ?? limit) >= limit)).toBe(true);
   const loaded = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: limit, to: `${today}` };
@@ -85,7 +85,7 @@ it('from the job file ends runs well, and is named in every plan and result', as
 
 it('from the job file may be a time before today', async () => {
   const firstDay = before({ weeks: 10, days: 5 });
-  const line = `${firstDay}, from the job file: 925 days before it are not asked for`;
+  const line = `${firstDay}, from the job file: 925 earlier days are not requested`;
   const path = await aFile('history_limit: P10W5D\n');
   await expectNamed({ plan: commands(path).plan }, line, { firstDay, by: 'job', days: 925 });
 });
@@ -93,7 +93,7 @@ it('from the job file may be a time before today', async () => {
 it('that a probe has learned is named as such', async () => {
   const fact = { feed: 'gmsi-headlines', fact: 'history_limit', value: learned, evidence: 'a test' };
   await warehouse.db.insertInto('gmsi.learned_facts').values(fact).execute();
-  const line = `${limit}, as a probe has learned: 900 days before it are not asked for`;
+  const line = `${limit}, as a probe has learned: 900 earlier days are not requested`;
   const { plan, status } = commands(await aFile(''));
   await expectNamed({ plan, status }, line, { firstDay: limit, by: 'probe', days: 900 });
 });
@@ -105,13 +105,11 @@ it('that lies after a fixed end asks for nothing, and says so', async () => {
   await writeFile(path, wanted.replace('end_date: today', `end_date: ${before({ days: 501 })}`));
   const requests = watchRequests(sandbox);
   const { output, code } = await run(commands(path).backfill);
-  expect(output).toContain('old: nothing is asked for');
+  expect(output).toContain('old: nothing to request');
   expect(output).toContain(
-    `history limit ${limit}, as a probe has learned: 500 days before it are not asked for`,
+    `history limit ${limit}, as a probe has learned: 500 earlier days are not requested`,
   );
   expect(code).toBe(0);
-  await expect(run(commands(path).plan)).rejects.toThrow(
-    `Nothing of old is asked for: history limit ${limit}`,
-  );
+  await expect(run(commands(path).plan)).rejects.toThrow(`old requests nothing: history limit ${limit}`);
   expect(requests).toEqual([]);
 });

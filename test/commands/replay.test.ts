@@ -70,12 +70,12 @@ test('replay of nothing says so', async () => {
   const { output } = await runCommand({ warehouse: empty, sandbox }, (session) =>
     replayCommand(session, [], {}),
   );
-  expect(output).toMatch(/^Nothing to read again/);
+  expect(output).toMatch(/^Nothing to replay/);
 });
 
 test('replay of a job whose series the warehouse does not know is refused', async () => {
   await using empty = await aWarehouse();
   await expect(
     runCommand({ warehouse: empty, sandbox }, (session) => replayCommand(session, [path], {})),
-  ).rejects.toThrow('does not know its series');
+  ).rejects.toThrow('has not been loaded yet');
 });

@@ -25,6 +25,6 @@ it('shows the rollups, corrects them and says how many rows were not right', asy
     /^1 series computed again: 2 rows of the rollups were wrong/,
   );
   expect((await run({ rebuild: true })).output).toMatch(/^1 series computed again: all were right/);
-  await expect(run({ from: '2026-01-01' })).rejects.toThrow('--from and --to say which days to rebuild.');
+  await expect(run({ from: '2026-01-01' })).rejects.toThrow('--from and --to need --rebuild.');
   await expect(run({ rebuild: true, from: '2026-02-02', to: '2026-02-01' })).rejects.toThrow('is after');
 });

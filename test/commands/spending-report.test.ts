@@ -18,19 +18,19 @@ describe('what a schedule costs', () => {
       [
         'schedule    720 syncs and 30 backfills in 30 days',
         'syncs cost  at least 14,400 requests',
-        'backfills   300 for the days not settled yet',
-        'in all      14,700, 73.5% of 20,000 a month',
-        'reserve     2,000: backfills may leave syncs too little; 14,400 would be enough',
+        'backfills   300 to load recent days again',
+        'in total    14,700, 73.5% of 20,000 a month',
+        'reserve     2,000. Backfills could use up the budget that syncs need; set budget.reserve to 14,400.',
         '',
-        'what would save  requests   saves',
-        'sync once a day       900  13,800',
+        'to save requests  requests   saves',
+        'sync once a day        900  13,800',
       ].join('\n'),
     );
   });
 
   it('says for how many days a budget that is too small is enough', () => {
     const text = describeSchedule(aJob({ budget }), aForecast({ syncRequests: 59_700 }));
-    expect(text).toContain('in all      60,000, 300% of 20,000 a month: enough for 10 days');
+    expect(text).toContain('in total    60,000, 300% of 20,000 a month: enough for 10 days');
     expect(text).not.toContain('reserve');
   });
 
@@ -38,7 +38,7 @@ describe('what a schedule costs', () => {
     const job = aJob({ budget, cadence: { adaptive: true } });
     const text = describeSchedule(job, aForecast({ adaptiveSyncRequests: 1_400 }));
     expect(text).toContain('at least 14,400 requests, 13,000 of them saved by the cadence');
-    expect(text).toContain('in all      1,700, 8.5% of 20,000 a month');
+    expect(text).toContain('in total    1,700, 8.5% of 20,000 a month');
   });
 });
 
@@ -51,7 +51,7 @@ describe('what an adaptive cadence did', () => {
 
   it('is shown with what it saved and what it can have cost', () => {
     expect(describeCadence(aReport())).toBe(
-      '990 requests saved since 2026-11-01 by leaving out series 500 times, 3 of them now; ' +
+      '990 requests saved since 2026-11-01 by skipping series 500 times, 3 of them now; ' +
         'at most 12 rows seen late, by at most 30 h 0 min',
     );
     expect(describeCadence(aReport({ late_rows: 0, late_by_seconds: null }))).toContain(

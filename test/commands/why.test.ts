@@ -32,9 +32,9 @@ afterAll(async () => {
 test('a row as it was loaded: its load, its window, its request', async () => {
   const { output } = await why(id);
   expect(output).toMatch(/row of +gmsi\.headlines\nkey +US · Inflation-Food · COMBINED · 2024-01-/);
-  expect(output).toMatch(/standing +it stands, in this version since \d{4}-\d\d-\d\d/);
+  expect(output).toMatch(/standing +current, in this version since \d{4}-\d\d-\d\d/);
   expect(output).toMatch(
-    /first loaded, after the fact .* 1 +backfill test +(\d+)\n\nwindow \1 +\/headlines\/feed\/historical\/gmsi\/US, 2024-01-01 to 2024-0[12]-\d\d, 1000 a page/,
+    /loaded by a backfill .* 1 +backfill test +(\d+)\n\nwindow \1 +\/headlines\/feed\/historical\/gmsi\/US, 2024-01-01 to 2024-0[12]-\d\d, 1000 a page/,
   );
 });
 
@@ -50,7 +50,7 @@ test('a row that was rescored and then retracted has all its versions, and why e
   await change('retracted_at = now()');
   const { output } = await why(id);
   expect(output).toMatch(
-    /first loaded, after the fact[\s\S]*\n\S+ \S+ +rescored +0\.123[\s\S]*\n\S+ \S+ +retracted +0\.123/,
+    /loaded by a backfill[\s\S]*\n\S+ \S+ +rescored +0\.123[\s\S]*\n\S+ \S+ +retracted +0\.123/,
   );
   expect(output).toMatch(/standing +retracted \d{4}-.* UTC: the service no longer returned it/);
   const [row] = JSON.parse((await why(id, true)).output).rows;
@@ -62,6 +62,8 @@ test('a row that was rescored and then retracted has all its versions, and why e
 });
 
 test('an id that no row has, and a text that is no id', async () => {
-  expect((await why('00000000-0000-0000-0000-000000000000')).output).toMatch(/No row has the id 0000/);
-  await expect(why('5f0c')).rejects.toThrow('"5f0c" is no id.');
+  expect((await why('00000000-0000-0000-0000-000000000000')).output).toMatch(
+    /No row has or ever had the id 0000/,
+  );
+  await expect(why('5f0c')).rejects.toThrow('"5f0c" is not an id.');
 });

@@ -44,7 +44,7 @@ describe('what a job selects by', () => {
       body: { tickers: ['BTC_CRY'] },
     });
     expect(refusal('event-metrics-query', `${body}tickers: [BTC_CRY]\n`)).toEqual([
-      'jobs/test.yaml:3:10 tickers found a list, expected nothing here: feed event-metrics-query is asked for as a whole',
+      'jobs/test.yaml:3:10 tickers found a list, expected nothing here: feed event-metrics-query is requested as a whole',
     ]);
   });
 });
@@ -122,7 +122,7 @@ describe('further parameters', () => {
     (name) => {
       expect(refusal('ticker-index', `tickers: all\nparameters: { ${name}: x }\n`)).toEqual([
         expect.stringContaining(
-          `parameters.${name} found "x", expected no ${name} here: it is sent anyway, out of the other keys of the job`,
+          `parameters.${name} found "x", expected no ${name} here: the job's other keys already set it`,
         ),
       ]);
     },
@@ -171,7 +171,7 @@ describe('the body', () => {
 
   test('takes what other feeds take as parameters, but not what is sent anyway', () => {
     expect(refusal('event-metrics-query', 'body: { limit: 10 }\nparameters: { event_type: x }\n')).toEqual([
-      'jobs/test.yaml:2:16 body.limit found 10, expected no limit here: it is sent anyway, out of the other keys of the job',
+      "jobs/test.yaml:2:16 body.limit found 10, expected no limit here: the job's other keys already set it",
       'jobs/test.yaml:3:27 parameters.event_type found "x", expected no event_type here: feed event-metrics-query takes it in its body',
     ]);
   });

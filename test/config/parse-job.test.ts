@@ -202,16 +202,16 @@ describe('what is refused', () => {
     ],
     [
       { step: 'P91D' },
-      'jobs/test.yaml:4:7 step found "P91D", expected at most P90D: the service takes no longer range',
+      'jobs/test.yaml:4:7 step found "P91D", expected at most P90D: the service accepts no longer range',
     ],
     [
       { step: 'P13W' },
-      'jobs/test.yaml:4:7 step found "P13W", expected at most P90D: the service takes no longer range',
+      'jobs/test.yaml:4:7 step found "P13W", expected at most P90D: the service accepts no longer range',
     ],
     [{ step: 'P0D' }, 'jobs/test.yaml:4:7 step found "P0D", expected at least P1D'],
     [
       { step: 'P3M' },
-      'jobs/test.yaml:4:7 step found "P3M", expected whole days or weeks, such as P90D: months and years are not all of one length',
+      'jobs/test.yaml:4:7 step found "P3M", expected whole days or weeks, such as P90D: months and years differ in length',
     ],
     [{ step: 'PT48H' }, 'jobs/test.yaml:4:7 step found "PT48H", expected whole days or weeks, such as P90D'],
     [{ step: '90' }, 'jobs/test.yaml:4:7 step found 90, expected whole days or weeks, such as P90D'],
@@ -247,7 +247,7 @@ describe('what is refused', () => {
     [{ lookback: '-P3D' }, 'jobs/test.yaml:4:11 lookback found "-P3D", expected at least P0D'],
     [
       { lookback: 'P9999999D' },
-      'jobs/test.yaml:4:11 lookback found "P9999999D", expected at most P366D: every sync drains these days again',
+      'jobs/test.yaml:4:11 lookback found "P9999999D", expected at most P366D: every sync loads these days again',
     ],
     [
       { order: 'newest' },
@@ -255,7 +255,7 @@ describe('what is refused', () => {
     ],
     [
       { budget: '{ requests_per_month: 10, reserve: 10 }' },
-      'jobs/test.yaml:4:44 budget.reserve found 10, expected a reserve smaller than requests_per_month: nothing would be left to run on',
+      'jobs/test.yaml:4:44 budget.reserve found 10, expected a reserve smaller than requests_per_month: a backfill could not send any request',
     ],
     [
       { schedule: '{ sync: "every hour" }' },
@@ -295,7 +295,7 @@ describe('what is refused', () => {
     ],
     [
       { exports: '[{ to: "s3://b/x" }, { to: "s3://b/x" }]' },
-      'jobs/test.yaml:4:37 exports[1].to found "s3://b/x", expected a place for each export',
+      'jobs/test.yaml:4:37 exports[1].to found "s3://b/x", expected a different target for each export',
     ],
     [
       { feed: 'gmsi-index', exports: '[{ to: "s3://b/x", rollup: daily }]' },

@@ -85,12 +85,12 @@ export async function canBook(db: Warehouse): Promise<boolean> {
 
 async function schema(db: Warehouse): Promise<string> {
   const { may_migrate, may_read, owner } = await readStanding(db);
-  if (!may_read) throw new NotChecked('the user may not look into it; see privileges');
+  if (!may_read) throw new NotChecked('the user may not read it; see privileges');
   const migrations = await migrationStatus(db);
   const waiting = migrations.filter(({ executedAt }) => !executedAt).length;
   if (waiting === 0) return 'current';
-  if (waiting === migrations.length) return 'not there yet: the first load makes it';
-  const found = `${waiting} of ${migrations.length} migrations are still to be applied`;
+  if (waiting === migrations.length) return 'none yet: the first load creates it';
+  const found = `${waiting} of ${migrations.length} migrations are not applied yet`;
   if (may_migrate) return `${found}: the next load does it`;
   throw new ToFix(`${found}, and the user does not own it`, `As ${owner}: gmsi migrate`);
 }
@@ -153,7 +153,7 @@ export function probeAsJson({ feed, series, requests, lessons }: ProbeReport): o
   };
 }
 
-/** What has changed, from what to what, and what to do about it. */
+/** Describes how a fact has changed, and what to do. */
 export function describeChange({ fact, value, before }: Lesson): { found: string; fix: string } {
   const [was, is] = [describeLearned(fact, before!.value), describeLearned(fact, value!)];
   const since = before!.learnedAt.toISOString().slice(0, 10);

@@ -19,7 +19,7 @@ export function describeImport(result: ImportResult): string {
     [
       'older',
       superseded.length > 0
-        ? `${count(superseded.length, 'archive')} left out: a newer version is there`
+        ? `${count(superseded.length, 'archive')} skipped: a newer version is there`
         : null,
     ],
     ['ignored', ignored.length > 0 ? `${count(ignored.length, 'file')} without records by name` : null],
@@ -30,7 +30,7 @@ export function describeImport(result: ImportResult): string {
       list(
         [fresh, 'new'],
         [changed, 'changed'],
-        [records - fresh - changed - rejected, 'in already, or newer there'],
+        [records - fresh - changed - rejected, 'already loaded, or older than the loaded version'],
       ),
     ],
     ['rejected', rejected > 0 ? `${count(rejected, 'record')}; gmsi.rejected_records says why` : null],
@@ -60,20 +60,20 @@ export function describeImport(result: ImportResult): string {
   const days =
     covered.series === 0 && withoutDays > 0 && result.outcome === 'done'
       ? [
-          'A backfill asks for these days again. If the files hold all records of some days, say --from and --to and run it again: nothing is loaded twice.',
+          'A backfill requests these days again. If the files contain all records of some days, run it again with --from and --to: nothing is loaded twice.',
         ]
       : [];
   return `${[headline(result), lines, [...refusals, ...more].join('\n'), ...days].filter(Boolean).join('\n\n')}\n${nextStep('jobs')}`;
 }
 
 function headline({ outcome, refused }: ImportResult): string {
-  if (outcome === 'interrupted') return 'import: interrupted; run it again and it continues from there';
+  if (outcome === 'interrupted') return 'import: interrupted; run it again to continue';
   if (outcome === 'incomplete')
     return `import: ${count(refused.length, 'file')} could not be loaded whole; everything else is loaded`;
   return 'import: done, every file is loaded';
 }
 
-/** Counts of zero are left out, except the first. */
+/** Omits zeros, except the first. */
 function list(...parts: readonly (readonly [many: number, what: string])[]): string {
   return parts
     .filter(([many], index) => many > 0 || index === 0)

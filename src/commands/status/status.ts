@@ -33,7 +33,7 @@ import { watchStatus } from './watch-status.ts';
 
 const shown = { gaps: 8, troubles: 8, loads: 5, months: 3 };
 
-/** `gmsi status [<job>…]`: what is loaded, what is missing, and why; sends no request. */
+/** `gmsi status [<job>…]`: shows what is loaded, what is missing, and why; sends no request. */
 export async function statusCommand(
   session: Session,
   names: string[],
@@ -148,7 +148,7 @@ function section<Row>(title: string, empty: string, rows: readonly Row[], column
 
 function describeJob(status: JobStatus): string {
   if (status.series === null)
-    return `Job ${status.job}: nothing is known of what it selects from yet; gmsi lookups or the first run fetches them.`;
+    return `Job ${status.job}: its series are not known yet. Run gmsi lookups, or the job.`;
   const { covered, wanted, windows } = status;
   const states = Object.entries(windows)
     .filter(([, many]) => many > 0)
@@ -173,7 +173,7 @@ function describeJob(status: JobStatus): string {
     lines.push(
       '',
       table(
-        ['not covered from', 'to', 'series', 'for instance'],
+        ['missing from', 'to', 'series', 'example'],
         status.gaps.map((gap) => [gap.from, gap.to, gap.series, gap.example]),
       ),
     );
@@ -185,6 +185,6 @@ function describeJob(status: JobStatus): string {
 
 function describeRefused({ job, refused: { asked, skipped } }: JobStatus & { series: number }) {
   if (asked + skipped === 0) return undefined;
-  const why = skipped === 0 ? '' : `, ${number(skipped)} older ones not asked for because of them`;
-  return `${number(asked)} by the service${why}; each run asks again for at most ${askedAgain}, gmsi backfill ${job} --retry-refused for all`;
+  const why = skipped === 0 ? '' : `, ${number(skipped)} older ones skipped because of these`;
+  return `${number(asked)} by the service${why}; each run requests at most ${askedAgain} again, gmsi backfill ${job} --retry-refused all`;
 }

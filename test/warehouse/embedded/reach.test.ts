@@ -52,7 +52,7 @@ it.each([
   const failure = await use(home, folder.path).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(ConfigError);
   expect(explain(failure, false)).toMatch(
-    /^gmsi: .*(?:cannot be kept in|cannot be set up in|GMSI_HOME holds) .*\n {2}→ .*\n$/,
+    /^gmsi: .*(?:cannot be kept in|cannot be set up in|GMSI_HOME contains) .*\n {2}→ .*\n$/,
   );
 });
 
