@@ -198,7 +198,11 @@ function openClient(
     ...serviceAccess(session),
     liveBaseUrl: session.config.liveBaseUrl,
     userAgent: `gmsi-etl/${version}`,
-    ...{ settings, budget, limiter, answered, onEvent },
+    settings,
+    budget,
+    limiter,
+    answered,
+    onEvent,
   });
 }
 

@@ -39,7 +39,8 @@ export async function openDuckDB(spill: string, stop: AbortSignal): Promise<Duck
   };
   const connection = await connect();
   return {
-    ...{ connection, connect },
+    connection,
+    connect,
     async run(statement) {
       stop.throwIfAborted();
       try {

@@ -71,8 +71,14 @@ const notKept = 'The results are not stored, because this database user may only
 function asKept({ name: job }: Job, { check, result, findings, reason }: CheckResult) {
   const { name, title, severity, settings } = check;
   return {
-    ...{ job, check_name: name, title, severity },
-    ...{ result, findings, reason, settings: settingsOf(settings) },
+    job,
+    check_name: name,
+    title,
+    severity,
+    result,
+    findings,
+    reason,
+    settings: settingsOf(settings),
   };
 }
 

@@ -192,7 +192,11 @@ async function firstJob(session: Session, lookups: StoredLookups): Promise<strin
   await mkdir('jobs', { recursive: true });
   await copyFile(inPackage('jobs/job.schema.json'), join('jobs', 'job.schema.json'));
   const job = {
-    ...{ feed: 'gmsi-headlines', countries, topics, start_date: start, end_date: 'today' },
+    feed: 'gmsi-headlines',
+    countries,
+    topics,
+    start_date: start,
+    end_date: 'today',
     ...(isScheduled && { schedule: { sync: '15 * * * *', backfill: '0 1 * * *' } }),
   };
   const head =

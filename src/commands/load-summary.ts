@@ -57,7 +57,7 @@ export function describeSummary(summary: LoadSummary): string {
       ],
       [
         'rejected',
-        records_rejected > 0 ? `${count(records_rejected, 'record')}; gmsi.rejected_records says why` : null,
+        records_rejected > 0 ? `${count(records_rejected, 'record')}; see gmsi.rejected_records` : null,
       ],
       [
         'not loaded',

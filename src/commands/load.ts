@@ -135,7 +135,14 @@ export async function loadJob(
   try {
     const { log, clock, stop, config } = session;
     const result = await run({
-      ...{ job, warehouse, ...service, runBy, log, clock, stop, leaseSeconds: config.leaseSeconds },
+      job,
+      warehouse,
+      ...service,
+      runBy,
+      log,
+      clock,
+      stop,
+      leaseSeconds: config.leaseSeconds,
       onStart: (read) => {
         progress = showProgress(job.name, read, log, session.progress);
       },

@@ -18,7 +18,9 @@ export async function reportCommand(
   const { leaseSeconds, apiKey } = session.config;
   const report = await writeReport(warehouse.db, {
     endpoints: allEndpoints(warehouse.db, { cwd: process.cwd(), leaseSeconds, apiKey, clock: session.clock }),
-    ...{ dist: inPackage('dist'), warehouse: warehouse.description, at: session.clock() },
+    dist: inPackage('dist'),
+    warehouse: warehouse.description,
+    at: session.clock(),
   });
   if (html === '-') {
     printData(Buffer.from(report));

@@ -37,7 +37,11 @@ export async function runCommand<Args extends unknown[]>(
   });
   for (const warning of config.warnings) log.warn(warning);
   const session: Session = {
-    ...{ config, log, json, clock: () => new Date(), stop: stopOnSignals(screen ?? errorOutput) },
+    config,
+    log,
+    json,
+    clock: () => new Date(),
+    stop: stopOnSignals(screen ?? errorOutput),
     progress: quiet ? 'none' : (screen ?? 'lines'),
   };
   await using _tracing = await startTracing({ isOn: config.tracing, log });

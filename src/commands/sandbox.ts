@@ -59,7 +59,11 @@ async function archiveCommand({ json }: Session, flags: SandboxFlags, folder: st
 function optionsOf(flags: SandboxFlags): SandboxOptions {
   const { host, port, seed, key: keys, endDate, unlimited, historyLimit } = flags;
   return {
-    ...{ host, port, seed, keys, endDate },
+    host,
+    port,
+    seed,
+    keys,
+    endDate,
     ...(unlimited && { limits: null }),
     ...(historyLimit !== undefined && { historyLimitDays: historyLimit }),
     ...parseOptions(flags.options),

@@ -33,7 +33,12 @@ export async function serveUntilStopped(
 ): Promise<number> {
   const { serveToken: token, leaseSeconds, apiKey } = session.config;
   await using web = await serveWeb(db, {
-    ...{ host, port, names, token, page: inPackage('dist/page'), log: session.log },
+    host,
+    port,
+    names,
+    token,
+    page: inPackage('dist/page'),
+    log: session.log,
     endpoints: allEndpoints(db, { cwd: process.cwd(), leaseSeconds, apiKey, clock: session.clock }),
   });
   if (session.json) printJson({ url: web.url, pid: process.pid }, 0);

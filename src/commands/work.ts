@@ -45,7 +45,12 @@ export async function workCommand(
   const pool = openPool(warehouse.address, queueConnections);
   try {
     await runWorker({
-      ...{ warehouse: db, pool, log: session.log, clock: session.clock, runBy, stop: session.stop },
+      warehouse: db,
+      pool,
+      log: session.log,
+      clock: session.clock,
+      runBy,
+      stop: session.stop,
       leaseSeconds: session.config.leaseSeconds,
       ownJobs: new Map(jobs.map((job) => [job.name, job])),
       storage: session.config.storage,

@@ -51,7 +51,8 @@ export function readConfig(processEnvironment: Environment = process.env, cwd = 
     alertWebhook: readAlertWebhook(env.GMSI_ALERT_WEBHOOK_URL),
     /** Where `gmsi work` serves metrics and health. Port 0 is any free one; `undefined` is 9464 if free, else any. */
     metrics: {
-      ...{ host: plain.GMSI_METRICS_HOST, port: plain.GMSI_METRICS_PORT },
+      host: plain.GMSI_METRICS_HOST,
+      port: plain.GMSI_METRICS_PORT,
       /** Host names that others use for it, besides the machine's own. */
       names: plain.GMSI_METRICS_NAMES.split(/[\s,]+/).filter(Boolean),
     },

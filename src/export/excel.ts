@@ -77,7 +77,9 @@ export async function openSheet(out: string, mode: OpenMode): Promise<ExportTarg
   const target = isFile ? await realpath(out) : resolve(out);
   const { path, [Symbol.asyncDispose]: remove } = await makeBeside(target, out);
   return {
-    ...{ place: target, path, held: undefined },
+    place: target,
+    path,
+    held: undefined,
     async publish() {
       await rename(join(path, sheetName), target).catch((cause) => {
         throw unusable(out, cause);

@@ -82,11 +82,20 @@ export function describeExport(
   const months = [...written, ...(held?.months.filter(({ month }) => keeps(month)) ?? [])];
   const files = [...made.files, ...(held?.files.filter(({ path }) => keeps(monthOf(path))) ?? [])];
   return {
-    ...{ gmsi: version, table: `gmsi.${table.name}`, format: made.format, complete: true },
-    ...{ exported_at: made.exportedAt.toISOString(), as_of: asOf, changed_since: plan.changedSince },
-    ...{ from, to, only: Object.fromEntries(Object.entries(only).map(([name, of]) => [name, [...of]])) },
-    ...{ rows: months.reduce((sum, { rows }) => sum + rows, 0), sums: sumsOf(months) },
-    ...{ partitioned_by: ['month'], columns: columnsOf(plan) },
+    gmsi: version,
+    table: `gmsi.${table.name}`,
+    format: made.format,
+    complete: true,
+    exported_at: made.exportedAt.toISOString(),
+    as_of: asOf,
+    changed_since: plan.changedSince,
+    from,
+    to,
+    only: Object.fromEntries(Object.entries(only).map(([name, of]) => [name, [...of]])),
+    rows: months.reduce((sum, { rows }) => sum + rows, 0),
+    sums: sumsOf(months),
+    partitioned_by: ['month'],
+    columns: columnsOf(plan),
     months: months.toSorted((a, b) => (a.month < b.month ? -1 : 1)),
     files: files.toSorted((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true })),
   };

@@ -32,7 +32,9 @@ export async function openFolder(out: string, mode: OpenMode): Promise<ExportTar
   const held = mode === 'continue' ? await readHeld(target, out) : undefined;
   const { path, [Symbol.asyncDispose]: remove } = await makeBeside(target, out);
   return {
-    ...{ place: target, path, held },
+    place: target,
+    path,
+    held,
     async publish(manifest) {
       for (const file of manifest.files)
         await writable(() => keep(join(target, file.path), join(path, file.path)));

@@ -105,7 +105,9 @@ export async function openS3({ out, mode, storage, stop }: Setting): Promise<Exp
     const held = isHeld ? readManifest(await send(() => read(manifestName)), out, there) : undefined;
     const path = await mkdtemp(join(tmpdir(), 'gmsi-export-'));
     return {
-      ...{ place: out, path, held },
+      place: out,
+      path,
+      held,
       async publish(manifest) {
         const made = (await readdir(path, { recursive: true }))
           .map((file) => file.replaceAll(sep, '/'))
@@ -200,7 +202,10 @@ async function sending<T>(request: () => Promise<T>, place: Place, stop: AbortSi
       }
     },
     {
-      ...{ retries: 3, minTimeout: 200, factor: 3, signal: stop },
+      retries: 3,
+      minTimeout: 200,
+      factor: 3,
+      signal: stop,
       shouldRetry: ({ error }) => error instanceof StorageUnavailable,
     },
   );

@@ -47,7 +47,14 @@ export function defineFeed<Name extends string>(definition: FeedDefinition<Name>
   const livePath = (series: Series) => path(series).replace('/historical/', '/live/');
   const { isPartitioned, ...ofTable } = table;
   return {
-    ...{ name, dimensions, method, path, matchTypes, variants, inPath, fields },
+    name,
+    dimensions,
+    method,
+    path,
+    matchTypes,
+    variants,
+    inPath,
+    fields,
     ...(hours !== undefined && { live: { path: livePath, limit: 1000, hours } }),
     parameters: { ...windowParameters, ...definition.parameters },
     table: { ...ofTable, columns, key: [time, id], isPartitioned },

@@ -21,7 +21,10 @@ export const tickerHeadlines = defineFeed({
     bullish_probability: ['double precision', 'bullish_probability'],
   },
   identity: {
-    ...{ id: 'headline_id', time: 'published_at', text: 'headline', qualifiers: ['source', 'language'] },
+    id: 'headline_id',
+    time: 'published_at',
+    text: 'headline',
+    qualifiers: ['source', 'language'],
     // One headline can be about several topics.
     apart: ['topic'],
   },

@@ -145,7 +145,8 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
   for (const path of paths) {
     const is = await stat(path).catch((cause) => {
       throw new ConfigError(`${path} cannot be read: ${systemReason(cause)}.`, {
-        ...{ cause, hint: 'Name existing files, folders or ZIP files.' },
+        cause,
+        hint: 'Name existing files, folders or ZIP files.',
       });
     });
     if (is.isDirectory()) await list(path);
@@ -199,8 +200,13 @@ function onDisk(
 ): DataFile {
   return {
     ...format,
-    ...{ name: path, parts: partsOf(path), path, bytes: size, madeAt: mtime },
-    ...{ archive: undefined, crc32: undefined },
+    name: path,
+    parts: partsOf(path),
+    path,
+    bytes: size,
+    madeAt: mtime,
+    archive: undefined,
+    crc32: undefined,
     open: async () => createReadStream(path, { highWaterMark: 256 * 1024 }),
     content: (stop) => digestOf(path, stop),
   };
@@ -222,7 +228,9 @@ async function filesInArchive(path: string, { mtime }: Stats): Promise<FoundFile
   // A ZIP entry without a date says 1980.
   const madeAt = (at: Date) => (at.getFullYear() > 1980 ? at : mtime);
   const archive: Archive = {
-    ...{ path, name, subject: subject === name ? '' : subject },
+    path,
+    name,
+    subject: subject === name ? '' : subject,
     madeAt: new Date(
       shown.reduce((newest, { modifiedAt }) => Math.max(newest, madeAt(modifiedAt).getTime()), 0),
     ),
@@ -244,8 +252,13 @@ async function filesInArchive(path: string, { mtime }: Stats): Promise<FoundFile
       });
     else
       files.push({
-        ...{ ...format, ...about },
-        ...{ path: undefined, bytes: uncompressedSize, madeAt: madeAt(entry.modifiedAt), archive, crc32 },
+        ...format,
+        ...about,
+        path: undefined,
+        bytes: uncompressedSize,
+        madeAt: madeAt(entry.modifiedAt),
+        archive,
+        crc32,
         open: () => openEntry(path, entry),
         content: async () => `${fileName} ${uncompressedSize} ${crc32.toString(16).padStart(8, '0')}`,
       });

@@ -127,7 +127,8 @@ async function* readGroups(
     const sorted =
       fromRecords.length === 0 ? [{ series, records: batch.records }] : bySeries(batch, seriesOf);
     yield sorted.map(({ series, records }) => ({
-      ...{ series, records: records.length },
+      series,
+      records: records.length,
       ...readPage(records, reader, feed.table),
     }));
   }

@@ -108,8 +108,11 @@ export async function importFiles(given: ImportContext): Promise<ImportResult> {
     : await coverDays(warehouse, whole, missing);
   return {
     outcome: done.isStopped ? 'interrupted' : refused.length > 0 ? 'incomplete' : 'done',
-    ...{ ...done, covered },
-    ...{ refused, superseded: [...superseded], ignored: found.ignored },
+    ...done,
+    covered,
+    refused,
+    superseded: [...superseded],
+    ignored: found.ignored,
     withoutDays: placed.filter(({ covers }) => !covers).length,
     seconds: (performance.now() - startedAt) / 1000,
   };

@@ -161,7 +161,10 @@ export async function loadFiles(
   const { loaded, loadedBefore } = counts;
   return {
     loads: [...loads].map(([feed, { loadId, totals }]) => ({ feed, loadId, totals })),
-    ...{ loaded, loadedBefore, whole, isStopped },
+    loaded,
+    loadedBefore,
+    whole,
+    isStopped,
   };
 
   function outcomeOf({ hasRefused }: OpenLoad): LoadOutcome {
@@ -203,8 +206,17 @@ async function openLoad(
     ...noTotals,
   };
   return {
-    ...{ warehouse, loadId, imports, listed, totals, stop, log: log.child({ load: loadId }) },
-    ...{ reader: feed.reader(), duckdb, partitions: new Set<string>(), hasRefused: false },
+    warehouse,
+    loadId,
+    imports,
+    listed,
+    totals,
+    stop,
+    log: log.child({ load: loadId }),
+    reader: feed.reader(),
+    duckdb,
+    partitions: new Set<string>(),
+    hasRefused: false,
     lease: keepLease(warehouse, loadId, leaseSeconds, totals, log),
   };
 }

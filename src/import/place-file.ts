@@ -95,7 +95,10 @@ export function placeFile(
   // Neither such an archive nor its records name the model.
   if (!isRegional && unsaidOf(feed, series).length > 0) fromRecords.push('variant');
   return {
-    ...{ feed, series, fromRecords, partOf: matchType.partOf },
+    feed,
+    series,
+    fromRecords,
+    partOf: matchType.partOf,
     days: daysNamed(parts.at(-1)!, folders, (name) => partsOfSeries(feed).has(name)),
     columns: columnsOf(feed, folders, series),
   };

@@ -33,7 +33,11 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
   }
 
   const opened = await openLoad(context, {
-    ...{ command: 'backfill', ...resolved, scope, unsettledFrom: null, windowsPlanned: all },
+    command: 'backfill',
+    ...resolved,
+    scope,
+    unsettledFrom: null,
+    windowsPlanned: all,
   });
   // A window that restarts may count twice, so progress is capped.
   const done = () => Math.min(all, totals.windows_drained + totals.windows_failed);

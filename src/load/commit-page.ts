@@ -89,8 +89,11 @@ async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: num
   await keepRejected(trx, rejected, { series, windowId, loadId });
   const retracted = page.isCompared ? await compare(trx, page) : 0;
   const counts = {
-    ...{ ...upserted, retracted, records: page.records },
-    ...{ rejected: rejectedCount, outside: page.outside.length },
+    ...upserted,
+    retracted,
+    records: page.records,
+    rejected: rejectedCount,
+    outside: page.outside.length,
   };
   if (at.pages === 0) await takeBackRefusals(trx, windowId);
   await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, settledBefore, isDrained });

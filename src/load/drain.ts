@@ -182,8 +182,13 @@ async function commit(load: Load, drain: Drain, page: DrainedPage): Promise<void
   const now = load.clock();
   const reachesToday = window.last_day >= now.toISOString().slice(0, 10);
   const ready: PageToCommit = {
-    ...{ ...page, feed: load.feed, series: drain.series, now, reachesToday },
-    ...{ isCompared: drain.isCompared, acceptRetractions: load.acceptRetractions },
+    ...page,
+    feed: load.feed,
+    series: drain.series,
+    now,
+    reachesToday,
+    isCompared: drain.isCompared,
+    acceptRetractions: load.acceptRetractions,
     backfilledBefore: backfilledUntil(load, now),
     settledBefore,
     isShared: isShared(load, window, page),
@@ -242,7 +247,10 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
   if (!begun) throw claimLost(from);
   return {
     ...requestOf(load, window, { startDate: range.start, endDate: range.end, pageSize }),
-    ...{ window, isCompared: begun.isCompared, begunAt, from },
+    window,
+    isCompared: begun.isCompared,
+    begunAt,
+    from,
     met: rememberRows(window, job.service.maxPagesWithoutNews),
     read: { records: 0, rejected: 0 },
   };
@@ -264,7 +272,9 @@ async function resume(load: Load, window: ClaimedWindow): Promise<Drain> {
   const asked = { startDate: request_start!, endDate: request_end, pageSize: page_size! };
   return {
     ...requestOf(load, window, asked),
-    ...{ window, isCompared: window.is_compared, begunAt: undefined },
+    window,
+    isCompared: window.is_compared,
+    begunAt: undefined,
     from: { windowId, loadId, pages, nextToken },
     met: rememberRows(window, job.service.maxPagesWithoutNews, { rows, perDay: window.rows_met }),
     read: { records: window.records, rejected: window.records_rejected },

@@ -56,7 +56,9 @@ function parametersOf(
   token: string | null,
 ): Record<string, string> {
   const values = {
-    ...{ topic: series.topic, matchType: series.match_type, limit: String(request.pageSize) },
+    topic: series.topic,
+    matchType: series.match_type,
+    limit: String(request.pageSize),
     startDate: request.startDate,
     ...(request.endDate === null ? {} : { endDate: request.endDate }),
     ...(token === null ? {} : { nextToken: token }),

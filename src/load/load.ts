@@ -154,9 +154,21 @@ export async function openLoad(
   const warehouse = context.warehouse.patient({ log, signal: abort });
   const lease = keepLease(warehouse, loadId, context.leaseSeconds, totals, log);
   const load: Load = {
-    ...{ loadId, command, job, feed, client, warehouse, lease, log, totals, stop, abort, ...rest },
+    loadId,
+    command,
+    job,
+    feed,
+    client,
+    warehouse,
+    lease,
+    log,
+    totals,
+    stop,
+    abort,
+    ...rest,
     acceptRetractions: context.acceptRetractions ?? false,
-    ...{ clock: rest.clocks.now, partitions: new Set() },
+    clock: rest.clocks.now,
+    partitions: new Set(),
   };
   published.opened.publish(load);
   return {
@@ -222,8 +234,14 @@ function endings(outside: AbortSignal) {
 export function nothingDone(totals: LoadTotals, seconds: number): LoadResult {
   const windows = { pending: 0, draining: 0, drained: 0, failed: 0, refused: 0 };
   return {
-    ...{ outcome: 'done', error: undefined, loadId: undefined, totals, windows, seconds },
-    ...{ scope: undefined, historyLimit: undefined },
+    outcome: 'done',
+    error: undefined,
+    loadId: undefined,
+    totals,
+    windows,
+    seconds,
+    scope: undefined,
+    historyLimit: undefined,
   };
 }
 

@@ -96,8 +96,13 @@ export async function replay(context: ReplayContext): Promise<ReplayResult> {
     reader: feed.reader(context.fields),
     totals: { ...noTotals },
     counts: {
-      ...{ records: 0, rows: 0, superseded: 0, stillRejected: {} },
-      ...{ rowsFilled: 0, columnsFilled: {}, rowsOfAnotherIdentity: 0 },
+      records: 0,
+      rows: 0,
+      superseded: 0,
+      stillRejected: {},
+      rowsFilled: 0,
+      columnsFilled: {},
+      rowsOfAnotherIdentity: 0,
     },
     loadId: () => {
       load ??= startLoad(warehouse, about);
@@ -185,7 +190,10 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
       const current = records.filter((_, index) => !superseded.has(index)).map(({ row }) => row);
       const rows = sortedRows(feed.table, current);
       const upserted = await upsertRows(trx, feed.table, rows, {
-        ...{ series, loadId, windowId: null, backfilledBefore: 'always' },
+        series,
+        loadId,
+        windowId: null,
+        backfilledBefore: 'always',
       });
       done.superseded += superseded.size;
       done.inserted += upserted.inserted;

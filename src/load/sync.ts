@@ -95,9 +95,15 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
   const windows = await countByState(warehouse, scope);
   const { cutOff = [], end: _, ...counts } = read ?? { ...noLive, cutOff: [], end };
   return {
-    ...{ ...end, loadId: opened.load.loadId, totals, windows, scope, seconds: resolved.seconds() },
+    ...end,
+    loadId: opened.load.loadId,
+    totals,
+    windows,
+    scope,
+    seconds: resolved.seconds(),
     historyLimit: resolved.historyLimit,
-    ...{ isElsewhere: false, live: { ...counts, cutOff: cutOff.length } },
+    isElsewhere: false,
+    live: { ...counts, cutOff: cutOff.length },
     cadence: { leftOut: plan.leftOut, requestsSaved: plan.requestsSaved, recheckDays: plan.recheckDays },
   };
 }

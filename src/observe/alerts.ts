@@ -90,7 +90,10 @@ async function send(alert: DueAlert, url: Secret, options: AlertsOptions): Promi
 function bodyOf({ kind, job, message, details, raised_at, resolved_at }: DueAlert) {
   return {
     text: resolved_at ? `gmsi: over since ${resolved_at.toISOString()}: ${message}` : `gmsi: ${message}`,
-    ...{ kind, job, status: resolved_at ? 'resolved' : 'raised', details },
+    kind,
+    job,
+    status: resolved_at ? 'resolved' : 'raised',
+    details,
     at: (resolved_at ?? raised_at).toISOString(),
   };
 }

@@ -44,8 +44,11 @@ export async function serveTelemetry(
 ): Promise<{ readonly url: string } & AsyncDisposable> {
   const app = Fastify({
     forceCloseConnections: true,
-    ...{ requestTimeout: requestMs, handlerTimeout: answerMs, connectionTimeout: idleMs },
-    ...{ keepAliveTimeout: idleMs, bodyLimit: 1_024 },
+    requestTimeout: requestMs,
+    handlerTimeout: answerMs,
+    connectionTimeout: idleMs,
+    keepAliveTimeout: idleMs,
+    bodyLimit: 1_024,
     http: {
       headersTimeout: headersMs,
       maxHeaderSize: maxHeaderBytes,

@@ -44,10 +44,14 @@ export async function listJob(
   const scope = days && isKnown ? scopeOf(job, days, lookups) : undefined;
   const coverage = scope && (await coverageOf(db, scope));
   return {
-    ...{ job: job.name, feed: job.feed, from: job.startDate.toString(), to: job.endDate.toString() },
+    job: job.name,
+    feed: job.feed,
+    from: job.startDate.toString(),
+    to: job.endDate.toString(),
     // `null` if the lookups were never fetched.
     series: scope ? seriesIn(scope) : null,
-    ...{ covered: coverage?.covered ?? null, wanted: coverage?.wanted ?? null },
+    covered: coverage?.covered ?? null,
+    wanted: coverage?.wanted ?? null,
     nextRun: nextRunOf(job, now),
   };
 }

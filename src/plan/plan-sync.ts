@@ -187,7 +187,8 @@ function beginOf(habit: SeriesHabit, job: Job, moment: SyncMoment): Day | null {
   if (nextPollDue(history, firstUncovered, job.cadence) > moment.now) return null;
   const days = {
     ...moment,
-    ...{ firstUncovered, unsettledFrom: Temporal.PlainDate.from(moment.unsettledFrom) },
+    firstUncovered,
+    unsettledFrom: Temporal.PlainDate.from(moment.unsettledFrom),
     polledOn: Temporal.PlainDate.from(polled_at.toISOString().slice(0, 10)),
   };
   return pollFrom(days, job.cadence).toString();

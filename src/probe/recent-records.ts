@@ -61,7 +61,9 @@ export async function recentRecords(
     return { series, reason: 'no readable records came; name a busy series with --job' };
   }
   return {
-    ...{ series, limit: range.limit, answered: { range, answer: reply.answer } },
+    series,
+    limit: range.limit,
+    answered: { range, answer: reply.answer },
     page_size: inferPageSize(range, reply.answer, refusals[0]),
     refused: range.start === month.start ? null : month.start,
   };

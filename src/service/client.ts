@@ -108,7 +108,10 @@ export function createClient(options: ClientOptions) {
     });
     const { answered } = options;
     const contact = firstContact({
-      ...{ answered, address: `${origin}${prefix}`, setting, lookup: known },
+      answered,
+      address: `${origin}${prefix}`,
+      setting,
+      lookup: known,
       maxAttempts: settings.maxAttempts,
     });
     return { address, http, contact };

@@ -44,7 +44,8 @@ const nobodyThere = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT', 'E
 export async function firstAnswer<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await pRetry(ask, {
-      ...{ retries: 4, minTimeout: 250 },
+      retries: 4,
+      minTimeout: 250,
       shouldRetry: ({ error, attemptNumber }) => mayPass(error, attemptNumber),
     });
   } catch (error) {

@@ -46,7 +46,11 @@ export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {
       }
     },
     {
-      ...{ retries: 30, minTimeout: 100, factor: 1.6, maxTimeout: 5_000, randomize: true },
+      retries: 30,
+      minTimeout: 100,
+      factor: 1.6,
+      maxTimeout: 5_000,
+      randomize: true,
       shouldRetry: ({ error }) => error instanceof WarehouseUnavailable && !signal?.aborted,
     },
   );

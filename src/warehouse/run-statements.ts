@@ -36,10 +36,14 @@ export async function runStatements(
       client.on('notice', (notice) => onNotice(notice as unknown as pg.DatabaseError));
       const asWritten = { getTypeParser: () => (text: string) => text } as unknown as pg.CustomTypesConfig;
       const results = await client.query<(string | null)[]>({
-        ...{ text: statements, rowMode: 'array', types: asWritten },
+        text: statements,
+        rowMode: 'array',
+        types: asWritten,
       });
       return [results].flat().map(({ command, rowCount, fields, rows }) => ({
-        ...{ command, rowCount, rows },
+        command,
+        rowCount,
+        rows,
         columns: fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID })),
       }));
     } finally {

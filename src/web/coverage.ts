@@ -24,13 +24,19 @@ export const coverageEndpoints = [
     takes: z.object({ feed, match_type: matchType, ...period }),
     row: z.object({
       ...seriesColumns,
-      ...{ covered: days, running: days, failed: days, refused: days, pending: days, settling: days },
+      covered: days,
+      running: days,
+      failed: days,
+      refused: days,
+      pending: days,
+      settling: days,
     }),
     ask: ({ match_type, ...asked }) => coverageOfSeries({ matchType: match_type, ...asked }),
   }),
   endpoint('coverage/days', 'The covered days of series, as ranges', {
     takes: z.object({
-      ...{ feed, ...period },
+      feed,
+      ...period,
       country: several('A country', 100).default(['']),
       topic: several('A topic', 100).default(['']),
       ticker: several('A ticker', 100).default(['']),
@@ -42,8 +48,12 @@ export const coverageEndpoints = [
     ask: ({ country, topic, ticker, variant, match_type, ...asked }) =>
       coveredDays(
         {
-          ...{ feed: asked.feed, countries: country, topics: topic, tickers: ticker },
-          ...{ variants: variant, matchTypes: match_type },
+          feed: asked.feed,
+          countries: country,
+          topics: topic,
+          tickers: ticker,
+          variants: variant,
+          matchTypes: match_type,
         },
         asked,
         asked.as_of,
@@ -52,7 +62,10 @@ export const coverageEndpoints = [
   endpoint('windows/failed', 'The last windows that failed or were refused (50 at most)', {
     takes: z.object({}),
     row: z.object({
-      ...{ window_id: z.int(), feed: z.string(), ...seriesColumns, match_type: z.string() },
+      window_id: z.int(),
+      feed: z.string(),
+      ...seriesColumns,
+      match_type: z.string(),
       ...{
         first_day: z.string(),
         last_day: z.string(),

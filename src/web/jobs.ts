@@ -55,11 +55,19 @@ export function jobsEndpoint(
       try {
         const listed = await listJob(warehouse, lookups, job, { now, today });
         rows.push({
-          ...{ job: job.name, feed: job.feed, series: listed.series, problem: null },
-          ...{ covered: listed.covered, wanted: listed.wanted, lag_seconds: lagSeconds },
-          ...{ next_run: listed.nextRun?.at ?? null, next_command: listed.nextRun?.command ?? null },
-          ...{ requests_per_month: job.budget.requestsPerMonth, reserve: job.budget.reserve },
-          ...{ requests_used: budget?.used ?? null, projected: budget?.projected ?? null },
+          job: job.name,
+          feed: job.feed,
+          series: listed.series,
+          problem: null,
+          covered: listed.covered,
+          wanted: listed.wanted,
+          lag_seconds: lagSeconds,
+          next_run: listed.nextRun?.at ?? null,
+          next_command: listed.nextRun?.command ?? null,
+          requests_per_month: job.budget.requestsPerMonth,
+          reserve: job.budget.reserve,
+          requests_used: budget?.used ?? null,
+          projected: budget?.projected ?? null,
           spent_by: budget?.spentBy ?? null,
         });
       } catch (error) {
@@ -71,7 +79,12 @@ export function jobsEndpoint(
     return rows;
   }
   return {
-    ...{ path: 'jobs', about: 'The jobs: how far, how late, when next, and what becomes of the budget' },
-    ...{ takes: z.strictObject({}), row, rights: 'own' as const, isLive: true, answer: { read } },
+    path: 'jobs',
+    about: 'The jobs: how far, how late, when next, and what becomes of the budget',
+    takes: z.strictObject({}),
+    row,
+    rights: 'own' as const,
+    isLive: true,
+    answer: { read },
   };
 }

@@ -41,7 +41,10 @@ export const sentimentEndpoints = [
   endpoint('sentiment', 'Mean sentiment of series over time, from rollups or as it was known', {
     takes: overTime,
     row: z.object({
-      ...{ country: z.string(), topic: z.string(), match_type: z.string(), at: z.string() },
+      country: z.string(),
+      topic: z.string(),
+      match_type: z.string(),
+      at: z.string(),
       ...means,
     }),
     ask: (taken) => sentimentOverTime(toAsk(taken)),
@@ -86,7 +89,9 @@ export const sentimentEndpoints = [
     }),
     ask: ({ match_type, as_of, after_time, after_id, ...others }) =>
       headlinesOf({
-        ...{ ...others, matchType: match_type, asOf: as_of ?? null },
+        ...others,
+        matchType: match_type,
+        asOf: as_of ?? null,
         after: after_time && after_id ? { published_at: after_time, headline_id: after_id } : null,
       }),
   }),

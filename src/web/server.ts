@@ -49,7 +49,9 @@ export async function serveWeb(
 ): Promise<{ readonly url: string } & AsyncDisposable> {
   const app = Fastify({
     forceCloseConnections: true,
-    ...{ requestTimeout: bounds.request, connectionTimeout: bounds.idle, keepAliveTimeout: bounds.idle },
+    requestTimeout: bounds.request,
+    connectionTimeout: bounds.idle,
+    keepAliveTimeout: bounds.idle,
     bodyLimit: 4_096,
     // Only the protocol depends on this; a false header changes only the sender's own cookie.
     trustProxy: true,
@@ -105,8 +107,12 @@ const policy = {
     'style-src': ["'self'"],
     'img-src': ["'self'", 'data:'],
   },
-  ...{ 'connect-src': ["'self'"], 'font-src': ["'self'"], 'manifest-src': ["'self'"] },
-  ...{ 'base-uri': ["'none'"], 'form-action': ["'self'"], 'frame-ancestors': ["'none'"] },
+  'connect-src': ["'self'"],
+  'font-src': ["'self'"],
+  'manifest-src': ["'self'"],
+  'base-uri': ["'none'"],
+  'form-action': ["'self'"],
+  'frame-ancestors': ["'none'"],
 };
 
 type Form = 'json' | 'csv' | 'sql';

@@ -140,12 +140,23 @@ async function openPart(context: WorkerContext, runId: number): Promise<OpenPart
   try {
     const { log, clock, leaseSeconds, runBy, stop } = context;
     const running = {
-      ...{ job, warehouse, ...service, log, clock, leaseSeconds, runBy, stop },
+      job,
+      warehouse,
+      ...service,
+      log,
+      clock,
+      leaseSeconds,
+      runBy,
+      stop,
       ...(context.databaseClock && { databaseClock: context.databaseClock }),
     };
     const opened = await openLoad(running, {
       clocks: await clocksOf(running),
-      ...{ command, feed, scope, reader: feed.reader(job.fields), origin: originOf(warehouse) },
+      command,
+      feed,
+      scope,
+      reader: feed.reader(job.fields),
+      origin: originOf(warehouse),
       totals: countingTotals(service.client),
       unsettledFrom,
       windowsPlanned: null,
@@ -153,7 +164,12 @@ async function openPart(context: WorkerContext, runId: number): Promise<OpenPart
     const { load } = opened;
     events.emit({ type: 'load opened', job: run.job, command, loadId: load.loadId });
     return {
-      ...{ run, load, opened, service, inHand: new Set(), cutRounds: 0 },
+      run,
+      load,
+      opened,
+      service,
+      inHand: new Set(),
+      cutRounds: 0,
       streak: failureStreak(job.service.concurrency),
     };
   } catch (error) {

@@ -128,7 +128,12 @@ async function planBackfillRun(context: LoadContext, options: PlanOptions): Prom
   await planWindows(warehouse, job, scope, options, today.toString(), context);
   const newestFirst = job.order === 'newest-first';
   return {
-    ...{ job: job.name, command: 'backfill', scope, unsettledFrom: null, newestFirst, live: [] },
+    job: job.name,
+    command: 'backfill',
+    scope,
+    unsettledFrom: null,
+    newestFirst,
+    live: [],
     historyLimit,
   };
 }

@@ -34,16 +34,23 @@ export interface LivePayload extends RunPayload {
 
 /** Checks every schedule. */
 export const tickTask: QueuedTask = {
-  ...{ task: taskNames.tick, payload: {}, key: taskNames.tick },
-  ...{ priority: priorities.upkeep, maxAttempts: 1 },
+  task: taskNames.tick,
+  payload: {},
+  key: taskNames.tick,
+  priority: priorities.upkeep,
+  maxAttempts: 1,
 };
 
 /** Plans a run of a job. */
 export function planTask({ job, command }: OfJob, delaySeconds = 0): QueuedTask {
   const payload: PlanPayload = { job, command };
   return {
-    ...{ task: taskNames.plan, payload, key: `plan:${command}:${job}`, delaySeconds },
-    ...{ priority: priorities.upkeep, maxAttempts: tries },
+    task: taskNames.plan,
+    payload,
+    key: `plan:${command}:${job}`,
+    delaySeconds,
+    priority: priorities.upkeep,
+    maxAttempts: tries,
   };
 }
 
@@ -51,8 +58,12 @@ export function planTask({ job, command }: OfJob, delaySeconds = 0): QueuedTask 
 export function tendTask(run: number, delaySeconds = 0): QueuedTask {
   const payload: RunPayload = { run };
   return {
-    ...{ task: taskNames.tend, payload, key: `tend:${run}`, delaySeconds },
-    ...{ priority: priorities.upkeep, maxAttempts: tries },
+    task: taskNames.tend,
+    payload,
+    key: `tend:${run}`,
+    delaySeconds,
+    priority: priorities.upkeep,
+    maxAttempts: tries,
   };
 }
 
@@ -74,8 +85,12 @@ export function liveTasks(
     const own = series.slice(index * liveSeriesATask, (index + 1) * liveSeriesATask);
     const payload: LivePayload = { run, part, command, series: own };
     return {
-      ...{ task: taskNames.live, payload, key: `live:${run}:${part}`, label: runLabel(run) },
-      ...{ priority: priorities[command], maxAttempts: tries },
+      task: taskNames.live,
+      payload,
+      key: `live:${run}:${part}`,
+      label: runLabel(run),
+      priority: priorities[command],
+      maxAttempts: tries,
     };
   });
 }
@@ -84,8 +99,11 @@ export function liveTasks(
 export function exportTask(job: string): QueuedTask {
   const payload: ExportPayload = { job };
   return {
-    ...{ task: taskNames.export, payload, key: `export:${job}` },
-    ...{ priority: priorities.backfill, maxAttempts: tries },
+    task: taskNames.export,
+    payload,
+    key: `export:${job}`,
+    priority: priorities.backfill,
+    maxAttempts: tries,
   };
 }
 

@@ -55,7 +55,9 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     fail,
   };
   const clocks = watchClocks({
-    ...{ machine: setting.clock, service: () => undefined, log },
+    machine: setting.clock,
+    service: () => undefined,
+    log,
     database: setting.databaseClock ?? (() => databaseTime(warehouse)),
   });
   await clocks.compare();
@@ -114,12 +116,19 @@ async function start(context: TaskContext, pgPool: pg.Pool, concurrency: number)
     workerId = workerPool.id;
   });
   const runner = await startQueue({
-    ...{ pgPool, schema: queueSchema, concurrency, pollInterval, events, noHandleSignals: true },
+    pgPool,
+    schema: queueSchema,
+    concurrency,
+    pollInterval,
+    events,
+    noHandleSignals: true,
     logger: queueLog(context.log),
     // Once a minute, by one of all workers.
     parsedCronItems: parseCronItems([
       {
-        ...{ task: taskNames.tick, match: '* * * * *', identifier: taskNames.tick },
+        task: taskNames.tick,
+        match: '* * * * *',
+        identifier: taskNames.tick,
         options: { jobKey: taskNames.tick, maxAttempts: 1, backfillPeriod: 0 },
       },
     ]),

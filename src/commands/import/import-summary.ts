@@ -33,7 +33,7 @@ export function describeImport(result: ImportResult): string {
         [records - fresh - changed - rejected, 'already loaded, or older than the loaded version'],
       ),
     ],
-    ['rejected', rejected > 0 ? `${count(rejected, 'record')}; gmsi.rejected_records says why` : null],
+    ['rejected', rejected > 0 ? `${count(rejected, 'record')}; see gmsi.rejected_records` : null],
     [
       'covered',
       covered.series > 0 ? `${count(covered.days, 'day')} of ${number(covered.series)} series` : 'nothing',

@@ -32,8 +32,15 @@ export async function importCommand(
   let shownAt = 0;
   const width = typeof view === 'object' ? view.width : Number.POSITIVE_INFINITY;
   const result = await importFiles({
-    ...{ warehouse: warehouse.db, paths, days, stated: { feed, country, topic, ticker, matchType } },
-    ...{ log, clock, stop, runBy, leaseSeconds: config.leaseSeconds },
+    warehouse: warehouse.db,
+    paths,
+    days,
+    stated: { feed, country, topic, ticker, matchType },
+    log,
+    clock,
+    stop,
+    runBy,
+    leaseSeconds: config.leaseSeconds,
     onProgress: (progress) => {
       const now = performance.now();
       if (view === 'none' || now - shownAt < 200) return;

@@ -112,17 +112,31 @@ async function statusOf(session: Session, db: Warehouse, job: Job) {
 type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => Cell)>>;
 
 const coverageColumns: Columns<FeedCoverage> = {
-  ...{ feed: 'feed', 'match type': 'match_type', series: 'series', days: 'days' },
-  ...{ oldest: 'oldest', newest: 'newest' },
+  feed: 'feed',
+  'match type': 'match_type',
+  series: 'series',
+  days: 'days',
+  oldest: 'oldest',
+  newest: 'newest',
 };
 const windowColumns: Columns<WindowCount> = {
-  ...{ feed: 'feed', state: 'state', windows: 'windows' },
+  feed: 'feed',
+  state: 'state',
+  windows: 'windows',
   'half drained': ({ half_drained }) => half_drained || null,
 };
 const troubleColumns: Columns<WindowFailure> = {
   window: ({ window_id }) => String(window_id),
-  ...{ feed: 'feed', country: 'country', topic: 'topic', ticker: 'ticker', 'match type': 'match_type' },
-  ...{ variant: 'variant', from: 'first_day', to: 'last_day', state: 'state', why: 'last_error' },
+  feed: 'feed',
+  country: 'country',
+  topic: 'topic',
+  ticker: 'ticker',
+  'match type': 'match_type',
+  variant: 'variant',
+  from: 'first_day',
+  to: 'last_day',
+  state: 'state',
+  why: 'last_error',
 };
 const loadColumns: Columns<Awaited<ReturnType<typeof loadsOfJobs>>[number]> = {
   load: ({ load_id }) => String(load_id),
@@ -130,12 +144,17 @@ const loadColumns: Columns<Awaited<ReturnType<typeof loadsOfJobs>>[number]> = {
   'began (UTC)': ({ started_at }) => minute(started_at),
   outcome: ({ outcome, heartbeat_at }) =>
     outcome ?? (Date.now() - heartbeat_at.getTime() < 60_000 ? 'running' : 'killed'),
-  ...{ windows: 'windows_drained', requests: 'requests', records: 'records' },
-  ...{ new: 'rows_inserted', changed: 'rows_changed', retracted: 'rows_retracted' },
+  windows: 'windows_drained',
+  requests: 'requests',
+  records: 'records',
+  new: 'rows_inserted',
+  changed: 'rows_changed',
+  retracted: 'rows_retracted',
 };
 const usageColumns: Columns<Awaited<ReturnType<typeof usageByMonth>>[number]> = {
   month: ({ month }) => month.slice(0, 7),
-  ...{ key: 'key_fingerprint', requests: 'requests' },
+  key: 'key_fingerprint',
+  requests: 'requests',
 };
 
 function section<Row>(title: string, empty: string, rows: readonly Row[], columns: Columns<Row>): string {

@@ -45,7 +45,9 @@ export async function stripsOfJob(db: Warehouse, scope: WindowScope) {
   const all: Strip = { name: 'all', series: seriesIn(scope), stretches };
   const series = seriesIn(scope) / scope[list].length;
   const parts = scope[list].map((name) => ({
-    ...{ name, series, stretches: stretches.filter((one) => one.name === name) },
+    name,
+    series,
+    stretches: stretches.filter((one) => one.name === name),
   }));
   if (parts.length === 1 || stretches.length === 0) return { strips: [all], left: 0 };
   const open = parts.filter((part) => coveredIn(part) < wantedIn(part, scope));

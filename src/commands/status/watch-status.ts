@@ -100,7 +100,11 @@ async function look(
     workers: workers.length,
     /** Tasks that they work on at a time. */
     slots: workers.reduce((sum, { concurrency }) => sum + concurrency, 0),
-    ...{ queue, rate, used, left: jobs.map(left), runs },
+    queue,
+    rate,
+    used,
+    left: jobs.map(left),
+    runs,
   };
 }
 

@@ -178,8 +178,14 @@ async function connect(
   settings: Pick<pg.ClientConfig, 'options' | 'stream'> = {},
 ): Promise<pg.Client> {
   const client = new pg.Client({
-    ...{ host: '127.0.0.1', port, user, password, database: 'postgres' },
-    ...{ connectionTimeoutMillis: 10_000, application_name: name, ...settings },
+    host: '127.0.0.1',
+    port,
+    user,
+    password,
+    database: 'postgres',
+    connectionTimeoutMillis: 10_000,
+    application_name: name,
+    ...settings,
   });
   // The server may go down at any time; the next query reports it.
   client.on('error', () => {});

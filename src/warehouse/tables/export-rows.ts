@@ -12,12 +12,16 @@ const ofHeadlines: ExportTable['series'] = { country: 'country', topic: 'topic',
 /** A day compares as its midnight in the session's time zone, which is UTC here. */
 export const rollups: Readonly<Record<'hourly' | 'daily', ExportTable>> = {
   hourly: {
-    ...{ name: 'sentiment_hourly', series: ofHeadlines },
-    ...{ key: ['sentiment_type', 'hour'], columns: { hour: 'timestamptz' } },
+    name: 'sentiment_hourly',
+    series: ofHeadlines,
+    key: ['sentiment_type', 'hour'],
+    columns: { hour: 'timestamptz' },
   },
   daily: {
-    ...{ name: 'sentiment_daily', series: ofHeadlines },
-    ...{ key: ['sentiment_type', 'day'], columns: { day: 'timestamptz' } },
+    name: 'sentiment_daily',
+    series: ofHeadlines,
+    key: ['sentiment_type', 'day'],
+    columns: { day: 'timestamptz' },
   },
 };
 

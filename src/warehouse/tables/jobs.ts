@@ -32,7 +32,9 @@ export async function registerJob(
       await trx
         .insertInto('gmsi.schedules')
         .values({
-          ...{ job, command, fired_at: at },
+          job,
+          command,
+          fired_at: at,
           ...(schedule && { cron: schedule[command], timezone: schedule.timezone }),
         })
         .onConflict((conflict) => {

@@ -17,8 +17,16 @@ export interface LoadTotals {
 }
 
 export const noTotals: Readonly<LoadTotals> = {
-  ...{ requests: 0, windows_drained: 0, windows_failed: 0, pages: 0, records: 0 },
-  ...{ rows_inserted: 0, rows_changed: 0, rows_retracted: 0, records_rejected: 0, records_outside: 0 },
+  requests: 0,
+  windows_drained: 0,
+  windows_failed: 0,
+  pages: 0,
+  records: 0,
+  rows_inserted: 0,
+  rows_changed: 0,
+  rows_retracted: 0,
+  records_rejected: 0,
+  records_outside: 0,
 };
 
 export async function startLoad(

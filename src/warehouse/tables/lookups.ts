@@ -75,7 +75,9 @@ export async function readLookups(db: Kysely<Database>): Promise<StoredLookups> 
   return {
     countries: countries.map((row) => ({ code: row.country, name: row.name })),
     topics: topics.map((row) => ({ name: row.topic, category: row.category })),
-    ...{ tickers: other('tickers'), sources: other('sources'), languages: other('languages') },
+    tickers: other('tickers'),
+    sources: other('sources'),
+    languages: other('languages'),
     refreshedAt: {
       countries: oldest(countries),
       topics: oldest(topics),

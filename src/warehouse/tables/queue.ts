@@ -31,8 +31,13 @@ export interface QueuedTask {
 
 export async function addTasks(db: Kysely<Database>, tasks: readonly QueuedTask[]): Promise<void> {
   const specs = tasks.map(({ task, payload, key, priority, maxAttempts, label, delaySeconds = 0 }) => ({
-    ...{ identifier: task, payload, job_key: key, priority, max_attempts: maxAttempts },
-    ...{ flags: label === undefined ? null : [label], delay: delaySeconds },
+    identifier: task,
+    payload,
+    job_key: key,
+    priority,
+    max_attempts: maxAttempts,
+    flags: label === undefined ? null : [label],
+    delay: delaySeconds,
   }));
   await sql`
     select count(*) from graphile_worker.add_jobs(array(

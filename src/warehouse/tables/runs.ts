@@ -87,8 +87,11 @@ interface RunRow {
 function asRun({ run_id, unsettled_from, newest_first, started_at, finished_at, ...row }: RunRow): Run {
   return {
     ...row,
-    ...{ runId: run_id, unsettledFrom: unsettled_from, newestFirst: newest_first },
-    ...{ startedAt: started_at, finishedAt: finished_at },
+    runId: run_id,
+    unsettledFrom: unsettled_from,
+    newestFirst: newest_first,
+    startedAt: started_at,
+    finishedAt: finished_at,
   };
 }
 

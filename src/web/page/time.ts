@@ -16,9 +16,13 @@ export const zone = computed(() => {
 export function moment(text: string | number): string {
   // Swedish dates are those of ISO 8601.
   return new Intl.DateTimeFormat('sv-SE', {
-    ...{ timeZone: zone.value, hourCycle: 'h23' as const },
-    ...{ year: 'numeric' as const, month: '2-digit' as const, day: '2-digit' as const },
-    ...{ hour: '2-digit' as const, minute: '2-digit' as const },
+    timeZone: zone.value,
+    hourCycle: 'h23' as const,
+    year: 'numeric' as const,
+    month: '2-digit' as const,
+    day: '2-digit' as const,
+    hour: '2-digit' as const,
+    minute: '2-digit' as const,
   }).format(new Date(text));
 }
 

@@ -55,7 +55,9 @@ export function cellsOf(
   const variants = [...new Set(found.map(({ variant }) => variant))].sort();
   const columns = [...categories].flatMap(([topic, category]) =>
     (variants.length > 0 ? variants : ['']).map((variant) => ({
-      ...{ topic, variant, title: [topic, variant].filter(Boolean).join(' · ') || 'all' },
+      topic,
+      variant,
+      title: [topic, variant].filter(Boolean).join(' · ') || 'all',
       group: topic === '' ? '' : category || (/^(.+?)-/.exec(topic)?.[1] ?? 'Others'),
     })),
   );

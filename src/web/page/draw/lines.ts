@@ -56,7 +56,9 @@ export function drawLines(
 
   const shared = (): Pick<uPlot.Options, 'width' | 'ms' | 'tzDate' | 'legend' | 'cursor' | 'focus'> => ({
     width,
-    ...{ ms: 1 as const, tzDate, legend: { show: false } },
+    ms: 1 as const,
+    tzDate,
+    legend: { show: false },
     cursor: {
       y: false,
       drag: { x: true, y: false, setScale: false, dist: 6 },
@@ -75,7 +77,8 @@ export function drawLines(
       grid: { stroke: colours.line, width: 1 },
       ticks: { show: false },
     },
-    ...{ space: 64, gap: 4 },
+    space: 64,
+    gap: 4,
     values: (_, splits, __, ___, apart) => labelsOf(splits.map(tzDate), apart),
   };
   const yAxis: uPlot.Axis = { ...xAxis, size: axisWidth, space: 36, gap: 6 };
@@ -140,7 +143,10 @@ export function drawLines(
       series: [
         {},
         {
-          ...{ fill: colours.pending, stroke: colours.pending, width: 0, points: { show: false } },
+          fill: colours.pending,
+          stroke: colours.pending,
+          width: 0,
+          points: { show: false },
           paths: uPlot.paths.bars!({ size: [0.85, 40], align: 0 }),
         },
       ],

@@ -73,8 +73,17 @@ export function layoutOf({ rows, columns }: Shown, width: number, height: number
     else groups.push({ title: group, isFolded, left: starts[index]!, width: across });
   }
   return {
-    ...{ width: Math.ceil(x), height: top + down * rows.length + 1, left, top, across, down },
-    ...{ columns: starts, gap: across >= 5 ? 1 : 0.5, hasNames, titles, groups },
+    width: Math.ceil(x),
+    height: top + down * rows.length + 1,
+    left,
+    top,
+    across,
+    down,
+    columns: starts,
+    gap: across >= 5 ? 1 : 0.5,
+    hasNames,
+    titles,
+    groups,
   };
 }
 
