@@ -32,7 +32,7 @@ import { presentParts, step } from './steps.ts';
 //
 //   planned ─▶ pending ───── claimed ─────▶ draining ──┬── the last page ──────────▶ drained: its days are covered
 //                 ▲                          │  ▲  │   ├── an error, one refusal ──▶ failed: the next load claims it
-//                 ├── stopped, load ended ───┘  │  │   └── refused once more ──────▶ refused: only --retry-refused asks
+//                 ├── stopped, load ended ───┘  │  │   └── refused once more ──────▶ refused: each load asks a few of them again
 //                 │                             └──┘
 //   the lease ran out: another load claims it    a page and its checkpoint, in one transaction
 

@@ -37,7 +37,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
       }
     };
     for (const key of ['the-wrong-key', 'the-right-key']) {
-      await answer('Do you have a key', ['\r']);
+      await answer('Do you have an API key', ['\r']);
       await answer('The address of the service', [`${sandbox.url}`, '\r']);
       await answer('The key', [key, '\r']);
       await answer('Where should the headlines go?', [down, '\r']);
@@ -46,9 +46,9 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     await answer('Make a job file?', ['\r']);
     await answer('Countries', ['NO', '\t', '\r']);
     await answer('Topics', ['Inflation-Food', '\t', '\r']);
-    await answer('From which day on?', ['\r']);
-    await answer('Keep it current', ['\r']);
-    await answer('Its name', ['\r']);
+    await answer('First day', ['\r']);
+    await answer('Load new headlines every hour', ['\r']);
+    await answer('Name of the job', ['\r']);
     expect(await terminal.ended).toBe(0);
 
     expect(terminal.written).toMatch(/The service refuses the key|401/);
@@ -65,7 +65,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
   it('writes nothing if it is interrupted at the first question', async () => {
     await using folder = await aFolder();
     const terminal = startOnTerminal(['init'], 80, { cwd: folder.path, env: { HOME: folder.path } });
-    await vi.waitFor(() => expect(terminal.written).toContain('Do you have a key'));
+    await vi.waitFor(() => expect(terminal.written).toContain('Do you have an API key'));
     terminal.type('\x03');
     expect(await terminal.ended).toBe(130);
     await expect(stat(join(folder.path, '.env'))).rejects.toThrow('ENOENT');

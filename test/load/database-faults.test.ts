@@ -32,7 +32,7 @@ describe('a load whose connections are cut again and again', () => {
       // Asked for while the page before is being committed.
       aroundPage: async (ask) => {
         const page = await ask();
-        if (++asked % 3 === 0) {
+        if (++asked % 5 === 0) {
           const { rows } = await sql`
             select pg_terminate_backend(pid) from pg_stat_activity
             where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
@@ -43,7 +43,7 @@ describe('a load whose connections are cut again and again', () => {
       },
     });
     await admin.destroy();
-    expect(cut).toBeGreaterThan(5);
+    expect(cut).toBeGreaterThan(2);
     expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4 } });
     expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
     expect(await heldBy(warehouse.db, scope)).toEqual(servedBy(sandbox, scope));
