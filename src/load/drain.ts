@@ -214,14 +214,14 @@ async function settledByClocks({ clocks, job }: Load, { window, begunAt }: Drain
   return begunAt && settledAt(clocks.earliest(begunAt), job.lookbackDays);
 }
 
-/** While nobody knows whether end_date is included, a window also requests the first day of the next one. */
+/** True if the page has a row of a day that the next window may request, too: it is not known whether end_date is included. */
 function isShared({ job }: Load, { first_day, last_day }: ClaimedWindow, { rows }: ReadPage): boolean {
   if (job.service.endDate !== 'unknown' || rows.length === 0) return false;
   const dayAt = (row: number) => new Date(rows.times.at(row)! / 1000).toISOString().slice(0, 10);
   return dayAt(0) <= first_day || dayAt(-1) > last_day;
 }
 
-/** Returns the day before which rows count as backfilled; days that a fast clock called settled do not count. */
+/** Returns the first day whose rows do not count as backfilled: the earlier of two, in case a fast clock made one too late. */
 function backfilledUntil({ unsettledFrom, job }: Load, now: Date): PageToCommit['backfilledBefore'] {
   if (unsettledFrom === null) return 'always';
   return [unsettledFrom, settledAt(now, job.lookbackDays)].sort()[0]!;

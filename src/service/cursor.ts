@@ -11,7 +11,7 @@ const longestToken = 8192;
  * Watches the tokens of one window's drain.
  * @param resumedWith the token of the drain's first request; `null` if it begins at the first page
  * @returns a function to call with each next token. @throws CursorBroken if the token has come before, so that the drain would
- * never end; is too long; or has a NUL or half a character, which no checkpoint can store
+ * never end; is too long; or contains a NUL or a lone surrogate, which PostgreSQL cannot store
  */
 export function cursorGuard(resumedWith: string | null): (nextToken: string) => void {
   // Stores hashes, because there can be many long tokens.

@@ -55,7 +55,7 @@ export async function takeTurn(trx: Transaction<Database>, name: string, waiting
 /**
  * The same without waiting.
  * @returns false if another process of gmsi does something of this name
- * @throws LockHeld if the lock is held by a user who cannot: that is no reason to leave the work to others
+ * @throws LockHeld if the holder may not load: then nobody is doing this work
  */
 export async function takeTurnIfFree(trx: Transaction<Database>, name: string): Promise<boolean> {
   const [ask, key] = [askIn(trx), keyOf(name)];

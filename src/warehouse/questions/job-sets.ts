@@ -153,7 +153,7 @@ function sumsOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
   return ofEach(table, window, columns, count ? [sql`(${sql.join(sums)})`] : []);
 }
 
-/** The rows of a job, each as often as there are values, with them; none if the table has none. */
+/** Each row of a job once for each of its values, with that value; no rows if the table has no such columns. */
 function ofEach(
   table: FeedTable,
   window: WindowScope,

@@ -68,7 +68,7 @@ const fewRetractions = 10;
  * them to the day before. Call it with the last page.
  * @param at.acceptAll false to refuse to retract more than half of the rows that the days had when the drain began
  * @returns how many; 0 if records were rejected, since each may be one of the rows that were not met
- * @throws TooManyRetractions, having changed nothing that its transaction must not undo
+ * @throws TooManyRetractions; the caller must roll back
  */
 export async function retractUnseen(
   trx: WriteTransaction,

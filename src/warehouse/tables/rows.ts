@@ -40,7 +40,7 @@ export interface Provenance {
 /**
  * Writes a page's rows: inserts new ones, replaces changed ones, and does not touch equal ones. If a page has several rows of
  * one key, all of them become versions; when the same page comes again, none does. The fastest way to upsert, close to COPY:
- * one array per column, and one prepared statement per table (docs/benchmarks.md).
+ * one array per column, and prepared statements (docs/benchmarks.md).
  *
  * Upserting a new row costs much more than inserting it: PostgreSQL looks for it first, and then writes it provisionally. So
  * rows that are probably new are inserted if the table has none of them; otherwise all are upserted, to keep their order.
@@ -81,7 +81,7 @@ export async function upsertRows(
   return { inserted: written.inserted + inserted, changed: written.changed + changed };
 }
 
-/** The rows that others of the page replace, those that came first before the others. */
+/** Rows that a later row of the page replaces, the oldest first. */
 function earliestFirst({ earlier }: SortedRows): SortedRows[] {
   return earlier ? [...earliestFirst(earlier), earlier] : [];
 }
@@ -93,7 +93,7 @@ interface Statements {
   readonly insert: string;
   readonly upsert: string;
   readonly upsertUnlessNewer: string;
-  /** Upserts rows that others of their page replace; not if these stand already. */
+  /** Upserts rows that a later row of the page replaces, unless that later version is already stored. */
   readonly earlier: string;
   readonly earlierUnlessNewer: string;
 }

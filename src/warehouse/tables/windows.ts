@@ -45,8 +45,8 @@ export const claimSteps: readonly RawBuilder<boolean>[] = [
 
 /**
  * Claims the next free window of a job: half-drained windows first, then in the job's order, all series in turn, and last
- * those that failed before. Free are pending windows, windows that failed before this load began, and windows of a load
- * without a heartbeat for longer than the lease.
+ * those that failed before. A window is free if it is pending, if it failed before this load began, or if its load has been
+ * silent for longer than the lease.
  */
 export async function claimWindow(
   db: Kysely<Database>,
