@@ -57,7 +57,7 @@ export async function drainWindow(load: Load, window: ClaimedWindow): Promise<Wi
   const { window_id, first_day, last_day } = window;
   const about = { window_id, first_day, last_day, ...presentParts(window) };
   try {
-    if ((await step('window', load, about, () => drain(load, window))) === 'stopped')
+    if ((await step('window', load, about, () => drainPages(load, window))) === 'stopped')
       return giveBack(load, window);
     load.totals.windows_drained++;
     return { is: 'drained' };
@@ -78,7 +78,7 @@ const restartsAllowed = 2;
  * committed.
  * @throws the error of a fetch or a commit; committed pages stay
  */
-async function drain(load: Load, window: ClaimedWindow): Promise<'drained' | 'stopped'> {
+async function drainPages(load: Load, window: ClaimedWindow): Promise<'drained' | 'stopped'> {
   for (let restarts = 0; ; restarts++) {
     const isResumed = restarts === 0 && canResume(load, window);
     const drain = isResumed ? await resume(load, window) : await begin(load, window, restarts > 0);
@@ -118,14 +118,7 @@ interface Drain extends WindowRequest {
 }
 
 /** A page that waits to be committed. */
-interface DrainedPage extends ReadPage {
-  /** The checkpoint that the window must have; otherwise this page is not its next one. */
-  readonly at: Checkpoint;
-  /** How many records it had, readable or not. */
-  readonly records: number;
-  readonly nextToken: string | null;
-  readonly rowsMet: readonly number[] | null;
-}
+type DrainedPage = ReadPage & Pick<PageToCommit, 'at' | 'records' | 'nextToken' | 'rowsMet'>;
 
 /** Yields the pages of a drain, each requested with the token of the page before, up to the last one or until the load stops. */
 async function* pagesOf(load: Load, drain: Drain): AsyncGenerator<DrainedPage> {

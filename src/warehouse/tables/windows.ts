@@ -30,7 +30,6 @@ export interface ClaimedWindow extends Series {
   /** Records of this drain so far, and those among them that could not be read. */
   readonly records: number;
   readonly records_rejected: number;
-  readonly attempts: number;
 }
 
 /**
@@ -51,20 +50,20 @@ export const claimSteps: readonly RawBuilder<boolean>[] = [
 export async function claimWindow(
   db: Kysely<Database>,
   scope: WindowScope,
-  run: Claimant & { order: 'newest-first' | 'oldest-first' },
+  claimant: Claimant & { order: 'newest-first' | 'oldest-first' },
 ): Promise<ClaimedWindow | undefined> {
-  const direction = sql.raw(run.order === 'newest-first' ? 'desc' : 'asc');
+  const direction = sql.raw(claimant.order === 'newest-first' ? 'desc' : 'asc');
   // PostgreSQL looks for a step's window only if the steps before it have none.
   const next = claimSteps.map(
     (step) => sql`(
       select w.window_id from gmsi.windows w
-      where ${inScope(scope)} and ${isOpen} and ${step} and ${isFree(run)}
+      where ${inScope(scope)} and ${isOpen} and ${step} and ${isFree(claimant)}
       order by w.last_day ${direction}, w.country ${direction}, w.topic ${direction}, w.ticker ${direction},
                w.variant ${direction}
       limit 1 for update of w skip locked)`,
   );
   const { rows } = await sql<ClaimedWindow>`
-    update gmsi.windows set state = 'draining', load_id = ${run.loadId}, attempts = attempts + 1, restarts = 0
+    update gmsi.windows set state = 'draining', load_id = ${claimant.loadId}, attempts = attempts + 1, restarts = 0
     where window_id = coalesce(${sql.join(next)})
     returning ${asClaimed}
   `.execute(db);
@@ -78,12 +77,12 @@ export async function claimWindow(
 export async function claimOne(
   db: Kysely<Database>,
   windowId: number,
-  run: Claimant,
+  claimant: Claimant,
 ): Promise<ClaimedWindow | undefined> {
   const { rows } = await sql<ClaimedWindow>`
-    update gmsi.windows w set state = 'draining', load_id = ${run.loadId}, attempts = attempts + 1, restarts = 0
-    where window_id = ${windowId} and (w.state in ('pending', 'failed') or (w.state = 'draining' and w.load_id = ${run.loadId})
-      or ${isSilent(run.leaseSeconds)})
+    update gmsi.windows w set state = 'draining', load_id = ${claimant.loadId}, attempts = attempts + 1, restarts = 0
+    where window_id = ${windowId} and (w.state in ('pending', 'failed') or (w.state = 'draining' and w.load_id = ${claimant.loadId})
+      or ${isSilent(claimant.leaseSeconds)})
     returning ${asClaimed}
   `.execute(db);
   return rows[0];
@@ -91,17 +90,17 @@ export async function claimOne(
 
 const asClaimed = sql`window_id, ${seriesColumns}, first_day, last_day,
   request_start, request_end, page_size, next_token, pages, is_compared, rows_met,
-  records, records_rejected, attempts`;
+  records, records_rejected`;
 
 /** Counts the open windows of a job: free ones, and ones that another load with a heartbeat has claimed. */
 export async function countOpen(
   db: Kysely<Database>,
   scope: WindowScope,
-  run: Claimant,
+  claimant: Claimant,
 ): Promise<{ free: number; held: number }> {
   const { rows } = await sql<{ free: number; held: number }>`
-    select count(*) filter (where ${isFree(run)}) as free,
-           count(*) filter (where w.state = 'draining' and w.load_id <> ${run.loadId} and not ${isFree(run)}) as held
+    select count(*) filter (where ${isFree(claimant)}) as free,
+           count(*) filter (where w.state = 'draining' and w.load_id <> ${claimant.loadId} and not ${isFree(claimant)}) as held
     from gmsi.windows w where ${inScope(scope)} and ${isOpen}
   `.execute(db);
   return rows[0]!;
@@ -199,11 +198,11 @@ export async function ownsWindow(db: Kysely<Database>, windowId: number, loadId:
   return row !== undefined;
 }
 
-function isFree(run: Claimant): RawBuilder<boolean> {
+function isFree(claimant: Claimant): RawBuilder<boolean> {
   return sql`(w.state = 'pending'
-    or (w.state = 'failed' and w.load_id is distinct from ${run.loadId} and w.finished_at < coalesce(
-      (select began.started_at from gmsi.loads began where began.load_id = ${run.loadId}), 'infinity'))
-    or (w.load_id <> ${run.loadId} and ${isSilent(run.leaseSeconds)}))`;
+    or (w.state = 'failed' and w.load_id is distinct from ${claimant.loadId} and w.finished_at < coalesce(
+      (select began.started_at from gmsi.loads began where began.load_id = ${claimant.loadId}), 'infinity'))
+    or (w.load_id <> ${claimant.loadId} and ${isSilent(claimant.leaseSeconds)}))`;
 }
 
 /** The condition that a window `w` is claimed by a load without a heartbeat for longer than the lease. */
