@@ -32,7 +32,7 @@ export class LockHeld extends GmsiError {
   override readonly kind = 'retryable';
 }
 
-/** Another session inserted one of the same rows at the same time. */
+/** Another session inserted one of the same rows at the same time, or rows break a unique index that a team has added. */
 export class WriteCrossed extends WarehouseUnavailable {}
 
 /** Another load has taken over the window or file, because this load was silent for longer than its lease. The page is dropped. */
@@ -100,7 +100,8 @@ export function namedWriteError(error: unknown): unknown {
       'End that session or its transaction (pg_stat_activity shows it); a rerun continues where this one stopped.';
     return new WriteLocked('Another session holds a lock on what this load writes', { cause, hint });
   }
-  if (code === '23505' && /_pkey$/.test((error as { constraint?: string }).constraint ?? '')) {
+  // A unique index that a team has added is checked without ON CONFLICT, so it may be the one that reports the other session.
+  if (code === '23505') {
     const hint = 'A rerun continues where this one stopped.';
     return new WriteCrossed('Another session writes the same rows', { cause, hint });
   }

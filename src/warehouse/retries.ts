@@ -18,16 +18,16 @@ export interface Patience {
 }
 
 /** How often a write may fail with an error that it may have caused itself. Other errors do not count. */
-const triesOf = { cutOff: 3, tooSlow: 8 };
+const triesOf = { cutOff: 3, tooSlow: 8, crossed: 8 };
 
 /**
  * Repeats work while the warehouse is restarting, has no free connections, broke a deadlock, or others hold locks on its
  * rows: for about two minutes, then throws the error.
  * @throws WriteGivenUp if a write broke its connection three times, or was too slow eight times, so that it cannot crash the
- * server or keep it busy for ever; the signal's reason if it fires meanwhile
+ * server or keep it busy for ever; the server's error if a write met another's rows eight times; the signal's reason if it fires meanwhile
  */
 export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {}): Promise<T> {
-  const failed = { cutOff: 0, tooSlow: 0 };
+  const failed = { cutOff: 0, tooSlow: 0, crossed: 0 };
   const since = performance.now();
   const wasStopped = signal?.aborted ?? false;
   return pRetry(
@@ -38,6 +38,8 @@ export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {
         const named = namedDatabaseError(error);
         if (named instanceof WriteCutOff && ++failed.cutOff === triesOf.cutOff) throw brokenOff(named);
         if (named instanceof WriteTooSlow && ++failed.tooSlow === triesOf.tooSlow) throw tooSlow(named);
+        // The rows themselves break the index.
+        if (named instanceof WriteCrossed && ++failed.crossed === triesOf.crossed) throw named.cause;
         // After crossed rows, the next try finds them, so there is nothing to log.
         const isNews = named instanceof WarehouseUnavailable && !(named instanceof WriteCrossed);
         if (log && isNews) sayWhy(log, named, since);

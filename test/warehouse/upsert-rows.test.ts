@@ -168,6 +168,21 @@ describe('rows of a page', () => {
     expect(lines).toEqual([]);
   });
 
+  it('that break a unique index which a team has added are given up after some tries', async () => {
+    await using own = await aWarehouse();
+    const { db } = own;
+    await sql`create unique index on gmsi.headlines (topic, country, match_type, published_at)`.execute(db);
+    const published_at = '2031-01-01T12:00:00Z';
+    await upsert(db, [aRow({ published_at })]);
+    let tries = 0;
+    const broken = retried(() => {
+      tries++;
+      return upsert(db, [aRow({ published_at, headline_id: idOf(2) })]);
+    });
+    await expect(broken).rejects.toThrow(/duplicate key value violates unique constraint/);
+    expect(tries).toBe(8);
+  }, 30_000);
+
   it('that differ in nothing but the order of keys in extra have not changed', async () => {
     await upsert(warehouse.db, [aRow({ extra: '{"a": 1, "b": [1.0, {}]}' })]);
     expect(await upsert(warehouse.db, [aRow({ extra: '{"b":[1.0,{}],"a":1}' })])).toEqual({
