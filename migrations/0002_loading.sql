@@ -21,6 +21,7 @@ create table gmsi.loads (
   records_rejected bigint not null default 0,
   records_outside bigint not null default 0,
   error text,
+  reason text,
   run_by text not null
 );
 comment on table gmsi.loads is 'One row per load: the work of one process on one job. Totals are written every few seconds, so the totals of a killed load lack its last seconds. The totals of a window are always exact.';
@@ -44,6 +45,7 @@ comment on column gmsi.loads.rows_retracted is 'Rows that the service no longer 
 comment on column gmsi.loads.records_rejected is 'Records that could not be read. rejected_records keeps equal ones once.';
 comment on column gmsi.loads.records_outside is 'Records that were not loaded because they are of days that were not requested.';
 comment on column gmsi.loads.error is 'Why the load ended early, if it did.';
+comment on column gmsi.loads.reason is 'Why somebody loaded it, as --reason says; null if it was not said.';
 comment on column gmsi.loads.run_by is 'Host and process id, and the version of the program.';
 
 create table gmsi.windows (

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { Temporal } from 'temporal-polyfill';
 import type { Config } from './config/environment.ts';
+import { allJobFiles, typedJob } from './config/find-job-file.ts';
 import type { Job, ServiceSettings } from './config/job.ts';
 import { readJob } from './config/read-job.ts';
 import { ConfigError } from './errors.ts';
@@ -112,6 +113,30 @@ export function today({ clock }: Session): Temporal.PlainDate {
 /** Reads and checks all job files, before the first request. */
 export async function readJobs(session: Session, names: readonly string[]): Promise<Job[]> {
   return Promise.all(names.map((name) => readJob(name, today(session))));
+}
+
+/**
+ * Reads the jobs that a command names, or with `all` those of the folder `jobs`.
+ * @throws ConfigError if it names none, or both; JobFileError
+ */
+export async function namedJobs(
+  session: Session,
+  names: readonly string[],
+  { all = false }: { readonly all?: boolean },
+): Promise<Job[]> {
+  if (names.length > 0 && all) throw new ConfigError('Name jobs, or use --all, but not both.');
+  if (names.length > 0) return readJobs(session, names);
+  const { folder, paths, areExamples } = await allJobFiles(process.cwd());
+  // An example may cost hundreds of thousands of requests, so it is loaded only if it is named.
+  if (all && !areExamples && paths.length > 0) return readJobs(session, paths);
+  const listed = paths.map(typedJob).join(', ');
+  const hint =
+    listed === ''
+      ? 'gmsi init makes a first job file.'
+      : `${areExamples ? 'Examples' : `Jobs in ${folder}`}: ${listed}.`;
+  throw new ConfigError(all ? 'There is no job file in the folder jobs.' : 'Name a job, or use --all.', {
+    hint,
+  });
 }
 
 /**

@@ -16,8 +16,12 @@ export function nearest(found: string, candidates: Iterable<string>): string | u
     : ranked.find(({ candidate }) => candidate.toLowerCase().includes(wanted))?.candidate;
 }
 
-/** Returns a hint for an unknown name: the nearest known one, if any is near, and the list of all. */
+/** A longer list of names would hide the hint. */
+const mostListed = 20;
+
+/** Returns a hint for an unknown name: the nearest known one, if any is near, and the known ones, if they are not many. */
 export function knownNames(found: string, known: readonly string[]): string {
   const meant = nearest(found, known);
-  return `${meant === undefined ? '' : `Did you mean ${meant}? `}Known are: ${known.join(', ')}.`;
+  const listed = known.slice(0, mostListed).join(', ') + (known.length > mostListed ? ' …' : '.');
+  return `${meant === undefined ? '' : `Did you mean ${meant}? `}Known are: ${listed}`;
 }

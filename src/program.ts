@@ -64,7 +64,20 @@ const acceptRetractions = new Option(
   '--accept-retractions',
   'mark rows that the service no longer returns as retracted, even if they are most of a window',
 );
-const jobs = ['<job...>', 'path of a job file, or its name in jobs/ without .yaml'] as const;
+const jobs = ['[job...]', 'path of a job file, or its name in jobs/ without .yaml'] as const;
+
+/** The options that limit a command to a part of its jobs. */
+function withPart(command: Command): Command {
+  return command
+    .option('--from <day>', 'only days (UTC) from this one on, such as 2025-01-01', day)
+    .option('--to <day>', 'only days (UTC) up to and with this one', day)
+    .option('--country <code>', 'only this country of the job; may be repeated', gathered)
+    .option('--topic <name>', 'only this topic, or topics such as "Inflation-*"; may be repeated', gathered)
+    .option('--ticker <code>', 'only this ticker; may be repeated', gathered);
+}
+
+const all = ['--all', 'every job in jobs/'] as const;
+const reason = ['--reason <text>', 'why you load it; kept with the load, and shown by gmsi why'] as const;
 
 program.commandsGroup('Begin:');
 program
@@ -117,41 +130,47 @@ program
   .action(runs(async () => (await import('./commands/sandbox.ts')).sandboxCommand, { readable: true }));
 
 program.commandsGroup('Load:');
-program
-  .command('plan')
+withPart(program.command('plan'))
   .description('show what a load would do and cost')
   .argument(...jobs)
+  .option(...all)
   .option('--full-refresh', 'plan all days, also covered ones')
   .option('--retry-refused', 'plan all windows that the service refused, too')
   .addOption(acceptRetractions)
   .addHelpText('after', examples('gmsi plan g7-inflation'))
   .action(runs(async () => (await import('./commands/plan.ts')).planCommand));
-program
-  .command('backfill')
+withPart(program.command('backfill'))
   .description('load every day of the job that is not loaded yet')
   .argument(...jobs)
+  .option(...all)
+  .option('--dry-run', 'only show what it would do and cost, as gmsi plan does')
   .option('--full-refresh', 'load all days again, also covered ones')
   .option('--retry-refused', 'request all refused windows again, not only a few')
   .addOption(acceptRetractions)
   .addOption(
-    new Option('--enqueue', 'queue it for gmsi work, and return at once').conflicts('acceptRetractions'),
+    new Option('--enqueue', 'queue whole jobs for gmsi work, and return at once').conflicts([
+      ...['acceptRetractions', 'reason', 'dryRun', 'from', 'to', 'country', 'topic', 'ticker'],
+    ]),
   )
+  .option(...reason)
   .addHelpText(
     'after',
     examples(
       'gmsi backfill g7-inflation',
-      'gmsi backfill jobs/*.yaml --quiet',
+      'gmsi backfill --all --quiet',
+      'gmsi backfill g7-inflation --country US --from 2025-03-01 --to 2025-03-07 --full-refresh',
       'gmsi backfill g7-inflation --enqueue    queues it for the workers',
     ),
   )
   .action(runs(async () => (await import('./commands/load.ts')).backfillCommand));
-program
-  .command('sync')
+withPart(program.command('sync'))
   .description(
     'load what is new: recent days again (they may still change), days that are missing, and the live feed',
   )
   .argument(...jobs)
+  .option(...all)
   .addOption(acceptRetractions)
+  .option(...reason)
   .addHelpText(
     'after',
     examples('gmsi sync g7-inflation', '15 * * * *  gmsi sync g7-inflation --quiet    as a crontab line'),
@@ -221,10 +240,9 @@ program
   .option('--html [file]', 'output file, or - for standard output (default: gmsi-report.html)')
   .addHelpText('after', examples('gmsi report', 'gmsi report --html monday.html'))
   .action(runs(async () => (await import('./commands/report.ts')).reportCommand));
-program
-  .command('check')
+withPart(program.command('check'))
   .description('look for errors in the loaded data')
-  .argument('[job...]', jobs[1])
+  .argument('[job...]', `${jobs[1]} (default: every job in jobs/)`)
   .option('--list', 'only list the checks, with their settings')
   .option('--only <check>', 'run only this check; may be repeated', gathered)
   .option('--set <setting=number>', 'change a setting for this run; may be repeated', gathered)

@@ -1,10 +1,10 @@
 import { type Check, withSettings } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
-import { knownScope, openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import { knownScope, namedJobs, openWarehouse, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
-import { ConfigError } from '../errors.ts';
+import { type JobPart, partOf } from '../config/part-of-job.ts';
 import { exitCodes } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { settledBefore } from '../plan/days.ts';
@@ -14,7 +14,7 @@ import { keepCheckResults } from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 
-export interface CheckOptions {
+export interface CheckOptions extends JobPart {
   readonly list?: boolean;
   readonly checks?: string;
   readonly only?: readonly string[];
@@ -28,7 +28,7 @@ const shown = { person: 5, json: 100 };
 /** A longer text in a finding is cut in the output for people. */
 const longestCell = 60;
 
-/** `gmsi check <job>…`: looks for errors in the loaded data and stores the results; sends no request. */
+/** `gmsi check [job]…`: looks for errors in the loaded data and stores the results; sends no request. */
 export async function checkCommand(
   session: Session,
   names: readonly string[],
@@ -42,11 +42,9 @@ export async function checkCommand(
     else print(`${listed(checks)}\n`);
     return exitCodes.done;
   }
-  if (names.length === 0)
-    throw new ConfigError('Name a job to check.', {
-      hint: 'gmsi jobs lists the jobs; gmsi check --list shows the checks.',
-    });
-  const jobs = await readJobs(session, names);
+  const jobs = (await namedJobs(session, names, { all: names.length === 0 })).map((job) =>
+    partOf(job, options, today(session)),
+  );
   await using warehouse = await openWarehouse(session);
   const lookups = await readLookups(warehouse.db);
   const asked = jobs.map((job) => {

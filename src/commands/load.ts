@@ -1,13 +1,14 @@
 import {
+  namedJobs,
   openService,
   openWarehouse,
-  readJobs,
   runBy,
   type Session,
   serviceAccess,
   today,
 } from '../compose.ts';
 import type { Job } from '../config/job.ts';
+import { partOf } from '../config/part-of-job.ts';
 import { exitCodeOf, exitCodeOfOutcome, exitCodes, explain, worst } from '../exit.ts';
 import { backfill } from '../load/backfill.ts';
 import type { LoadContext } from '../load/load.ts';
@@ -24,19 +25,21 @@ import { registerJob } from '../warehouse/tables/jobs.ts';
 import { livingWorkers } from '../warehouse/tables/workers.ts';
 import { planRun } from '../worker/plan.ts';
 import { describeHistoryLimit, describeSummary, type LoadSummary, summaryAsJson } from './load-summary.ts';
+import type { LoadOptions } from './plan.ts';
 
-/** The options of both loading commands. */
-export interface LoadOptions {
-  readonly acceptRetractions?: boolean;
-}
-
-/** `gmsi backfill <job>…`; with `--enqueue`, workers run it. */
-export function backfillCommand(
+/** `gmsi backfill <job>…`; with `--enqueue`, workers run it, and with `--dry-run`, it is `gmsi plan`. */
+export async function backfillCommand(
   session: Session,
   names: string[],
-  { enqueue = false, ...options }: Partial<PlanOptions> & LoadOptions & { readonly enqueue?: boolean },
+  {
+    enqueue = false,
+    dryRun = false,
+    ...options
+  }: Partial<PlanOptions> & LoadOptions & { readonly enqueue?: boolean; readonly dryRun?: boolean },
 ): Promise<number> {
-  return enqueue ? enqueueJobs(session, names, options) : loadJobs(session, names, backfillLoader(options));
+  if (dryRun) return (await import('./plan.ts')).planCommand(session, names, options);
+  if (enqueue) return enqueueJobs(session, names, options);
+  return loadJobs(session, names, backfillLoader(options), options);
 }
 
 /** A backfill leaves the job's reserve to others. */
@@ -44,19 +47,23 @@ export function backfillLoader({
   fullRefresh = false,
   retryRefused = false,
   acceptRetractions = false,
+  reason,
 }: Partial<PlanOptions> & LoadOptions): JobLoader {
+  const plan = { fullRefresh, retryRefused };
   return {
     command: 'backfill',
-    run: (context) => backfill({ ...context, acceptRetractions, plan: { fullRefresh, retryRefused } }),
+    run: (context) => backfill({ ...context, acceptRetractions, reason, plan }),
   };
 }
 
 /** `gmsi sync <job>…`; may spend the reserve that backfills leave. */
 export function syncCommand(session: Session, names: string[], options: LoadOptions): Promise<number> {
-  return loadJobs(session, names, {
+  const { acceptRetractions = false, reason } = options;
+  const loader: JobLoader = {
     command: 'sync',
-    run: (context) => sync({ ...context, ...options }),
-  });
+    run: (context) => sync({ ...context, acceptRetractions, reason }),
+  };
+  return loadJobs(session, names, loader, options);
 }
 
 /** How a loading command runs one job; `command` decides how many requests it may send. */
@@ -66,9 +73,15 @@ interface JobLoader {
 }
 
 /** Runs jobs one by one, prints a summary of each and returns the exit code. */
-async function loadJobs(session: Session, names: readonly string[], loader: JobLoader): Promise<number> {
+async function loadJobs(
+  session: Session,
+  names: readonly string[],
+  loader: JobLoader,
+  options: LoadOptions,
+): Promise<number> {
+  const jobs = await namedJobs(session, names, options);
   serviceAccess(session);
-  const jobs = await readJobs(session, names);
+  const parts = jobs.map((job) => partOf(job, options, today(session)));
   await using warehouse = await openWarehouse(session);
   const key = watchKey();
   const watched = {
@@ -79,7 +92,7 @@ async function loadJobs(session: Session, names: readonly string[], loader: JobL
     },
   };
   try {
-    return await loadEach(watched, warehouse.db, jobs, loader);
+    return await loadEach(watched, warehouse.db, parts, loader);
   } finally {
     // Even if a job could not begin, because a user of cron may see only the alert; but not if a person stopped the job.
     if (!session.stop.aborted) {
@@ -158,10 +171,10 @@ export async function loadJob(
 async function enqueueJobs(
   session: Session,
   names: readonly string[],
-  { fullRefresh = false, retryRefused = false }: Partial<PlanOptions>,
+  { fullRefresh = false, retryRefused = false, ...options }: Partial<PlanOptions> & LoadOptions,
 ): Promise<number> {
+  const jobs = await namedJobs(session, names, options);
   serviceAccess(session);
-  const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
   const { openQueue } = await import('../worker/open-queue.ts');

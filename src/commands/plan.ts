@@ -1,6 +1,7 @@
-import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import { namedJobs, openWarehouse, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
+import { type JobPart, partOf, typedPart } from '../config/part-of-job.ts';
 import { describeVariants } from '../config/resolve-series.ts';
 import { ConfigError } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
@@ -20,8 +21,16 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
-import type { LoadOptions } from './load.ts';
 import { describeHistoryLimit } from './load-summary.ts';
+
+/** The options of commands that load, and of `gmsi plan`. */
+export interface LoadOptions extends JobPart {
+  /** Loads every job of the folder `jobs`. */
+  readonly all?: boolean;
+  readonly acceptRetractions?: boolean;
+  /** Why somebody loads it; kept with the load. */
+  readonly reason?: string;
+}
 
 type PlannedJob = Awaited<ReturnType<typeof plan>>;
 
@@ -31,7 +40,7 @@ export async function planCommand(
   names: string[],
   options: Partial<PlanOptions> & LoadOptions,
 ): Promise<number> {
-  const jobs = await readJobs(session, names);
+  const jobs = (await namedJobs(session, names, options)).map((job) => partOf(job, options, today(session)));
   await using warehouse = await openWarehouse(session);
   const plans: PlannedJob[] = [];
   {
@@ -44,13 +53,13 @@ export async function planCommand(
     }
   }
   if (session.json) printJson({ jobs: plans.map((one) => asJson(session, one)) });
-  else print(`${plans.map((one) => describe(session, one)).join('\n')}\n${nextOf(plans)}`);
+  else print(`${plans.map((one) => describe(session, one)).join('\n')}\n${nextOf(plans, options)}`);
   return 0;
 }
 
-function nextOf(plans: readonly PlannedJob[]): string {
+function nextOf(plans: readonly PlannedJob[], part: JobPart): string {
   const [open] = plans.filter(({ forecast }) => forecast.leastRequests > 0);
-  return open ? nextStep(`backfill ${typedJob(open.job.path)}`) : '';
+  return open ? nextStep(`backfill ${typedJob(open.job.path)}${typedPart(part)}`) : '';
 }
 
 async function plan(

@@ -77,7 +77,12 @@ function describe({ table: of, versions }: Found): string {
       one.window_id === null ? [] : [[`window ${one.window_id}`, requestOf(one)] as const],
     ),
   );
-  return [about, versionsTable, requests].filter(Boolean).join('\n\n');
+  const reasons = facts(
+    [...new Map(versions.map((one) => [one.load_id, one])).values()].flatMap(({ load_id, reason }) =>
+      reason ? [[`load ${load_id}`, reason] as const] : [],
+    ),
+  );
+  return [about, versionsTable, requests, reasons].filter(Boolean).join('\n\n');
 }
 
 function standingOf({ version, known_from }: Explanation): string {

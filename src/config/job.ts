@@ -53,6 +53,8 @@ export interface Job {
   readonly feed: string;
   /** For each dimension of its feed: names or globs from a lookup, or the whole lookup. */
   readonly selections: Readonly<Record<Dimension, 'all' | readonly string[] | undefined>>;
+  /** For each dimension that a command limits, names or globs that select from the job's own; empty for the whole job. */
+  readonly only: Readonly<Partial<Record<Dimension, readonly string[] | undefined>>>;
   /** Empty if the feed has no match type. */
   readonly matchType: string;
   /** Each requested combination of further parameters; one empty text if there are none. */

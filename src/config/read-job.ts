@@ -37,6 +37,7 @@ export function parseJob({ path, name, text }: JobFileText, today: Temporal.Plai
     definition: withoutSecrets(value as JobDefinition),
     feed: file.feed,
     selections: { country: file.countries, topic: file.topics, ticker: file.tickers },
+    only: {},
     matchType: file.match_type ?? feed.matchTypes[0] ?? '',
     variants: variantsOf(feed, file),
     body: file.body,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { ConfigError } from '../errors.ts';
 import type { Dimension, Feed, Series } from '../feeds/feed.ts';
-import { nearest } from '../nearest.ts';
+import { knownNames, nearest } from '../nearest.ts';
 import { selectionKeys } from './check-against-feed.ts';
 import type { Job } from './job.ts';
 import type { JobFile } from './job-keys.ts';
@@ -21,7 +22,8 @@ interface Listed {
 /**
  * Returns every series of a job: every combination of its countries, topics, tickers and variants, in the job's order. `all` and
  * globs follow the lookup's order; there are no duplicates. Codes and topics match exactly, as in the service.
- * @throws JobFileError with all names that are not in the lookups and all globs that match nothing
+ * @throws JobFileError with all names that are not in the lookups and all globs that match nothing; ConfigError for a name to
+ * which a command limits the job, and which the job does not have
  */
 export function resolveSeries(job: Job, lookups: Lookups): Series[] {
   const problems: JobFileProblem[] = [];
@@ -33,7 +35,7 @@ export function resolveSeries(job: Job, lookups: Lookups): Series[] {
     const selection = job.selections[dimension];
     // A feed without this dimension has one empty value.
     if (selection === undefined) return [''];
-    if (selection === 'all') return [...new Set(listed)];
+    if (selection === 'all') return partOfNames(job, dimension, listed);
     const names = selection.flatMap((text, index) => {
       const matches = matching(text, listed);
       if (matches.length > 0) return matches;
@@ -42,7 +44,7 @@ export function resolveSeries(job: Job, lookups: Lookups): Series[] {
       problems.push({ position: job.locate(field), field, message: message + didYouMean(nearestOf(text)) });
       return [];
     });
-    return [...new Set(names)];
+    return partOfNames(job, dimension, names);
   };
   const topicNames = lookups.topics.map(({ name }) => name);
   const countries = resolve('country', codesOf(lookups.countries), (text) => nearestCountry(text, lookups));
@@ -58,6 +60,23 @@ export function resolveSeries(job: Job, lookups: Lookups): Series[] {
       ),
     ),
   );
+}
+
+/** Returns the names without duplicates, and only those to which a command limits the job. */
+function partOfNames(job: Job, dimension: Dimension, names: readonly string[]): string[] {
+  const ofJob = [...new Set(names)];
+  const only = job.only[dimension];
+  if (only === undefined) return ofJob;
+  const kept = new Set(
+    only.flatMap((text) => {
+      const matches = matching(text, ofJob);
+      if (matches.length > 0) return matches;
+      throw new ConfigError(`--${dimension} ${text}: ${job.name} has no such ${dimension}.`, {
+        hint: knownNames(text, ofJob),
+      });
+    }),
+  );
+  return ofJob.filter((name) => kept.has(name));
 }
 
 const expected: Readonly<Record<Dimension, string>> = {

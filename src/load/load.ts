@@ -77,6 +77,8 @@ export interface LoadContext {
   readonly leaseSeconds: number;
   /** See `Load`; false by default. */
   readonly acceptRetractions?: boolean;
+  /** Why somebody loads it, for `loads`. */
+  readonly reason?: string | undefined;
   /** Host, process and version, for `loads`. */
   readonly runBy: string;
   /** Stops the load normally: pages in flight are committed. */
@@ -147,7 +149,8 @@ export async function openLoad(
 ): Promise<OpenLoad> {
   const { job, client } = context;
   const { command, feed, totals, windowsPlanned: windows_planned, ...rest } = about;
-  const row = { command, job: job.name, feed: feed.name, run_by: context.runBy, windows_planned };
+  const { runBy: run_by, reason = null } = context;
+  const row = { command, job: job.name, feed: feed.name, reason, run_by, windows_planned };
   const loadId = await startLoad(context.warehouse, row);
   const log = context.log.child({ load: loadId, job: job.name });
   const { stop, abort, end, dispose } = endings(context.stop);

@@ -115,6 +115,7 @@ export interface Database {
     windows_drained: Generated<number>;
     windows_failed: Generated<number>;
     error: string | null;
+    reason: string | null;
     run_by: string;
   };
   'gmsi.coverage': Series & {

@@ -109,7 +109,6 @@ test('--list shows the checks and their settings, without a database', async () 
 });
 
 const bad: [what: string, args: string[], says: RegExp][] = [
-  ['no job', ['check'], /Name a job to check\.\n {2}→ /],
   [
     'a check that there is not',
     ['check', 'month', '--only', 'rollup'],

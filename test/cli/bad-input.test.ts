@@ -44,7 +44,11 @@ const mistakes: Record<string, Mistake> = {
     hint: /Did you mean backfill\?/,
   },
   'an unknown option': { args: ['backfill', '--ful'], what: /unknown option '--ful'/, hint: /--help/ },
-  'a job left out': { args: ['backfill'], what: /missing required argument 'job'/, hint: /--help/ },
+  'a job left out': {
+    args: ['backfill'],
+    what: /Name a job, or use --all/,
+    hint: /Jobs in jobs: good, topic, typo/,
+  },
   'an unknown word after migrate': {
     args: ['migrate', 'up'],
     what: /no gmsi migrate up/,

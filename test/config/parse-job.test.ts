@@ -13,6 +13,7 @@ describe('what a job file says', () => {
     expect(job).toEqual({
       name: 'test',
       path: 'jobs/test.yaml',
+      only: {},
       feed: 'gmsi-headlines',
       selections: { country: ['US', 'GB'], topic: ['Inflation-Food'] },
       matchType: 'COMBINED',

@@ -15,6 +15,8 @@ export interface Explanation {
   readonly command: string | null;
   readonly job: string | null;
   readonly load_started_at: Date | null;
+  /** Why somebody loaded it, if it was said. */
+  readonly reason: string | null;
   readonly run_by: string | null;
   /** `null` if no window brought it; then the columns below are, too. */
   readonly window_id: number | null;
@@ -51,7 +53,7 @@ export async function provenanceOf(
       union all ${replaced}
     )
     select version, known_from, known_to, replaced_because, (version ->> 'load_id')::bigint as load_id,
-           l.command, l.job, l.started_at as load_started_at, l.run_by, w.window_id, w.first_day, w.last_day,
+           l.command, l.job, l.started_at as load_started_at, l.reason, l.run_by, w.window_id, w.first_day, w.last_day,
            w.request_start, w.request_end, w.page_size,
            case when w.window_id is not null then jsonb_build_object('feed', w.feed, 'country', w.country, 'topic', w.topic,
              'ticker', w.ticker, 'match_type', w.match_type, 'variant', w.variant) end as series

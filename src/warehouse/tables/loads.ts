@@ -31,7 +31,14 @@ export const noTotals: Readonly<LoadTotals> = {
 
 export async function startLoad(
   db: Kysely<Database>,
-  load: { command: string; job: string; feed: string; run_by: string; windows_planned?: number | null },
+  load: {
+    command: string;
+    job: string;
+    feed: string;
+    reason?: string | null;
+    run_by: string;
+    windows_planned?: number | null;
+  },
 ): Promise<number> {
   const { load_id } = await db
     .insertInto('gmsi.loads')

@@ -1,0 +1,56 @@
+import { Temporal } from 'temporal-polyfill';
+import { ConfigError } from '../errors.ts';
+import type { Dimension } from '../feeds/feed.ts';
+import type { Job } from './job.ts';
+
+/** The days (UTC) and series to which the options of a command limit a job; without options, nothing is limited. */
+export interface JobPart extends Partial<Readonly<Record<Dimension, readonly string[]>>> {
+  /** `YYYY-MM-DD` */
+  readonly from?: string;
+  /** `YYYY-MM-DD`, inclusive. */
+  readonly to?: string;
+}
+
+/**
+ * Limits a job to a part of its days and series.
+ * @param today the current day in UTC
+ * @throws ConfigError if the days are not within the job's period, or its feed has no such dimension
+ */
+export function partOf(
+  job: Job,
+  { from, to, country, topic, ticker }: JobPart,
+  today: Temporal.PlainDate,
+): Job {
+  const only = { country, topic, ticker };
+  for (const dimension of Object.keys(only) as Dimension[]) {
+    if (only[dimension] === undefined || job.selections[dimension] !== undefined) continue;
+    throw new ConfigError(`--${dimension}: the feed of ${job.name}, ${job.feed}, has no ${dimension}.`);
+  }
+  const startDate = from === undefined ? job.startDate : Temporal.PlainDate.from(from);
+  const endDate = to === undefined ? job.endDate : Temporal.PlainDate.from(to);
+  if (Temporal.PlainDate.compare(startDate, today) > 0)
+    throw new ConfigError(`--from ${startDate} is after today, ${today}.`);
+  const isAfter = (day: Temporal.PlainDate, other: Job['endDate']) =>
+    other !== 'today' && Temporal.PlainDate.compare(day, other) > 0;
+  if (isAfter(startDate, endDate))
+    throw new ConfigError(`The first day, ${startDate}, is after the last day, ${endDate}.`);
+  const outside = isAfter(job.startDate, startDate) ? startDate : endDate;
+  if (outside === startDate || (outside !== 'today' && isAfter(outside, job.endDate)))
+    throw new ConfigError(
+      `The period of ${job.name}, ${job.startDate} to ${job.endDate}, does not include ${outside}.`,
+      { hint: `To load other days, change start_date or end_date in ${job.path}.` },
+    );
+  return { ...job, startDate, endDate, only };
+}
+
+/** Returns a part as the options of a command, for a shell: ` --country US --from 2025-01-01`; empty for the whole job. */
+export function typedPart({ from, to, country = [], topic = [], ticker = [] }: JobPart): string {
+  const values = Object.entries({ country, topic, ticker, from: from ?? [], to: to ?? [] });
+  return values
+    .flatMap(([option, given]) => [given].flat().map((value) => ` --${option} ${quoted(value)}`))
+    .join('');
+}
+
+function quoted(value: string): string {
+  return /^[\w./-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
+}

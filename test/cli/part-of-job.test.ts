@@ -1,0 +1,152 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { accessTo, aFolder } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
+import { january, jobFor } from './jobs.ts';
+
+let folder: Awaited<ReturnType<typeof aFolder>>;
+let warehouse: TestWarehouse;
+let sandbox: Sandbox;
+
+beforeAll(async () => {
+  folder = await aFolder();
+  warehouse = await aWarehouse();
+  sandbox = await startSandbox({ limits: null, volume: 0.3 });
+  const settings = { service: { end_date: 'inclusive' } };
+  await folder.write('jobs/january.yaml', jobFor(january, settings));
+  const recent = new Date(Date.now() - 10 * 86_400_000).toISOString().slice(0, 10);
+  await folder.write(
+    'jobs/recent.yaml',
+    jobFor({ ...january, countries: ['DE'], from: recent, to: 'today' }, settings),
+  );
+  expect(await gmsi('lookups')).toMatchObject({ code: 0 });
+});
+afterAll(async () => {
+  await sandbox[Symbol.asyncDispose]();
+  await warehouse[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const gmsi = (...args: string[]) => gmsiHere(args, { cwd: folder.path, env: accessTo(warehouse, sandbox) });
+
+async function covered() {
+  const { rows } = await sql<{ country: string; topic: string; days: string }>`
+    select country, topic, days::text from gmsi.coverage order by country, topic`.execute(warehouse.db);
+  return rows.map(({ country, topic, days }) => `${country} ${topic} ${days}`);
+}
+
+describe('a part of a job', () => {
+  it('1: is planned, loaded and checked alone; the whole job then loads only the rest', async () => {
+    const part = ['--country', 'US', '--topic', 'Inflation*', '--from', '2024-01-10', '--to', '2024-01-19'];
+    const planned = await gmsi('plan', 'january', ...part);
+    expect(planned).toMatchObject({ code: 0, stdout: expect.stringMatching(/covered +0 of 10 days/) });
+    expect(planned.stdout).toContain(
+      "gmsi backfill january --country US --topic 'Inflation*' --from 2024-01-10 --to 2024-01-19\n",
+    );
+    expect((await gmsi('backfill', 'january', ...part, '--dry-run')).stdout).toBe(planned.stdout);
+    expect(await covered()).toEqual([]);
+
+    expect(await gmsi('backfill', 'january', ...part)).toMatchObject({ code: 0 });
+    expect(await covered()).toEqual(['US Inflation-Food {[2024-01-10,2024-01-20)}']);
+    const checked = await gmsi('check', 'january', ...part, '--json');
+    expect(JSON.parse(checked.stdout).jobs).toMatchObject([
+      { series: 1, period: { from: '2024-01-10', to: '2024-01-19' } },
+    ]);
+
+    const whole = JSON.parse((await gmsi('backfill', 'january', '--json')).stdout).jobs[0];
+    // Before and after the part, and the three other series.
+    expect(whole.totals.windows_drained).toBe(5);
+    expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
+  });
+
+  it('2: is loaded again by --full-refresh, and the reason is kept', async () => {
+    const part = ['--country', 'NO', '--from', '2024-01-30'];
+    const refreshed = await gmsi(
+      ...[
+        'backfill',
+        'january',
+        '--full-refresh',
+        ...part,
+        '--reason',
+        'the vendor has corrected Norway',
+        '--json',
+      ],
+    );
+    expect(JSON.parse(refreshed.stdout).jobs[0].totals.windows_drained).toBe(2);
+    const { rows } = await sql`
+      select l.reason, w.country, w.first_day::text, w.last_day::text
+      from gmsi.windows w join gmsi.loads l on l.load_id = (select max(load_id) from gmsi.loads)
+      where w.window_id > (select max(window_id) - 2 from gmsi.windows)`.execute(warehouse.db);
+    const norway = {
+      reason: 'the vendor has corrected Norway',
+      country: 'NO',
+      first_day: '2024-01-30',
+      last_day: '2024-01-31',
+    };
+    expect(rows).toEqual([norway, norway]);
+    expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
+  });
+
+  it('3: is synced alone, the live feed too', async () => {
+    const { code, stdout } = await gmsi('sync', 'recent', '--topic', 'Inflation-Food', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).jobs[0].live).toMatchObject({ series: 1 });
+    const { rows } = await sql`select distinct topic from gmsi.headlines where country = 'DE'`.execute(
+      warehouse.db,
+    );
+    expect(rows).toEqual([{ topic: 'Inflation-Food' }]);
+  });
+
+  it('4: --all loads every job of the folder', async () => {
+    const { jobs } = JSON.parse((await gmsi('backfill', '--all', '--json')).stdout);
+    expect(jobs).toMatchObject([
+      { job: 'january', outcome: 'done' },
+      { job: 'recent', outcome: 'done' },
+    ]);
+    expect((await covered()).filter((line) => line.startsWith('DE'))).toHaveLength(2);
+    const checked = await gmsi('check');
+    expect(checked).toMatchObject({ code: 0, stdout: expect.stringMatching(/january[\s\S]*recent/) });
+  });
+
+  it.each([
+    [
+      'a country that the job does not have',
+      ['--country', 'FR'],
+      /--country FR: january has no such country/,
+    ],
+    ['a name in other letters', ['--topic', 'inflation-food'], /Did you mean Inflation-Food\?/],
+    ['a dimension that the feed does not have', ['--ticker', 'A'], /gmsi-headlines, has no ticker/],
+    [
+      'days before its period',
+      ['--from', '2023-12-31'],
+      /2024-01-01 to 2024-01-31, does not include 2023-12-31/,
+    ],
+    ['days after its period', ['--to', '2024-02-01'], /does not include 2024-02-01/],
+    [
+      'days in the wrong order',
+      ['--from', '2024-01-09', '--to', '2024-01-08'],
+      /2024-01-09, is after the last day/,
+    ],
+    ['a day to come', ['--from', '2199-01-01'], /--from 2199-01-01 is after today/],
+    ['all and one', ['--all'], /Name jobs, or use --all, but not both/],
+  ])('5: %s ends with what is wrong, before any request', async (_, args, what) => {
+    const before = sandbox.stats().requests;
+    for (const command of ['plan', 'backfill', 'sync']) {
+      const { code, stderr } = await gmsi(command, 'january', ...args);
+      expect(stderr).toMatch(what);
+      expect(code).toBe(2);
+    }
+    expect(sandbox.stats().requests).toBe(before);
+  });
+
+  it('6: a command without a job lists the jobs', async () => {
+    const { code, stderr } = await gmsi('backfill');
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'gmsi: Name a job, or use --all.\n  → Jobs in jobs: january, recent.\n',
+    });
+  });
+});
