@@ -7,6 +7,11 @@ export function addCompletion(program: Command, examples: (...lines: string[]) =
   const completions = tab(program);
   program.commands
     .find((command) => command.name() === 'complete')!
+    .hook('preAction', () => {
+      // The library's script for bash declares constants, so that sourcing it twice would print errors.
+      const { log } = console;
+      console.log = (text: string) => log(text.replaceAll(/^readonly (?=ShellComp)/gm, ''));
+    })
     .description('print a completion script for bash, zsh, fish or powershell')
     .addHelpText(
       'after',

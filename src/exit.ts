@@ -23,7 +23,10 @@ export function stopOnSignals(screen: { write(text: string): void }): AbortSigna
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);
   const onSignal = (signal: NodeJS.Signals) => {
-    if (controller.signal.aborted) process.exit(exitCodes.interrupted);
+    if (controller.signal.aborted) {
+      screen.write('Stopped. A load continues after its last committed page when you run it again.\n');
+      process.exit(exitCodes.interrupted);
+    }
     screen.write('Finishing requests in flight. Ctrl-C again to stop now.\n');
     controller.abort(new StoppedBySignal(signal));
   };

@@ -260,7 +260,7 @@ program
 program
   .command('psql')
   .description('open psql on the warehouse in use')
-  .option('-c, --command <sql>', 'run statements and exit; needs no psql')
+  .option('-c, --command <sql>', 'run statements and exit; needs no psql; may be repeated', gathered)
   .option('--address', 'only print the address, with its password')
   .addHelpText('after', examples('gmsi psql', 'gmsi psql -c "select * from gmsi.coverage limit 5"'))
   .action(runs(async () => (await import('./commands/psql.ts')).psqlCommand));

@@ -1,5 +1,6 @@
 import { openWarehouse, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
+import { JobFileError } from '../config/problems.ts';
 import { exitCodes } from '../exit.ts';
 import { type ListedJob, listJob, readAllJobs } from '../plan/list-jobs.ts';
 import { print, printJson } from '../terminal/print.ts';
@@ -8,30 +9,41 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 
 /** `gmsi jobs`: lists the job files, how far each is loaded, and when it runs next; sends no request. */
 export async function jobsCommand(session: Session): Promise<number> {
-  const { folder, areExamples, jobs, broken } = await readAllJobs(process.cwd(), today(session));
-  const listed = jobs.length > 0 ? await listAll(session, jobs) : [];
+  const { folder, areExamples, jobs, broken: unreadable } = await readAllJobs(process.cwd(), today(session));
+  const { listed, unresolved } = await listAll(session, jobs);
+  const broken = [...unreadable.map(({ error }) => error), ...unresolved];
   if (session.json) {
-    printJson({ folder, jobs: listed, broken: broken.map(({ error }) => error.message) });
+    printJson({ folder, jobs: listed, broken: broken.map(({ message }) => message) });
   } else {
     const origin = areExamples
       ? 'There is no folder jobs/ here. These are the examples of the program.\n\n'
       : '';
     const none = jobs.length + broken.length === 0 ? `No job files in ${folder}.\n` : '';
-    const problems = broken.map(({ error }) => `\n${error.message}\n`).join('');
+    const problems = broken.map(({ message }) => `\n${message}\n`).join('');
     print(
-      `${origin}${none}${describe(listed, session.clock())}${problems}${suggestion(areExamples ? [] : listed)}`,
+      `${origin}${none}${describe(listed, session.clock())}${problems}${suggestion(areExamples ? [] : listed, session)}`,
     );
   }
   return broken.length > 0 ? exitCodes.doNotRetry : exitCodes.done;
 }
 
-async function listAll(session: Session, jobs: readonly Job[]): Promise<ListedJob[]> {
+/** Lists the jobs; those that name something that the service does not list are `unresolved`. */
+async function listAll(session: Session, jobs: readonly Job[]) {
+  const listed: ListedJob[] = [];
+  const unresolved: JobFileError[] = [];
+  if (jobs.length === 0) return { listed, unresolved };
   await using warehouse = await openWarehouse(session);
   const lookups = await readLookups(warehouse.db);
   const when = { now: session.clock(), today: today(session) };
-  const listed: ListedJob[] = [];
-  for (const job of jobs) listed.push(await listJob(warehouse.db, lookups, job, when));
-  return listed;
+  for (const job of jobs) {
+    try {
+      listed.push(await listJob(warehouse.db, lookups, job, when));
+    } catch (error) {
+      if (!(error instanceof JobFileError)) throw error;
+      unresolved.push(error);
+    }
+  }
+  return { listed, unresolved };
 }
 
 function describe(jobs: readonly ListedJob[], now: Date): string {
@@ -52,7 +64,11 @@ function moment(at: Date, now: Date): string {
   return day === now.toISOString().slice(0, 10) ? time : `${day} ${time}`;
 }
 
-function suggestion(jobs: readonly ListedJob[]): string {
-  const open = jobs.find(({ covered, wanted }) => covered === null || covered !== wanted);
-  return jobs.length === 0 ? nextStep('init') : nextStep(`plan ${(open ?? jobs[0]!).job}`);
+/** Suggests the job that needs the fewest requests, since some need more than a month has. */
+function suggestion(jobs: readonly ListedJob[], { config }: Session): string {
+  if (jobs.length === 0 || !config.apiKey) return nextStep('init');
+  if (jobs.some(({ series }) => series === null)) return nextStep('lookups');
+  const missing = ({ covered, wanted }: ListedJob) => (wanted ?? 0) - (covered ?? 0);
+  const [least] = jobs.filter((job) => missing(job) > 0).toSorted((a, b) => missing(a) - missing(b));
+  return nextStep(`plan ${(least ?? jobs[0]!).job}`);
 }

@@ -22,17 +22,18 @@ const recovering = '57P03';
  */
 export async function psqlCommand(
   session: Session,
-  { command, address }: { readonly command?: string; readonly address?: boolean },
+  { command: commands = [], address }: { readonly command?: readonly string[]; readonly address?: boolean },
 ): Promise<number> {
   const hasPsql = spawnSync('psql', ['--version'], { env: environmentForPsql() }).status === 0;
-  if (!hasPsql && !address && command === undefined) throw notInstalled('This opens psql');
+  const isOpened = commands.length === 0;
+  if (!hasPsql && !address && isOpened) throw notInstalled('This opens psql');
   await using warehouse = await openWarehouse(session, 'as-is');
   // Awaited, not just returned, or the warehouse would be closed while they still use it.
   if (address) return await keepOpen(session, warehouse);
-  if (!hasPsql) return await runWithoutPsql(warehouse, command!);
-  const args = ['-v', 'ON_ERROR_STOP=1', ...(command === undefined ? [] : ['-c', command])];
+  if (!hasPsql) return await runWithoutPsql(warehouse, commands);
+  const args = ['-v', 'ON_ERROR_STOP=1', ...commands.flatMap((command) => ['-c', command])];
   // Output to a terminal goes through this process, which removes control characters.
-  const passes = command !== undefined && output.isTTY;
+  const passes = !isOpened && output.isTTY;
   const child = spawn('psql', args, {
     stdio: ['inherit', ...(passes ? (['pipe', 'pipe'] as const) : (['inherit', 'inherit'] as const))],
     env: { ...environmentForPsql(), ...addressFor(warehouse) },
@@ -71,8 +72,14 @@ async function keepOpen(session: Session, { db, url, description }: OpenWarehous
 }
 
 /** Runs statements and prints their results roughly as psql does; `\copy` needs psql. */
-async function runWithoutPsql({ address }: OpenWarehouse, statements: string): Promise<number> {
-  if (/^\s*\\/.test(statements)) throw notInstalled("Commands that begin with a backslash are psql's own");
+async function runWithoutPsql(warehouse: OpenWarehouse, commands: readonly string[]): Promise<number> {
+  if (commands.some((statements) => /^\s*\\/.test(statements)))
+    throw notInstalled("Commands that begin with a backslash are psql's own");
+  for (const statements of commands) await runCommand(warehouse, statements);
+  return exitCodes.done;
+}
+
+async function runCommand({ address }: OpenWarehouse, statements: string): Promise<void> {
   const { PGTZ: TimeZone, PGDATESTYLE: DateStyle, PGOPTIONS: options } = environmentForPsql();
   try {
     const results = await runStatements(
@@ -84,7 +91,6 @@ async function runWithoutPsql({ address }: OpenWarehouse, statements: string): P
       if (columns.length > 0) print(aligned(shown, rows));
       else print(rowCount === null ? `${command}\n` : `${command} ${rowCount}\n`);
     }
-    return exitCodes.done;
   } catch (error) {
     const named = namedDatabaseError(error);
     const isOfStatement = named === error || named instanceof SchemaGone;

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { distance } from 'fastest-levenshtein';
+import iso3166 from 'i18n-iso-countries/index.js';
 import { ConfigError } from '../errors.ts';
 import type { Dimension, Feed, Series } from '../feeds/feed.ts';
 import { knownNames, nearest } from '../nearest.ts';
@@ -100,11 +102,14 @@ function globPattern(glob: string): RegExp {
   return new RegExp(`^${literal.replaceAll('*', '.*').replaceAll('?', '.')}$`, 'su');
 }
 
+const { alpha3ToAlpha2 } = iso3166;
+
 /** Codes in common use that differ from ISO 3166. */
 const otherCodes: Readonly<Record<string, string>> = { UK: 'GB', EL: 'GR' };
 
 function nearestCountry(text: string, { countries }: Lookups): string | undefined {
-  const other = otherCodes[text.toUpperCase()];
+  const code = text.toUpperCase();
+  const other = otherCodes[code] ?? alpha3ToAlpha2(code);
   if (other !== undefined && codesOf(countries).includes(other)) return other;
   return nearestCode(text, countries);
 }
@@ -130,7 +135,11 @@ function codesOf(listed: readonly Listed[]): string[] {
 /** Compares topics and the globs of their categories, so that `Inflation` suggests `Inflation-*` rather than `Elections`. */
 function nearestTopic(text: string, topicNames: readonly string[]): string | undefined {
   const categories = topicNames.filter((name) => name.includes('-')).map((name) => `${name.split('-')[0]}-*`);
-  return nearest(text, [...topicNames, ...categories]);
+  const beginning = text.replace(/\*$/, '').toLowerCase();
+  // `Labor*` means `Labour Market-*`.
+  const ofBeginning = (name: string) => distance(beginning, name.slice(0, beginning.length).toLowerCase());
+  const begins = categories.find((name) => ofBeginning(name) <= beginning.length / 4);
+  return (text.endsWith('*') ? begins : undefined) ?? nearest(text, [...topicNames, ...categories]);
 }
 
 /**

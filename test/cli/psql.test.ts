@@ -12,7 +12,9 @@ it('runs statements and prints their results without psql on the machine', async
     create temp table t (i int, what text); insert into t values (1, e'a\nb'), (22, null); update t set what = 'd' where i > 1;
     select * from t order by i; select timestamptz '2024-02-29 23:59:59+00' as at; do $$ begin raise notice 'said'; end $$`;
   const env = { DATABASE_URL: warehouse.url, PATH: join(folder.path, 'bin'), PGTZ: 'Asia/Kolkata' };
-  expect(await gmsiHere(['psql', '-c', statements], { cwd: folder.path, env })).toEqual({
+  expect(
+    await gmsiHere(['psql', '-c', statements, '-c', 'select 7 as n'], { cwd: folder.path, env }),
+  ).toEqual({
     code: 0,
     signal: null,
     stdout: [
@@ -27,7 +29,8 @@ it('runs statements and prints their results without psql on the machine', async
         ' 22 | d',
       ],
       ...['(2 rows)', '', '            at             ', '---------------------------'],
-      ...[' 2024-03-01 05:29:59+05:30', '(1 row)', '', 'DO', ''],
+      ...[' 2024-03-01 05:29:59+05:30', '(1 row)', '', 'DO'],
+      ...[' n ', '---', ' 7', '(1 row)', '', ''],
     ].join('\n'),
     stderr: 'NOTICE:  said\n',
   });
@@ -80,12 +83,15 @@ it('hands psql the address in its environment, not on its command line', async (
   await chmod(join(bin, 'psql'), 0o755);
   const env = { DATABASE_URL: warehouse.url, PATH: `${bin}:/usr/bin:/bin` };
 
-  const { code, stdout } = await gmsi(['psql', '-c', 'select 42'], { cwd: folder.path, env });
+  const { code, stdout } = await gmsi(['psql', '-c', 'select 42', '-c', 'select 43'], {
+    cwd: folder.path,
+    env,
+  });
 
   const { username, password, hostname, port, pathname } = new URL(warehouse.url);
   expect({ code, stdout }).toEqual({
     code: 0,
-    stdout: `-v ON_ERROR_STOP=1 -c select 42\n${decodeURIComponent(username)}:${decodeURIComponent(password)}@${hostname}:${port}${pathname}\n`,
+    stdout: `-v ON_ERROR_STOP=1 -c select 42 -c select 43\n${decodeURIComponent(username)}:${decodeURIComponent(password)}@${hostname}:${port}${pathname}\n`,
   });
   expect(await gmsi(['psql'], { cwd: folder.path, env: { ...env, PSQL_EXIT: '3' } })).toMatchObject({
     code: 3,

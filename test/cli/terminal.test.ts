@@ -128,6 +128,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     expect(await terminal.ended).toBe(130);
     expect(screenAfter(terminal.written, 80)).toEqual([
       'Finishing requests in flight. Ctrl-C again to stop now.',
+      'Stopped. A load continues after its last committed page when you run it again.',
     ]);
   });
 });

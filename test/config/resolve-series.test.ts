@@ -157,6 +157,8 @@ describe('what no lookup lists', () => {
     ['Germny', 'DE'],
     ['de', 'DE'],
     ['USA', 'US'],
+    ['GBR', 'GB'],
+    ['DEU', 'DE'],
     ['N0', 'NO'],
   ])('%s is refused for %s', (found, meant) => {
     expect(refusal({ countries: `[US, ${found}]` })).toEqual([
@@ -168,6 +170,7 @@ describe('what no lookup lists', () => {
     ['Inflation', 'Inflation-*'],
     ['inflation-food', 'Inflation-Food'],
     ['Labor Market-*', 'Labour Market-*'],
+    ['Labor*', 'Labour Market-*'],
     ['Employment', 'Labour Market-Employment'],
     ['Policy Reform and Legislation', 'Policy Reform & Legislation'],
   ])('%s is refused for %s', (found, meant) => {
