@@ -12,7 +12,7 @@ const [baseUrl = '', database = '', seconds = ''] = process.argv.slice(2);
 const apiKey = new Secret(process.env.GMSI_API_KEY!);
 const warehouse = connect({ kind: 'url', url: new Secret(database) }, 6);
 const limiter = sharedLimiter(warehouse, apiKey, settings);
-const budget = { book: async () => {} };
+const budget = { book: async () => {}, takeBack: () => {} };
 const client = createClient({ baseUrl, apiKey, settings, budget, limiter, userAgent: 'bench' });
 
 const never = new AbortController().signal;

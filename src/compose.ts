@@ -197,7 +197,7 @@ export function openService(
 
 /** Opens a client that books nothing: for the one request of `gmsi doctor`, if the warehouse cannot book it. */
 export function openUncounted(session: Session, settings: ServiceSettings): Client {
-  return openClient(session, settings, { book: async () => {} }, unlimited);
+  return openClient(session, settings, { book: async () => {}, takeBack: () => {} }, unlimited);
 }
 
 const warnedOfShortKey = new WeakSet<Config>();

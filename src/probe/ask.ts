@@ -106,6 +106,10 @@ export function capRequests(budget: RequestBudget, most: number): RequestBudget 
       left--;
       await budget.book(signal);
     },
+    takeBack() {
+      left++;
+      budget.takeBack();
+    },
   };
 }
 

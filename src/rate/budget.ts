@@ -13,6 +13,8 @@ const block = 25;
 export interface RequestBudget {
   /** Books one request. @throws BudgetSpent if the month's budget is used up */
   book(signal: AbortSignal): Promise<void>;
+  /** Takes back the booking of a request that was not sent. */
+  takeBack(): void;
 }
 
 export interface Budget extends RequestBudget {
@@ -77,6 +79,10 @@ export function openBudget(warehouse: Warehouse, apiKey: Secret, limit: number, 
         });
         await refill;
       }
+    },
+    takeBack() {
+      // After a change of the month or `settle`, the booking stays: the count may be too high, but never too low.
+      if (held.month === monthOf(clock())) held.unsent++;
     },
   };
 }

@@ -7,7 +7,14 @@ import type { Secret } from '../secret.ts';
 import { requestTarget, serviceAddress } from './address.ts';
 import { checkStatus } from './check-status.ts';
 import { type Clock, keepServiceTime, type ServiceTime, systemClock } from './clock.ts';
-import { CursorBroken, MalformedPage, outcomeOf, PageTooLarge, type RequestOutcome } from './errors.ts';
+import {
+  CursorBroken,
+  MalformedPage,
+  NotSent,
+  outcomeOf,
+  PageTooLarge,
+  type RequestOutcome,
+} from './errors.ts';
 import { type AnsweredAddresses, firstContact } from './first-contact.ts';
 import { type Http, type HttpAnswer, openHttp } from './http.ts';
 import { isSprawling, mostObjects, NotJson } from './json.ts';
@@ -143,6 +150,10 @@ export function createClient(options: ClientOptions) {
       try {
         return await pace.run(sending, signal, book);
       } catch (error) {
+        if (error instanceof NotSent) {
+          budget.takeBack();
+          counts.requests -= 1;
+        }
         throw await contact.judge(error, request.path, number);
       }
     };
@@ -160,7 +171,8 @@ export function createClient(options: ClientOptions) {
     };
 
     const { maxAttempts } = settings;
-    const retrying = { maxAttempts, patience, clock, random, leastDelayMs: contact.leastDelayMs, onRetry };
+    const { leastDelayMs, givesUp } = contact;
+    const retrying = { maxAttempts, patience, clock, random, leastDelayMs, givesUp, onRetry };
     return sayIfSlow(sayWaiting, () => withRetries(attempt, retrying, signal));
   }
 

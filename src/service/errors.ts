@@ -40,6 +40,9 @@ export class RateLimited extends RetryableError {}
 /** No answer (network, time limits), or an answer that reports a problem of the service (5xx, 408, 425). */
 export class ServiceUnavailable extends RetryableError {}
 
+/** No connection, so the request was not sent and costs nothing. */
+export class NotSent extends ServiceUnavailable {}
+
 /** A 200 with an unusable body: not JSON, not the envelope, or cut short. */
 export class MalformedPage extends RetryableError {}
 

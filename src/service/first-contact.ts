@@ -1,6 +1,8 @@
+import { errors } from 'undici';
 import { GmsiError } from '../errors.ts';
 import {
   type AddressFault,
+  NotSent,
   RedirectRefused,
   RequestRefused,
   RetryableError,
@@ -16,6 +18,8 @@ export type AnsweredAddresses = Set<string>;
  * gateways fail now and then.
  */
 const triesToDoubt = 3;
+/** After this many tries without a connection, some seconds, a person is told instead. A connection timeout takes as long alone. */
+const triesToConnect = 4;
 /** Milliseconds between these tries, so that one short failure does not hit them all. */
 const betweenTriesMs = 1000;
 
@@ -57,6 +61,11 @@ export function firstContact({ answered, address, setting, maxAttempts, lookup }
     isOver,
     /** The least wait before the next try, in milliseconds. */
     leastDelayMs: () => (isOver() ? 0 : betweenTriesMs),
+    /** Returns true if nothing listens at an address that never gave a good answer, so that further tries only keep a person waiting. */
+    givesUp: (error: Error, attempt: number) =>
+      !isOver() &&
+      error instanceof NotSent &&
+      (attempt >= triesToConnect || error.cause instanceof errors.ConnectTimeoutError),
     /** Call it after a good answer. */
     succeeded: () => void answered?.add(address),
     /** Returns the error to report when the nth try of a request for `path` has failed. */

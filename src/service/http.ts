@@ -2,7 +2,7 @@ import { addAbortListener } from 'node:events';
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { ServiceSettings } from '../config/job.ts';
 import { connectFault } from './address.ts';
-import { MalformedPage, PageTooLarge, ServiceUnavailable } from './errors.ts';
+import { MalformedPage, NotSent, PageTooLarge, ServiceUnavailable } from './errors.ts';
 import { type Body, readBody, readRefusal } from './read-body.ts';
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -41,7 +41,7 @@ export function openHttp(origin: string, options: HttpOptions) {
    * Sends one request. Does not follow redirects, because the headers contain the key.
    * @param target path and query, encoded
    * @param json the body of a POST; without one it is a GET
-   * @throws ServiceUnavailable without an answer in time; MalformedPage if a 200's body is cut short or cannot be unpacked;
+   * @throws NotSent without a connection; ServiceUnavailable without an answer in time; MalformedPage if a 200's body is cut short or cannot be unpacked;
    * PageTooLarge if it is too large; the signal's reason once it is aborted
    */
   async function send(target: string, json: string | undefined, signal: AbortSignal): Promise<HttpAnswer> {
@@ -104,14 +104,19 @@ function brokenBody(error: unknown): MalformedPage {
   return new MalformedPage(`The body broke off: ${codeOf(error)}.`, { cause: error });
 }
 
+const unconnected = new Set([
+  ...['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'],
+]);
+
 function asNamedError(error: unknown, origin: string, options: HttpOptions): unknown {
   if (isNamed(error) || error instanceof errors.InvalidArgumentError) return error;
   // A parser error contains what was received, and the service could have echoed the key.
   const cause = error instanceof errors.HTTPParserError ? undefined : error;
   const addressFault = connectFault(error, origin);
   const what = addressFault ? `No answer from the service: ${addressFault.what}.` : describe(error, options);
-  const hint = 'Check the network and GMSI_BASE_URL.';
-  return new ServiceUnavailable(what, { cause, hint, addressFault });
+  const hint = `Check the network and GMSI_BASE_URL, which leads to ${origin}.`;
+  const Named = unconnected.has(codeOf(error)) ? NotSent : ServiceUnavailable;
+  return new Named(what, { cause, hint, addressFault });
 }
 
 function describe(error: unknown, options: HttpOptions): string {

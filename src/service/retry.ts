@@ -12,6 +12,8 @@ export interface RetryOptions {
   readonly random: () => number;
   /** The least wait before the next try, in milliseconds; 0 by default. */
   readonly leastDelayMs?: () => number;
+  /** Returns true if no try should follow the nth one, which failed with this error. */
+  readonly givesUp?: (error: Error, attempt: number) => boolean;
   readonly onRetry: (error: Error, attempt: number, delayMs: number) => void;
 }
 
@@ -26,11 +28,22 @@ export async function withRetries<T>(
   options: RetryOptions,
   signal: AbortSignal,
 ): Promise<T> {
-  const { maxAttempts, patience, clock, random, leastDelayMs = () => 0, onRetry } = options;
+  const {
+    maxAttempts,
+    patience,
+    clock,
+    random,
+    leastDelayMs = () => 0,
+    givesUp = () => false,
+    onRetry,
+  } = options;
   let tries = 0;
 
   const mayRetry = (error: Error) =>
-    !signal.aborted && isRetryable(error) && leastWait(error) <= patience.longestWaitMs;
+    !signal.aborted &&
+    isRetryable(error) &&
+    leastWait(error) <= patience.longestWaitMs &&
+    !givesUp(error, tries);
 
   try {
     return await pRetry(

@@ -190,7 +190,7 @@ describe('instead of the service', () => {
           settings: defaultServiceSettings,
           userAgent: 'test',
         },
-        ...{ limiter: unlimited, budget: { book: async () => {} }, answered: new Set() },
+        ...{ limiter: unlimited, budget: { book: async () => {}, takeBack: () => {} }, answered: new Set() },
         clock: jumpingClock(),
       });
       await fetchCodes(client, 'countries', new AbortController().signal);

@@ -149,6 +149,21 @@ describe('several budgets at once on one key', () => {
     expect(await usage(db)).toEqual({ '2026-11-01': 60 });
   });
 
+  it('take back what was booked and not sent', async () => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const budget = openBudget(db, new Secret('mine'), 2, clock);
+    await budget.book(signal);
+    budget.takeBack();
+    await budget.book(signal);
+    await budget.book(signal);
+    budget.takeBack();
+    await budget.settle();
+    expect(await usage(db)).toEqual({ '2026-11-01': 1 });
+    await budget.book(signal);
+    await expect(budget.book(signal)).rejects.toThrow(BudgetSpent);
+  });
+
   it('carry nothing of a block that was booked in one month into the next', async () => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;

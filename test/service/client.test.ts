@@ -31,7 +31,7 @@ const settings: ServiceSettings = {
 
 function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
   const clock = jumpingClock();
-  const budget = { book: vi.fn(async () => {}) };
+  const budget = { book: vi.fn(async () => {}), takeBack: vi.fn() };
   const events: ClientEvent[] = [];
   const client = createClient({
     baseUrl,
@@ -240,6 +240,7 @@ describe('the request budget', () => {
     const spent = new BudgetSpent({ used: 200, limit: 200, resumesAt: new Date('2026-02-01T00:00:00Z') });
     const { client } = aClient(server.url, {
       budget: {
+        takeBack: () => {},
         book: async () => {
           throw spent;
         },

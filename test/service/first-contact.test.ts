@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
 import { Secret } from '../../src/secret.ts';
 import { type ClientOptions, createClient } from '../../src/service/client.ts';
@@ -18,7 +18,7 @@ function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
   const client = createClient({
     ...{ baseUrl, apiKey: new Secret('k'), userAgent: 'test', clock, random: () => 0, answered: new Set() },
     settings: { ...defaultServiceSettings, maxAttempts: 5 },
-    budget: { book: async () => {} },
+    budget: { book: async () => {}, takeBack: () => {} },
     limiter: { pass: async () => {}, close: async () => {} },
     ...changes,
   });
@@ -59,6 +59,22 @@ test('a 404 after a good answer is the refusal of a window, and nothing else is 
   await ask();
   expect(await ask()).toBeInstanceOf(RequestRefused);
   expect(server.targets).toHaveLength(2);
+});
+
+test('a port that nobody listens on is given up after four tries, of which none is paid for', async () => {
+  const takeBack = vi.fn();
+  const { ask, client, clock } = aClient('http://127.0.0.1:1', {
+    settings: { ...defaultServiceSettings, maxAttempts: 8 },
+    budget: { book: async () => {}, takeBack },
+  });
+  expect(await ask()).toMatchObject({
+    kind: 'retryable',
+    tries: 4,
+    message: expect.stringContaining('ECONNREFUSED'),
+  });
+  expect(takeBack).toHaveBeenCalledTimes(4);
+  expect(client.stats().requests).toBe(0);
+  expect(clock.slept.reduce((all, ms) => all + ms)).toBeLessThan(10_000);
 });
 
 test('a good answer to any client of the process counts', async () => {

@@ -138,7 +138,7 @@ describe('openHttp', () => {
     const address = await socketServer(() => {}); // accepts, and never says its part of the TLS handshake
     const answer = http(`https://${address}`, { connectTimeout: 50 }).send('/', undefined, never);
     await expect(answer).rejects.toMatchObject({
-      name: 'ServiceUnavailable',
+      name: 'NotSent',
       message: 'No connection within 50 ms.',
     });
   });
@@ -221,7 +221,7 @@ describe('openHttp', () => {
     const resetting = await rawServer(reset);
     await expect(http(resetting.url).send('/', undefined, never)).rejects.toThrow(ServiceUnavailable);
     await expect(http('http://127.0.0.1:1').send('/', undefined, never)).rejects.toMatchObject({
-      name: 'ServiceUnavailable',
+      name: 'NotSent',
       message: 'No answer from the service: ECONNREFUSED.',
     });
     const wordy = await rawServer(text('', 200, { 'x-much': 'x'.repeat(20_000) }));
