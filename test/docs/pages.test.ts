@@ -36,6 +36,14 @@ test.for(pages)('every link of $path leads somewhere', (page) => {
   expect(brokenLinks(page)).toEqual([]);
 });
 
+test('the start page of docs/ links to every page', () => {
+  const start = pages.find(({ path }) => path === 'docs/README.md')!.text;
+  const others = pages
+    .map(({ path }) => path)
+    .filter((path) => path.startsWith('docs/') && path !== 'docs/README.md');
+  expect(others.filter((path) => !start.includes(`](${path.slice('docs/'.length)}`))).toEqual([]);
+});
+
 test('every job file that is printed can be run', () => {
   const jobs = pages
     .flatMap(fencesOf)
