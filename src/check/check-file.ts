@@ -24,7 +24,7 @@ export interface Check {
 export class BrokenCheck extends ConfigError {}
 
 const headers = ['check', 'why', 'feeds', 'severity', 'needs', 'setting'];
-const shape = 'docs/checking.md shows how a check file is written.';
+const shape = 'docs/reference.md shows how a check file is written.';
 
 /**
  * Reads a check file: comments such as `-- check: title` at its head, then one query.

@@ -98,6 +98,6 @@ function unfinished(check: Check, error: unknown): Outcome {
   const line = error.offset === undefined ? '' : `:${check.query.slice(0, error.offset).split('\n').length}`;
   throw new BrokenCheck(`${check.path}${line}: ${error.message}`, {
     cause: error.cause,
-    hint: error.hint ?? 'A check is one query that reads; docs/checking.md shows what it can read from.',
+    hint: error.hint ?? 'A check is one query that reads; docs/reference.md shows what it can read from.',
   });
 }

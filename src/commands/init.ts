@@ -200,7 +200,7 @@ async function firstJob(session: Session, lookups: StoredLookups): Promise<strin
     ...(isScheduled && { schedule: { sync: '15 * * * *', backfill: '0 1 * * *' } }),
   };
   const head =
-    '# yaml-language-server: $schema=./job.schema.json\n# All settings: docs/feeds.md, or completion by the schema.\n\n';
+    '# yaml-language-server: $schema=./job.schema.json\n# All settings: docs/loading.md, or completion by the schema.\n\n';
   await writeFile(pathOf(name), head + stringify(job), { flag: 'wx' });
   log.success(`Saved to ${pathOf(name)}.`);
   return name;

@@ -38,7 +38,7 @@ export async function readerCommand(session: Session, name: string): Promise<num
     print(
       '\nThe embedded server answers on this machine only, and only while a command uses it: gmsi serve, gmsi work,\nor gmsi psql --address, which keeps it running until Ctrl-C. It keeps its port unless another program has taken it.\n',
     );
-  print(`\nHow to connect: ${inPackage('docs/connecting.md')}\n`);
+  print(`\nHow to connect: ${inPackage('docs/using.md')}\n`);
   return exitCodes.done;
 }
 

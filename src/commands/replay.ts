@@ -66,7 +66,7 @@ function describe(results: readonly (ReplayResult & { job: string })[], dryRun: 
       lines.push(`${feed}: ${count(superseded, 'record')} dropped: a newer version is already loaded`);
     if (rowsOfAnotherIdentity > 0)
       lines.push(
-        `${feed}: ${count(rowsOfAnotherIdentity, 'row')} left alone: the aliases would change their identity (docs/running.md, "Reading again")`,
+        `${feed}: ${count(rowsOfAnotherIdentity, 'row')} left alone: the aliases would change their identity (docs/operating.md, "Reading again")`,
       );
   }
   if (dryRun) lines.push('Nothing was changed (--dry-run).');

@@ -49,16 +49,16 @@ test('comments after the beginning of the query are no head', () => {
 });
 
 const broken: [what: string, text: string, says: RegExp, hints: RegExp][] = [
-  ['no title', '-- why: x\nselect 1', /own\.sql: it has no comment "-- check: …"/, /checking\.md/],
-  ['no reason', '-- check: x\nselect 1', /own\.sql: it has no comment "-- why: …"/, /checking\.md/],
-  ['no query', '-- check: x\n-- why: y\n\n', /own\.sql: there is no query in it/, /checking\.md/],
+  ['no title', '-- why: x\nselect 1', /own\.sql: it has no comment "-- check: …"/, /reference\.md/],
+  ['no reason', '-- check: x\nselect 1', /own\.sql: it has no comment "-- why: …"/, /reference\.md/],
+  ['no query', '-- check: x\n-- why: y\n\n', /own\.sql: there is no query in it/, /reference\.md/],
   [
     'a header that there is not',
     aFile('-- severty: warn'),
     /:3: "-- severty:" is no header/,
     /mean severity/,
   ],
-  ['another severity', aFile('-- severity: error'), /:3: the severity is fail or warn/, /checking\.md/],
+  ['another severity', aFile('-- severity: error'), /:3: the severity is fail or warn/, /reference\.md/],
   [
     'a feed that there is not',
     aFile('-- feeds: gmsi-headline'),
@@ -69,10 +69,10 @@ const broken: [what: string, text: string, says: RegExp, hints: RegExp][] = [
     'a setting without a number',
     aFile('-- setting: share = much'),
     /:3: a setting is written/,
-    /checking\.md/,
+    /reference\.md/,
   ],
-  ['needs that are no table', aFile('-- needs: a b'), /:3: "-- needs:" names tables/, /checking\.md/],
-  ['a header twice', aFile('-- check: again'), /:3: "-- check:" is there twice/, /checking\.md/],
+  ['needs that are no table', aFile('-- needs: a b'), /:3: "-- needs:" names tables/, /reference\.md/],
+  ['a header twice', aFile('-- check: again'), /:3: "-- check:" is there twice/, /reference\.md/],
 ];
 
 test.for(broken)('a check file with %s is refused, with its name and line', ([, text, says, hint]) => {

@@ -9,9 +9,9 @@ import { aJob } from '../support/run-backfill.ts';
 import { busy, checkedJob, loaded, run } from './loaded.ts';
 
 const feeds = [...catalog.keys()];
-const page = readFileSync(`${root}docs/checking.md`, 'utf8');
+const page = readFileSync(`${root}docs/reference.md`, 'utf8');
 
-test('docs/checking.md names every check there is, with its severity and settings', async () => {
+test('docs/reference.md names every check there is, with its severity and settings', async () => {
   const documented = [...page.matchAll(/^\| `([a-z-]+)` \| (fail|warn) \| .* \| (.*)\|$/gm)];
   const checks = await findChecks({ cwd: '/' }, feeds);
   expect(documented.map(([, name, severity, settings]) => [name, severity, settings!.trim()])).toEqual(
@@ -23,10 +23,10 @@ test('docs/checking.md names every check there is, with its severity and setting
   );
 });
 
-test('the check that docs/checking.md shows runs as it is printed', async () => {
+test('the check that docs/reference.md shows runs as it is printed', async () => {
   await using warehouse = await loaded([aJob({ ...busy, end_date: '2024-01-31' })]);
   const checked = await checkedJob(warehouse.db, aJob({ ...busy, end_date: '2024-01-31' }));
-  const check = parseCheck('docs/checking.md', sqlMarked('check'), feeds);
+  const check = parseCheck('docs/reference.md', sqlMarked('check'), feeds);
   const runWith = async (value: number) =>
     (
       await runChecks(

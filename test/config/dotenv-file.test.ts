@@ -109,6 +109,7 @@ it('knows every setting that the program and its examples name', () => {
     'docker-compose.yml',
     'Dockerfile',
     'README.md',
+    'docs/reference.md',
   ];
   const named = files.flatMap(
     (path) => readFileSync(`${root}${path}`, 'utf8').match(/\bGMSI_[A-Z_]+\b/g) ?? [],

@@ -36,6 +36,14 @@ test.for(pages)('every link of $path leads somewhere', (page) => {
   expect(brokenLinks(page)).toEqual([]);
 });
 
+test('the start page of docs/ links to every page', () => {
+  const start = pages.find(({ path }) => path === 'docs/README.md')!.text;
+  const others = pages
+    .map(({ path }) => path)
+    .filter((path) => path.startsWith('docs/') && path !== 'docs/README.md');
+  expect(others.filter((path) => !start.includes(`](${path.slice('docs/'.length)}`))).toEqual([]);
+});
+
 test('every job file that is printed can be run', () => {
   const jobs = pages
     .flatMap(fencesOf)
@@ -53,18 +61,18 @@ test('every job in jobs/ that is named on a command line is there', async () => 
   for (const [, path = ''] of commands) await readJob(path, today, root);
 });
 
-test('the README names every variable of the environment that is read', () => {
+test('the reference names every variable of the environment that is read', () => {
   const config = readFileSync(join(root, 'src/config/environment.ts'), 'utf8');
   const read = new Set([...config.matchAll(/\b(?:env|plain)\.([A-Z\d_]+)/g)].map((match) => match[1]!));
   expect(read).toContain('GMSI_API_KEY');
-  const readme = pages.find(({ path }) => path === 'README.md')!.text;
-  expect([...read].filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
+  const reference = pages.find(({ path }) => path === 'docs/reference.md')!.text;
+  expect([...read].filter((name) => !reference.includes(`\`${name}\``))).toEqual([]);
 });
 
-test('the README names every command', () => {
+test('the reference names every command', () => {
   const cli = readFileSync(join(root, 'src/program.ts'), 'utf8');
   const commands = [...cli.matchAll(/\.command\('(\w+)'\)/g)].map((match) => match[1]!);
   expect(commands).toContain('backfill');
-  const readme = pages.find(({ path }) => path === 'README.md')!.text;
-  expect(commands.filter((name) => !readme.includes(`\`gmsi ${name}`))).toEqual([]);
+  const reference = pages.find(({ path }) => path === 'docs/reference.md')!.text;
+  expect(commands.filter((name) => !reference.includes(`\`gmsi ${name}`))).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { docPages, fencesOf } from './pages.ts';
 
 /**
- * Queries of the documentation, run against a part of what `npm start` loads and what the jobs in docs/feeds.md load. A
+ * Queries of the documentation, run against a part of what `npm start` loads and what the jobs in docs/loading.md load. A
  * block of SQL without a mark must return rows; `may-be-empty` lets it return none. Other marks are for other tests.
  */
 const queries = docPages()
@@ -16,7 +16,7 @@ const queries = docPages()
   .filter(({ language, marks }) => language === 'sql' && marks.every((mark) => mark === 'may-be-empty'));
 
 const jobsOfFeeds = docPages()
-  .filter(({ path }) => path === 'docs/feeds.md')
+  .filter(({ path }) => path === 'docs/loading.md')
   .flatMap(fencesOf)
   .filter(({ language, marks }) => language === 'yaml' && marks.includes('job'));
 
@@ -54,9 +54,9 @@ test('the documentation has queries in it', () => {
   expect(queries.map(({ place }) => place.split(':')[0])).toContain('README.md');
 });
 
-test('docs/feeds.md has a job and a query for every feed', () => {
+test('docs/loading.md has a job and a query for every feed', () => {
   expect(new Set(jobsOfFeeds.map(({ text }) => parse(text).feed))).toEqual(new Set(catalog.keys()));
-  const ofFeeds = queries.filter(({ place }) => place.startsWith('docs/feeds.md'));
+  const ofFeeds = queries.filter(({ place }) => place.startsWith('docs/loading.md'));
   const asked = ofFeeds.map(({ text }) => text).join();
   expect([...catalog.values()].filter(({ table }) => !asked.includes(`gmsi.${table.name}`))).toEqual([]);
 });
