@@ -20,7 +20,7 @@ import { postToWebhook, usualPatience, type WebhookPatience } from './webhook.ts
 export interface AlertsOptions {
   readonly warehouse: Warehouse;
   readonly readStandings: ReadStandings;
-  /** Where alerts go for a job that names no webhook. */
+  /** Receives the alerts of jobs that name no webhook. */
   readonly webhook: Secret | undefined;
   /** The state of the key, as this process knows it; `undefined` before its first request. */
   readonly key?: KeyStanding | undefined;
@@ -31,9 +31,9 @@ export interface AlertsOptions {
 }
 
 /**
- * Checks jobs, stores which alerts begin and end, and posts those that were not posted yet: one message for each cause, and
- * one when it is gone, however many processes check and how often. (Two, if a process is killed after it has sent a message
- * and before it has stored that.) Never throws: alerts must not stop the loading.
+ * Checks jobs, stores which alerts begin and end, and posts those that were not posted yet. Each cause gets one message when
+ * it appears and one when it is gone, no matter how many processes check. (A message is sent twice if a process is killed
+ * after it has sent the message and before it has stored that.) Never throws, because alerts must not stop loading.
  */
 export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions): Promise<void> {
   const { warehouse, log, key } = options;
@@ -100,11 +100,14 @@ function bodyOf({ kind, job, message, details, raised_at, resolved_at }: DueAler
 
 /** Whether a cause exists. If that is not known, there is no finding, and the alert stays as it is. */
 export interface AlertFinding extends AlertCause {
-  /** Its description; `null` if it is gone. */
+  /** Describes the cause; `null` if it does not exist, or no longer. */
   readonly trouble: { readonly message: string; readonly details: object } | null;
 }
 
-/** A budget counts as sufficient again below this share of it, so that a forecast near the limit is reported once. */
+/**
+ * An alert about the budget ends once the forecast is below this share of the limit, so that a forecast near the limit is
+ * reported once.
+ */
 const surelyEnough = 0.95;
 
 /** The causes of alerts of a job. */
@@ -142,7 +145,7 @@ function budgetFindings(job: string, outlook: BudgetOutlook): AlertFinding[] {
   }
   if (spentBy !== null) {
     const day = spentBy.toISOString().slice(0, 10);
-    const message = `The request budget of job ${job} will not last the month: ${number(used)} of ${number(limit)} requests are used, and the schedule brings that to at least ${number(projected)}; the last one is sent about ${day}. gmsi plan ${job} says what would save.`;
+    const message = `The request budget of job ${job} will not last the month: ${number(used)} of ${number(limit)} requests are used, and the schedule needs at least ${number(projected)} in total; the budget is spent about ${day}. gmsi plan ${job} shows how to save requests.`;
     return [{ job, kind: 'budget', trouble: { message, details } }];
   }
   return projected <= limit * surelyEnough ? [{ job, kind: 'budget', trouble: null }] : [];
@@ -154,7 +157,7 @@ function lateness({ job, newestCovered, lagSeconds }: JobStanding): AlertFinding
   if (maxLagDays === undefined || days <= maxLagDays) return null;
   const since =
     newestCovered === null
-      ? 'some series has no day covered yet'
+      ? 'at least one series has no covered day yet'
       : `all series are covered up to ${newestCovered}`;
   return {
     message: `Job ${job.name} is ${days.toFixed(1)} days late: ${since}; ${count(maxLagDays, 'day')} are allowed. gmsi status ${job.name} shows what is missing.`,
@@ -173,8 +176,8 @@ export interface KeyStanding {
 }
 
 /**
- * Watches whether the service accepts the key; `standing` is `undefined` until it has answered for the first time. A refusal
- * ends the process, so it counts even if good answers to earlier requests come after it.
+ * Watches whether the service accepts the key; `standing` is `undefined` until the first answer. A refusal ends the process,
+ * so it counts even if good answers to earlier requests arrive after it.
  */
 export function watchKey() {
   let standing: KeyStanding | undefined;

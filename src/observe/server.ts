@@ -91,7 +91,7 @@ const patience = 3_000;
 
 /** Checks that the warehouse answers, that its schema is this program's, and that nobody has stopped the program. */
 export function readinessReader(warehouse: Warehouse, stop: AbortSignal): () => Promise<Readiness> {
-  // Otherwise each of those who ask would take a connection while the warehouse does not answer.
+  // Shared, because otherwise every probe would hold a connection while the warehouse does not answer.
   const look = shared(() => migrationStatus(warehouse));
 
   return async () => {

@@ -3,13 +3,13 @@ import type { JobCommand } from '../warehouse/database.ts';
 import { type QueuedTask, taskNames } from '../warehouse/tables/queue.ts';
 import type { OfJob } from './context.ts';
 
-/** Lower ones go first. Tasks that queue others are short and must not wait behind them. */
+/** Lower numbers go first. Tasks that queue other tasks are short and must not wait behind those. */
 const priorities = { upkeep: 0, sync: 10, backfill: 20 } as const;
 
 /** How often a window or live answer is tried in one run, with waits of 3, 7, 20 and 55 s in between. */
 const tries = 5;
 
-/** Series of a live task, which are also the most answers that a killed worker loses. */
+/** Series per live task. A killed worker loses at most this many answers. */
 const liveSeriesATask = 50;
 
 export interface PlanPayload extends OfJob {}
