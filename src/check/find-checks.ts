@@ -23,7 +23,7 @@ export async function findChecks(
     const own = await checksIn(resolve(cwd, folder));
     if (own.length === 0)
       throw new ConfigError(`There is no check in ${folder}.`, {
-        hint: 'A check is a file that ends in .sql; docs/checking.md shows how one is written.',
+        hint: 'A check is a file that ends in .sql; docs/checking.md shows how to write one.',
       });
     paths.push(own);
   }

@@ -35,7 +35,7 @@ function keyOf({ series, month }: Totals): string {
 }
 
 function differenceOf(counted: Totals, found: Totals | undefined): string | undefined {
-  if (found?.rows !== counted.rows) return `hold ${found?.rows ?? 0} rows, the warehouse ${counted.rows}`;
+  if (found?.rows !== counted.rows) return `have ${found?.rows ?? 0} rows, the warehouse ${counted.rows}`;
   const column = Object.keys(counted.sums).find((name) => found.sums[name] !== counted.sums[name]);
   if (column === undefined) return undefined;
   return `have a sum of ${column} of ${billionths(found.sums[column]!)}, the warehouse ${billionths(counted.sums[column]!)}`;
@@ -43,6 +43,6 @@ function differenceOf(counted: Totals, found: Totals | undefined): string | unde
 
 function differs(what: string): ExportDiffers {
   return new ExportDiffers(`The files ${what}.`, {
-    hint: 'Nothing was kept. Run it again; if it says so again, the disk or this program is at fault.',
+    hint: 'Nothing was kept. Run the export again. If it fails again, the disk is faulty, or this program has an error.',
   });
 }

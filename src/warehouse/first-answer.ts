@@ -7,7 +7,7 @@ class AnotherProtocol extends Error {
   readonly code = 'ANOTHER_PROTOCOL';
 
   constructor() {
-    super('what listens there does not speak the protocol of PostgreSQL');
+    super('the program that listens there does not speak the protocol of PostgreSQL');
   }
 }
 

@@ -3,9 +3,9 @@ import { ConfigError } from '../errors.ts';
 import { WarehouseUnavailable } from './errors.ts';
 
 /**
- * The settings that the program relies on, whatever `alter role … set`, `alter database … set` or the server's file say.
- * Functions and operators come from pg_catalog only, because `public` may hold others of the same names. Not
- * `default_transaction_read_only`, which is set on purpose.
+ * The settings that the program relies on. They override `alter role … set`, `alter database … set` and the server's file.
+ * Functions and operators come from pg_catalog only, because `public` may contain others of the same names. Does not override
+ * `default_transaction_read_only`, which somebody has set on purpose.
  */
 const settings: Readonly<Record<string, string>> = {
   search_path: 'pg_catalog, pg_temp',
@@ -23,7 +23,7 @@ const settings: Readonly<Record<string, string>> = {
   default_transaction_deferrable: 'off',
   // Planning and rollups take long; statements that must end early have their own limits.
   statement_timeout: '0',
-  // Anybody who may connect can hold an advisory lock of the program, or a table from a migration, for ever.
+  // Without a limit, anybody who may connect could hold a lock forever that the program or a migration waits for.
   lock_timeout: '5min',
   transaction_timeout: '0',
   idle_in_transaction_session_timeout: '0',

@@ -65,7 +65,7 @@ const undisturbed = [
 export const recoverySeconds = 120;
 
 /**
- * Keeps the server running, also after one of its processes has crashed and all connections were lost with it.
+ * Keeps the server running, even after one of its processes has crashed and ended all connections.
  * @param name the database, which is created if it is missing
  * @throws LockHeld if somebody keeps the lock from it; the signal's reason if it is aborted meanwhile
  */
@@ -97,7 +97,7 @@ export async function holdServer(address: ServerAddress, name: string, waiting: 
   };
 }
 
-/** @returns false if the connection is lost, so that nobody knows whether the server still runs */
+/** @returns false if the connection is lost, so that it is not known whether the server still runs */
 async function letGo(holder: pg.Client, stop: () => Promise<unknown>): Promise<boolean> {
   try {
     await holder.query('select pg_advisory_unlock_shared($1)', [inUse]);
@@ -167,7 +167,7 @@ async function stopWhenUnused(address: ServerAddress): Promise<void> {
   const ended = client.query(watch).then(() => false);
   ended.catch(() => {});
   if (await Promise.race([isWatching, ended])) {
-    // Without a message to the server, so that the session continues.
+    // Closes the socket without a message to the server, so that the session continues.
     socket.destroy();
   } else await client.end();
 }

@@ -22,7 +22,7 @@ export interface Location {
   /** Contains `data/`, with the server's password and log. */
   readonly cluster: string;
   readonly account: Account | undefined;
-  /** True if the cluster cannot be below GMSI_HOME, and has just got a place elsewhere. */
+  /** True if the cluster cannot be below GMSI_HOME, and was just given a place elsewhere. */
   readonly justMoved: boolean;
 }
 

@@ -59,7 +59,7 @@ function refuseForeign(cluster: string, home: string): void {
   const isOurs = names.every((name) => name === 'data' || name.startsWith('making-'));
   const isCluster = !names.includes('data') || existsSync(join(cluster, 'data', 'gmsi-password'));
   if (isInPlace && isOurs && isCluster) return;
-  throw new ConfigError(`${cluster} is not as the embedded server makes it, and is left alone.`, {
+  throw new ConfigError(`${cluster} was not made by the embedded server, so it is not removed.`, {
     hint: 'Check its content; if nobody needs it, remove it yourself.',
   });
 }

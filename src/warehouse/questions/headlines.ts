@@ -81,14 +81,14 @@ export interface HeadlineKey {
 
 export interface HeadlineVersion {
   readonly known_from: Date;
-  /** `null` for the version that stands. */
+  /** `null` for the current version. */
   readonly known_to: Date | null;
   readonly headline: string | null;
   readonly directional_score: number | null;
   readonly semantic_score: number | null;
   readonly topic_probability: number | null;
   readonly retracted_at: Date | null;
-  /** Why it was replaced; `null` for the version that stands. */
+  /** Why it was replaced; `null` for the current version. */
   readonly reason: string | null;
 }
 

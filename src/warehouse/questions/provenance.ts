@@ -2,12 +2,12 @@ import { type Kysely, sql } from 'kysely';
 import type { FeedTable, Row, Series } from '../../feeds/feed.ts';
 import type { Database, Day } from '../database.ts';
 
-/** A version of a row, and the load and window that brought it. */
+/** A version of a row, and the load and window that wrote it. */
 export interface Explanation {
   /** All its columns; times as texts in UTC. */
   readonly version: Row & { readonly retracted_at: string | null };
   readonly known_from: Date;
-  /** `null` for the version that stands. */
+  /** `null` for the current version. */
   readonly known_to: Date | null;
   /** Why the next version replaced it. */
   readonly replaced_because: string | null;
@@ -16,7 +16,7 @@ export interface Explanation {
   readonly job: string | null;
   readonly load_started_at: Date | null;
   readonly run_by: string | null;
-  /** `null` if no window brought it; then the columns below are, too. */
+  /** `null` if the version is not from a window; then the columns below are null, too. */
   readonly window_id: number | null;
   readonly series: Series | null;
   readonly first_day: Day | null;

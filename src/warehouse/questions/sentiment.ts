@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Day } from '../database.ts';
 import type { Question } from './reading.ts';
 
-/** What the scores of headlines are summed up by. Days, weeks (from Monday) and months are those of UTC. */
+/** The periods by which scores of headlines are summed up. Days, weeks (from Monday) and months are those of UTC. */
 export type Bucket = 'hour' | 'day' | 'week' | 'month';
 
 export interface SentimentAsked {
@@ -10,7 +10,7 @@ export interface SentimentAsked {
   readonly topics: readonly string[];
   readonly matchTypes: readonly string[];
   readonly from: Day;
-  /** Itself included. */
+  /** Inclusive. */
   readonly to: Day;
   readonly by: Bucket;
   /** The warehouse as it was at that moment; `null` for now. */

@@ -127,7 +127,7 @@ export interface WindowCount {
   readonly feed: string;
   readonly state: string;
   readonly windows: number;
-  /** Those of these that are partly drained. */
+  /** How many of these windows are partly drained. */
   readonly half_drained: number;
 }
 
@@ -178,7 +178,7 @@ export async function workSoFar(db: Kysely<Database>): Promise<{ requests: numbe
   return rows[0]!;
 }
 
-/** A job of the workers: its present run, or the last one, and what has paused it. */
+/** A job of the workers: its current or last run, and why it is paused, if it is. */
 export interface QueuedJob {
   readonly job: string;
   readonly command: JobCommand;

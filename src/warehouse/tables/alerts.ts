@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 
 export type AlertKind = 'failed windows' | 'budget' | 'late' | 'key refused' | 'export failed';
 
-/** A kind of trouble of a job: one alert at a time is open for it. */
+/** A kind of problem of a job. At most one alert is open for it at a time. */
 export interface AlertCause {
   readonly job: string;
   readonly kind: AlertKind;

@@ -24,7 +24,7 @@ export interface SeriesHabit extends Series {
   readonly is_paused: boolean;
 }
 
-/** The habits of all series of a job whose period is not over. */
+/** Returns the habits of all series of a job whose period is not over. */
 export async function readHabits(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -174,9 +174,9 @@ export async function storedChangeAges(
 
 /**
  * Measures changes over the last 90 days, and stores the result. Counts versions that the service replaced, and rows that
- * were seen a day or more after their publication, except late rows of series that were ever left out of a sync, which
- * caused the delay. The age of a change is taken when it is seen, so days that are rarely drained again make it look older,
- * never younger.
+ * were seen a day or more after their publication, except late rows of series that a sync has ever skipped, because the
+ * skipping caused the delay. The age of a change is taken when it is seen, so days that are rarely drained again make it look
+ * older, never younger.
  */
 export async function measureChangeAges(
   db: Kysely<Database>,

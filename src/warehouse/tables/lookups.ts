@@ -51,7 +51,7 @@ export interface StoredLookups {
   readonly refreshedAt: Readonly<Record<ListName, Date | null>>;
 }
 
-/** What the service listed at the last refresh of each list, in alphabetical order. */
+/** Returns what the service listed at the last refresh of each list, in alphabetical order. */
 export async function readLookups(db: Kysely<Database>): Promise<StoredLookups> {
   const countries = await db
     .selectFrom('gmsi.countries')

@@ -126,8 +126,9 @@ export function isJoined({ isOpenEnded = false }: WindowScope): RawBuilder<boole
 }
 
 /**
- * If answers run to now, joins the open windows of each series into one, from its earliest to today: each would return what the
- * later ones return. They were planned on an earlier day, by another job, or for another reading of `end_date`.
+ * If answers run to now, joins the open windows of each series into one, from its earliest to today, because the answer to
+ * each window includes the answers to later ones. Such windows were planned on an earlier day, by another job, or for another
+ * reading of `end_date`.
  */
 export async function joinOpenWindows(db: Kysely<Database>, scope: WindowScope, today: Day): Promise<void> {
   if (!scope.isOpenEnded) return;

@@ -16,12 +16,12 @@ export const taskNames = {
   export: 'gmsi.export',
 } as const;
 
-/** A task to be queued. Of the tasks with the same key, only one waits. */
+/** A task to be queued. At most one task with the same key waits. */
 export interface QueuedTask {
   readonly task: string;
   readonly payload: object;
   readonly key: string;
-  /** Lower ones go first; of equal ones, those that have waited longest. */
+  /** Lower numbers go first; among equal ones, the task that has waited longest. */
   readonly priority: number;
   readonly maxAttempts: number;
   /** A label by which tasks are counted and withdrawn together. */
@@ -50,7 +50,7 @@ export async function addTasks(db: Kysely<Database>, tasks: readonly QueuedTask[
 /** The condition that a task `q` waits or is being worked on; one that has failed too often does neither. */
 const isAlive = sql`(q.attempts < q.max_attempts or q.locked_at is not null)`;
 
-/** True if a task with this key waits or is being worked on. */
+/** Returns true if a task with this key waits or is being worked on. */
 export async function isQueued(db: Kysely<Database>, key: string): Promise<boolean> {
   const { rows } = await sql`
     select from graphile_worker.jobs q where q.key = ${key} and ${isAlive}
@@ -188,7 +188,7 @@ export async function unlessQueueIsMissing<T>(read: () => Promise<T>): Promise<T
   }
 }
 
-/** The present state of the queue. */
+/** Returns the present state of the queue. */
 export async function queueSummary(
   db: Kysely<Database>,
 ): Promise<{ waiting: number; running: number; retrying: number }> {

@@ -83,7 +83,7 @@ export async function leaveRefused(
       set state = case when m.is_itself and not m.is_refused then 'failed' else 'refused' end,
           refused_with = case when not m.is_itself then n.refused_with when m.is_of_days then ${refusal.status}::int end,
           last_error = case when m.is_itself then ${refusal.error} when m.was_asked then n.last_error else
-            'not asked for: older than two windows that the service refused: ' || ${refusal.error}::text end,
+            'not requested: older than two windows that the service refused: ' || ${refusal.error}::text end,
           finished_at = case when m.was_asked and not m.is_itself then n.finished_at else now() end
       from meant m where m.window_id = n.window_id
       returning n.state, m.*
@@ -202,7 +202,10 @@ export async function cutRefused(
   return rows[0]!.windows;
 }
 
-/** Cuts windows without a page that begin before a job's period in two, so that its days are asked for by themselves. */
+/**
+ * Cuts windows without a page that begin before a job's period in two, so that the days of the period are requested by
+ * themselves.
+ */
 export async function cutAtBeginning(db: Kysely<Database>, scope: WindowScope): Promise<void> {
   const from = sql`${scope.from}::date`;
   await sql`

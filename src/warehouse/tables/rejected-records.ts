@@ -22,7 +22,7 @@ export type RejectedRecord = {
   readonly record: string;
 };
 
-/** Keeps records that could not be read, once each. */
+/** Stores records that could not be read, once each. */
 export async function keepRejected(
   db: Kysely<Database>,
   records: readonly RejectedRecord[],

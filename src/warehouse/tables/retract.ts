@@ -67,7 +67,7 @@ const fewRetractions = 10;
  * begin at another hour; and hours stamped at their end if that is the beginning of the days, because the service may count
  * them to the day before. Call it with the last page.
  * @param at.acceptAll false to refuse to retract more than half of the rows that the days had when the drain began
- * @returns how many; 0 if records were rejected, since each may be one of the rows that were not met
+ * @returns how many; 0 if records were rejected, since each may be one of the rows that no page had
  * @throws TooManyRetractions; the caller must roll back
  */
 export async function retractUnseen(
@@ -151,7 +151,7 @@ function isInDaysOfWindow(table: FeedTable, series: Series): RawBuilder<boolean>
       and kept.${time} < ((w.last_day + 1)::timestamp at time zone 'UTC'))`;
 }
 
-/** The column with a row's time and the one with its id: together with the series, every feed's key. */
+/** Returns the columns with a row's time and its id, which together with the series are the key of every feed's table. */
 function keyOf({ key }: FeedTable) {
   return key.map((column) => sql.ref(column)) as [RawBuilder<unknown>, RawBuilder<unknown>];
 }

@@ -26,7 +26,7 @@ export interface Upserted {
 export interface Provenance {
   readonly series: Series;
   readonly loadId: number;
-  /** The window that brought them; `null` for rows of the live feed, a replay or an import. */
+  /** The window that they are from; `null` for rows of the live feed, a replay or an import. */
   readonly windowId: number | null;
   /** Rows of days before this one are backfilled; `always` if all are. */
   readonly backfilledBefore: Day | 'always' | 'never';

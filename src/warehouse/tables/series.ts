@@ -93,9 +93,9 @@ export function isOfJob(alias: string, scope: WindowScope): RawBuilder<boolean> 
 }
 
 /**
- * The condition that a window, called `w` in the query, belongs to a job. The bounds of its last day follow from the
- * overlap; an index can use them. Of windows that run to now, only those belong that begin in the period: a sync must not
- * wait for the backfill of many years.
+ * The condition that a window, called `w` in the query, belongs to a job. The bounds of its last day follow from the overlap;
+ * an index can use them. A window that runs to now belongs to the job only if it begins in the period, because a sync must
+ * not wait for the backfill of many years.
  */
 export function inScope(scope: WindowScope): RawBuilder<boolean> {
   const [from, to] = [sql`${scope.from}::date`, sql`${scope.to}::date`];

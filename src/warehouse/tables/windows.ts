@@ -33,8 +33,9 @@ export interface ClaimedWindow extends Series {
 }
 
 /**
- * The order of draining. It has steps, so that each step is the head of an index scan, however many windows are pending.
- * Windows that failed before come last: otherwise a load that ends after many failures would always try the same windows.
+ * The order of draining. It has steps, so that each step is the head of an index scan, no matter how many windows are
+ * pending. Windows that failed before come last: otherwise a load that ends after many failures would always try the same
+ * windows.
  */
 export const claimSteps: readonly RawBuilder<boolean>[] = [
   sql`w.next_token is not null`,
@@ -150,7 +151,7 @@ export async function forgetCursor(
     .execute();
 }
 
-/** How a window is left before its end; for a refused one see `leaveRefused`. */
+/** How a load leaves a window before its end; for a refused window, see `leaveRefused`. */
 export type Leaving = { readonly state: 'failed'; readonly error: string } | { readonly state: 'pending' };
 
 /** Leaves a claimed window at its checkpoint. */
