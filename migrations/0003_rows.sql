@@ -277,7 +277,7 @@ select gmsi.define_headline_versions();
 create trigger keep_revisions after update on gmsi.headlines
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_headline_revisions();
-comment on function gmsi.keep_headline_revisions() is 'Stores each version that an update of gmsi.headlines replaces. A statement-level trigger: one call per page, whatever the number of rows.';
+comment on function gmsi.keep_headline_revisions() is 'Stores each version that an update of gmsi.headlines replaces. A statement-level trigger: one call per page, no matter how many rows.';
 comment on function gmsi.headlines_as_of(timestamptz) is 'gmsi.headlines exactly as it was at a moment: the version of each headline that this warehouse held then, including retracted ones (retracted_at is set). It does not have columns that users added to gmsi.headlines. For a moment more than gmsi.as_of_delay() ago, the answer never changes. Filters on country, topic and published_at use the indexes.';
 comment on view gmsi.headlines_point_in_time is 'Every version of every headline with the time in which a back-test may use it: from usable_from (inclusive) until usable_to (exclusive). A back-test that follows these times uses nothing that was not known at the time. Versions in which the headline was retracted are omitted.';
 comment on column gmsi.headlines_point_in_time.known_from is 'When this warehouse first stored this version.';

@@ -20,17 +20,17 @@ export async function checkFiles(
     `select ${identifier(series)} as series, month, count(*)::text as rows ${sums}
      from ${readFiles(format, paths, columns)} group by 1, 2`,
   );
-  const found = new Map(rows.map((row) => totalsFrom(row, scores)).map((of) => [keyOf(of), of]));
+  const found = new Map(rows.map((row) => totalsFrom(row, scores)).map((of) => [groupKey(of), of]));
   for (const counted of totals) {
-    const difference = differenceOf(counted, found.get(keyOf(counted)));
+    const difference = differenceOf(counted, found.get(groupKey(counted)));
     if (difference) throw differs(`of ${series} ${counted.series} in ${counted.month} ${difference}`);
-    found.delete(keyOf(counted));
+    found.delete(groupKey(counted));
   }
   for (const { series: value, month } of found.values())
     throw differs(`have rows of ${series} ${value} in ${month}, the warehouse none`);
 }
 
-function keyOf({ series, month }: Totals): string {
+function groupKey({ series, month }: Totals): string {
   return `${month} ${series}`;
 }
 

@@ -43,7 +43,7 @@ export async function writeSheet(
     const type = duckdbType(column);
     if (type === 'TIMESTAMPTZ') return `strftime(${value}, '%Y-%m-%d %H:%M:%S')`;
     if (type !== 'VARCHAR') return value;
-    // Excel may take a semicolon for the end of a cell, whatever quotes stand around it.
+    // Excel may take a semicolon for the end of a cell, even inside quotes.
     const cells = `regexp_replace(${value}, ';(\\s*[=@＝＠]|[-+])', ';''\\1', 'g')`;
     return `case when left(${value}, 1) in (${signs}) then '''' || ${cells} else ${cells} end`;
   };

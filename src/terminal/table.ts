@@ -84,15 +84,15 @@ export function fittingParts(parts: readonly LinePart[], columns: number, betwee
   return wholeWords(line(), columns);
 }
 
-/** Fits a table to the terminal: drops the columns in `leftOut` one by one until its lines fit. */
+/** Fits a table to the terminal: drops the columns in `droppable` one by one until its lines fit. */
 export function fittingTable(
   head: readonly string[],
   rows: readonly (readonly Cell[])[],
   columns: number,
-  leftOut: readonly string[],
+  droppable: readonly string[],
 ): string {
   const text = table(head, rows);
-  const [first, ...others] = leftOut;
+  const [first, ...others] = droppable;
   if (first === undefined || text.split('\n').every((line) => columnsOf(line) <= columns)) return text;
   const isKept = (_: unknown, column: number) => head[column] !== first;
   return fittingTable(

@@ -12,7 +12,7 @@ import { takeTurn, type Waiting } from './turns.ts';
 const folder = inPackage('migrations');
 
 /**
- * Brings the warehouse to the newest schema, in one transaction: if several processes start at once, one migrates and the
+ * Migrates the warehouse to the newest schema, in one transaction. If several processes start at once, one migrates and the
  * others wait.
  * @returns the names of the migrations that were applied, none if the schema was current
  * @throws ConfigError if the warehouse is newer than this program or older than its first release, or if it needs a migration

@@ -34,7 +34,7 @@ const settings: Readonly<Record<string, string>> = {
 
 /** Changes the settings that exist and differ: the server may not have a setting yet, or not allow the user to change it. */
 const setAll = `
-  -- First, and without a name: from then on, no function of others is called.
+  -- Comes first, and calls no function: once the path is set, no function of another user is called.
   set session search_path = ${settings.search_path};
   select set_config(name, value, false)
   from (values ${Object.entries(settings).map(([name, value]) => `('${name}', '${value}')`)}) as wanted (name, value)

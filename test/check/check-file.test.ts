@@ -71,7 +71,7 @@ const broken: [what: string, text: string, says: RegExp, hints: RegExp][] = [
     /:3: a setting must be written/,
     /checking\.md/,
   ],
-  ['needs that are no table', aFile('-- needs: a b'), /:3: "-- needs:" names tables/, /checking\.md/],
+  ['needs that are no table', aFile('-- needs: a b'), /:3: "-- needs:" must name tables/, /checking\.md/],
   ['a header twice', aFile('-- check: again'), /:3: "-- check:" appears twice/, /checking\.md/],
 ];
 

@@ -26,7 +26,7 @@ export async function whileReading<Result>(
   return transaction.execute(async (reading) => {
     await sql`
       select set_config('statement_timeout', ${`${longest}s`}, true),
-             -- To compile a plan over all partitions takes longer than most answers.
+             -- Compiling a plan over all partitions takes longer than most answers.
              set_config('jit', 'off', true),
              case when pg_size_bytes(current_setting('work_mem')) < pg_size_bytes(${workMemory})
                   then set_config('work_mem', ${workMemory}, true) end,

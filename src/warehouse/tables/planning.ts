@@ -134,7 +134,7 @@ export async function joinOpenWindows(db: Kysely<Database>, scope: WindowScope, 
   if (!scope.isOpenEnded) return;
   await sql`
     with free as materialized (
-      -- Locked, so that no load claims one of them meanwhile.
+      -- Locked, so that no load claims one of these windows meanwhile.
       select w.* from gmsi.windows w where ${inScope(scope)} and ${isJoined(scope)} for update
     ), placed as (
       select w.window_id, row_number() over (partition by ${seriesOf('w')} order by w.first_day, w.window_id) as place
@@ -180,8 +180,8 @@ export async function insertWindows(db: Kysely<Database>, windows: readonly Plan
     )
     insert into gmsi.windows (${seriesColumns}, first_day, last_day)
     select planned.* from planned
-    -- Looked up one by one, by the index: while the statistics know of no open window, the planner would compare each
-    -- planned one with all of the batches before.
+    -- Looks up each window by the index. Otherwise, while the statistics show no open window, PostgreSQL would compare each
+    -- planned window with all windows of the batches before.
     left join lateral (
       select true as stands from gmsi.windows w
       where (${isOpen} or w.state = 'drained') and ${isSame}

@@ -99,7 +99,7 @@ export async function queueWindows(
           'payload', json_build_object('run', ${tasks.runId}::bigint, 'window', window_id),
           'job_key', 'window:' || window_id, 'priority', ${tasks.priority}::int, 'max_attempts', ${tasks.maxAttempts}::int,
           'flags', json_build_array(${tasks.label}::text),
-          -- One moment for all would not keep this order.
+          -- If all tasks had the same time, this order would be lost.
           'run_at', clock_timestamp() + row_number() over () * interval '1 microsecond'))
         from free))
     `.execute(db);

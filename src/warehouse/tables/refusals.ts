@@ -73,7 +73,7 @@ export async function leaveRefused(
       from judged w join gmsi.windows n on ${sameSeries('n', 'w')}
       where n.window_id = w.window_id or (w.ends_series and n.next_token is null and (
         (n.state = 'failed' and (n.last_day < w.first_day or (n.first_day = w.last_day + 1 and ${isAlike})))
-        -- Not those that are already being asked for again: they lie below refused ones, or were refused themselves.
+        -- Not windows that are already being requested again: they lie below refused ones, or were refused themselves.
         or (n.state = 'pending' and n.refused_with is null and n.last_day < w.first_day
           and not exists (select from gmsi.windows r where ${sameSeries('r', 'w')} and r.state = 'refused'
             and r.first_day > n.last_day and r.last_day < w.first_day))))
@@ -181,7 +181,7 @@ export async function cutRefused(
           when found.day > w.first_day and found.day <= w.last_day then found.day
           else w.first_day + (w.last_day - w.first_day + 1) / 2 end as day
       from lowest w left join found on true
-      -- A last day that was refused only together with younger days, which were answered since, is asked for by itself.
+      -- A last day that was refused only together with younger days, which were answered since, is requested by itself.
       where w.first_day < w.last_day or w.request_start is null
       order by w.last_day - w.first_day, ${seriesOf('w')}
       limit case when exists (select from found) then null else ${atMost}::bigint end
@@ -193,7 +193,7 @@ export async function cutRefused(
       update gmsi.windows w
       set last_day = case when cut.day > w.first_day then cut.day - 1 else w.last_day end,
           state = case when cut.day > w.first_day then w.state else 'pending' end,
-          -- The shortened window has not been asked for yet.
+          -- The shortened window has not been requested yet.
           request_start = null, request_end = null
       from cut where cut.window_id = w.window_id and w.state = 'refused'
     )

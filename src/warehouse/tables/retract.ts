@@ -83,7 +83,7 @@ export async function retractUnseen(
   },
 ): Promise<number> {
   const { table } = feed;
-  const [time, id] = keyOf(table);
+  const [time, id] = timeAndId(table);
   const name = sql.table(`gmsi.${table.name}`);
   const isAfterBegin = isStampedAtEnd(series) ? sql`>` : sql`>=`;
   const isCurrentRow = sql`${isRowOfSeries('kept', table, series)} and kept.retracted_at is null
@@ -109,8 +109,8 @@ export async function retractUnseen(
       where ${isOfSeries('l', series)} and l.row_time = met.row_time and l.row_id = met.row_id
     ), unmet as (
       select kept.${time}, kept.${id} from ${name} as kept
-      -- Values, not a join, so that only the window's days are read. "not in" is hashed; before the first ANALYZE, "not exists"
-      -- is a nested loop, which takes seconds for some thousands of rows.
+      -- Conditions with values, not a join, so that PostgreSQL reads only the window's days. "not in" is hashed; before the
+      -- first ANALYZE, "not exists" is a nested loop, which takes seconds for some thousands of rows.
       where ${isCurrentRow} and kept.changed_at < (select drain_started_at from drained)
         and (kept.${time}, kept.${id}) not in (select met.row_time, met.row_id from met)
         and not exists (select from gmsi.live_sightings l where ${isOfSeries('l', series)}
@@ -120,7 +120,7 @@ export async function retractUnseen(
     ), counted as (
       select *, gone > ${fewRetractions}::int and 2 * gone > held and not ${at.acceptAll}::boolean as is_refused
       from (
-        -- Not the rows that this drain brought: if all ids have changed, there are as many of them.
+        -- Does not count rows that this drain inserted: if all ids have changed, these are as many as the rows that are gone.
         select count(*) as gone, case when count(*) > ${fewRetractions}::int then (
           select count(*) from ${name} as kept
           where ${isCurrentRow} and kept.first_seen_at < (select drain_started_at from drained)) end as held
@@ -145,14 +145,14 @@ export function hasRowsOf(table: FeedTable, series: Series): RawBuilder<boolean>
 
 /** The condition that a row, called `kept` in the query, is of a series and lies in the days of the window `w`. */
 function isInDaysOfWindow(table: FeedTable, series: Series): RawBuilder<boolean> {
-  const [time] = keyOf(table);
+  const [time] = timeAndId(table);
   return sql`(${isRowOfSeries('kept', table, series)}
       and kept.${time} >= (w.first_day::timestamp at time zone 'UTC')
       and kept.${time} < ((w.last_day + 1)::timestamp at time zone 'UTC'))`;
 }
 
 /** Returns the columns with a row's time and its id, which together with the series are the key of every feed's table. */
-function keyOf({ key }: FeedTable) {
+function timeAndId({ key }: FeedTable) {
   return key.map((column) => sql.ref(column)) as [RawBuilder<unknown>, RawBuilder<unknown>];
 }
 

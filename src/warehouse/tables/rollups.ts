@@ -79,7 +79,7 @@ export async function monthlyScores(
   return rows;
 }
 
-/** The series of a feed and match type that brought the most records a day so far, the busiest first. */
+/** Returns the series of a feed and match type that have had the most records a day so far, the busiest first. */
 export async function busiestSeries(
   db: Kysely<Database>,
   feed: string,

@@ -127,12 +127,12 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
     with near as materialized (
       select "${id}" from gmsi."${name}"
       where ${ofSeries.map((column, i) => `"${column}" = $${i + 4}::text`).join(' and ')}
-        -- The rows are sorted by time.
+        -- The rows of the page are sorted by time.
         and "${time}" between ${times}[1] and ${times}[cardinality(${times})]
     )
     ${into}
     select ${given.join(', ')}, ${list(names)} from (${sent}) as sent
-    -- Few rows are near, if any: those of the page before at the same hour.
+    -- Few stored rows are near, if any: rows of the page before, from the same hour.
     where not exists (select from near where near."${id}" = any(${ids}))`;
   const upsert = (condition: string) => `
     with written as (${into}
@@ -198,7 +198,7 @@ export async function rowsToRefill(
   after: StoredRow | undefined,
   limit: number,
 ): Promise<StoredRow[]> {
-  const key = keyOf(table);
+  const key = keyColumnsOf(table);
   const keyColumns = sql.join(key.map((column) => sql.ref(column)));
   const conditions = [sql`extra ?| ${[...fields]}::text[]`];
   if (scope) conditions.push(isRowOfJob('kept', table, scope));
@@ -229,7 +229,7 @@ export async function writeRefilled(
   rows: readonly StoredRow[],
   loadId: number,
 ): Promise<number> {
-  const key = keyOf(table);
+  const key = keyColumnsOf(table);
   const types: Record<string, string> = { ...table.columns, changed_at: 'timestamptz' };
   const sent = [...Object.keys(table.series), ...Object.keys(types)].map((column) => {
     const type = (types[column] ?? 'text') as 'text';
@@ -251,7 +251,7 @@ export async function writeRefilled(
   return Number(numAffectedRows);
 }
 
-function keyOf(table: FeedTable): string[] {
+function keyColumnsOf(table: FeedTable): string[] {
   return [...Object.keys(table.series), ...table.key];
 }
 

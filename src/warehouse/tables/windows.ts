@@ -129,7 +129,8 @@ export async function beginDrain(
       where w.window_id = ${at.windowId} and w.state = 'draining' and w.load_id = ${at.loadId}
       returning is_compared
     ), forgotten as (
-      -- Only with the claim: another load that has taken the window over would lose its sightings and retract these rows.
+      -- Only if this load has the window: otherwise the load that took it over would lose its sightings, and retract these
+      -- rows.
       delete from gmsi.drain_sightings where window_id = ${at.windowId} and exists (select from begun)
     )
     select is_compared from begun
