@@ -97,7 +97,7 @@ function isSeverity(value: string): value is Check['severity'] {
 export interface CheckSetting {
   readonly name: string;
   readonly value: number;
-  /** What it means; empty if the file does not say. */
+  /** The meaning of the setting; empty if the file does not give it. */
   readonly meaning: string;
 }
 

@@ -101,7 +101,7 @@ export function timeZone() {
   ]);
 }
 
-/** Carries its own words for what was expected. */
+/** A refusal whose message says what was expected, in place of the type's usual words. */
 class Refusal extends RangeError {}
 
 /**

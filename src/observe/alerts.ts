@@ -169,7 +169,7 @@ function lateness({ job, newestCovered, lagSeconds }: JobStanding): AlertFinding
   };
 }
 
-/** What the service's answers say about the API key. */
+/** Whether the service accepts the API key, judging by its answers. */
 export interface KeyStanding {
   /** 401 or 403 if the service refuses the key; `undefined` if it accepts it. */
   readonly refusedWith: number | undefined;

@@ -118,7 +118,7 @@ export function namedWriteError(error: unknown): unknown {
 }
 
 const checkUser = ['The warehouse refuses the user', 'Check user and password in DATABASE_URL.'] as const;
-/** What the user must correct, and how, by the server's error code. */
+/** Errors that the user must correct, by the server's code, and how. */
 const toCorrect: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   '28P01': checkUser,
   '28000': checkUser,

@@ -32,7 +32,10 @@ const settings: Readonly<Record<string, string>> = {
   session_replication_role: 'origin',
 };
 
-/** Changes the settings that exist and differ: the server may not have a setting yet, or not allow the user to change it. */
+/**
+ * Changes only settings that exist and differ, because an older server may lack a setting, or not allow the user to change
+ * it.
+ */
 const setAll = `
   -- Comes first, and calls no function: once the path is set, no function of another user is called.
   set session search_path = ${settings.search_path};

@@ -69,7 +69,9 @@ function read(parameter: string, path: string): string {
 const untrusted =
   /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_GET_ISSUER_CERT(_LOCALLY)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_UNTRUSTED|CERT_SIGNATURE_FAILURE|CERT_REJECTED|INVALID_CA|INVALID_PURPOSE)$/;
 
-/** What is wrong with the encryption of a connection, and what to do; `undefined` for other errors. */
+/**
+ * Returns an error that says what is wrong with the encryption of a connection, and what to do; `undefined` for other errors.
+ */
 export function tlsProblem(error: Error & { code?: string }): ConfigError | undefined {
   const { code = '', message } = error;
   const problem = (what: string, hint: string) =>

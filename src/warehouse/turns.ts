@@ -23,7 +23,7 @@ type Ask = (
  * Takes an advisory lock once it is free. Any user of the database can keep such a lock forever. So this polls instead of
  * waiting in the server, which lets it name the holder and give up.
  * @param call the function that tries to take it, such as `pg_try_advisory_lock_shared`
- * @param what it is for, for a person
+ * @param what describes the purpose of the lock for a person
  * @throws LockHeld after five minutes; the signal's reason if it is aborted
  */
 export async function takeLock(

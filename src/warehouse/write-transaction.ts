@@ -48,8 +48,8 @@ function begin(isolation: string): string {
 const commit = 'select gmsi.refuse_late_commit(); commit';
 
 /**
- * The sessions that have held locks in the schema `gmsi` longest. Only PostgreSQL knows which of them another session waited
- * for.
+ * Returns the sessions that have held locks in the schema `gmsi` longest. Only PostgreSQL knows for which of them the write
+ * waited.
  */
 async function lockHolders(db: Kysely<Database>): Promise<string[]> {
   const { rows } = await sql<{ holder: string }>`

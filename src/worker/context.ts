@@ -12,7 +12,7 @@ export interface Service extends AsyncDisposable {
   readonly budget: Budget;
 }
 
-/** What the tasks of a worker need. */
+/** Everything that the tasks of a worker share. */
 export interface WorkerContext {
   readonly warehouse: Warehouse;
   readonly log: Log;

@@ -14,7 +14,7 @@ export const childEnvironment = { LC_ALL: 'C', PATH: '/usr/bin:/bin' };
 
 /**
  * PostgreSQL refuses to run as root. For root, the owner of the data runs it; for new data, the user `postgres` if there is
- * one, else `nobody`. For anybody else `undefined`: the server runs as the same user.
+ * one, else `nobody`. For any other user `undefined`: the server runs as the same user.
  */
 export function serverAccount(dataDirectory: string): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;

@@ -69,7 +69,7 @@ export const recoverySeconds = 120;
 /**
  * Keeps the server running, even after one of its processes has crashed and ended all connections.
  * @param name the database, which is created if it is missing
- * @throws LockHeld if somebody keeps the lock from it; the signal's reason if it is aborted meanwhile
+ * @throws LockHeld if another session holds the lock too long; the signal's reason if it is aborted meanwhile
  */
 export async function holdServer(address: ServerAddress, name: string, waiting: Waiting) {
   let holder = await hold(address, waiting);

@@ -26,7 +26,7 @@ export interface Location {
   readonly justMoved: boolean;
 }
 
-/** Root keeps here what the server's user must be able to reach. */
+/** The folder in which root keeps files that the server's user must be able to reach. */
 export const systemRoot = '/var/lib/gmsi';
 
 /**

@@ -11,7 +11,7 @@ const programs = /^postgresql-\d/;
 
 /** The files of a GMSI_HOME's embedded server on this machine. */
 export interface Remains {
-  /** Folders with a server's data: what was loaded. */
+  /** Folders with a server's data, which is what was loaded. */
   readonly clusters: readonly string[];
   /** Everything to remove, including the clusters; nothing of other homes. */
   readonly paths: readonly string[];

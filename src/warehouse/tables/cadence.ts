@@ -87,7 +87,7 @@ export async function noteSavings(
   `.execute(trx);
 }
 
-/** What a page or a live answer shows about how often its series has news. */
+/** Whether a page or a live answer is a poll of its series, and whether it had news. */
 export interface PollNote {
   readonly series: Series;
   readonly loadId: number;

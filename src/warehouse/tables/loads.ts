@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Database, LoadOutcome } from '../database.ts';
 import { releaseWindows } from './windows.ts';
 
-/** What a load has done so far. */
+/** The totals of a load so far. */
 export interface LoadTotals {
   requests: number;
   windows_drained: number;

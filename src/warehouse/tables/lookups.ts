@@ -142,7 +142,7 @@ async function refresh(
   write: (trx: Transaction<Database>) => Promise<void>,
 ): Promise<void> {
   await warehouse.transaction().execute(async (trx) => {
-    // Refreshes of two processes wait for each other, and for nobody who may only read.
+    // Two processes that refresh wait for each other; readers do not wait.
     await sql`lock table gmsi.lookups in share row exclusive mode`.execute(trx);
     await write(trx);
   });

@@ -28,7 +28,7 @@ export interface PlannedRun {
   readonly live: readonly Series[];
 }
 
-/** Begins a run. If one of the same job and command is running, that one gets the new scope instead. */
+/** Begins a run. If a run of the same job and command is under way, gives that run the new scope instead. */
 export async function beginRun(db: Kysely<Database>, run: PlannedRun): Promise<number> {
   const { run_id } = await db
     .insertInto('gmsi.runs')

@@ -17,12 +17,12 @@ export interface WindowScope {
   readonly isOpenEnded?: boolean;
 }
 
-/** How many series a job has. */
+/** Returns how many series a job has. */
 export function seriesIn({ countries, topics, tickers, variants }: WindowScope): number {
   return countries.length * topics.length * tickers.length * variants.length;
 }
 
-/** Every series of a job. */
+/** Returns every series of a job. */
 export function everySeries({ feed, matchType, ...lists }: WindowScope): Series[] {
   return lists.countries.flatMap((country) =>
     lists.topics.flatMap((topic) =>
@@ -43,13 +43,13 @@ export function keyOfSeries(row: Series): string {
   return JSON.stringify(Object.values(seriesOnly(row)));
 }
 
-/** The columns that say which series a row of the loads' own tables is of. */
+/** The columns that name the series of a row in the tables of loads (windows, coverage and others). */
 const columns: readonly (keyof Series)[] = ['feed', 'country', 'topic', 'ticker', 'match_type', 'variant'];
 
 /** Their names, as a list. */
 export const seriesColumns: RawBuilder<unknown> = sql.join(columns.map((column) => sql.ref(column)));
 
-/** The series of a row of the loads' own tables, as a list of columns. */
+/** Returns the series of a row in the tables of loads, as a list of columns. */
 export function seriesOf(alias: string): RawBuilder<unknown> {
   return sql.join(columns.map((column) => sql.ref(`${alias}.${column}`)));
 }
