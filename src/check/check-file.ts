@@ -79,7 +79,7 @@ export function parseCheck(path: string, text: string, knownFeeds: readonly stri
   };
 }
 
-/** The comments `-- name: value` before the query, with their lines, counted from 1; ignores other comments. */
+/** Returns the comments `-- name: value` before the query, with their lines, counted from 1; ignores other comments. */
 function headOf(text: string) {
   const lines = text.split(/\r?\n/);
   const end = lines.findIndex((line) => !/^\s*(--.*)?$/.test(line));

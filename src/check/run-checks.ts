@@ -92,7 +92,8 @@ function judged({ severity }: Check, found: CheckFindings, reason: string | null
 }
 
 /**
- * A check that was stopped before its end counts as failed. @throws BrokenCheck with the file whose SQL PostgreSQL refuses
+ * Returns the result of a check that did not finish; a check that was stopped counts as failed. @throws BrokenCheck with the
+ * file whose SQL PostgreSQL refuses
  */
 function unfinished(check: Check, error: unknown): Outcome {
   if (error instanceof CheckStopped) return judged(check, { findings: 0, rows: [] }, error.message);

@@ -82,7 +82,7 @@ export function writeManifest(manifest: Manifest): string {
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }
 
-/** The month of a file. */
+/** Returns the month of a file. */
 export function monthOf(path: string): string {
   return filePath.exec(path)![1]!;
 }

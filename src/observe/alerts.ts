@@ -86,7 +86,7 @@ async function send(alert: DueAlert, url: Secret, options: AlertsOptions): Promi
   }
 }
 
-/** The body that is posted. Slack, and services that read Slack's messages, show `text`. */
+/** Returns the body that is posted. Slack, and services that read Slack's messages, show `text`. */
 function bodyOf({ kind, job, message, details, raised_at, resolved_at }: DueAlert) {
   return {
     text: resolved_at ? `gmsi: over since ${resolved_at.toISOString()}: ${message}` : `gmsi: ${message}`,
@@ -110,7 +110,7 @@ export interface AlertFinding extends AlertCause {
  */
 const surelyEnough = 0.95;
 
-/** The causes of alerts of a job. */
+/** Returns the causes of alerts of a job. */
 export function findingsOfJobs(standing: JobStanding, failed: FailureCounts): AlertFinding[] {
   const { job, budget } = standing;
   return [
@@ -120,7 +120,7 @@ export function findingsOfJobs(standing: JobStanding, failed: FailureCounts): Al
   ];
 }
 
-/** Whether the service accepts the key, for each job that is loaded with it. */
+/** Returns the finding of a job about its key: whether the service accepts it. */
 function keyFinding(job: string, { refusedWith }: KeyStanding): AlertFinding {
   if (refusedWith === undefined) return { job, kind: 'key refused', trouble: null };
   const message = `The service refuses the API key with ${refusedWith}, so job ${job} is not loaded. Check GMSI_API_KEY and that the key may read the feed, then start gmsi again.`;

@@ -97,7 +97,7 @@ function attributesOf({ load, about }: Step): Attributes {
   return { ...idsOf(load), ...Object.fromEntries(own) };
 }
 
-/** The attributes by which the rows of a span are found. */
+/** Returns the attributes by which the rows of a span are found. */
 function idsOf({ loadId, feed }: PublishedLoad): Attributes {
   return { 'gmsi.feed': feed.name, 'gmsi.load_id': loadId };
 }

@@ -7,8 +7,8 @@ export interface AlignedColumn {
 }
 
 /**
- * A result as psql prints it in its aligned format (`print_aligned_text` in its source, with border 1): a value with line
- * breaks continues on the next line, after a `+`.
+ * Returns a result as psql prints it in its aligned format (`print_aligned_text` in its source, with border 1): a value with
+ * line breaks continues on the next line, after a `+`.
  */
 export function aligned(
   columns: readonly AlignedColumn[],

@@ -54,7 +54,7 @@ function blocks(share: number, room: number): string {
   return '█'.repeat(full) + '░'.repeat(width - full);
 }
 
-/** Ranked by importance for a person: first failures, then the remaining time. */
+/** Returns the details, ranked by importance for a person: first failures, then the remaining time. */
 function details(progress: Progress, startedAt: number): LinePart[] {
   const { totals, done, all } = progress;
   const seconds = (performance.now() - startedAt) / 1000;

@@ -123,7 +123,7 @@ const beginOf2000 = Date.UTC(2000) * 1000;
 
 const headerBytes = 20;
 
-/** An array without its elements. */
+/** Returns an array without its elements. */
 function arrayOf(length: number, oid: number, bytes: number): Buffer {
   const array = Buffer.allocUnsafe(headerBytes + bytes);
   // Dimensions, a flag that nulls may occur, the type of the elements, the length, the lower bound.

@@ -93,7 +93,7 @@ export function connect(address: WarehouseAddress, connections: number): Warehou
   return new Warehouse(dialect, driver);
 }
 
-/** The connections alone, for code without Kysely. */
+/** Opens only the pool of connections, for code without Kysely. */
 export function openPool(
   address: WarehouseAddress,
   connections: number,

@@ -1,13 +1,13 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** The time by the database's clock. */
+/** Returns the time by the database's clock. */
 export async function databaseTime(db: Kysely<Database>): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
   return rows[0]!.now;
 }
 
-/** How many seconds this machine's clock is ahead of the warehouse's, corrected by half of the round trip. */
+/** Returns how many seconds this machine's clock is ahead of the warehouse's, corrected by half of the round trip. */
 export async function clockDifference(db: Kysely<Database>): Promise<number> {
   const sentAt = Date.now();
   const now = await databaseTime(db);

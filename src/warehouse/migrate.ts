@@ -101,7 +101,10 @@ function newer(unknown: readonly string[]): ConfigError {
   });
 }
 
-/** The first release merged the migrations of its development, so it cannot upgrade a warehouse that has some of them. */
+/**
+ * Returns the error for a warehouse from before the first release, which merged the migrations of its development and so
+ * cannot upgrade it.
+ */
 function unreleased([first]: readonly string[]): ConfigError {
   return new ConfigError(
     `The warehouse was migrated by a gmsi from before the first release (it begins with ${first}); this one cannot use it.`,

@@ -6,7 +6,9 @@ import { ConfigError } from '../errors.ts';
 const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const;
 const parameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'] as const;
 
-/** The TLS settings of an address, and the address without them, because pg would interpret them differently and warn. */
+/**
+ * Returns the TLS settings of an address, and the address without them, because pg would interpret them differently and warn.
+ */
 export function withoutTls(address: string): { address: string; tls: TlsSettings } {
   const url = new URL(address);
   const tls: Record<string, string> = {};
@@ -20,8 +22,8 @@ export function withoutTls(address: string): { address: string; tls: TlsSettings
 }
 
 /**
- * The settings as Node takes them, with the meaning that they have for libpq and psql: `require` encrypts and does not
- * verify the server, unless a root certificate is named; `verify-ca` does not check the host's name. `allow` does not
+ * Returns the settings as Node takes them, with the meaning that they have for libpq and psql: `require` encrypts and does
+ * not verify the server, unless a root certificate is named; `verify-ca` does not check the host's name. `allow` does not
  * encrypt, and `prefer` is `require`: nothing is tried twice.
  * @returns `undefined` if nothing is set, which means no encryption
  * @throws ConfigError if there is no such mode, or a file cannot be read

@@ -53,9 +53,9 @@ export async function takeTurn(trx: Transaction<Database>, name: string, waiting
 }
 
 /**
- * The same without waiting.
- * @returns false if another process of gmsi does something of this name
- * @throws LockHeld if the holder may not load: then nobody is doing this work
+ * Does the same without waiting.
+ * @returns false if another process of gmsi is using this name
+ * @throws LockHeld if the holder may not load, because then nobody is doing this work
  */
 export async function takeTurnIfFree(trx: Transaction<Database>, name: string): Promise<boolean> {
   const [ask, key] = [askIn(trx), lockKey(name)];

@@ -67,12 +67,12 @@ export function tendTask(run: number, delaySeconds = 0): QueuedTask {
   };
 }
 
-/** How the windows of a run are queued. */
+/** Returns how the windows of a run are queued. */
 export function drainTasks(run: number, command: JobCommand) {
   return { runId: run, priority: priorities[command], maxAttempts: tries, label: runLabel(run) };
 }
 
-/** Live answers of a run. @param firstPart number of the first task, for its key */
+/** Returns the tasks that read the live answers of a run. @param firstPart number of the first task, for its key */
 export function liveTasks(
   run: number,
   command: JobCommand,
@@ -107,7 +107,7 @@ export function exportTask(job: string): QueuedTask {
   };
 }
 
-/** The label by which a run's tasks are counted and withdrawn. */
+/** Returns the label by which a run's tasks are counted and withdrawn. */
 export function runLabel(run: number): string {
   return `gmsi.run:${run}`;
 }

@@ -73,7 +73,7 @@ export const warehouseChecks: Readonly<Record<string, (db: Warehouse) => Promise
   clock,
 };
 
-/** True if a request can be booked there. */
+/** Returns true if a request can be booked there. */
 export async function canBook(db: Warehouse): Promise<boolean> {
   try {
     const isMigrated = (await migrationStatus(db)).every(({ executedAt }) => executedAt);
@@ -124,7 +124,7 @@ async function clock(db: Warehouse): Promise<string> {
   return `within ${Math.max(1, Math.ceil(Math.abs(seconds)))} s of the warehouse`;
 }
 
-/** A table for a person. */
+/** Returns a table for a person. */
 export function describeProbe({ feed, series, requests, lessons }: ProbeReport): string {
   const about = series ? Object.values(series).filter((part) => part !== '') : [];
   const rows = lessons.map(({ fact, standing, value, evidence, before }) => [

@@ -152,7 +152,7 @@ function ofSandbox({ servedBy }: Client): string {
   return servedBy === 'sandbox' ? ' (a sandbox)' : '';
 }
 
-/** The probe also shows whether the service answers, so it replaces that check. */
+/** Runs the probe in place of the check of the service, because it also shows whether the service answers. */
 async function probe(
   session: Session,
   { db }: OpenWarehouse,

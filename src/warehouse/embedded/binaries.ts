@@ -43,7 +43,7 @@ export function findBinaries(account: Account | undefined, sharedRoot: () => str
 }
 
 /**
- * The package of this platform's server.
+ * Returns the package of this platform's server.
  * @throws ConfigError if it is not installed, as in the container image
  */
 export function locatePackage(): { packageRoot: string; version: string } {
@@ -63,7 +63,10 @@ export function locatePackage(): { packageRoot: string; version: string } {
   }
 }
 
-/** initdb and pg_ctl start the server through a shell, with their path between double quotes. */
+/**
+ * Returns true for a path that breaks a command of initdb or pg_ctl, which start the server through a shell, with their path
+ * between double quotes.
+ */
 function breaksShell(path: string): boolean {
   return process.platform !== 'win32' && /["$`\\]/.test(path);
 }

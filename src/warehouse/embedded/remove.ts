@@ -52,7 +52,10 @@ export async function removeRemains(home: string, { clusters, paths }: Remains):
   }
 }
 
-/** Somebody else may have written the pointer file, and a home may contain an unrelated folder `postgres`. */
+/**
+ * Refuses a folder that is not a cluster: another user may have written the pointer file, and a home may contain an unrelated
+ * folder `postgres`.
+ */
 function refuseForeign(cluster: string, home: string): void {
   const isInPlace = [home, systemRoot, join(tmpdir(), 'gmsi')].includes(dirname(cluster));
   const names = namesIn(cluster);

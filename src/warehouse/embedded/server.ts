@@ -134,7 +134,7 @@ async function startUnlessRunning(
   return startServer(binaries, args, on);
 }
 
-/** The port in postmaster.pid (its fourth line), if a server is running. */
+/** Returns the port in postmaster.pid (its fourth line), if a server is running. */
 function runningPort(data: string): number | undefined {
   try {
     return Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[3]) || undefined;

@@ -98,7 +98,7 @@ export interface WindowShown {
   readonly job: string | null;
 }
 
-/** The windows of a series that have days of a period, the latest days first. */
+/** Returns the windows of a series that have days of a period, the latest days first. */
 export function windowsOfSeries(
   series: Series,
   { from, to }: Pick<CoverageAsked, 'from' | 'to'>,

@@ -27,12 +27,15 @@ export interface Explanation {
   readonly page_size: number | null;
 }
 
-/** The column of a table's key that identifies a row within its series. */
+/** Returns the column of a table's key that identifies a row within its series. */
 export function idColumn({ key, columns }: FeedTable): string {
   return key.find((column) => columns[column] === 'uuid')!;
 }
 
-/** Every version of the rows with an id, row by row, the first version first. Reads whole tables unless the id has an index. */
+/**
+ * Returns every version of the rows with an id, row by row, the first version first. Reads whole tables unless the id has an
+ * index.
+ */
 export async function provenanceOf(
   db: Kysely<Database>,
   table: FeedTable,

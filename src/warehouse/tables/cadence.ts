@@ -159,7 +159,7 @@ export interface ChangeAges {
   readonly days: number | null;
 }
 
-/** The measurement of the last day; `undefined` if it must be measured again. */
+/** Returns the measurement of the last day; `undefined` if it must be measured again. */
 export async function storedChangeAges(
   db: Kysely<Database>,
   feed: string,

@@ -69,7 +69,7 @@ export interface Totals {
   readonly sums: Readonly<Record<string, bigint>>;
 }
 
-/** The column by which an export is counted: country, ticker, or the first one of the feed's series. */
+/** Returns the column by which an export is counted: country, ticker, or the first one of the feed's series. */
 export function seriesColumn({ series }: ExportTable): string {
   return Object.keys(series)[0]!;
 }
@@ -99,7 +99,10 @@ export async function canExport(warehouse: Warehouse): Promise<boolean> {
   return rows[0]!.yes;
 }
 
-/** Seconds, by the server's clock, until the state as of a moment can no longer change; 0 if it cannot change now. */
+/**
+ * Returns the seconds, by the server's clock, until the state as of a moment can no longer change; 0 if it cannot change any
+ * more.
+ */
 export async function secondsUntilSettled(warehouse: Warehouse, moment: string): Promise<number> {
   const { rows } = await sql<{ seconds: number }>`
     select extract(epoch from ${moment}::timestamptz + gmsi.as_of_delay() - clock_timestamp())::float8 as seconds
@@ -147,7 +150,7 @@ export async function readMonths(
   return rows;
 }
 
-/** When a load began; `undefined` if there is none with this number. */
+/** Returns when a load began; `undefined` if there is none with this number. */
 export async function startOfLoad(warehouse: Warehouse, loadId: number): Promise<Date | undefined> {
   const load = await warehouse
     .selectFrom('gmsi.loads')
@@ -181,8 +184,8 @@ export async function countTotals(
 }
 
 /**
- * A sum in whole billionths, which is the same in any order of the values, unlike a sum of floating-point numbers. The same
- * SQL works in PostgreSQL and DuckDB. NaN and infinity are omitted.
+ * Returns SQL for a sum in whole billionths, which is the same in any order of the values, unlike a sum of floating-point
+ * numbers. The same SQL works in PostgreSQL and DuckDB. NaN and infinity are omitted.
  */
 export function exactSum(column: string): string {
   const value = `"${column.replaceAll('"', '""')}"`;
@@ -190,7 +193,7 @@ export function exactSum(column: string): string {
   return `coalesce(sum(case when abs(${value}) < 1e9::float8 then ${billionths} end), 0)::text`;
 }
 
-/** Totals as both databases return them: numbers as text. */
+/** Reads totals as both databases return them, with numbers as text. */
 export function totalsFrom(row: Readonly<Record<string, string>>, scores: readonly string[]): Totals {
   const sums = Object.fromEntries(scores.map((column) => [column, BigInt(row[column]!)]));
   return { series: row.series!, month: row.month!, rows: Number(row.rows), sums };
@@ -263,7 +266,7 @@ function monthOf(scope: ExportScope): RawBuilder<string> {
   return sql`to_char(${timeOf(scope)} at time zone 'UTC', 'YYYY-MM')`;
 }
 
-/** The condition that a row is of these months or of one between them; partitions of others are not read. */
+/** Returns the condition that a row is of these months or of one between them; partitions of others are not read. */
 function isBetween(scope: ExportScope, first: string, last: string): RawBuilder<boolean> {
   const time = timeOf(scope);
   const began = sql`(${`${first}-01`}::timestamp at time zone 'UTC')`;

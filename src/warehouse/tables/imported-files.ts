@@ -142,7 +142,7 @@ function multirange(days: readonly (Days | undefined)[]): string {
   return `{${days.map((range) => (range ? `[${range.from},${range.to}]` : '(,)')).join()}}`;
 }
 
-/** The loads of a feed that were imports. */
+/** Returns the loads of a feed that were imports. */
 export async function importsOf(db: Kysely<Database>, feed: string): Promise<number[]> {
   const rows = await db
     .selectFrom('gmsi.loads')

@@ -41,7 +41,7 @@ export async function startLoad(
   return load_id;
 }
 
-/** A heartbeat: keeps this load's windows claimed, and its totals current. */
+/** Stores a heartbeat, which keeps this load's windows claimed, and its totals. */
 export async function beat(db: Kysely<Database>, loadId: number, totals: LoadTotals): Promise<void> {
   await db
     .updateTable('gmsi.loads')

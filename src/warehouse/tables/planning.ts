@@ -38,7 +38,7 @@ export async function lockPlanning(
   await takeTurn(trx, `planning ${feed}`, waiting);
 }
 
-/** Wanted days minus covered days minus days of windows, per series, in the order of time. */
+/** Returns the wanted days minus covered days minus days of windows, per series, in the order of time. */
 export async function findGaps(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -60,8 +60,8 @@ export async function findGaps(
 }
 
 /**
- * The first day that a sync may drain, by series: the first uncovered day since earlier syncs began, even if later days are
- * covered, or the end of the coverage; at the latest `unsettledFrom`.
+ * Returns the first day that a sync may drain, by series: the first uncovered day since earlier syncs began, even if later
+ * days are covered, or the end of the coverage; at the latest `unsettledFrom`.
  */
 export function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<unknown> {
   const latest = sql`${unsettledFrom}::date`;
@@ -73,7 +73,7 @@ export function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<un
       left join gmsi.cadence asked_for on ${sameSeries('asked_for', 'asked')}`;
 }
 
-/** The earliest day that a sync of these series may drain; `null` if their period ends before it. */
+/** Returns the earliest day that a sync of these series may drain; `null` if their period ends before it. */
 export async function findSyncBegin(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -85,7 +85,7 @@ export async function findSyncBegin(
   return rows[0]!.since;
 }
 
-/** The days of a sync, minus covered settled ones, minus those of existing windows. */
+/** Returns the days of a sync, minus covered settled ones, minus those of existing windows. */
 export async function findSyncGaps(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -106,7 +106,7 @@ export async function findSyncGaps(
   return rows;
 }
 
-/** The days of a job's open and refused windows, per series, without those that planning joins. */
+/** Returns the days of a job's open and refused windows, per series, without those that planning joins. */
 function standingWindows(scope: WindowScope): RawBuilder<unknown> {
   return sql`
       select ${seriesOf('w')}, range_agg(w.days) as days
@@ -116,8 +116,8 @@ function standingWindows(scope: WindowScope): RawBuilder<unknown> {
 }
 
 /**
- * The condition that planning joins a window `w` with others of its series, because answers run to now: nobody drains it, and
- * its first page is still to be requested, or was requested up to an `end_date` that the service ignores.
+ * Returns the condition that planning joins a window `w` with others of its series, because answers run to now: nobody drains
+ * it, and its first page is still to be requested, or was requested up to an `end_date` that the service ignores.
  */
 export function isJoined({ isOpenEnded = false }: WindowScope): RawBuilder<boolean> {
   if (!isOpenEnded) return sql`false`;

@@ -108,7 +108,7 @@ export async function queueWindows(
   return queued;
 }
 
-/** Windows of a run that are not queued: free ones, and ones that another load with a heartbeat holds. */
+/** Counts windows of a run that are not queued: free ones, and ones that another load with a heartbeat has claimed. */
 export async function countOpenOfRun(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -127,7 +127,7 @@ function isFreeSince(startedAt: Date, leaseSeconds: number): RawBuilder<boolean>
   return sql`(w.state = 'pending' or (w.state = 'failed' and w.finished_at < ${startedAt}) or ${isSilent(leaseSeconds)})`;
 }
 
-/** Tasks under a label that wait or are being worked on; those that have failed too often are removed. */
+/** Counts tasks under a label that wait or are being worked on; removes those that have failed too often. */
 export async function countLabelled(db: Kysely<Database>, label: string): Promise<number> {
   await sql`
     select count(*) from graphile_worker.complete_jobs(array(select id from graphile_worker.jobs
@@ -176,8 +176,8 @@ export async function unlockAbandoned(
 const notThere = /^(3F000|42P01|42703)$/;
 
 /**
- * The result of `read` on the queue; `undefined` if graphile-worker has not installed its schema yet, is installing it now,
- * or has an older version of it. Its migrations create and drop tables, so a check beforehand would not be reliable.
+ * Returns the result of `read` on the queue; `undefined` if graphile-worker has not installed its schema yet, is installing
+ * it now, or has an older version of it. Its migrations create and drop tables, so a check beforehand would not be reliable.
  */
 export async function unlessQueueIsMissing<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
@@ -201,7 +201,7 @@ export async function queueSummary(
   return rows[0]!;
 }
 
-/** True if the warehouse's user sees the queue's rows, which row security shows only to their owner. */
+/** Returns true if the warehouse's user sees the queue's rows, which row security shows only to their owner. */
 export async function ownsQueue(db: Kysely<Database>): Promise<boolean> {
   const { rows } = await sql<{ yes: boolean }>`
     select bool_and(pg_has_role(relowner, 'USAGE')) or bool_or(r.rolbypassrls or r.rolsuper) as yes

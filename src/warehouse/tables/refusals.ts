@@ -13,7 +13,7 @@ import { inScope, sameSeries, seriesColumns, seriesOf, type WindowScope } from '
  * - Each load requests a few of them again, so that a refusal is never final.
  */
 
-/** The condition that the service has answered days of the series of window `w`: those within a range of days. */
+/** Returns the condition that the service has answered days of the series of window `w`: those within a range of days. */
 const isAnswered = (range: RawBuilder<unknown>) => sql<boolean>`(
   exists (select from gmsi.windows a where ${sameSeries('a', 'w')} and (a.state = 'drained' or a.pages > 0) and a.days && ${range})
   or exists (select from gmsi.coverage a where ${sameSeries('a', 'w')} and a.days && ${range}))`;
@@ -123,9 +123,9 @@ export async function takeBackRefusals(trx: Transaction<Database>, windowId: num
 export const askedAgain = 20;
 
 /**
- * The refused windows of a job to request next, for the series that were tried longest ago: the youngest window, which shows
- * whether the service now answers older days, and the window that was requested longest ago; among windows never requested, a
- * random one, to find answered days below a gap in a series.
+ * Returns the refused windows of a job to request next, for the series that were tried longest ago: the youngest window,
+ * which shows whether the service now answers older days, and the window that was requested longest ago; among windows never
+ * requested, a random one, to find answered days below a gap in a series.
  */
 export function nextToAskAgain(scope: WindowScope): RawBuilder<unknown> {
   const series = seriesOf('w');
@@ -223,7 +223,7 @@ export async function cutAtBeginning(db: Kysely<Database>, scope: WindowScope): 
   `.execute(db);
 }
 
-/** Refused windows of a job: those that the service refused, and those that were skipped because of them. */
+/** Counts the refused windows of a job: those that the service refused, and those that were skipped because of them. */
 export async function countRefused(
   db: Kysely<Database>,
   scope: WindowScope,

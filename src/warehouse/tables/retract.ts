@@ -137,13 +137,13 @@ export async function retractUnseen(
   return retracted;
 }
 
-/** The condition that the table has rows of a window, called `w` in the query, for its drain to compare with. */
+/** Returns the condition that the table has rows of a window, called `w` in the query, for its drain to compare with. */
 export function hasRowsOf(table: FeedTable, series: Series): RawBuilder<boolean> {
   return sql`exists (
     select from ${sql.table(`gmsi.${table.name}`)} as kept where ${isInDaysOfWindow(table, series)})`;
 }
 
-/** The condition that a row, called `kept` in the query, is of a series and lies in the days of the window `w`. */
+/** Returns the condition that a row, called `kept` in the query, is of a series and lies in the days of the window `w`. */
 function isInDaysOfWindow(table: FeedTable, series: Series): RawBuilder<boolean> {
   const [time] = timeAndId(table);
   return sql`(${isRowOfSeries('kept', table, series)}
@@ -156,7 +156,7 @@ function timeAndId({ key }: FeedTable) {
   return key.map((column) => sql.ref(column)) as [RawBuilder<unknown>, RawBuilder<unknown>];
 }
 
-/** The publication time of the oldest rows that the live feed still returns; our best guess. */
+/** Returns the publication time of the oldest rows that the live feed still returns; our best guess. */
 function reachedFrom({ live }: Feed, now: Date): RawBuilder<Date> {
   return sql`${new Date(now.getTime() - (live?.hours ?? 0) * 3_600_000)}::timestamptz`;
 }

@@ -13,7 +13,7 @@ export interface RolledUpSeries {
   readonly last_hour: string;
 }
 
-/** The series that have headlines or rollups on some days; an open end means no bound. */
+/** Returns the series that have headlines or rollups on some days; an open end means no bound. */
 export async function seriesToRollUp(
   warehouse: Warehouse,
   days: { readonly from: Day | undefined; readonly to: Day | undefined },

@@ -81,7 +81,7 @@ export async function upsertRows(
   return { inserted: written.inserted + inserted, changed: written.changed + changed };
 }
 
-/** Rows that a later row of the page replaces, the oldest first. */
+/** Returns the rows that a later row of the page replaces, the oldest first. */
 function earliestFirst({ earlier }: SortedRows): SortedRows[] {
   return earlier ? [...earliestFirst(earlier), earlier] : [];
 }
@@ -100,7 +100,7 @@ interface Statements {
 
 const statements = new WeakMap<FeedTable, Statements>();
 
-/** The statements of a table; built once, since putting their hundred names together costs as much as a commit. */
+/** Returns the statements of a table; built once, since putting their hundred names together costs as much as a commit. */
 function statementsFor(table: FeedTable): Statements {
   const both = statements.get(table) ?? writeStatements(table);
   statements.set(table, both);
@@ -165,7 +165,9 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
   };
 }
 
-/** The update that retracts rows of a series: those with the keys of `gone`, a set of the query that it is part of. */
+/**
+ * Returns the update that retracts rows of a series: those with the keys of `gone`, a set of the query that it is part of.
+ */
 export function retractionOf(
   table: FeedTable,
   series: Series,
@@ -190,7 +192,7 @@ export interface RefillSelection {
   readonly scope: WindowScope | undefined;
 }
 
-/** The rows of a feed's table that may be filled from their `extra`, in the order of their keys, beyond `after`. */
+/** Returns the rows of a feed's table that may be filled from their `extra`, in the order of their keys, beyond `after`. */
 export async function rowsToRefill(
   warehouse: Warehouse,
   table: FeedTable,
@@ -255,7 +257,7 @@ function keyColumnsOf(table: FeedTable): string[] {
   return [...Object.keys(table.series), ...table.key];
 }
 
-/** A column in a form that can be sent back unchanged: with microseconds, and JSON as text. */
+/** Returns a column in a form that can be sent back unchanged: with microseconds, and JSON as text. */
 function asSent(column: string, type: string): RawBuilder<unknown> {
   const name = sql.ref(column);
   if (type === 'jsonb') return sql`${name}::text as ${name}`;

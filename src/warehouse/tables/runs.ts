@@ -60,7 +60,7 @@ const columns = [
   ...['started_at', 'finished_at', 'outcome', 'error'],
 ] as (keyof RunsTable)[];
 
-/** The state of a run. @param lock keeps others from tending it until the transaction ends */
+/** Returns the state of a run. @param lock keeps others from tending it until the transaction ends */
 export async function readRun(db: Kysely<Database>, runId: number, lock = false): Promise<Run | undefined> {
   const row = await db
     .selectFrom('gmsi.runs')
@@ -106,7 +106,7 @@ export async function finishedAmong(db: Kysely<Database>, runIds: readonly numbe
   return (rows as unknown as RunRow[]).map(asRun);
 }
 
-/** Every run that is under way. */
+/** Returns every run that is under way. */
 export async function runsUnderWay(db: Kysely<Database>) {
   return db
     .selectFrom('gmsi.runs')
@@ -198,7 +198,7 @@ export async function drainNewestFirst(db: Kysely<Database>, runId: number): Pro
   return numUpdatedRows === 1n;
 }
 
-/** True if workers with a heartbeat are syncing a job. */
+/** Returns true if workers with a heartbeat are syncing a job. */
 export async function isSyncedByWorkers(
   db: Kysely<Database>,
   job: string,

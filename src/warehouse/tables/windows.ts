@@ -207,7 +207,7 @@ function isFree(claimant: Claimant): RawBuilder<boolean> {
     or (w.load_id <> ${claimant.loadId} and ${isSilent(claimant.leaseSeconds)}))`;
 }
 
-/** The condition that a window `w` is claimed by a load without a heartbeat for longer than the lease. */
+/** Returns the condition that a window `w` is claimed by a load without a heartbeat for longer than the lease. */
 export function isSilent(leaseSeconds: number): RawBuilder<boolean> {
   return sql`(w.state = 'draining' and not exists (
       select from gmsi.loads l where l.load_id = w.load_id and l.finished_at is null
@@ -216,7 +216,7 @@ export function isSilent(leaseSeconds: number): RawBuilder<boolean> {
 
 export type WindowsByState = Record<WindowState, number>;
 
-/** How many windows of a job are in each state. */
+/** Returns how many windows of a job are in each state. */
 export async function countByState(db: Kysely<Database>, scope: WindowScope): Promise<WindowsByState> {
   const { rows } = await sql<{ state: WindowState; windows: number }>`
     select w.state, count(*) as windows from gmsi.windows w where ${inScope(scope)} group by w.state
@@ -225,7 +225,10 @@ export async function countByState(db: Kysely<Database>, scope: WindowScope): Pr
   return { ...none, ...Object.fromEntries(rows.map(({ state, windows }) => [state, windows])) };
 }
 
-/** Windows that a load drains as they are, by their length in days: the open ones, and a few or all of the refused ones. */
+/**
+ * Counts the windows that a load drains as they are, by their length in days: the open ones, and a few or all of the refused
+ * ones.
+ */
 export async function countByLength(
   db: Kysely<Database>,
   scope: WindowScope,
