@@ -27,7 +27,7 @@ export class WriteLocked extends WarehouseUnavailable {
   }
 }
 
-/** Another session has held a lock that gmsi needs for minutes. */
+/** For minutes, another session has held a lock that gmsi needs. */
 export class LockHeld extends GmsiError {
   override readonly kind = 'retryable';
 }
