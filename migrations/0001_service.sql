@@ -35,7 +35,7 @@ create table gmsi.topics (
 comment on table gmsi.topics is 'The GMSI topics that the service lists (GET /headlines/topics/gmsi), as of the last refresh.';
 comment on column gmsi.topics.topic is 'Topic name exactly as the service writes it.';
 comment on column gmsi.topics.category is 'Category, if the service sends one.';
-comment on column gmsi.topics.classification_rule is 'How the service classifies, for each model (directional, semantic_sentiment), if it sends that.';
+comment on column gmsi.topics.classification_rule is 'The rule by which the service classifies headlines, for each model (directional, semantic_sentiment), if it sends one.';
 comment on column gmsi.topics.extra is 'Every other field that the service sends for the topic.';
 comment on column gmsi.topics.listed is 'False once the service no longer lists it; the row stays, because headlines name it.';
 comment on column gmsi.topics.refreshed_at is 'When a refresh last listed it.';
@@ -66,7 +66,7 @@ create table gmsi.learned_facts (
   confirmed_at timestamptz not null default now(),
   primary key (feed, fact)
 );
-comment on table gmsi.learned_facts is 'What gmsi doctor --probe has learned about a feed beyond what is documented. Planning uses end_date and history_limit. If a later probe contradicts a fact, it fails, and the fact stays until --accept.';
+comment on table gmsi.learned_facts is 'Undocumented behaviour of a feed, as learned by gmsi doctor --probe. Planning uses end_date and history_limit. A later probe that contradicts a fact fails, and the fact stays until it is replaced with --accept.';
 comment on column gmsi.learned_facts.feed is 'Feed that was probed.';
 comment on column gmsi.learned_facts.fact is 'end_date, time_zone, day_begin, time_rounding, record_order, page_size, record_id, history_limit or token_lifetime.';
 comment on column gmsi.learned_facts.value is 'For time_zone and day_begin: bounds in minutes, least and most. For history_limit: the days that were answered and refused. Otherwise a word.';

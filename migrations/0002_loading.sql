@@ -34,7 +34,7 @@ comment on column gmsi.loads.heartbeat_at is 'Last sign of life. If a load is si
 comment on column gmsi.loads.finished_at is 'End of the load; null while it runs, and if it was killed.';
 comment on column gmsi.loads.outcome is 'done: everything requested is loaded · incomplete: some windows failed or were refused · budget: stopped at the request budget · interrupted: stopped by a signal · failed: stopped by an error that a retry cannot fix. Null while it runs, and if it was killed.';
 comment on column gmsi.loads.requests is 'Requests sent, retries included.';
-comment on column gmsi.loads.windows_planned is 'Windows that it found to do when it began. Null for a replay, and for the loads of workers, which share the windows of a run.';
+comment on column gmsi.loads.windows_planned is 'Number of windows to drain when the load began. Null for a replay, and for the loads of workers, which share the windows of a run.';
 comment on column gmsi.loads.windows_drained is 'Windows drained to their end.';
 comment on column gmsi.loads.windows_failed is 'Windows that failed or were refused.';
 comment on column gmsi.loads.pages is 'Pages committed.';
@@ -42,7 +42,7 @@ comment on column gmsi.loads.records is 'Records on those pages.';
 comment on column gmsi.loads.rows_inserted is 'Rows that were new.';
 comment on column gmsi.loads.rows_changed is 'Rows that replaced an older version.';
 comment on column gmsi.loads.rows_retracted is 'Rows that the service no longer returned.';
-comment on column gmsi.loads.records_rejected is 'Records that could not be read. rejected_records keeps equal ones once.';
+comment on column gmsi.loads.records_rejected is 'Records that could not be read. rejected_records stores equal records once.';
 comment on column gmsi.loads.records_outside is 'Records that were not loaded because they are of days that were not requested.';
 comment on column gmsi.loads.error is 'Why the load ended early, if it did.';
 comment on column gmsi.loads.reason is 'Why somebody loaded it, as --reason says; null if it was not said.';
@@ -109,7 +109,7 @@ comment on column gmsi.windows.records is 'Records on those pages.';
 comment on column gmsi.windows.rows_inserted is 'Rows of this drain that were new.';
 comment on column gmsi.windows.rows_changed is 'Rows of this drain that replaced an older version.';
 comment on column gmsi.windows.rows_retracted is 'Rows that the service no longer returned, as found at the end of this drain.';
-comment on column gmsi.windows.records_rejected is 'Records of this drain that could not be read; rejected_records keeps equal ones once. If they are too many (service.max_rejected_percent), the window fails.';
+comment on column gmsi.windows.records_rejected is 'Records of this drain that could not be read; rejected_records stores equal records once. If there are too many (service.max_rejected_percent), the window fails.';
 comment on column gmsi.windows.records_outside is 'Records of this drain that were not loaded because they are more than a day before request_start or after request_end. A page that consists mostly of such records fails the window.';
 comment on column gmsi.windows.rows_met is 'Distinct rows that the service has sent in this drain, for each day (UTC) from first_day on. Rows after the first 100,000 are not counted. Null until a drain begins.';
 comment on column gmsi.windows.attempts is 'How often the window was claimed.';
@@ -127,10 +127,10 @@ create index windows_series on gmsi.windows (feed, country, topic, ticker, match
 create index windows_load on gmsi.windows (load_id);
 -- Most refused windows were skipped. At its end, each load reads the few that the service itself refused.
 create index windows_refused on gmsi.windows (feed, match_type, last_day) where state = 'refused' and refused_with is not null;
--- Most windows are drained and settled, and coverage has their days: the page reads the others. A condition that PostgreSQL does
--- not see in other queries: these would read all of this index instead of what they need.
+-- For the web page, which reads the windows that are not both drained and settled; coverage has the days of the others. Written as
+-- a case, so that PostgreSQL does not use this index for other queries: they would read all of it instead of what they need.
 create index windows_uncovered on gmsi.windows (window_id) where case when state = 'drained' then last_day >= settled_before else true end;
--- Few windows have an error, and each look for alerts reads them.
+-- Each check for alerts reads the few windows that have an error.
 create index windows_in_trouble on gmsi.windows (feed, match_type)
   where state in ('pending', 'draining', 'failed') and last_error is not null;
 
@@ -209,28 +209,28 @@ create table gmsi.imported_files (
   finished_at timestamptz,
   unique (feed, country, topic, ticker, match_type, variant, content)
 );
-comment on table gmsi.imported_files is 'One row per file that gmsi import has read, or is reading: how far it has come, and what it brought. A file is known by its content, its series and the columns that its folders give, so that it is loaded once, whatever its name.';
+comment on table gmsi.imported_files is 'One row per file that gmsi import has read or is reading, with its checkpoint and totals. A file is identified by its content, its series and the columns from its folder names, so that it is loaded only once, even under another name.';
 comment on column gmsi.imported_files.file_id is 'Number of the file.';
 comment on column gmsi.imported_files.feed is 'Feed of its records.';
-comment on column gmsi.imported_files.country is 'Country of the series; empty if the feed is not by country, or if the records say it.';
-comment on column gmsi.imported_files.topic is 'Topic of the series; empty if the feed is not by topic, or if the records say it.';
-comment on column gmsi.imported_files.ticker is 'Ticker of the series; empty if the feed is not by ticker, or if the records say it.';
-comment on column gmsi.imported_files.match_type is 'Match type of the series; empty if the feed has none, or if the records say it.';
-comment on column gmsi.imported_files.variant is 'Further parameters that define the series, as name=value&name=value; empty if there are none, or if the records say them.';
-comment on column gmsi.imported_files.content is 'What identifies its content: a SHA-256 digest; of a file within a ZIP file its path there, its size and its CRC-32. After it, the columns that its folders give, as name=value&name=value.';
-comment on column gmsi.imported_files.name is 'Where it was found last: its path, or that of the ZIP file and its path within.';
-comment on column gmsi.imported_files.archive is 'Name of the ZIP file without its UUID, by which later versions of an archive are found; empty if it has no UUID.';
-comment on column gmsi.imported_files.made_at is 'When the file was made, as the ZIP file or the file system says. What loads of the service have written since is newer.';
+comment on column gmsi.imported_files.country is 'Country of the series; empty if the feed is not by country, or if each record names its own.';
+comment on column gmsi.imported_files.topic is 'Topic of the series; empty if the feed is not by topic, or if each record names its own.';
+comment on column gmsi.imported_files.ticker is 'Ticker of the series; empty if the feed is not by ticker, or if each record names its own.';
+comment on column gmsi.imported_files.match_type is 'Match type of the series; empty if the feed has none, or if each record names its own.';
+comment on column gmsi.imported_files.variant is 'Further parameters that define the series, as name=value&name=value; empty if there are none, or if each record names its own.';
+comment on column gmsi.imported_files.content is 'Identifies the content: a SHA-256 digest, or for a file in a ZIP file its path there, its size and its CRC-32; followed by the columns from its folder names, as name=value&name=value.';
+comment on column gmsi.imported_files.name is 'Where the file was last found: its path; for a file in a ZIP file, the path of the ZIP file and its own path there.';
+comment on column gmsi.imported_files.archive is 'Name of the ZIP file without its UUID, which is the same for all versions of an archive; empty if it has no UUID.';
+comment on column gmsi.imported_files.made_at is 'When the file was made, according to the ZIP file or the file system. Rows that were loaded from the service after this time are newer.';
 comment on column gmsi.imported_files.load_id is 'Load that read it last.';
 comment on column gmsi.imported_files.records is 'The checkpoint: records read so far, written in the transaction of their rows.';
 comment on column gmsi.imported_files.rows_inserted is 'Rows that were new.';
 comment on column gmsi.imported_files.rows_changed is 'Rows that replaced an older version.';
-comment on column gmsi.imported_files.records_rejected is 'Records that could not be read; rejected_records keeps equal ones once. If they are too many, the file covers no day.';
+comment on column gmsi.imported_files.records_rejected is 'Records that could not be read; rejected_records stores equal records once. If there are too many, the file covers no day.';
 comment on column gmsi.imported_files.covers is 'Days that count as covered because of this file, alone or with others of its series; null if none do.';
 comment on column gmsi.imported_files.error is 'Why it was not read to its end, if it was not.';
 comment on column gmsi.imported_files.started_at is 'When it was first read.';
 comment on column gmsi.imported_files.finished_at is 'When its last record was loaded; null until then.';
--- Few archives have versions, and each import looks for newer ones.
+-- Each import looks for newer versions of an archive; few files are from an archive that has versions.
 create index imported_files_archive on gmsi.imported_files (archive) where archive <> '';
 
 -- Retraction: when a window is drained again, rows that the service no longer returns are found by comparison.
@@ -290,7 +290,7 @@ create table gmsi.cadence (
   late_by interval,
   primary key (feed, country, topic, ticker, match_type, variant)
 );
-comment on table gmsi.cadence is 'How often each series had news when it was polled. From this and its own bounds, a job with cadence: { adaptive: true } decides when to poll a series. Also says what polling less often saved and cost.';
+comment on table gmsi.cadence is 'How often each series had news when it was polled. A job with cadence: { adaptive: true } uses this and its own bounds to decide when to poll a series. Also shows what polling less often has saved and cost.';
 comment on column gmsi.cadence.feed is 'Feed.';
 comment on column gmsi.cadence.country is 'Country of the series; empty if the feed is not by country.';
 comment on column gmsi.cadence.topic is 'Topic of the series; empty if the feed is not by topic.';
@@ -299,16 +299,16 @@ comment on column gmsi.cadence.match_type is 'Match type of the series.';
 comment on column gmsi.cadence.variant is 'Further parameters of the series; empty if there are none.';
 comment on column gmsi.cadence.settle_from is 'First day that a sync has requested and that may not be covered yet. Syncs go back to it until it is covered.';
 comment on column gmsi.cadence.polled_at is 'When a window that reaches the current day was last drained completely.';
-comment on column gmsi.cadence.news_at is 'When a poll or a live answer last brought a new or changed row; if none has, the time of the first poll.';
-comment on column gmsi.cadence.quiet_polls is 'Polls in a row that brought no new or changed row.';
-comment on column gmsi.cadence.polls is 'All polls.';
+comment on column gmsi.cadence.news_at is 'When a poll or a live answer last returned a new or changed row; if none has, the time of the first poll.';
+comment on column gmsi.cadence.quiet_polls is 'Consecutive polls that returned no new or changed row.';
+comment on column gmsi.cadence.polls is 'Number of all polls.';
 comment on column gmsi.cadence.load_id is 'Load that last changed this row by a poll or by news.';
-comment on column gmsi.cadence.left_out_since is 'First sync that left the series out since its last poll. Kept for the load that polls it again.';
-comment on column gmsi.cadence.first_left_out_at is 'First sync that ever left it out.';
-comment on column gmsi.cadence.left_out is 'Syncs that left it out.';
-comment on column gmsi.cadence.requests_saved is 'Requests that those syncs would have spent on the series at the least, minus the extra requests of polls after a pause.';
+comment on column gmsi.cadence.left_out_since is 'When a sync first skipped the series since its last poll. Stays set for the load that polls it again.';
+comment on column gmsi.cadence.first_left_out_at is 'When a sync first skipped the series.';
+comment on column gmsi.cadence.left_out is 'Number of syncs that skipped the series.';
+comment on column gmsi.cadence.requests_saved is 'The fewest requests that those syncs would have spent on the series, minus the extra requests of polls after a pause.';
 comment on column gmsi.cadence.late_rows is 'Rows that came with polls after a pause. At most this many were seen later than with a poll in every sync.';
-comment on column gmsi.cadence.late_by is 'The longest that any of those rows can have been late: the time from the first sync that left the series out to the poll.';
+comment on column gmsi.cadence.late_by is 'The most by which any of those rows can be late: the time from the first sync that skipped the series to the poll.';
 
 create table gmsi.change_ages (
   feed text primary key,

@@ -15,7 +15,7 @@ declare
   held record;
 begin
   if parent_id is null then
-    raise exception 'gmsi.% is no partitioned table of this warehouse', parent using errcode = 'undefined_table';
+    raise exception 'gmsi.% is not a partitioned table of this warehouse', parent using errcode = 'undefined_table';
   end if;
   -- Only years that a record's time may have, so that no caller can fill the catalog with partitions.
   if month is null or month not between date '1900-01-01' and date '2100-12-31' then
@@ -33,11 +33,11 @@ begin
     return;
   end if;
   if exists (select from pg_catalog.pg_class c where c.relnamespace = 'gmsi'::regnamespace and c.relname = part) then
-    raise exception 'gmsi.% is no partition of gmsi.%: it was detached, and rows of its month are to be loaded', part, parent
+    raise exception 'gmsi.% is not a partition of gmsi.%: it was detached, but rows of its month must be loaded', part, parent
       using hint = 'Attach it again, or move it to another schema.';
   end if;
-  -- Attached, because "create table … partition of" would wait for every running load, and block the others meanwhile.
-  -- Attaching adds identity columns, and PostgreSQL refuses a partition that already has one.
+  -- Created and then attached, because "create table … partition of" would wait for every running load, and block new ones
+  -- meanwhile. Attaching adds identity columns, and PostgreSQL refuses a partition that already has one.
   execute format('create table gmsi.%I (like gmsi.%I including all excluding identity)', part, parent);
   if statistics is not null then
     execute format('alter table gmsi.%I %s', part, statistics);
@@ -86,7 +86,7 @@ create table gmsi.headlines (
   -- Includes country and the partition column, so that the table can be distributed by country.
   primary key (country, topic, match_type, published_at, headline_id)
 ) partition by range (published_at);
--- When a headline that was not backfilled was first known, for gmsi.signal_at. Few rows are in it: only what syncs brought.
+-- For gmsi.signal_at: when a headline that was not backfilled became known. The index is small, because only syncs load such rows.
 create index headlines_witnessed on gmsi.headlines (country, topic, match_type, (greatest(published_at, first_seen_at)))
   where not is_backfilled;
 comment on table gmsi.headlines is 'The current version of each headline, one row for each country, topic and match type that it was requested with. Partitioned by month of published_at.';
@@ -112,14 +112,14 @@ comment on column gmsi.headlines.extra is 'Every field of the record that has no
 comment on column gmsi.headlines.first_seen_at is 'When this warehouse first stored the headline.';
 comment on column gmsi.headlines.changed_at is 'When this warehouse first stored this version.';
 comment on column gmsi.headlines.retracted_at is 'When a load found that the service no longer returns it; null while the service returns it.';
-comment on column gmsi.headlines.is_backfilled is 'True if it was first loaded after the fact, by a backfill or an import: first_seen_at then says nothing about when the service published it.';
+comment on column gmsi.headlines.is_backfilled is 'True if the headline was first loaded by a backfill or an import; first_seen_at then does not show when the service published it.';
 comment on column gmsi.headlines.load_id is 'Load that wrote this version.';
 comment on column gmsi.headlines.window_id is 'Window that loaded this version; null if it came from the live feed, rejected_records or an imported file.';
 
 create function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval '10 seconds';
-comment on function gmsi.as_of_delay() is 'For a moment longer ago than this, the answer of headlines_as_of never changes. A transaction that writes rows must commit within half of this time, or it is rolled back and tried again. If the disk is slow, the owner may replace the function: create or replace function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval ''30 seconds''.';
+comment on function gmsi.as_of_delay() is 'The answer of headlines_as_of never changes for a moment that is longer ago than this. A transaction that writes rows must commit within half of this time, or it is rolled back and tried again. If the disk is slow, the owner may replace the function: create or replace function gmsi.as_of_delay() returns interval language sql immutable parallel safe return interval ''30 seconds''.';
 
--- A function, because its plan is kept: written out, these settings would be planned for each page.
+-- A function, because PostgreSQL keeps its plan; as a plain statement, these settings would be planned again for each page.
 create function gmsi.bound_transaction() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   quarter integer := 250 * least(greatest(extract(epoch from gmsi.as_of_delay()), 0.01), 1e6);
@@ -130,7 +130,7 @@ begin
           set_config('plan_cache_mode', 'force_generic_plan', true),
           set_config('jit', 'off', true);
 end $$;
-comment on function gmsi.bound_transaction() is 'Ends the transaction that calls it if a statement or a pause takes longer than half of gmsi.as_of_delay(), or the wait for a lock longer than a quarter, because it could no longer be committed. Sent together with every beginning of a transaction that writes feed rows.';
+comment on function gmsi.bound_transaction() is 'Ends the transaction that calls it if a statement or a pause takes longer than half of gmsi.as_of_delay(), or the wait for a lock longer than a quarter, because the transaction could no longer be committed. Called at the beginning of every transaction that writes feed rows.';
 
 create function gmsi.refuse_late_commit() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -142,7 +142,7 @@ begin
       using errcode = '25P04';
   end if;
 end $$;
-comment on function gmsi.refuse_late_commit() is 'Fails if the transaction is older than half of gmsi.as_of_delay(), because the changed_at of its rows is the time at which it began, and a query as of that moment may already have been answered. Sent together with every COMMIT of feed rows.';
+comment on function gmsi.refuse_late_commit() is 'Fails if the transaction is older than half of gmsi.as_of_delay(), because the changed_at of its rows is the time at which it began, and a query as of that moment may already have been answered. Called directly before every COMMIT of feed rows.';
 
 create function gmsi.published_by(stamp timestamptz, rounding text default 'second, some on the hour') returns timestamptz
   language sql stable parallel safe return
@@ -153,18 +153,19 @@ create function gmsi.published_by(stamp timestamptz, rounding text default 'seco
       and date_bin('1 hour', stamp, '1900-01-01 00:00+00') = stamp then interval '1 hour'
     when rounding in ('minute', 'minute, some on the hour') then interval '1 minute'
     when rounding in ('second', 'second, some on the hour') then interval '0'
-    -- A misspelt name must be an error that shows it, not look-ahead.
+    -- A misspelt name must fail with an error that shows it, because any default could allow look-ahead.
     else interval '1 hour' * ('no rounding: ' || coalesce(rounding, 'null'))::double precision end;
-comment on function gmsi.published_by(timestamptz, text) is 'By when something with this time was published for certain, if the service rounds times down: by day, hour, minute or second (which is exact). "second, some on the hour", the default, and "minute, some on the hour" say that times on the full hour may have been rounded down to it. gmsi doctor --probe says which of them the service''s times look like.';
+comment on function gmsi.published_by(timestamptz, text) is 'The latest time at which a row with this published_at can have been published, if the service rounds times down to the day, hour, minute or second (which is exact). "second, some on the hour" (the default) and "minute, some on the hour" mean that times on the full hour may have been rounded down to the hour. gmsi doctor --probe shows which of these fits the service''s times.';
 
--- The columns that a headline and its replaced versions have in common. A type of its own, so that a column that somebody adds to
--- gmsi.headlines does not change what gmsi.headlines_as_of returns, while one of a later migration does (gmsi.add_feed_column).
+-- The columns that a headline and its replaced versions have in common. They have a type of their own, so that a column that a user
+-- adds to gmsi.headlines does not change what gmsi.headlines_as_of returns. Later migrations add columns to it
+-- (gmsi.add_feed_column).
 do $$ begin
   execute (select format('create type gmsi.headline_version as (%s)',
                          string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)), ', ' order by attnum))
            from pg_attribute where attrelid = 'gmsi.headlines'::regclass and attnum > 0);
 end $$;
-comment on type gmsi.headline_version is 'A version of a headline: the columns of gmsi.headlines, without those that somebody added.';
+comment on type gmsi.headline_version is 'A version of a headline: the columns of gmsi.headlines, without those that users added.';
 
 create table gmsi.headline_revisions (
   like gmsi.headlines,
@@ -179,10 +180,10 @@ create index headline_revisions_witnessed
 comment on table gmsi.headline_revisions is 'Replaced versions of headlines: each was in gmsi.headlines from known_from until known_to.';
 comment on column gmsi.headline_revisions.known_from is 'When this warehouse first stored this version (its changed_at).';
 comment on column gmsi.headline_revisions.known_to is 'When the next version replaced it (the changed_at of that version).';
-comment on column gmsi.headline_revisions.retracted_at is 'In this version; set if the headline was retracted.';
+comment on column gmsi.headline_revisions.retracted_at is 'Set if the headline was retracted in this version.';
 comment on column gmsi.headline_revisions.reason is 'Why it was replaced: rescored, text changed, retracted, returned (after a retraction), read again (a replay filled columns from extra; the service changed nothing), or other (another column).';
 
--- What lists all columns of a version is written here, from the type, and again when a migration adds a column.
+-- Creates all objects that list the columns of a version, from the type. Called again when a migration adds a column.
 create function gmsi.define_headline_versions() returns void
   language plpgsql set search_path = pg_catalog, pg_temp as $define$
 declare
@@ -238,7 +239,7 @@ begin
       select case when is_backfilled then gmsi.published_by(published_at) else greatest(published_at, first_seen_at) end as entered_at,
              greatest(published_at, known_from) as usable_from, usable_to,
              case when not (is_backfilled and is_first) then greatest(published_at, known_from)
-                  -- A version that a replay completed is the same one: only the completed one counts.
+                  -- A replay does not make a new version, it only completes one: only the completed one counts.
                   when reason is distinct from 'read again' then gmsi.published_by(published_at) end as assumed_from,
              known_from, is_first, reason, %1$s
       from (
@@ -270,28 +271,28 @@ begin
     execute format('comment on column %s.%I is %L', held.relation, held.name, 'As in gmsi.headlines, in this version.');
   end loop;
 end $define$;
-comment on function gmsi.define_headline_versions() is 'Writes what lists all columns of a headline: keep_headline_revisions, headlines_as_of and headlines_point_in_time. gmsi.add_feed_column calls it.';
+comment on function gmsi.define_headline_versions() is 'Creates the objects that list all columns of a headline: keep_headline_revisions, headlines_as_of and headlines_point_in_time. gmsi.add_feed_column calls it.';
 
 select gmsi.define_headline_versions();
 create trigger keep_revisions after update on gmsi.headlines
   referencing old table as old_rows new table as new_rows
   for each statement execute function gmsi.keep_headline_revisions();
-comment on function gmsi.keep_headline_revisions() is 'Stores each version that an update of gmsi.headlines replaces. A statement-level trigger: one call per page, whatever the number of rows.';
-comment on function gmsi.headlines_as_of(timestamptz) is 'gmsi.headlines exactly as it was at a moment: the version of each headline that this warehouse held then, including retracted ones (retracted_at is set). It does not have columns that somebody added to gmsi.headlines. For a moment more than gmsi.as_of_delay() ago, the answer never changes. Filters on country, topic and published_at use the indexes.';
-comment on view gmsi.headlines_point_in_time is 'Every version of every headline with the time in which a back-test may use it: from usable_from (inclusive) until usable_to (exclusive). A back-test that follows these times uses nothing that was not known at the time. Versions in which the headline was retracted are left out.';
+comment on function gmsi.keep_headline_revisions() is 'Stores each version that an update of gmsi.headlines replaces. A statement-level trigger: one call per page, no matter how many rows.';
+comment on function gmsi.headlines_as_of(timestamptz) is 'gmsi.headlines exactly as it was at a moment: the version of each headline that this warehouse held then, including retracted ones (retracted_at is set). It does not have columns that users added to gmsi.headlines. For a moment more than gmsi.as_of_delay() ago, the answer never changes. Filters on country, topic and published_at use the indexes.';
+comment on view gmsi.headlines_point_in_time is 'Every version of every headline with the time in which a back-test may use it: from usable_from (inclusive) until usable_to (exclusive). A back-test that follows these times uses nothing that was not known at the time. Versions in which the headline was retracted are omitted.';
 comment on column gmsi.headlines_point_in_time.known_from is 'When this warehouse first stored this version.';
 comment on column gmsi.headlines_point_in_time.usable_to is 'When the next version replaced it, or when it was marked retracted; null if it is the current version.';
 comment on column gmsi.headlines_point_in_time.reason is 'Why it was replaced, as in gmsi.headline_revisions; null if it is the current version.';
-comment on column gmsi.headlines_point_in_time.is_backfilled is 'True if the headline was first loaded after the fact, by a backfill or an import: it is not known when it appeared, or with which scores.';
+comment on column gmsi.headlines_point_in_time.is_backfilled is 'True if the headline was first loaded by a backfill or an import, so that it is not known when it appeared, or with which scores.';
 comment on column gmsi.headlines_point_in_time.is_first is 'True for the first version of the headline that this warehouse held, and for a version that differs from it only because a replay filled columns.';
-comment on column gmsi.headlines_point_in_time.entered_at is 'When the headline became known, the same in all its versions: when it was published and this warehouse first held it, or if it was backfilled, when it was published (gmsi.published_by). A back-test that counts, at each decision, what entered since the decision before counts each headline once.';
-comment on column gmsi.headlines_point_in_time.usable_from is 'From when on a back-test may use it without look-ahead: it was published, and this warehouse held it.';
-comment on column gmsi.headlines_point_in_time.assumed_from is 'The same, on the assumption that a backfilled headline had its scores when it was published. If the service revised them before the backfill, that is look-ahead. A headline with a time on the full hour counts from the end of that hour, because the service may round times down (gmsi.published_by). Null for a version that a replay completed: the completed one counts instead.';
+comment on column gmsi.headlines_point_in_time.entered_at is 'When the headline became known; the same in all its versions. This is the later of published_at and first_seen_at, or for a backfilled headline, its publication (gmsi.published_by). A back-test that counts, at each decision, the headlines that entered since the previous decision counts each headline once.';
+comment on column gmsi.headlines_point_in_time.usable_from is 'The first moment at which a back-test may use this version without look-ahead: the later of published_at and known_from.';
+comment on column gmsi.headlines_point_in_time.assumed_from is 'As usable_from, on the assumption that a backfilled headline had its scores when it was published. If the service revised them before the backfill, that is look-ahead. A headline with a time on the full hour counts from the end of that hour, because the service may round times down (gmsi.published_by). Null for a version that a replay completed: the completed one counts instead.';
 
--- Autovacuum analyzes a partition each time that it has grown by a tenth. With the default target, that took half of the CPU that
--- PostgreSQL spent on loading the rows; with this one, ANALYZE reads 9,000 rows instead of 30,000. It leaves out columns whose
--- statistics change no plan, but took almost half of its time on headlines. Not headline: with an index for its words, PostgreSQL has
--- to know them.
+-- Autovacuum analyzes a partition each time that it has grown by a tenth. With the default target, that took half of the CPU time
+-- that PostgreSQL spent on loading the rows; with a target of 30, ANALYZE reads 9,000 rows instead of 30,000. The columns url and
+-- extra have no statistics, which took almost half of the time of ANALYZE on headlines and change no plan. The column headline has,
+-- because PostgreSQL needs them for an index on its words.
 create function gmsi.set_statistics(feed_table regclass) returns void
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -342,8 +343,8 @@ begin
 end $$;
 comment on function gmsi.keep_row_revisions() is 'Stores each version that an update of a feed''s table replaces.';
 
--- What the tables of all feeds but gmsi-headlines have in common, made from the table and its primary key: the series, the time and
--- the id of a row, in this order. A migration for a new feed creates a table with the feed's own columns and calls this.
+-- Adds what the tables of all feeds except gmsi-headlines have in common. The primary key must consist of the series, the time and
+-- the id of a row, in this order. A migration for a new feed creates a table with the feed's own columns and calls this function.
 create function gmsi.complete_feed_table(feed text, is_hourly boolean default false) returns void
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -378,7 +379,7 @@ begin
     'create trigger keep_revisions after update on %s referencing old table as old_rows new table as new_rows
        for each statement execute function gmsi.keep_row_revisions(%s)',
     feed_table, (select string_agg(quote_literal(name), ', ') from unnest(id || trim_array(key, 1)) as name));
-  -- "select *", so that it has every column that is added later, by a migration or by somebody.
+  -- "select *", so that the function also returns columns that a migration or a user adds later.
   execute format(
     'create function gmsi.%1$I(moment timestamptz) returns setof %2$s language sql stable parallel safe rows 100000 as $f$
        select * from %2$s where changed_at <= moment
@@ -395,7 +396,7 @@ begin
       ('variant', 'Further parameters of the request, as name=value&name=value; empty if there were none.'),
       ('headline_id', 'The headline, as in gmsi.headlines.'),
       ('published_at', case when is_hourly
-         then 'The hour as the service stamps it: its beginning or its end, as hour_stamp says. An hour that is stamped at its beginning holds headlines that nobody had then.'
+         then 'The hour as the service stamps it: its beginning or its end (hour_stamp). An hour that is stamped at its beginning includes headlines that were published after that time.'
          else 'Publication time. Times without a zone are read as UTC.' end),
       ('headline', 'Text of the headline, if the service sends it.'),
       ('language', 'Language of the headline, if the service sends it.'),
@@ -411,13 +412,13 @@ begin
       ('sentiment_sum', 'Sum of their scores; divided by their number, it is the mean.'),
       ('sentiment_abs_sum', 'Sum of the absolute values of their scores.'),
       ('sentiment_std', 'Standard deviation of their scores.'),
-      ('hour_stamp', 'What published_at is: end or beginning of the hour, as the request had align_to_period_end; unknown if it had not, because the service''s own default is not known.'),
-      ('hour_ends_at', 'When the hour is over at the latest: published_at if it is the end of the hour, else an hour later. A back-test may use the row from then on, and not before. It is at most an hour after published_at: filter by both, because the table is partitioned by published_at.'),
+      ('hour_stamp', 'Whether published_at is the end or the beginning of the hour, as requested with align_to_period_end; unknown if that was not sent, because the service''s default is not known.'),
+      ('hour_ends_at', 'The latest time at which the hour can end: published_at if that is the end of the hour, else an hour later. A back-test may use the row only from this time on. Filter by published_at, too, because the table is partitioned by it; it is at most an hour earlier.'),
       ('extra', 'Every field of the record that has no column.'),
-      ('first_seen_at', 'When this warehouse first held the row.'),
+      ('first_seen_at', 'When this warehouse first stored the row.'),
       ('changed_at', 'When this warehouse first stored this version.'),
       ('retracted_at', 'When a load found that the service no longer returns it; null while the service returns it.'),
-      ('is_backfilled', 'True if it was first loaded after the fact, by a backfill or an import.'),
+      ('is_backfilled', 'True if the row was first loaded by a backfill or an import.'),
       ('load_id', 'Load that wrote this version.'),
       ('window_id', 'Window that loaded this version; null if it came from the live feed, rejected_records or an imported file.')
     ) as names (name, says)
@@ -426,7 +427,7 @@ begin
     execute format('comment on column %s.%I is %L', feed_table, note.name, note.says);
   end loop;
 end $$;
-comment on function gmsi.complete_feed_table(text, boolean) is 'Completes the table of a feed: the columns that every row has (of an hourly index hour_stamp and hour_ends_at, too), the trigger that keeps revisions, the as-of function, statistics, and comments of columns that have none.';
+comment on function gmsi.complete_feed_table(text, boolean) is 'Completes the table of a feed. Adds the columns that all feeds have (and hour_stamp and hour_ends_at to an hourly index), the trigger that keeps revisions, the as-of function, statistics, and comments on columns that have none.';
 
 create function gmsi.add_feed_column(feed text, name text, type regtype, says text) returns void
   language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -439,7 +440,7 @@ begin
     perform gmsi.define_headline_versions();
   end if;
 end $$;
-comment on function gmsi.add_feed_column(text, text, regtype, text) is 'Adds a column with its comment to a feed''s table, to its revisions and to its as-of function, for a migration; views on them stay.';
+comment on function gmsi.add_feed_column(text, text, regtype, text) is 'For migrations: adds a column with its comment to a feed''s table, to its revisions and to its as-of function. Views on them stay.';
 
 create table gmsi.ticker_headlines (
   ticker text not null,
@@ -464,7 +465,7 @@ create table gmsi.ticker_headlines (
 ) partition by range (published_at);
 comment on table gmsi.ticker_headlines is 'The current version of each headline, one row for each ticker, match type and variant that it was requested with. Partitioned by month of published_at.';
 comment on column gmsi.ticker_headlines.match_type is 'Match type that was requested: COMBINED, EXPLICIT or IMPLICIT.';
-comment on column gmsi.ticker_headlines.entry_id is 'Identity: a hash of headline_id and topic: a headline can be about several topics, and has a row for each.';
+comment on column gmsi.ticker_headlines.entry_id is 'Identity: a hash of headline_id and topic. A headline about several topics has a row for each.';
 comment on column gmsi.ticker_headlines.ticker_name is 'Name of the asset.';
 comment on column gmsi.ticker_headlines.topic is 'Topic that the headline was classified as.';
 comment on column gmsi.ticker_headlines.record_match_type is 'How the headline mentions the asset, according to the record: EXPLICIT or IMPLICIT.';
@@ -515,7 +516,7 @@ create table gmsi.ticker_event_headlines (
   primary key (ticker, variant, published_at, entry_id)
 ) partition by range (published_at);
 comment on table gmsi.ticker_event_headlines is 'The current version of each headline about an event of a ticker. Partitioned by month of published_at.';
-comment on column gmsi.ticker_event_headlines.entry_id is 'Identity: a hash of headline_id and event: a headline can be about several events, and has a row for each.';
+comment on column gmsi.ticker_event_headlines.entry_id is 'Identity: a hash of headline_id and event. A headline about several events has a row for each.';
 comment on column gmsi.ticker_event_headlines.event_id is 'Id of the event as the service sends it.';
 comment on column gmsi.ticker_event_headlines.sentiment_score is 'Sentiment, if the service sends it.';
 select gmsi.complete_feed_table('ticker_event_headlines');
@@ -582,13 +583,13 @@ create table gmsi.regional_index (
   primary key (index_type, variant, published_at, entry_id)
 ) partition by range (published_at);
 comment on table gmsi.regional_index is 'Hourly headline sentiment of each country of a group by topic, as the service aggregates it (the regional macro index). Partitioned by month of published_at.';
-comment on column gmsi.regional_index.index_type is 'Index type that was requested: COMBINED, EXPLICIT or IMPLICIT; of an archive DOMESTIC or INTERNATIONAL.';
+comment on column gmsi.regional_index.index_type is 'Index type that was requested: COMBINED, EXPLICIT or IMPLICIT; DOMESTIC or INTERNATIONAL for rows of an archive.';
 comment on column gmsi.regional_index.variant is 'Further parameters of the request, as name=value&name=value: model, country_preset and others. An hour of a country has a row in each variant that it was requested with, so filter by variant.';
 comment on column gmsi.regional_index.entry_id is 'Identity: a hash of time, topic and country.';
 comment on column gmsi.regional_index.country is 'Name of the country, according to the record.';
 comment on column gmsi.regional_index.sentiment_abs_sum is 'Sum of the absolute values of their scores, if the service sends it.';
 comment on column gmsi.regional_index.sentiment_avg is 'Mean of their scores as the service sends it.';
-comment on column gmsi.regional_index.model is 'Model that was requested: macro_1, macro_2 or macro_3; null in rows of an archive, which does not say it.';
+comment on column gmsi.regional_index.model is 'Model that was requested: macro_1, macro_2 or macro_3; null in rows of an archive, which does not name the model.';
 select gmsi.complete_feed_table('regional_index', is_hourly => true);
 
 create table gmsi.ticker_event_metrics (
@@ -623,7 +624,7 @@ create table gmsi.event_query_metrics (
   primary key (variant, published_at, entry_id)
 );
 comment on table gmsi.event_query_metrics is 'Results of the custom query for event sentiment metrics (POST /events/index/query).';
-comment on column gmsi.event_query_metrics.variant is 'Which query: a hash of the body in the job file.';
+comment on column gmsi.event_query_metrics.variant is 'Identifies the query: a hash of the body in the job file.';
 comment on column gmsi.event_query_metrics.entry_id is 'Identity: a hash of time, ticker, event type and topic.';
 comment on column gmsi.event_query_metrics.published_at is 'Time of the metric.';
 comment on column gmsi.event_query_metrics.ticker is 'Ticker, according to the record.';

@@ -51,7 +51,7 @@ create function gmsi.state_of(
        when covered + settling @> days then 'settling'
        when has_rows or days && (covered + settling + partial) then 'partial'
        else 'not loaded' end;
-comment on function gmsi.state_of(daterange, datemultirange, datemultirange, datemultirange, boolean) is 'What is loaded of some days of a series, in the words that all views use. covered: completely loaded and settled. settling: completely loaded as of the last sync, but some of the days were not over then or may still change. partial: some headlines are loaded, others may be missing. not loaded: nothing is.';
+comment on function gmsi.state_of(daterange, datemultirange, datemultirange, datemultirange, boolean) is 'How completely some days of a series are loaded, in the words that all views use. covered: completely loaded and settled. settling: completely loaded as of the last sync, but some of the days were not over then or may still change. partial: some headlines are loaded, others may be missing. not loaded: nothing is loaded.';
 
 -- Plain SQL without "set", so that PostgreSQL inlines it.
 create function gmsi.series_days(feed text, country text, topic text, ticker text, match_type text, variant text)
@@ -71,7 +71,7 @@ create function gmsi.series_days(feed text, country text, topic text, ticker tex
       and w.ticker = series_days.ticker and w.match_type = series_days.match_type and w.variant = series_days.variant
   ) as asked
 $$;
-comment on function gmsi.series_days(text, text, text, text, text, text) is 'The first and last day (UTC) that was ever requested of a series (null if none was), and its covered, settling and partly loaded days, for gmsi.state_of.';
+comment on function gmsi.series_days(text, text, text, text, text, text) is 'Returns the first and last day (UTC) that was ever requested for a series (null if none was), and its covered, settling and partly loaded days, for gmsi.state_of.';
 
 create view gmsi.sentiment_hourly as
   select s.*, gmsi.state_of(daterange((s.hour at time zone 'UTC')::date, (s.hour at time zone 'UTC')::date, '[]'),
@@ -113,7 +113,7 @@ begin
       execute format('comment on column gmsi.%I.%I is %L', 'sentiment_' || part, note.name, note.says);
     end loop;
     execute format('comment on column gmsi.%I.state is %L', 'sentiment_' || part,
-      'What is loaded of the day (gmsi.state_of): covered, settling or partial. A partial day has headlines, but others may be missing: it may not even have been requested.');
+      'How completely the day is loaded (gmsi.state_of): covered, settling or partial. A partial day has headlines, but others may be missing: it may not even have been requested.');
   end loop;
 end $$;
 comment on column gmsi.sentiment_hourly.hour is 'Start of the hour (UTC).';
@@ -125,9 +125,9 @@ create function gmsi.summable(number double precision) returns double precision
 comment on function gmsi.summable(double precision) is 'A number as the rollups count it: null if it is too large to be a score, and 0 if it is almost 0. Otherwise a sum could overflow or underflow, which is an error and would stop the load.';
 
 -- One expression of immutable functions, so that PostgreSQL inlines it. The characters are listed, because classes such as
--- [[:punct:]] depend on the database's locale. After they are removed, the cast to bytea meets no backslash. First go hyphens within
--- words and numbers, and points that are no decimal points; then all punctuation but what tells numbers apart: a sign before a
--- number, a point or comma within it, % and currencies. No lookbehind, which takes four times as long.
+-- [[:punct:]] depend on the database's locale. After they are removed, the cast to bytea meets no backslash. Removes hyphens within
+-- words and numbers, and points that are not decimal points; then all punctuation except what distinguishes numbers: a sign before
+-- a number, a point or comma within it, % and currencies. Without lookbehind, which takes four times as long.
 create function gmsi.story_key(headline text) returns uuid language sql immutable parallel safe return
   encode(substring(sha256(nullif(btrim(
     regexp_replace(
@@ -137,7 +137,7 @@ create function gmsi.story_key(headline text) returns uuid language sql immutabl
         '([a-z0-9])-|([a-z])[.,]|[.,]{2,}', '\1\2 ', 'g'),
       '(?:[-+±](?![$£¥€]?\.?[0-9])|[.,](?![0-9])|[\u0001-#&-*/:-@[-`{-\u00a2\u00a4\u00a6-\u00b0\u00b2-\u00bf'
         || '\u2000-\u206f\u3000-\u3003\u3008-\u3020])+', ' ', 'g')), '')::bytea) for 16), 'hex')::uuid;
-comment on function gmsi.story_key(text) is 'The same for headlines that say the same: without regard to case, punctuation, spaces, the form of characters (NFKC), and an outlet at the end ('' - Reuters'', '' | The Wall Street Journal'': up to three words that do not begin with a number, if at least 20 characters are before it). Numbers keep their signs, points, percent signs and currencies: 0.3% and -0.3% are two stories. Null if there is no text. Count distinct keys within a day, country and topic: the same words on another day can be another story.';
+comment on function gmsi.story_key(text) is 'Returns the same key for headlines that say the same. Ignores case, punctuation, spaces, the form of characters (NFKC), and the name of an outlet at the end ('' - Reuters'', '' | The Wall Street Journal'': up to three words that do not begin with a number, after at least 20 characters). Numbers keep their signs, points, percent signs and currencies: 0.3% and -0.3% are two stories. Null if there is no text. Count distinct keys within a day, country and topic: the same words on another day can be another story.';
 
 -- Recomputes the hours of a series from first_hour to last_hour, and their days. Sums that stay the same are not written.
 -- With may_shrink, hours that lost their last headline are removed.
@@ -362,7 +362,7 @@ create view gmsi.coverage_by_day as
   ) as series
   cross join lateral gmsi.series_days(feed, country, topic, ticker, match_type, variant)
   cross join lateral generate_series(first_day::timestamp, last_day::timestamp, interval '1 day') as each (day);
-comment on view gmsi.coverage_by_day is 'One row per series and day (UTC), from the first day that was ever requested to the last, with what is loaded of it. Left-join it to tell a day without news from one that was never loaded. Filter by series, because there are many days.';
+comment on view gmsi.coverage_by_day is 'One row per series and day (UTC), from the first day that was ever requested to the last, with its state. Left-join it to tell a day without news from one that was never loaded. Filter by series, because there are many days.';
 comment on column gmsi.coverage_by_day.feed is 'Feed.';
 comment on column gmsi.coverage_by_day.country is 'Country of the series; empty if the feed is not by country.';
 comment on column gmsi.coverage_by_day.topic is 'Topic of the series; empty if the feed is not by topic.';
@@ -442,7 +442,7 @@ comment on column gmsi.sentiment_by_day.country_name is 'Its name, as the servic
 comment on column gmsi.sentiment_by_day.topic is 'Topic.';
 comment on column gmsi.sentiment_by_day.match_type is 'Match type that the headlines were requested with.';
 comment on column gmsi.sentiment_by_day.day is 'Day (UTC).';
-comment on column gmsi.sentiment_by_day.state is 'What is loaded of the day (gmsi.state_of): covered; settling, if it may still change; partial, if headlines may be missing; not loaded: then counts, sums and means are null.';
+comment on column gmsi.sentiment_by_day.state is 'How completely the day is loaded (gmsi.state_of): covered; settling, if it may still change; partial, if headlines may be missing; not loaded: then counts, sums and means are null.';
 comment on column gmsi.sentiment_by_day.headline_count is 'Number of headlines, with or without scores: 0 if the day is loaded and had none.';
 comment on column gmsi.sentiment_by_day.directional_count is 'Number of headlines with a directional score.';
 comment on column gmsi.sentiment_by_day.directional_sum is 'Sum of their directional scores.';
@@ -457,8 +457,8 @@ comment on column gmsi.sentiment_by_day.semantic_probability_sum is 'Sum of thei
 comment on column gmsi.sentiment_by_day.semantic_weighted_sum is 'Sum of semantic score times topic_probability.';
 comment on column gmsi.sentiment_by_day.semantic_weighted_mean is 'Mean semantic score weighted by topic_probability: semantic_weighted_sum / semantic_probability_sum.';
 
--- Plain SQL without "set", as headlines_as_of, so that PostgreSQL inlines it. In UTC: a day has 24 hours whatever the session's
--- time zone is.
+-- Plain SQL without "set", as headlines_as_of, so that PostgreSQL inlines it. Adds and subtracts in UTC, so that a day has 24 hours
+-- in every time zone of a session.
 create function gmsi.signal_at(
   moment timestamptz, country text, topic text, over interval default '1 day', match_type text default 'COMBINED',
   sentiment_type text default 'directional', assume_backfilled boolean default false,
@@ -490,11 +490,11 @@ create function gmsi.signal_at(
              case when not is_left_out then gmsi.summable(case signal_at.sentiment_type
                when 'directional' then directional_score
                when 'semantic_sentiment' then semantic_score
-               -- A misspelt name must be an error that shows it, not 0 headlines.
+               -- A misspelt name must fail with an error that shows it, not return 0 headlines.
                else ('no sentiment_type: ' || signal_at.sentiment_type)::double precision end) end as score
       from (
-        -- Headlines that were not backfilled: known since they were first held here. Not those that came over a year late, so that
-        -- PostgreSQL need not read every month for them.
+        -- Headlines that were not backfilled are known since this warehouse first stored them. Omits those that came over a year
+        -- late, so that PostgreSQL does not have to read every month.
         select v.published_at, v.headline_id, v.directional_score, v.semantic_score, v.topic_probability,
                false as is_left_out, true as was_held
         from gmsi.headlines_point_in_time v
@@ -506,7 +506,7 @@ create function gmsi.signal_at(
           and greatest(v.published_at, v.first_seen_at) <= moment
           and v.usable_from <= moment and (v.usable_to is null or v.usable_to > moment)
         union all
-        -- Backfilled ones: known, by assumption, since they were published. The bounds of published_at choose partitions.
+        -- Backfilled headlines are assumed to be known since they were published. The bounds of published_at choose partitions.
         select v.published_at, v.headline_id, v.directional_score, v.semantic_score, v.topic_probability,
                not assume_backfilled, v.first_seen_at <= moment
         from gmsi.headlines_point_in_time v
@@ -524,4 +524,4 @@ create function gmsi.signal_at(
   ) as sums
   cross join lateral gmsi.series_days('gmsi-headlines', country, topic, '', match_type, '') as d
 $$;
-comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean, text) is 'Sums over the headlines of a country and topic that became known in the time before a moment (a day by default), each in the version that this warehouse held at that moment, without those that were retracted by then. A headline belongs to the first moment after it became known, so moments that are as far apart as "over" count each headline once: from after moment - over to moment, itself included. It became known when it was published and this warehouse first held it; one that came over a year (8,784 hours) late never counts. One that was loaded after the fact counts only with assume_backfilled: from its publication, by which gmsi.published_by(published_at, rounding) is meant; witnessed_count says how many of the headlines the warehouse held at that moment. Sums and means are as in gmsi.sentiment_daily; without headlines, headline_count is 0 and the means are null, and state says why. covered, settling, partial, not loaded: what is loaded now of the days (gmsi.state_of), so 0 headlines of covered days are silence. backfilled: headlines of this time do not count, because they were loaded after the fact. unknown topic, unknown country: never loaded, and not in gmsi.topics or gmsi.countries. series not loaded: never requested. For a moment more than gmsi.as_of_delay() ago, counts, sums and means never change; with assume_backfilled, they change if a later load adds backfilled headlines, or a replay completes some. For a table of moments, use cross join lateral.';
+comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean, text) is 'Sums over the headlines of a country and topic that became known in the time "over" (a day by default) before a moment: after moment - over, up to and including moment. So moments that are "over" apart count each headline once. Each headline counts in the version that this warehouse held at that moment; headlines that were retracted by then do not count. A headline became known when it was published and stored in this warehouse; one that was stored over a year (8,784 hours) late never counts. A headline that was loaded by a backfill or an import counts only with assume_backfilled, from its publication, gmsi.published_by(published_at, rounding). witnessed_count is the number of headlines that the warehouse held at that moment. Sums and means are as in gmsi.sentiment_daily. Without headlines, headline_count is 0, the means are null, and state says why. covered, settling, partial, not loaded: how completely the days are loaded now (gmsi.state_of), so 0 headlines on covered days mean that there was no news. backfilled: headlines of this time do not count, because a backfill or an import loaded them. unknown topic, unknown country: never loaded, and not in gmsi.topics or gmsi.countries. series not loaded: never requested. For a moment more than gmsi.as_of_delay() ago, counts, sums and means never change; with assume_backfilled, they change if a later load adds backfilled headlines, or a replay completes some. For a table of moments, use cross join lateral.';

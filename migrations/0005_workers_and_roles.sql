@@ -89,7 +89,7 @@ comment on column gmsi.workers.started_at is 'When it started.';
 comment on column gmsi.workers.heartbeat_at is 'Last sign of life.';
 comment on column gmsi.workers.stopped_at is 'When it stopped normally; null while it runs, and if it was killed.';
 
--- Alerts: one message per cause, however many processes notice it.
+-- Alerts: one message per cause, no matter how many processes notice it.
 
 create table gmsi.alerts (
   alert_id bigint generated always as identity primary key,
@@ -136,7 +136,7 @@ comment on column gmsi.check_results.job is 'Name of the job file, without its e
 comment on column gmsi.check_results.check_name is 'Name of the check''s file, without its ending.';
 comment on column gmsi.check_results.title is 'The rule that the check verifies.';
 comment on column gmsi.check_results.severity is 'fail, or warn if correct data may have findings, too.';
-comment on column gmsi.check_results.result is 'passed: nothing found · failed, warned: something found, or it took too long; which of the two is decided by severity · skipped: it is not for the job''s feed, or what it needs holds no row.';
+comment on column gmsi.check_results.result is 'passed: no findings · failed or warned, by its severity: findings, or it took too long · skipped: it is not for the job''s feed, or a table or set that it needs is empty.';
 comment on column gmsi.check_results.findings is 'Number of findings.';
 comment on column gmsi.check_results.reason is 'Why it was skipped or did not finish; else null.';
 comment on column gmsi.check_results.settings is 'The numbers that it compared with, by name.';
@@ -160,10 +160,11 @@ begin
   end if;
 end $$;
 
--- Grants the two roles what they need. Called again after every later migration, so that nothing that one adds is open by default.
+-- Grants the two roles what they need. Called again after every later migration, so that nothing that a migration adds is open by
+-- default.
 create function gmsi.grant_roles() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  -- What analysts use besides the feeds' tables, without the program's own tables and without the requests of each key.
+  -- What analysts may read besides the feeds' tables. The program's own tables and the requests of each key are not here.
   readable text[] := array[
     'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily', 'revisions', 'countries', 'topics',
     'lookups', 'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'sentiment_by_day', 'windows', 'loads',
@@ -189,7 +190,7 @@ begin
   if has_loader then
     grant usage on schema gmsi to gmsi_loader;
   end if;
-  -- Only objects of this owner: what others added to the schema, only they can grant.
+  -- Only objects of this owner, because only their owners can grant objects that others added to the schema.
   for held in
     select c.relname as name, c.relkind in ('r', 'p') as is_table, c.relname ~ '^kysely_' as is_migrators,
            c.relname = any(readable)

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { ConfigError } from '../errors.ts';
 import { knownNames, nearest } from '../nearest.ts';
 
-/** One quality check: a query whose rows are its findings, and what the comments at the head of its file say. */
+/** One quality check: a query whose rows are its findings, and the comments at the head of its file. */
 export interface Check {
   /** The file's name without its ending. */
   readonly name: string;
@@ -13,7 +13,7 @@ export interface Check {
   readonly feeds: 'all' | readonly string[];
   /** `warn` if ordinary data may have findings. */
   readonly severity: 'fail' | 'warn';
-  /** Tables, or sets of the job's rows, without which the check would pass for no reason; it is skipped if one is empty. */
+  /** Tables, or sets of the job's rows, that the check reads. If one is empty, the check is skipped rather than passed. */
   readonly needs: readonly string[];
   readonly settings: readonly CheckSetting[];
   /** The whole file, without the semicolon at its end. */
@@ -24,7 +24,7 @@ export interface Check {
 export class BrokenCheck extends ConfigError {}
 
 const headers = ['check', 'why', 'feeds', 'severity', 'needs', 'setting'];
-const shape = 'docs/reference.md shows how a check file is written.';
+const shape = 'docs/reference.md shows how to write a check file.';
 
 /**
  * Reads a check file: comments such as `-- check: title` at its head, then one query.
@@ -37,25 +37,25 @@ export function parseCheck(path: string, text: string, knownFeeds: readonly stri
   };
   const head = headOf(text);
   for (const { name, line } of head) {
-    if (!headers.includes(name)) refuse(`"-- ${name}:" is no header`, knownNames(name, headers), line);
+    if (!headers.includes(name)) refuse(`"-- ${name}:" is not a header`, knownNames(name, headers), line);
   }
   const all = (name: string) => head.filter((header) => header.name === name);
   const one = (name: string) => {
     const [first, second] = all(name);
-    if (second) refuse(`"-- ${name}:" is there twice`, shape, second.line);
+    if (second) refuse(`"-- ${name}:" appears twice`, shape, second.line);
     return first;
   };
   const needed = (name: string) =>
     one(name)?.value || refuse(`it has no comment "-- ${name}: …" at its head`);
 
   const query = text.trimEnd().replace(/;$/, '');
-  if (query.replace(/^\s*--.*$/gm, '').trim() === '') refuse('there is no query in it');
+  if (query.replace(/^\s*--.*$/gm, '').trim() === '') refuse('it contains no query');
   const severity = one('severity') ?? { value: 'fail', line: undefined };
-  if (!isSeverity(severity.value)) return refuse('the severity is fail or warn', shape, severity.line);
+  if (!isSeverity(severity.value)) return refuse('the severity must be fail or warn', shape, severity.line);
   const needs = one('needs');
   const tables = needs?.value.split(',').map((name) => name.trim()) ?? [];
   if (!tables.every((name) => /^\w+(\.\w+)?$/.test(name)))
-    refuse('"-- needs:" names tables, such as gmsi.gmsi_index', shape, needs?.line);
+    refuse('"-- needs:" must name tables, such as gmsi.gmsi_index', shape, needs?.line);
   const feeds = one('feeds') ?? { value: 'gmsi-headlines', line: undefined };
   const named = feeds.value.split(',').map((name) => name.trim());
   const unknown = feeds.value === 'all' ? undefined : named.find((name) => !knownFeeds.includes(name));
@@ -72,13 +72,14 @@ export function parseCheck(path: string, text: string, knownFeeds: readonly stri
     needs: tables,
     settings: all('setting').map(
       ({ value, line }) =>
-        readSetting(value) ?? refuse('a setting is written "name = number, what it means"', shape, line),
+        readSetting(value) ??
+        refuse('a setting must be written as "name = number, what it means"', shape, line),
     ),
     query,
   };
 }
 
-/** The comments `-- name: value` before the query, with their lines, counted from 1; others are left alone. */
+/** Returns the comments `-- name: value` before the query, with their lines, counted from 1; ignores other comments. */
 function headOf(text: string) {
   const lines = text.split(/\r?\n/);
   const end = lines.findIndex((line) => !/^\s*(--.*)?$/.test(line));
@@ -96,7 +97,7 @@ function isSeverity(value: string): value is Check['severity'] {
 export interface CheckSetting {
   readonly name: string;
   readonly value: number;
-  /** What it means; empty if the file does not say. */
+  /** The meaning of the setting; empty if the file does not give it. */
   readonly meaning: string;
 }
 
@@ -138,7 +139,7 @@ function readChange(text: string): Change {
   const [, check, name, value] = changePattern.exec(text) ?? [];
   if (name !== undefined) return { check, name, value: Number(value) };
   throw new ConfigError(`--set takes name=number, not "${text}".`, {
-    hint: 'For instance --set tolerance=0.05, or --set score-sums.tolerance=0.05 for one check.',
+    hint: 'For example: --set tolerance=0.05, or --set score-sums.tolerance=0.05 for one check.',
   });
 }
 
@@ -153,6 +154,6 @@ function unknownSetting(checks: readonly Check[], { check, name }: Change): Conf
   );
   const meant = nearest(written, known);
   return new ConfigError(`No check has a setting "${written}".`, {
-    hint: `${meant === undefined ? '' : `Did you mean ${meant}? `}gmsi check --list names them all.`,
+    hint: `${meant === undefined ? '' : `Did you mean ${meant}? `}gmsi check --list shows all settings.`,
   });
 }

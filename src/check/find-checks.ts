@@ -23,7 +23,7 @@ export async function findChecks(
     const own = await checksIn(resolve(cwd, folder));
     if (own.length === 0)
       throw new ConfigError(`There is no check in ${folder}.`, {
-        hint: 'A check is a file that ends in .sql; docs/reference.md shows how one is written.',
+        hint: 'A check is a file that ends in .sql; docs/reference.md shows how to write one.',
       });
     paths.push(own);
   }
@@ -34,7 +34,7 @@ export async function findChecks(
   return [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The checks with these names. @throws ConfigError naming the nearest check */
+/** Returns the checks with these names. @throws ConfigError naming the nearest check */
 export function onlyThese(checks: readonly Check[], names: readonly string[]): Check[] {
   const known = checks.map(({ name }) => name);
   const unknown = names.find((name) => !known.includes(name));
@@ -56,7 +56,7 @@ async function checksIn(folder: string): Promise<string[]> {
   }
 }
 
-/** A path as a person would write it: relative if it is below the working directory. */
+/** Returns a path as a person would write it: relative if it is below the working directory. */
 function told(path: string, cwd: string): string {
   const short = relative(cwd, path);
   return short.startsWith('..') ? path : short;

@@ -12,10 +12,10 @@ import {
 } from '../warehouse/questions/run-check.ts';
 import { BrokenCheck, type Check } from './check-file.ts';
 
-/** What a check found in a job. */
+/** The result of a check in a job. */
 export interface CheckResult extends CheckFindings {
   readonly check: Check;
-  /** `skipped` if the check is not for the job's feed, or if a set that it needs is empty. */
+  /** `skipped` if the check is not for the job's feed, or if a table or set that it needs is empty. */
   readonly result: 'passed' | 'failed' | 'warned' | 'skipped';
   /** Why it was skipped or did not finish; else null. */
   readonly reason: string | null;
@@ -91,13 +91,16 @@ function judged({ severity }: Check, found: CheckFindings, reason: string | null
   return { result: isFine ? 'passed' : severity === 'fail' ? 'failed' : 'warned', reason, ...found };
 }
 
-/** A check that does not end counts as failed. @throws BrokenCheck with the file whose SQL PostgreSQL refuses */
+/**
+ * Returns the result of a check that did not finish; a check that was stopped counts as failed. @throws BrokenCheck with the
+ * file whose SQL PostgreSQL refuses
+ */
 function unfinished(check: Check, error: unknown): Outcome {
   if (error instanceof CheckStopped) return judged(check, { findings: 0, rows: [] }, error.message);
   if (!(error instanceof SqlRefused)) throw error;
   const line = error.offset === undefined ? '' : `:${check.query.slice(0, error.offset).split('\n').length}`;
   throw new BrokenCheck(`${check.path}${line}: ${error.message}`, {
     cause: error.cause,
-    hint: error.hint ?? 'A check is one query that reads; docs/reference.md shows what it can read from.',
+    hint: error.hint ?? 'A check is one query that reads; docs/reference.md shows what it can read.',
   });
 }

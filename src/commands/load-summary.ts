@@ -4,7 +4,7 @@ import type { Job } from '../config/job.ts';
 import { explain } from '../exit.ts';
 import { ClocksApart } from '../load/clocks.ts';
 import type { LoadResult } from '../load/load.ts';
-import { OtherDays } from '../load/other-days.ts';
+import { WrongDays } from '../load/other-days.ts';
 import type { SyncResult } from '../load/sync.ts';
 import { type ShortenedPeriod, settledBefore } from '../plan/days.ts';
 import { count, duration, facts, nextStep, number } from '../terminal/table.ts';
@@ -89,7 +89,7 @@ export function summaryAsJson({ job, scope, error, today: _, ...rest }: LoadSumm
 /** Suggests a check after a complete load, and another load after an incomplete one, unless that would fail again. */
 function nextOf({ job, outcome, live, error }: LoadSummary): string {
   if (outcome === 'failed') return '';
-  if (error instanceof OtherDays) return nextStep(`doctor --probe --job ${typedJob(job.path)}`);
+  if (error instanceof WrongDays) return nextStep(`doctor --probe --job ${typedJob(job.path)}`);
   if (outcome === 'budget') return nextStep(`plan ${typedJob(job.path)}`);
   const command = outcome === 'done' ? 'check' : live ? 'sync' : 'backfill';
   return nextStep(`${command} ${typedJob(job.path)}`);
@@ -117,7 +117,7 @@ function headline(summary: LoadSummary): string {
 function advice({ job, windows, outcome, error }: LoadSummary): string[] {
   const lines: string[] = [];
   if (error && outcome !== 'interrupted') lines.push(explain(error, false).trimEnd());
-  if (outcome === 'incomplete' && windows.failed > 0 && !(error instanceof OtherDays)) {
+  if (outcome === 'incomplete' && windows.failed > 0 && !(error instanceof WrongDays)) {
     lines.push(
       `Run it again: failed windows continue at their checkpoints. gmsi status ${job.name} says why they failed.`,
     );

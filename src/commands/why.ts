@@ -19,7 +19,7 @@ export async function whyCommand(session: Session, id: string): Promise<number> 
   for (const one of tables.values()) {
     const rows = new Map<string, Explanation[]>();
     for (const version of await provenanceOf(warehouse.db, one, id)) {
-      const key = JSON.stringify(keyOf(one, version.version));
+      const key = JSON.stringify(keyValues(one, version.version));
       rows.set(key, [...(rows.get(key) ?? []), version]);
     }
     for (const versions of rows.values()) found.push({ table: one, versions });
@@ -37,7 +37,7 @@ interface Found {
 }
 
 /** What identifies a row besides its id. */
-function keyOf(table: FeedTable, version: Explanation['version']) {
+function keyValues(table: FeedTable, version: Explanation['version']) {
   const columns = [...Object.keys(table.series), ...table.key].filter((column) => column !== idColumn(table));
   return columns.map((column) => version[column] ?? null);
 }
@@ -56,7 +56,7 @@ function describe({ table: of, versions }: Found): string {
   const { version } = last;
   const about = facts([
     ['row of', `gmsi.${of.name}`],
-    ['key', keyOf(of, version).filter(Boolean).join(' · ')],
+    ['key', keyValues(of, version).filter(Boolean).join(' · ')],
     ['headline', version.headline],
     ['source', version.source],
     ['standing', standingOf(last)],

@@ -122,7 +122,7 @@ function sentAnyway(name: string): string {
   return `no ${name} here: the job's other keys already set it`;
 }
 
-/** Without this, a mistyped column would have no effect and no message. */
+/** Refuses unknown columns: without this, a mistyped column would have no effect and no message. */
 function checkFields({ fields }: JobFile, feed: Feed, context: z.RefinementCtx): void {
   if (!isMap(fields)) return;
   const knownKeys = Object.keys(feed.fields);

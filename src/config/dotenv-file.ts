@@ -48,7 +48,7 @@ function readText(path: string): string {
     throw new ConfigError(`${path} cannot be read: ${(cause as Error).message}`, { cause });
   }
   if (bytes.includes(0)) {
-    throw new ConfigError(`${path} is not a text in UTF-8.`, {
+    throw new ConfigError(`${path} is not UTF-8 text.`, {
       hint: 'Save it as UTF-8; it looks like UTF-16.',
     });
   }

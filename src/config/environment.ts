@@ -131,7 +131,7 @@ function readDotenv(cwd: string): Environment {
   return withoutEmpty(values);
 }
 
-/** An empty variable counts as not set, because compose files and CI write empty ones. */
+/** Removes empty variables: they count as not set, because compose files and CI write empty ones. */
 function withoutEmpty(env: Environment): Environment {
   return Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),

@@ -10,13 +10,15 @@ import { z } from 'zod';
 /** No feed of headlines begins before 1900; a year such as 0216 is a typing error. */
 const dayPattern = /^(19|2\d)\d{2}-\d{2}-\d{2}$/;
 
-/** A day written as `2016-01-01`; `words` are allowed instead. */
+/** Accepts a day written as `2016-01-01`, or one of `words`. */
 export function day(expected: string, words: readonly string[] = []) {
   const text = z.string({ error: expected }).meta({ pattern: dayPattern.source });
   return readInto(text, expected, asDay, words);
 }
 
-/** A duration of whole days or weeks, such as `P90D` or `P2W`, in days; `because` says why `most` is the maximum. */
+/**
+ * Accepts a duration of whole days or weeks, such as `P90D` or `P2W`; returns days. `because` says why `most` is the maximum.
+ */
 export function wholeDays(limits: { example: string; least: number; most: number; because: string }) {
   const expected = `whole days or weeks, such as ${limits.example}`;
   const text = z.string({ error: expected }).meta({ pattern: '^P(\\d+W)?(\\d+D)?$' });
@@ -32,7 +34,7 @@ export function wholeDays(limits: { example: string; least: number; most: number
   });
 }
 
-/** A day such as `2020-01-01`, or how long before today as an ISO 8601 duration of days to years, such as `P5Y`. */
+/** Accepts a day such as `2020-01-01`, or how long before today as an ISO 8601 duration of days to years, such as `P5Y`. */
 export function dayOrReach() {
   const expected = 'a day such as 2020-01-01, or how long before today, such as P5Y';
   const pattern = `${dayPattern.source}|^P(?=\\d)(\\d+Y)?(\\d+M)?(\\d+W)?(\\d+D)?$`;
@@ -57,7 +59,7 @@ function asReach(duration: Temporal.Duration): Temporal.Duration {
 
 const longestTimeLimit = 60 * 60 * 1000;
 
-/** A time limit as an ISO 8601 duration (`PT10S`) or a number of seconds; in milliseconds. */
+/** Accepts a time limit as an ISO 8601 duration (`PT10S`) or a number of seconds; returns milliseconds. */
 export function timeLimit() {
   const expected = 'seconds, or a duration such as PT10S, up to PT1H';
   return readInto(z.union([z.number(), z.string()], { error: expected }), expected, (value) => {
@@ -76,7 +78,7 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
   return z.int({ error: expected }).min(least, { error: expected }).max(most, { error: expected });
 }
 
-/** Five fields, as cron has them: minute, hour, day of month, month, day of week. */
+/** Accepts a cron expression of five fields: minute, hour, day of month, month, day of week. */
 export function cronExpression() {
   const expected = 'a cron expression of five fields, such as "15 * * * *"';
   const text = z
@@ -91,7 +93,7 @@ export function cronExpression() {
   });
 }
 
-/** A time zone known to this machine, by its IANA name. */
+/** Accepts the IANA name of a time zone that this machine knows. */
 export function timeZone() {
   const expected = 'a time zone such as UTC or Europe/Oslo';
   const known = (name: string) => new Intl.DateTimeFormat('en', { timeZone: name }) && name;
@@ -101,7 +103,7 @@ export function timeZone() {
   ]);
 }
 
-/** Carries its own words for what was expected. */
+/** A refusal whose message says what was expected, in place of the type's usual words. */
 class Refusal extends RangeError {}
 
 /**
@@ -126,7 +128,7 @@ function readInto<Written, Value>(
   });
 }
 
-/** A map in the sense of YAML. */
+/** Returns true for a map in the sense of YAML. */
 export function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

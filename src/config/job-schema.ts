@@ -19,7 +19,7 @@ export const jobFileSchema = jobFileKeys
     if (feed) checkAgainstFeed(file, feed, context);
   }, always);
 
-/** Days within the lookback are never covered, so no sync could keep a smaller bound. */
+/** Refuses a bound within the lookback: days there are never covered, so no sync could keep it. */
 function checkCadence({ cadence, lookback }: JobFile, context: z.RefinementCtx): void {
   if (cadence?.adaptive !== true || !(cadence.max_uncovered <= lookback)) return;
   const message = `more days than lookback, P${lookback}D: days within it are not covered yet`;
@@ -44,7 +44,7 @@ function checkRollups({ feed, exports }: JobFile, context: z.RefinementCtx): voi
   context.addIssue({ code: 'custom', path: ['exports', n, 'rollup'], message });
 }
 
-/** Otherwise days that a job leaves uncovered on purpose would raise an alert every day. */
+/** Refuses a `max_lag` that is too short: days that a job leaves uncovered on purpose would raise an alert every day. */
 function checkMaxLag({ alerts, lookback, cadence }: JobFile, context: z.RefinementCtx): void {
   // Skips values that other checks refused.
   if (typeof lookback !== 'number' || typeof cadence?.max_uncovered !== 'number') return;

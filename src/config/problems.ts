@@ -131,7 +131,7 @@ function candidatesOf(issue: Issue): string[] {
   }
 }
 
-/** A user may also have written the secret in place of the map that should contain it. */
+/** Returns whether a value may be shown. A user may have written a secret in place of the map that should contain it. */
 function mayShow(schema: MapSchema, path: FieldPath): boolean {
   const at = schemaAt(schema, path);
   const inside = Object.values(at?.properties ?? {}) as MapSchema[];

@@ -73,13 +73,13 @@ function refuseRetired(file: unknown, refuse: Refuse): void {
   if (instead !== undefined) refuse('feed', `found "${name}", which is retired. ${instead}`);
 }
 
-/** Without this, a year mistyped as 2106 would look like a job with nothing left to do. */
+/** Refuses a start in the future: without this, a year mistyped as 2106 would look like a job with nothing left to do. */
 function refuseFutureStart({ start_date }: JobFile, today: Temporal.PlainDate, refuse: Refuse): void {
   if (Temporal.PlainDate.compare(start_date, today) <= 0) return;
   refuse('start_date', `found "${start_date}", expected a day no later than today, ${today}`);
 }
 
-/** Without this, such a job would request nothing and report success. */
+/** Refuses a history limit after the last day: without this, such a job would request nothing and report success. */
 function refuseLimitAfterEnd(
   { history_limit, end_date }: JobFile,
   today: Temporal.PlainDate,

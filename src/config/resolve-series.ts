@@ -94,8 +94,8 @@ function matching(text: string, listed: readonly string[]): string[] {
 }
 
 /**
- * `*` stands for any characters and `?` for one. Libraries for globs of file paths treat slashes, ampersands and spaces
- * specially, which topic names contain.
+ * Turns a glob into a pattern: `*` stands for any characters and `?` for one. Libraries for globs of file paths treat
+ * slashes, ampersands and spaces specially, which topic names contain.
  */
 function globPattern(glob: string): RegExp {
   const literal = glob.replace(/[.+^${}()|[\]\\]/g, '\\$&');

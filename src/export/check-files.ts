@@ -20,22 +20,22 @@ export async function checkFiles(
     `select ${identifier(series)} as series, month, count(*)::text as rows ${sums}
      from ${readFiles(format, paths, columns)} group by 1, 2`,
   );
-  const found = new Map(rows.map((row) => totalsFrom(row, scores)).map((of) => [keyOf(of), of]));
+  const found = new Map(rows.map((row) => totalsFrom(row, scores)).map((of) => [groupKey(of), of]));
   for (const counted of totals) {
-    const difference = differenceOf(counted, found.get(keyOf(counted)));
+    const difference = differenceOf(counted, found.get(groupKey(counted)));
     if (difference) throw differs(`of ${series} ${counted.series} in ${counted.month} ${difference}`);
-    found.delete(keyOf(counted));
+    found.delete(groupKey(counted));
   }
   for (const { series: value, month } of found.values())
     throw differs(`have rows of ${series} ${value} in ${month}, the warehouse none`);
 }
 
-function keyOf({ series, month }: Totals): string {
+function groupKey({ series, month }: Totals): string {
   return `${month} ${series}`;
 }
 
 function differenceOf(counted: Totals, found: Totals | undefined): string | undefined {
-  if (found?.rows !== counted.rows) return `hold ${found?.rows ?? 0} rows, the warehouse ${counted.rows}`;
+  if (found?.rows !== counted.rows) return `have ${found?.rows ?? 0} rows, the warehouse ${counted.rows}`;
   const column = Object.keys(counted.sums).find((name) => found.sums[name] !== counted.sums[name]);
   if (column === undefined) return undefined;
   return `have a sum of ${column} of ${billionths(found.sums[column]!)}, the warehouse ${billionths(counted.sums[column]!)}`;
@@ -43,6 +43,6 @@ function differenceOf(counted: Totals, found: Totals | undefined): string | unde
 
 function differs(what: string): ExportDiffers {
   return new ExportDiffers(`The files ${what}.`, {
-    hint: 'Nothing was kept. Run it again; if it says so again, the disk or this program is at fault.',
+    hint: 'Nothing was kept. Run the export again. If it fails again, the disk is faulty, or this program has an error.',
   });
 }

@@ -28,7 +28,10 @@ export const writeOptions: Readonly<Record<FileFormat, string>> = {
   csv: `(format csv, header, delimiter ',', quote '"', escape '"', nullstr '')`,
 };
 
-/** The call by which DuckDB reads the files back, with every type given: the columns of the files, and the month as text. */
+/**
+ * Returns the call by which DuckDB reads the files back, with every type given: the columns of the files, and the month as
+ * text.
+ */
 export function readFiles(
   format: FileFormat,
   files: readonly string[],

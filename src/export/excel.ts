@@ -15,8 +15,8 @@ const mostRows = 1_048_575;
 export function refuseTooLong(rows: number): void {
   if (rows <= mostRows) return;
   const [found, most] = [rows, mostRows].map((count) => count.toLocaleString('en-US'));
-  throw new ConfigError(`These are ${found} rows, and Excel opens ${most} of a file.`, {
-    hint: 'Take fewer days with --from and --to, or fewer countries or topics; or --format parquet or csv, which have no such limit.',
+  throw new ConfigError(`The export has ${found} rows, but Excel opens at most ${most} of a file.`, {
+    hint: 'Export fewer days (--from, --to), countries or topics, or use --format parquet or csv, which have no such limit.',
   });
 }
 
@@ -43,7 +43,7 @@ export async function writeSheet(
     const type = duckdbType(column);
     if (type === 'TIMESTAMPTZ') return `strftime(${value}, '%Y-%m-%d %H:%M:%S')`;
     if (type !== 'VARCHAR') return value;
-    // Excel may take a semicolon for the end of a cell, whatever quotes stand around it.
+    // Excel may take a semicolon for the end of a cell, even inside quotes.
     const cells = `regexp_replace(${value}, ';(\\s*[=@＝＠]|[-+])', ';''\\1', 'g')`;
     return `case when left(${value}, 1) in (${signs}) then '''' || ${cells} else ${cells} end`;
   };
@@ -60,7 +60,7 @@ export async function writeSheet(
     `select count(*)::text as rows from ${readCsv([file], texts, { header: true })}`,
   );
   if (Number(found!.rows) !== rows)
-    throw new ExportDiffers(`The file for Excel holds ${found!.rows} rows, the warehouse ${rows}.`, {
+    throw new ExportDiffers(`The file for Excel has ${found!.rows} rows, the warehouse ${rows}.`, {
       hint: 'Nothing was kept. Run it again.',
     });
   return { path: sheetName, rows, bytes: (await stat(file)).size };
@@ -71,7 +71,7 @@ export async function openSheet(out: string, mode: OpenMode): Promise<ExportTarg
   const there = await lstat(out).catch(() => undefined);
   const isFile = there && !(await lstat(await realpath(out))).isDirectory();
   if (there && !(isFile && mode === 'replace'))
-    throw new ConfigError(`${isFile ? 'The file' : 'The folder'} ${out} is there already.`, {
+    throw new ConfigError(`${isFile ? 'The file' : 'The folder'} ${out} already exists.`, {
       hint: `Name another file with --out${isFile ? ', or add --overwrite to replace it' : ''}.`,
     });
   const target = isFile ? await realpath(out) : resolve(out);

@@ -37,7 +37,7 @@ export interface ExportContext extends ExportWish {
 }
 
 export interface Exported {
-  /** Where it is; `null` if there was nothing to export. */
+  /** The place of the export; `null` if there was nothing to export. */
   readonly out: string | null;
   /** Of the whole export, including months that were written before. */
   readonly manifest: Manifest;
@@ -45,15 +45,16 @@ export interface Exported {
   readonly written: { readonly rows: number; readonly months: number; readonly series: number };
 }
 
-/** Files of some 80 MB; until one is written, its rows need six times that on the disk. */
+/** Makes files of about 80 MB. Until a file is written, its rows need six times as much space on the disk. */
 const usualRowsPerFile = 1_000_000;
 
 /** How many rows are read at a time. */
 const batchRows = 2000;
 
 /**
- * Writes the rows of a table to `out/month=…/part-N`: read through a cursor in one transaction, staged as CSV, written file by
- * file, read again and compared, and only then put in place. Of an export that is continued, only months that have changed.
+ * Writes the rows of a table to `out/month=…/part-N`. Reads the rows through a cursor in one transaction, stages them as CSV,
+ * writes file by file, reads the files again to compare them, and only then puts them in place. If it continues an export, it
+ * writes only months that have changed.
  * @throws ConfigError if `out` cannot be used, ExportNotWritten, ExportDiffers, WarehouseUnavailable; AbortError
  */
 export async function exportTable(context: ExportContext): Promise<Exported> {
@@ -62,8 +63,8 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
   // Without this, the older of two simultaneous exports could overwrite files of the younger one.
   await using claimed = await claim(warehouse, 'exporting to', isS3(out) ? out : resolve(out));
   if (!claimed.isOurs)
-    throw new ExportNotWritten(`Another export to ${out} is under way.`, {
-      hint: 'Run it again when that one has ended.',
+    throw new ExportNotWritten(`Another export to ${out} is running.`, {
+      hint: 'Run it again when that export has ended.',
     });
   await using target = await openTarget(context);
   const { held } = target;

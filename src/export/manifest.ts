@@ -24,7 +24,7 @@ const manifest = z.object({
   /** The requested days (UTC); null means no bound. */
   from: text.nullable(),
   to: text.nullable(),
-  /** Which values columns were limited to. */
+  /** The values that columns were limited to. */
   only: z.record(text, z.array(text)),
   rows: number,
   /** Of each column of scores. */
@@ -58,7 +58,7 @@ export function readManifest(
 ): Manifest {
   const { data } = manifest.safeParse(parsed(json));
   if (!data)
-    throw new ConfigError(`${place} holds an export that this version of gmsi cannot continue.`, {
+    throw new ConfigError(`${place} contains an export that this version of gmsi cannot continue.`, {
       hint: 'Replace it once with --overwrite.',
     });
   const broken = new Set(
@@ -82,7 +82,7 @@ export function writeManifest(manifest: Manifest): string {
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }
 
-/** The month of a file. */
+/** Returns the month of a file. */
 export function monthOf(path: string): string {
   return filePath.exec(path)![1]!;
 }

@@ -75,7 +75,7 @@ export function refuseOther(
   const { as_of } = held;
   if (held.table === table && held.format === format && as_of === null) return;
   const what = `${held.table} as ${held.format}${as_of === null ? '' : ` as of ${as_of}`}`;
-  throw new ConfigError(`${place} holds an export of ${what}, not of ${table} as ${format}.`, {
+  throw new ConfigError(`${place} contains an export of ${what}, not of ${table} as ${format}.`, {
     hint: 'Name another place with --out, or replace it with --overwrite.',
   });
 }

@@ -5,13 +5,13 @@ import { writable } from './target.ts';
 export interface Staged {
   readonly path: string;
   readonly rows: number;
-  /** No line has more bytes. */
+  /** The bytes of the longest line. */
   readonly longest: number;
 }
 
 /**
  * Writes rows to as many files as they need.
- * @param batches lines of CSV, none more than a file may have
+ * @param batches lines of CSV; no batch has more lines than a file may have
  * @param pathOf the path of the nth file, from 0
  */
 export async function* stageRows(

@@ -87,7 +87,7 @@ async function removeAbandoned(target: string): Promise<void> {
     const path = join(folder, name);
     // If the export was killed while it replaced the folder, this is the only copy of the export.
     if (old && !(await lstat(target).catch(() => undefined))) continue;
-    // Whether a process of another machine is running is not known.
+    // It is not known whether a process of another machine is still running.
     const isAbandoned =
       host === hostname() ? !isRunning(Number(pid), path) : Date.now() - (await newestIn(path)) > dayMs;
     if (isAbandoned) await rm(path, { recursive: true, force: true });

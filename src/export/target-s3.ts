@@ -233,15 +233,15 @@ function named(error: StorageError, { out, bucket, endpoint }: Place): GmsiError
     status === 301 ||
     error.name === 'AuthorizationHeaderMalformed'
   )
-    return new ConfigError(`The region of ${out} is not known, or another one.`, {
-      hint: 'Set AWS_REGION to the region of the bucket; for a storage that is not at AWS, AWS_ENDPOINT_URL_S3 to its address.',
+    return new ConfigError(`The region of ${out} is unknown or wrong.`, {
+      hint: 'Set AWS_REGION to the region of the bucket; for storage outside AWS, set AWS_ENDPOINT_URL_S3 to its address.',
     });
   if (status === 401 || status === 403)
     return new ConfigError(`The storage${at} refuses access to ${out}: ${error.name}.`, {
       hint: 'Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and that they may list, read, write and delete there.',
     });
   const why = status === undefined ? (error.code ?? error.name) : `${status} ${error.name}`;
-  return new StorageUnavailable(`The storage${at} does not take the export to ${out}: ${why}.`, {
-    hint: 'If nothing is wrong with the address (AWS_ENDPOINT_URL_S3), run it again with --changed-since: it writes what is missing.',
+  return new StorageUnavailable(`The storage${at} does not accept the export to ${out}: ${why}.`, {
+    hint: 'If the address (AWS_ENDPOINT_URL_S3) is right, run it again with --changed-since, which writes only what is missing.',
   });
 }

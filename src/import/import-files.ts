@@ -83,7 +83,7 @@ export async function importFiles(given: ImportContext): Promise<ImportResult> {
     try {
       const placement = placeFile(file, stated, listed);
       const madeAt = new Date(Math.min(file.madeAt.getTime(), now.getTime()));
-      // If only the records name the series, nobody knows whether the file has all days of a series.
+      // If only the records name the series, it is not known whether the file has all days of a series.
       const isStated = placement.fromRecords.length === 0;
       const covers = isStated
         ? daysCovered(placement.days, days, settledAt(madeAt, settlingDays))

@@ -4,7 +4,7 @@ import { nearest } from '../nearest.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { daysNamed, type NamedDays, periodFolders } from './file-days.ts';
 
-/** What the user's options say about all files. */
+/** The options by which a user describes all files. */
 export interface Stated {
   readonly feed: string | undefined;
   readonly country: string | undefined;

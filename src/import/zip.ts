@@ -45,7 +45,7 @@ export async function openEntry(path: string, entry: ZipEntry): Promise<Readable
   }
 }
 
-/** yauzl refuses the whole archive if a name contains `..` or is an absolute path. */
+/** Opens a ZIP file. yauzl refuses the whole archive if a name contains `..` or is an absolute path. */
 function openZip(path: string): Promise<ZipFile> {
   return new Promise((resolve, reject) =>
     open(path, { lazyEntries: true, autoClose: false }, (error, zip) =>

@@ -4,9 +4,9 @@ import { RequestRefused } from '../service/errors.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { claimWindow, countByState, countOpen, releaseWindows } from '../warehouse/tables/windows.ts';
 import { drainWindow, type WindowEnd } from './drain.ts';
-import { graver, type LoadEnd, type UnderWay } from './ends.ts';
+import { type LoadEnd, moreSevere, type UnderWay } from './ends.ts';
 import type { Load } from './load.ts';
-import { OtherDays } from './other-days.ts';
+import { WrongDays } from './other-days.ts';
 
 /** Milliseconds between two looks for windows that another load has claimed. */
 const pollInterval = 500;
@@ -25,10 +25,10 @@ export async function drainAll(
   const { concurrency } = load.job.service;
   const streak = failureStreak(concurrency);
   let ended: LoadEnd | undefined;
-  let otherDays: OtherDays | undefined;
+  let otherDays: WrongDays | undefined;
 
   function endEarly(outcome: LoadOutcome, error: unknown, underWay: UnderWay): void {
-    ended = graver(ended ?? { outcome, error }, { outcome, error });
+    ended = moreSevere(ended ?? { outcome, error }, { outcome, error });
     end(underWay);
   }
 
@@ -43,7 +43,7 @@ export async function drainAll(
       const left = await drainWindow(load, window);
       if (left.is === 'given back' && left.ends)
         endEarly(left.ends.outcome, left.ends.error, left.ends.underWay);
-      if ('error' in left && left.error instanceof OtherDays) otherDays ??= left.error;
+      if ('error' in left && left.error instanceof WrongDays) otherDays ??= left.error;
       if (streak.count(left) && 'error' in left) endEarly('incomplete', left.error, 'abort soon');
     }
   }

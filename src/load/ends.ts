@@ -19,11 +19,17 @@ export type UnderWay = 'abort' | 'abort soon' | 'finish';
  * How serious an end is. A refused key needs a person, a spent budget needs the next month, failed windows need only a
  * rerun.
  */
-const gravity: Record<LoadOutcome, number> = { done: 0, incomplete: 1, interrupted: 2, budget: 3, failed: 4 };
+const severity: Record<LoadOutcome, number> = {
+  done: 0,
+  incomplete: 1,
+  interrupted: 2,
+  budget: 3,
+  failed: 4,
+};
 
 /** Returns the more serious of two ends; if they are equally serious, the first one with an error. */
-export function graver(first: LoadEnd, second: LoadEnd): LoadEnd {
-  const difference = gravity[second.outcome] - gravity[first.outcome];
+export function moreSevere(first: LoadEnd, second: LoadEnd): LoadEnd {
+  const difference = severity[second.outcome] - severity[first.outcome];
   return difference > 0 || (difference === 0 && first.error === undefined) ? second : first;
 }
 

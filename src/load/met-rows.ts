@@ -43,7 +43,7 @@ export function rememberRows(
   const first = new Set<string>();
   const latest = new Set<string>();
 
-  for (const row of before?.rows ?? []) first.add(keyOf(row.time, row.id));
+  for (const row of before?.rows ?? []) first.add(rowKey(row.time, row.id));
 
   /** @returns whether the row is new, and whether it counts: only rows in `first` count, because they stay remembered */
   function note(key: string): { readonly isNew: boolean; readonly counts: boolean } {
@@ -55,7 +55,7 @@ export function rememberRows(
   }
 
   function noteRow(time: number, id: string): boolean {
-    const { isNew, counts } = note(keyOf(time, id));
+    const { isNew, counts } = note(rowKey(time, id));
     const day = Math.floor((time - begins) / microsecondsADay);
     if (counts && perDay && day in perDay) perDay[day]!++;
     return isNew;
@@ -78,4 +78,4 @@ export function rememberRows(
   };
 }
 
-const keyOf = (time: number, id: string) => `${time} ${id}`;
+const rowKey = (time: number, id: string) => `${time} ${id}`;

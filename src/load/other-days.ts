@@ -30,7 +30,7 @@ function beginOf(date: string): number {
 }
 
 /** Most records of a page are of days that were not requested. Its window fails before more pages waste requests. */
-export class OtherDays extends GmsiError {
+export class WrongDays extends GmsiError {
   override readonly kind = 'skippable';
 }
 
@@ -39,7 +39,7 @@ const handful = 5;
 
 /**
  * Checks that a page is of the requested days, before the next one is requested.
- * @throws OtherDays if most of its records are not
+ * @throws WrongDays if most of its records are not
  */
 export function refuseOtherDays(
   {
@@ -52,7 +52,7 @@ export function refuseOtherDays(
   if (outside.length * 2 <= records || (nextToken === null && outside.length <= handful)) return;
   const { from, middle, to } = daysOf(outside);
   const isLater = endDate !== null && middle > endDate;
-  throw new OtherDays(
+  throw new WrongDays(
     `${outside.length} of ${records} records requested for ${startDate} to ${endDate ?? 'now'} are from other days, ${from} to ${to}: ` +
       (isLater
         ? 'the service probably ignores end_date. Run gmsi doctor --probe to find out, or set service: { end_date: ignored } in the job file.'

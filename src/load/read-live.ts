@@ -2,7 +2,7 @@ import type { Series } from '../feeds/feed.ts';
 import { BudgetSpent } from '../service/errors.ts';
 import { commitLive } from './commit-page.ts';
 import { failuresInARow } from './drain-all.ts';
-import { endedBy, graver, type LoadEnd } from './ends.ts';
+import { endedBy, type LoadEnd, moreSevere } from './ends.ts';
 import { fetchLive } from './fetch-page.ts';
 import { countPage, type Load } from './load.ts';
 import { timesOfLive, warnOfOtherDays } from './other-days.ts';
@@ -51,7 +51,7 @@ export async function readLive(
           outcome: 'incomplete' as const,
           error: isHopeless ? error : undefined,
         };
-        end = graver(end, whole);
+        end = moreSevere(end, whole);
         if (!(error instanceof BudgetSpent)) counts.failed++;
         load.log.warn({ ...key, why: (error as Error).message }, 'a live answer could not be read');
       }

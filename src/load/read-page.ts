@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FeedTable, ReadResult, RecordReader, Row } from '../feeds/feed.ts';
-import { holdableJson } from '../feeds/reading/holdable-json.ts';
 import { microsecondsOf } from '../feeds/reading/read-time.ts';
+import { storableJson } from '../feeds/reading/storable-json.ts';
 import { RecordTooLarge } from '../service/record-too-large.ts';
 import { type SortedRows, sortedRows } from '../warehouse/arrays.ts';
 import type { RejectedRecord } from '../warehouse/tables/rejected-records.ts';
@@ -46,7 +46,7 @@ export function readPage(
       if (time >= requested.from && time < requested.before) rows.push(row);
       else outside.push(time);
     } else {
-      const json = holdableJson(record);
+      const json = storableJson(record);
       const record_hash = createHash('md5').update(json).digest('hex');
       rejectedCount++;
       rejected.set(record_hash, { record_hash, reason, record: json });

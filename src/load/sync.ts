@@ -5,7 +5,7 @@ import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { claim } from '../warehouse/turns.ts';
 import { endByClocks } from './clocks.ts';
 import { drainAll } from './drain-all.ts';
-import { graver, type LoadEnd } from './ends.ts';
+import { type LoadEnd, moreSevere } from './ends.ts';
 import {
   countingTotals,
   type LoadContext,
@@ -82,10 +82,10 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
     end = await drainAll(opened.load, context.leaseSeconds, opened.end);
     if (live.length > 0 && mayContinue(end, opened)) {
       read = await readLive(opened.load, live, () => answered++);
-      end = graver(end, read.end);
+      end = moreSevere(end, read.end);
       if (read.cutOff.length > 0 && mayContinue(end, opened)) {
         await planCutOff(opened.load, read.cutOff);
-        end = graver(end, await drainAll(opened.load, context.leaseSeconds, opened.end));
+        end = moreSevere(end, await drainAll(opened.load, context.leaseSeconds, opened.end));
       }
     }
   } finally {

@@ -20,7 +20,7 @@ import { postToWebhook, usualPatience, type WebhookPatience } from './webhook.ts
 export interface AlertsOptions {
   readonly warehouse: Warehouse;
   readonly readStandings: ReadStandings;
-  /** Where alerts go for a job that names no webhook. */
+  /** Receives the alerts of jobs that name no webhook. */
   readonly webhook: Secret | undefined;
   /** The state of the key, as this process knows it; `undefined` before its first request. */
   readonly key?: KeyStanding | undefined;
@@ -31,9 +31,9 @@ export interface AlertsOptions {
 }
 
 /**
- * Checks jobs, stores which alerts begin and end, and posts those that were not posted yet: one message for each cause, and
- * one when it is gone, however many processes check and how often. (Two, if a process is killed after it has sent a message
- * and before it has stored that.) Never throws: alerts must not stop the loading.
+ * Checks jobs, stores which alerts begin and end, and posts those that were not posted yet. Each cause gets one message when
+ * it appears and one when it is gone, no matter how many processes check. (A message is sent twice if a process is killed
+ * after it has sent the message and before it has stored that.) Never throws, because alerts must not stop loading.
  */
 export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions): Promise<void> {
   const { warehouse, log, key } = options;
@@ -86,7 +86,7 @@ async function send(alert: DueAlert, url: Secret, options: AlertsOptions): Promi
   }
 }
 
-/** The body that is posted. Slack, and services that read Slack's messages, show `text`. */
+/** Returns the body that is posted. Slack, and services that read Slack's messages, show `text`. */
 function bodyOf({ kind, job, message, details, raised_at, resolved_at }: DueAlert) {
   return {
     text: resolved_at ? `gmsi: over since ${resolved_at.toISOString()}: ${message}` : `gmsi: ${message}`,
@@ -100,14 +100,17 @@ function bodyOf({ kind, job, message, details, raised_at, resolved_at }: DueAler
 
 /** Whether a cause exists. If that is not known, there is no finding, and the alert stays as it is. */
 export interface AlertFinding extends AlertCause {
-  /** Its description; `null` if it is gone. */
+  /** Describes the cause; `null` if it does not exist, or no longer. */
   readonly trouble: { readonly message: string; readonly details: object } | null;
 }
 
-/** A budget counts as sufficient again below this share of it, so that a forecast near the limit is reported once. */
+/**
+ * An alert about the budget ends once the forecast is below this share of the limit, so that a forecast near the limit is
+ * reported once.
+ */
 const surelyEnough = 0.95;
 
-/** The causes of alerts of a job. */
+/** Returns the causes of alerts of a job. */
 export function findingsOfJobs(standing: JobStanding, failed: FailureCounts): AlertFinding[] {
   const { job, budget } = standing;
   return [
@@ -117,7 +120,7 @@ export function findingsOfJobs(standing: JobStanding, failed: FailureCounts): Al
   ];
 }
 
-/** Whether the service accepts the key, for each job that is loaded with it. */
+/** Returns the finding of a job about its key: whether the service accepts it. */
 function keyFinding(job: string, { refusedWith }: KeyStanding): AlertFinding {
   if (refusedWith === undefined) return { job, kind: 'key refused', trouble: null };
   const message = `The service refuses the API key with ${refusedWith}, so job ${job} is not loaded. Check GMSI_API_KEY and that the key may read the feed, then start gmsi again.`;
@@ -142,7 +145,7 @@ function budgetFindings(job: string, outlook: BudgetOutlook): AlertFinding[] {
   }
   if (spentBy !== null) {
     const day = spentBy.toISOString().slice(0, 10);
-    const message = `The request budget of job ${job} will not last the month: ${number(used)} of ${number(limit)} requests are used, and the schedule brings that to at least ${number(projected)}; the last one is sent about ${day}. gmsi plan ${job} says what would save.`;
+    const message = `The request budget of job ${job} will not last the month: ${number(used)} of ${number(limit)} requests are used, and the schedule needs at least ${number(projected)} in total; the budget is spent about ${day}. gmsi plan ${job} shows how to save requests.`;
     return [{ job, kind: 'budget', trouble: { message, details } }];
   }
   return projected <= limit * surelyEnough ? [{ job, kind: 'budget', trouble: null }] : [];
@@ -154,7 +157,7 @@ function lateness({ job, newestCovered, lagSeconds }: JobStanding): AlertFinding
   if (maxLagDays === undefined || days <= maxLagDays) return null;
   const since =
     newestCovered === null
-      ? 'some series has no day covered yet'
+      ? 'at least one series has no covered day yet'
       : `all series are covered up to ${newestCovered}`;
   return {
     message: `Job ${job.name} is ${days.toFixed(1)} days late: ${since}; ${count(maxLagDays, 'day')} are allowed. gmsi status ${job.name} shows what is missing.`,
@@ -166,15 +169,15 @@ function lateness({ job, newestCovered, lagSeconds }: JobStanding): AlertFinding
   };
 }
 
-/** What the service's answers say about the API key. */
+/** Whether the service accepts the API key, judging by its answers. */
 export interface KeyStanding {
   /** 401 or 403 if the service refuses the key; `undefined` if it accepts it. */
   readonly refusedWith: number | undefined;
 }
 
 /**
- * Watches whether the service accepts the key; `standing` is `undefined` until it has answered for the first time. A refusal
- * ends the process, so it counts even if good answers to earlier requests come after it.
+ * Watches whether the service accepts the key; `standing` is `undefined` until the first answer. A refusal ends the process,
+ * so it counts even if good answers to earlier requests arrive after it.
  */
 export function watchKey() {
   let standing: KeyStanding | undefined;

@@ -1,6 +1,6 @@
 import type { Channel } from 'node:diagnostics_channel';
 
-/** Hears what is published on a channel. @returns what ends it */
+/** Subscribes to a channel. @returns a function that ends the subscription */
 export function hear<Message>(
   channel: Pick<Channel, 'subscribe' | 'unsubscribe'>,
   heard: (message: Message) => void,

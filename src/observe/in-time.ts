@@ -1,4 +1,4 @@
-/** The result of `work`, or an error if it takes too long. The work itself continues. */
+/** Returns the result of `work`, or throws if it takes too long; the work itself continues. */
 export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
@@ -11,7 +11,10 @@ export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise
   }
 }
 
-/** Calls share the work that is running, so that slow work does not pile up. */
+/**
+ * Returns a function that starts the work unless it is still running. Calls share the running work, so that slow work does
+ * not pile up.
+ */
 export function shared<T>(work: () => Promise<T>): () => Promise<T> {
   let going: Promise<T> | undefined;
   return () => {

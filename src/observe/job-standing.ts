@@ -30,7 +30,7 @@ export type ReadStandings = (jobs: readonly Job[]) => Promise<JobStanding[]>;
 
 const day = 24 * 3600 * 1000;
 
-/** The cost of a schedule is computed again after this many milliseconds; it takes a while, and hardly changes. */
+/** Milliseconds for which the computed cost of a schedule is kept: computing it takes a while, and it hardly changes. */
 const costKeepsFor = 3_600_000;
 
 export function standingsReader(
@@ -78,16 +78,16 @@ function knownScope(job: Job, period: DayRange, lookups: StoredLookups): WindowS
   try {
     return scopeOf(job, period, lookups);
   } catch (error) {
-    // Its runs report it; the other jobs are still watched.
+    // The job's runs report the error; the other jobs are still watched.
     if (error instanceof JobFileError) return undefined;
     throw error;
   }
 }
 
 /**
- * How long ago, in seconds, the newest covered day ended, of the series that is furthest behind. If nothing is covered,
- * counts from the job's first day; if the job's last day is over, counts up to its end, so that a job that has loaded all of
- * its period is never late.
+ * Returns how many seconds ago the newest covered day of the series that is furthest behind ended. If a series has no covered
+ * day, counts from the job's first day. Counts up to the end of the job's last day at most, so that a job that has loaded its
+ * whole period is never late.
  * @param newestCovered the day (UTC), within the period, up to which each series is covered; `null` if one has none
  */
 export function lagSeconds(newestCovered: string | null, period: DayRange, now: Date): number {
@@ -99,17 +99,17 @@ export function lagSeconds(newestCovered: string | null, period: DayRange, now: 
 
 /** The forecast of a job's budget for the end of the calendar month (UTC). */
 export interface BudgetOutlook {
-  /** Requests booked this month with the key, by everybody. */
+  /** Requests that all processes have booked with the key this month. */
   readonly used: number;
-  /** Requests that the month's total may come to, as the job says. */
+  /** The job's limit for the month's total. */
   readonly limit: number;
-  /** The total at the end of the month: what is used, and the least that the schedules will still take. */
+  /** The total at the end of the month: the requests used so far, and the fewest that the schedules still need. */
   readonly projected: number;
   /** When the limit is reached; `null` if the month ends before. */
   readonly spentBy: Date | null;
 }
 
-/** @param perDay requests a day that the schedules of all jobs with the key take at least */
+/** @param perDay the fewest requests a day that the schedules of all jobs with the key need */
 export function budgetOutlook(used: number, limit: number, perDay: number, now: Date): BudgetOutlook {
   const daysLeft = (startOfNextMonth(now).getTime() - now.getTime()) / day;
   const projected = Math.round(used + perDay * daysLeft);

@@ -9,12 +9,12 @@ import { hear } from './hear.ts';
 
 const recordOutcomes = ['inserted', 'changed', 'unchanged', 'retracted', 'rejected', 'outside'] as const;
 
-/** From a page that is mapped in a millisecond to a fetch that waits for minutes; in seconds. */
+/** In seconds: from a page that is read in a millisecond to a fetch that waits for minutes. */
 const buckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 
 /**
- * A registry with the metrics of this process, which count what its loads publish until they are disposed of, and functions
- * that count other events. Each count begins at zero, so that rates see its first increase.
+ * Creates a registry with the metrics of this process, and functions that count events. What loads publish is counted until
+ * the result is disposed of. Each count begins at zero, so that rates see its first increase.
  */
 export function createMetrics() {
   const registry = new Registry();
@@ -23,26 +23,26 @@ export function createMetrics() {
 
   const requests = new Counter({
     name: 'gmsi_requests_total',
-    help: 'Requests sent to the service by this process, each try of one counted, by what came of them. ok: a good answer; malformed: a good status with a body that is not what was asked for; network: no answer; aborted: given up on shutting down.',
+    help: 'Requests sent to the service by this process, including retries, by outcome. ok: a good answer; malformed: a good status with an unexpected body; network: no answer; aborted: given up because the process was shutting down.',
     labelNames: ['feed', 'outcome'] as const,
     registers,
   });
   const records = new Counter({
     name: 'gmsi_records_total',
-    help: 'Records committed by this process, by what became of them: inserted (a new row), changed (a new version of one), unchanged (in already), rejected (unreadable, kept aside), outside (of days that were not requested, not loaded); and retracted: rows that the service no longer returns.',
+    help: 'Records committed by this process, by result: inserted (a new row), changed (a new version of a row), unchanged (the row exists already), rejected (unreadable, stored in gmsi.rejected_records), outside (of days that were not requested, not loaded); and retracted: rows that the service no longer returns.',
     labelNames: ['feed', 'outcome'] as const,
     registers,
   });
   const stageSeconds = new Histogram({
     name: 'gmsi_stage_duration_seconds',
-    help: 'Time that a page, or live answer, takes at each stage: fetch (waiting for the rate limit and between tries included), read (records to rows), commit (its transaction).',
+    help: 'Time that a page or live answer takes at each stage: fetch (including waits for the rate limit and between tries), read (records to rows), commit (its transaction).',
     labelNames: ['stage'] as const,
     buckets,
     registers,
   });
   const tasks = new Counter({
     name: 'gmsi_tasks_total',
-    help: 'Tasks of gmsi work that this process has done: finished, failed (and tried again later), given up (tried too often).',
+    help: 'Tasks of gmsi work that this process has done: finished, failed (will be retried), given up (failed too often).',
     labelNames: ['task', 'outcome'] as const,
     registers,
   });
@@ -74,7 +74,7 @@ export function createMetrics() {
 
   function countPage({ feed, counts }: CommittedPage): void {
     const { inserted, changed, retracted, rejected, outside, records: all } = counts;
-    // A record that a page holds twice is rejected or written only once.
+    // A record that a page contains twice is rejected or written only once.
     const unchanged = Math.max(0, all - inserted - changed - rejected - outside);
     for (const [outcome, many] of Object.entries({
       inserted,
@@ -108,7 +108,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 const anySeries = { feed: '', country: '*', topic: '', ticker: '*', match_type: '', variant: '' };
 
-/** The beginnings of the paths of each feed and its live feed; parameters are at the end of a path. */
+/** How the paths of each feed and of its live feed begin; parameters are at the end of a path. */
 const beginnings = [...catalog.values()].flatMap((feed) =>
   [feed, feed.live].flatMap((one) => (one ? [[one.path(anySeries).replace(/\*$/, ''), feed.name]] : [])),
 ) as [beginning: string, feed: string][];
@@ -117,7 +117,7 @@ const beginnings = [...catalog.values()].flatMap((feed) =>
 export const lookups = 'lookups';
 
 /**
- * The feed that a request is for.
+ * Returns the feed that a request belongs to.
  * @param path as sent, without its query
  */
 export function feedOfPath(path: string): string {

@@ -56,7 +56,7 @@ export async function serveTelemetry(
       connectionsCheckingInterval: Math.min(1_000, headersMs),
     },
   });
-  // Further connections are closed at once, so that nobody can hold more than these.
+  // Further connections are closed at once, so that no client can keep more than this number open.
   app.server.maxConnections = connections;
   answerOwnNamesOnly(app, [host, ...names], 'Add the name to GMSI_METRICS_NAMES.');
   app.get('/metrics', async (_request, reply) =>
@@ -89,9 +89,9 @@ export interface Readiness {
 /** In milliseconds; probes wait for a few seconds, and this must be shorter. */
 const patience = 3_000;
 
-/** Checks that the warehouse answers, that its schema is this program's, and that nobody has stopped the program. */
+/** Checks that the warehouse answers, that its schema is current, and that the program is not shutting down. */
 export function readinessReader(warehouse: Warehouse, stop: AbortSignal): () => Promise<Readiness> {
-  // Otherwise each of those who ask would take a connection while the warehouse does not answer.
+  // Shared, because otherwise every probe would hold a connection while the warehouse does not answer.
   const look = shared(() => migrationStatus(warehouse));
 
   return async () => {

@@ -83,7 +83,8 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
       clearInterval(timer);
       metrics[Symbol.dispose]();
       if (key.standing?.refusedWith) {
-        // This ends the process, and no other process may ever report it. A check that began before does not know of it yet.
+        // A refused key ends the process, and perhaps no other process reports it. A check that began earlier does not know
+        // of it.
         await checking;
         await check();
       }

@@ -15,12 +15,12 @@ import { version } from '../package.ts';
 import { hear } from './hear.ts';
 import { inTime } from './in-time.ts';
 
-/** How long sending the last spans may take, in milliseconds: a collector that is down must not delay the end. */
+/** How long sending the last spans may take, in milliseconds: a collector that is down must not delay the exit. */
 const farewell = 5_000;
 
 /**
- * Exports spans by OTLP over HTTP, as the OTEL_* variables say, which the SDK reads itself. Disposing sends what is left.
- * The SDK is loaded only if `isOn`, because loading it takes longer than a command such as status.
+ * Exports spans by OTLP over HTTP; the SDK reads the OTEL_* variables itself. Disposing sends the remaining spans. The SDK is
+ * loaded only if `isOn`, because loading it takes longer than a command such as status.
  */
 export async function startTracing({ isOn, log }: { isOn: boolean; log: Log }): Promise<AsyncDisposable> {
   if (!isOn) return { [Symbol.asyncDispose]: async () => {} };
@@ -46,7 +46,10 @@ export async function startTracing({ isOn, log }: { isOn: boolean; log: Log }): 
   };
 }
 
-/** Makes spans of what loads publish: each step within the one that it is part of. @returns what ends it */
+/**
+ * Makes a span for each load and step that is published; the span of a step is a child of the step or load around it.
+ * @returns a function that stops this
+ */
 function makeSpans(tracer: Tracer): () => void {
   const loads = new WeakMap<PublishedLoad, Span>();
   const spans = new WeakMap<Step, Span>();
@@ -94,12 +97,14 @@ function attributesOf({ load, about }: Step): Attributes {
   return { ...idsOf(load), ...Object.fromEntries(own) };
 }
 
-/** What connects a span with its rows. */
+/** Returns the attributes by which the rows of a span are found. */
 function idsOf({ loadId, feed }: PublishedLoad): Attributes {
   return { 'gmsi.feed': feed.name, 'gmsi.load_id': loadId };
 }
 
-/** The SDK reports with each batch that a collector is down; once is enough. */
+/**
+ * Warns once if spans cannot be exported. The SDK repeats the error with each batch; repetitions are logged at level debug.
+ */
 function tellTroubles(log: Log): void {
   let isTold = false;
   const tell = (message: string, ...more: unknown[]) => {

@@ -22,8 +22,8 @@ export interface GaugesContext {
 }
 
 /**
- * The gauges that all processes of a warehouse share, read from it at each scrape.
- * @returns updates them; if the warehouse does not answer, only `gmsi_warehouse_up` is left, at 0
+ * Creates the gauges that are the same in all processes of a warehouse, because they are read from it at each scrape.
+ * @returns a function that updates them; if the warehouse does not answer, it leaves only `gmsi_warehouse_up`, at 0
  */
 export function createWarehouseGauges(
   registry: Registry,
@@ -32,12 +32,15 @@ export function createWarehouseGauges(
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge<Label>({ name, help, labelNames, registers: [registry] });
 
-  const up = gauge('gmsi_warehouse_up', '1 if the warehouse answers; else 0, and its metrics are left out.');
+  const up = gauge(
+    'gmsi_warehouse_up',
+    '1 if the warehouse answers; else 0, and the metrics read from it are omitted.',
+  );
   const windows = gauge('gmsi_windows', 'Windows in the warehouse.', 'feed', 'state');
-  // The label is not `job`, which Prometheus itself uses for what it scrapes.
+  // The label is not `job`, because Prometheus uses that name for the scraped target.
   const lag = gauge(
     'gmsi_job_lag_seconds',
-    "Now less the end (24:00 UTC) of the newest covered day, of the series of the job that is furthest behind. From the job's start_date if a series has no covered day; at most up to its end_date. Days within lookback are never covered: a job that is up to date lags by lookback to lookback + 1 days and the time of its next run.",
+    "Time since the end (24:00 UTC) of the newest covered day of the job's series that is furthest behind. Counts from start_date if a series has no covered day, and at most up to end_date. Days within lookback are never covered, so a job that is up to date lags by lookback to lookback + 1 days, plus the time until its next run.",
     'job_name',
   );
   const maxLag = gauge(
@@ -47,17 +50,17 @@ export function createWarehouseGauges(
   );
   const budgetLeft = gauge(
     'gmsi_job_budget_left_requests',
-    'budget.requests_per_month of the job less all requests booked with the key this calendar month (UTC).',
+    'budget.requests_per_month of the job minus all requests booked with the key this calendar month (UTC).',
     'job_name',
   );
   const budgetProjected = gauge(
     'gmsi_job_budget_projected_left_requests',
-    'The same, less the least that the schedules of all jobs still take this month. Below 0, the budget will not last.',
+    'gmsi_job_budget_left_requests minus the fewest requests that the schedules of all jobs still need this month. Below 0, the budget will not last.',
     'job_name',
   );
   const queue = gauge(
     'gmsi_queue_tasks',
-    'Tasks in the queue of gmsi work: ready, scheduled (for later), running, given up (tried too often).',
+    'Tasks in the queue of gmsi work: ready, scheduled (for later), running, given up (failed too often).',
     'task',
     'state',
   );

@@ -3,8 +3,8 @@ import { request } from 'undici';
 import type { Secret } from '../secret.ts';
 
 /**
- * Tries after the first; the wait before the first of these, doubled before each further one; the time limit of each try. In
- * total less than the two minutes after which another process may try.
+ * The number of retries, the wait before the first retry (doubled before each further one), and the time limit of each try.
+ * Together they take less than two minutes, after which another process may send the same alert.
  */
 export const usualPatience = { retries: 3, firstDelayMs: 1_000, timeoutMs: 10_000 };
 export type WebhookPatience = typeof usualPatience;

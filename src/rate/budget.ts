@@ -87,12 +87,12 @@ export function openBudget(warehouse: Warehouse, apiKey: Secret, limit: number, 
   };
 }
 
-/** The first day of the month of an instant, in UTC. */
+/** Returns the first day of the month of an instant, in UTC. */
 export function monthOf(instant: Date): Day {
   return `${instant.toISOString().slice(0, 7)}-01`;
 }
 
-/** The instant at which the month's budget is free again. */
+/** Returns the instant at which the month's budget is free again. */
 export function startOfNextMonth(instant: Date): Date {
   return new Date(Date.UTC(instant.getUTCFullYear(), instant.getUTCMonth() + 1, 1));
 }

@@ -47,8 +47,8 @@ export interface BlockLimiterOptions {
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
- * Creates a limiter that takes permits in blocks, one block at a time and only for waiting requests. So it takes no permit in
- * vain, and a process that sends little leaves the rate to others.
+ * Creates a limiter that takes permits in blocks, one block at a time and only for waiting requests. So every permit is used,
+ * and a process that sends little leaves the rate to others.
  */
 export function createBlockLimiter({ take, clock }: BlockLimiterOptions): RateLimiter {
   const waiting = new Set<Waiter>();
@@ -63,8 +63,8 @@ export function createBlockLimiter({ take, clock }: BlockLimiterOptions): RateLi
         for (const { from, until } of await take(waiting.size, closing.signal)) {
           await reach(from);
           const isLate = clock.now() > until;
-          // Permits expire while a process is suspended. But if two in a row are late, everything is slow, and dropping them all
-          // would mean waiting for ever.
+          // Permits expire while a process is suspended. But if two in a row are late, everything is slow, and dropping them
+          // all would mean waiting forever.
           const isVoid = isLate && !wasLate;
           wasLate = isLate;
           if (isVoid) break;

@@ -1,4 +1,4 @@
-import { holdableJson } from '../feeds/reading/holdable-json.ts';
+import { storableJson } from '../feeds/reading/storable-json.ts';
 import type { Extra, ListedCode, ListName, Topic } from '../warehouse/tables/lookups.ts';
 import type { Client } from './client.ts';
 import { cursorGuard, newsGuard } from './cursor.ts';
@@ -124,7 +124,7 @@ async function fetchEntries(
     }
     for (const entry of sent) {
       const text = textOf(entry, path);
-      if (!met.has(text)) entries.push(JSON.parse(holdableJson(entry)));
+      if (!met.has(text)) entries.push(JSON.parse(storableJson(entry)));
       met.add(text);
     }
     token = nextToken(body);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { holdableJson } from '../feeds/reading/holdable-json.ts';
+import { storableJson } from '../feeds/reading/storable-json.ts';
 
 /** Replaces a record that is too large to be read. */
 export class RecordTooLarge {
@@ -20,7 +20,7 @@ export class RecordTooLarge {
 /** Replaces the records whose JSON text has more bytes than `most`. */
 export function withoutLarge(records: readonly unknown[], most: number): unknown[] {
   return records.map((record) => {
-    const json = holdableJson(record);
+    const json = storableJson(record);
     const bytes = Buffer.byteLength(json);
     return bytes > most ? new RecordTooLarge(json, bytes) : record;
   });

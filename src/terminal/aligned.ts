@@ -7,8 +7,8 @@ export interface AlignedColumn {
 }
 
 /**
- * A result as psql prints it in its aligned format (`print_aligned_text` in its source, with border 1): a value with line
- * breaks continues on the next line, after a `+`.
+ * Returns a result as psql prints it in its aligned format (`print_aligned_text` in its source, with border 1): a value with
+ * line breaks continues on the next line, after a `+`.
  */
 export function aligned(
   columns: readonly AlignedColumn[],
@@ -38,7 +38,9 @@ export function aligned(
   ].join('\n');
 }
 
-/** The lines of a row, as many as its highest cell has. @param show a line of a cell; `undefined` below its last one */
+/**
+ * Returns the lines of a row, as many as its tallest cell has. @param show a line of a cell; `undefined` below its last one
+ */
 function stacked(
   cells: readonly (readonly string[])[],
   show: (text: string | undefined, column: number, goesOn: boolean) => string,
@@ -49,7 +51,7 @@ function stacked(
   );
 }
 
-/** As `pg_wcsformat`: what cannot be shown is written out. */
+/** Does the same as `pg_wcsformat`: escapes characters that cannot be shown. */
 function linesOf(value: string): string[] {
   return value.split('\n').map((line) => {
     let shown = '';

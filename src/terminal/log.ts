@@ -12,7 +12,7 @@ export interface LogOptions {
   readonly to?: { write(line: string): void };
 }
 
-/** The log. Written at once, and to standard error only, because results go to standard output. */
+/** Creates the log. It is written at once, and only to standard error, because results go to standard output. */
 export function createLog({ level, readable, to = errorOutput }: LogOptions): Log {
   const write = (entry: string) => to.write(readable ? readableLine(entry) : printableJson(entry));
   return pino({ level, base: null, redact: ['apiKey', '*.apiKey', 'headers["x-api-key"]'] }, { write });

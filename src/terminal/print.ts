@@ -47,7 +47,7 @@ export function outputFailure(): Error | undefined {
   return failure;
 }
 
-/** Without this, a closed pipe would end the program with a stack trace. */
+/** Handles errors of standard output: without this, a closed pipe would end the program with a stack trace. */
 export function surviveClosedOutput(): void {
   process.stdout.on('error', onOutputError);
   process.stderr.on('error', () => {});

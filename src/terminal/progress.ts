@@ -45,7 +45,7 @@ function line(job: string, progress: Progress, startedAt: number): string {
   return `${job}: ${number(progress.done)} of ${count(progress.all, 'window')}, ${parts.join('  ')}`;
 }
 
-/** In columns. A bar shorter than the least is not worth its space. */
+/** In columns. A bar shorter than `least` is not worth its space. */
 const barWidth = { least: 8, most: 32 };
 
 function blocks(share: number, room: number): string {
@@ -54,7 +54,7 @@ function blocks(share: number, room: number): string {
   return '█'.repeat(full) + '░'.repeat(width - full);
 }
 
-/** Ranked by importance for a person: first failures, then the remaining time. */
+/** Returns the details, ranked by importance for a person: first failures, then the remaining time. */
 function details(progress: Progress, startedAt: number): LinePart[] {
   const { totals, done, all } = progress;
   const seconds = (performance.now() - startedAt) / 1000;

@@ -42,8 +42,9 @@ export class StatusLine {
 }
 
 /**
- * Shows a text that changes: on a terminal each one over the last, in one write, so that nothing flickers; elsewhere one
- * after the other, if it differs. The terminal's state is not changed, and the last text stays when the program ends.
+ * Shows a text that changes. On a terminal, draws each text over the last one, in one write, so that nothing flickers;
+ * elsewhere, writes each text that differs from the last one. Does not change the terminal's state, and leaves the last text
+ * there when the program ends.
  */
 export function redrawing(out: Output): (text: string) => void {
   let shown = '';

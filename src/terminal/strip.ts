@@ -1,4 +1,4 @@
-/** Days (UTC) from one to another, both included, that so many series have in common. */
+/** A range of days (UTC), both ends included, and how many series have it. */
 export interface Stretch {
   readonly from: string;
   readonly to: string;
@@ -8,8 +8,8 @@ export interface Stretch {
 /**
  * Draws a period as a strip of blocks. A darker block has more covered days; a full block is complete, a dot is empty.
  * @param stretches the covered days, within the period
- * @param series how many there are in total
- * @param columns how many it may take; a day takes at most one
+ * @param series the number of all series
+ * @param columns the most columns of the strip; a day takes at most one
  */
 export function coverageStrip(
   stretches: readonly Stretch[],

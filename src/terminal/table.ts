@@ -45,7 +45,7 @@ export function count(many: number, one: string, more = `${one}s`): string {
   return `${number(many)} ${many === 1 ? one : more}`;
 }
 
-/** A share in percent; 100% only if nothing is missing. */
+/** Returns a share in percent; 100% only if nothing is missing. */
 export function share(part: number, whole: number): string {
   return part === whole ? '100%' : `${(Math.floor((part / whole) * 1000) / 10).toFixed(1)}%`;
 }
@@ -73,7 +73,7 @@ export function nextStep(command: string): string {
 /** A part of a line; if not all parts fit, the one with the lowest rank is dropped first. */
 export type LinePart = readonly [rank: number, text: string];
 
-/** The parts that fit into a line, in their order; parts without a text do not count. */
+/** Returns the parts that fit into a line, in their order; parts without a text do not count. */
 export function fittingParts(parts: readonly LinePart[], columns: number, between = '  '): string {
   let kept = parts.filter(([, text]) => text !== '');
   const line = () => kept.map(([, text]) => text).join(between);
@@ -84,15 +84,15 @@ export function fittingParts(parts: readonly LinePart[], columns: number, betwee
   return wholeWords(line(), columns);
 }
 
-/** Fits a table to the terminal: drops the columns in `leftOut` one by one until its lines fit. */
+/** Fits a table to the terminal: drops the columns in `droppable` one by one until its lines fit. */
 export function fittingTable(
   head: readonly string[],
   rows: readonly (readonly Cell[])[],
   columns: number,
-  leftOut: readonly string[],
+  droppable: readonly string[],
 ): string {
   const text = table(head, rows);
-  const [first, ...others] = leftOut;
+  const [first, ...others] = droppable;
   if (first === undefined || text.split('\n').every((line) => columnsOf(line) <= columns)) return text;
   const isKept = (_: unknown, column: number) => head[column] !== first;
   return fittingTable(
@@ -103,7 +103,7 @@ export function fittingTable(
   );
 }
 
-/** A job's name in a line of `columns`: at most a quarter of them, because the rest of the line matters more. */
+/** Returns a job's name in a line of `columns`: at most a quarter of them, because the rest of the line matters more. */
 export function shortenedName(name: string, columns: number): string {
   return shortened(name, Math.max(8, Math.floor(columns / 4)));
 }

@@ -11,7 +11,7 @@ export function oneLine(text: string): string {
   return printable(text.replace(/\s*[\n\v\f\r\u0085\p{Zl}\p{Zp}]\s*/gu, ' '));
 }
 
-/** Equal JSON without these characters, except those of the layout. */
+/** Returns equal JSON in which these characters are escaped, except line breaks. */
 export function printableJson(json: string): string {
   return json.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
     character

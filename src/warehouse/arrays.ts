@@ -73,7 +73,7 @@ export function arrayParameter(rows: readonly Row[], column: string, type: Colum
 }
 
 function arrayOfTexts(values: readonly (string | number | null)[], type: 'text' | 'jsonb'): ArrayParameter {
-  // The version of the format is before each text of JSON.
+  // In the binary format of jsonb, a byte with the version precedes the text.
   const before = type === 'jsonb' ? 1 : 0;
   const texts = values.map((value) => (value === null ? null : String(value)));
   let bytes = 0;
@@ -110,7 +110,7 @@ const fixed = {
     oid: 1184,
     bytes: 8,
     write: (array: Buffer, value: string | number, at: number) => {
-      // In two words, because a BigInt for each time costs more than all the rest of its row.
+      // Written as two 32-bit words, because a BigInt for each time costs more than the rest of its row.
       const microseconds = microsecondsOf(String(value)) - beginOf2000;
       array.writeInt32BE(Math.floor(microseconds / 2 ** 32), at);
       return array.writeUInt32BE(microseconds >>> 0, at + 4);
@@ -123,7 +123,7 @@ const beginOf2000 = Date.UTC(2000) * 1000;
 
 const headerBytes = 20;
 
-/** An array without its elements. */
+/** Returns an array without its elements. */
 function arrayOf(length: number, oid: number, bytes: number): Buffer {
   const array = Buffer.allocUnsafe(headerBytes + bytes);
   // Dimensions, a flag that nulls may occur, the type of the elements, the length, the lower bound.

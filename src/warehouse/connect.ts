@@ -88,12 +88,12 @@ export function connect(address: WarehouseAddress, connections: number): Warehou
   });
   const dialect = new PostgresDialect({ pool: preparing(pool) });
   const driver = dialect.createDriver();
-  // Takes the pool, and ends at once.
+  // Only hands the pool to the driver, so there is nothing to wait for.
   void driver.init();
   return new Warehouse(dialect, driver);
 }
 
-/** The connections alone, for code without Kysely. */
+/** Opens only the pool of connections, for code without Kysely. */
 export function openPool(
   address: WarehouseAddress,
   connections: number,
@@ -150,7 +150,7 @@ function preparing(pool: pg.Pool): PostgresPool {
             ? client.query({ name: nameOf(text), text, values: [...values] })
             : client.query(text);
         return sent.catch((error: unknown) => {
-          // Without an answer, the connection may still receive the rest of an earlier one.
+          // After an error that is not the server's answer, the connection may still receive the rest of an earlier answer.
           isOver ||= isStale(error) || !(error instanceof pg.DatabaseError);
           throw error;
         });
@@ -163,7 +163,7 @@ function preparing(pool: pg.Pool): PostgresPool {
 
 const names = new Map<string, string>();
 
-/** The same for the same text, on every connection. */
+/** Returns a name that is the same for the same text, on every connection. */
 function nameOf(statement: string): string {
   const name = names.get(statement) ?? `gmsi_${names.size + 1}`;
   names.set(statement, name);

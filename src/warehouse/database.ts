@@ -70,7 +70,7 @@ interface Counters {
   records_outside: Generated<number>;
 }
 
-/** Of an entry of a lookup. */
+/** The columns that all tables of lookups have. */
 interface Listed {
   extra: Json;
   listed: Generated<boolean>;

@@ -27,7 +27,7 @@ export class WriteLocked extends WarehouseUnavailable {
   }
 }
 
-/** Another session has held a lock that gmsi needs for minutes. */
+/** For minutes, another session has held a lock that gmsi needs. */
 export class LockHeld extends GmsiError {
   override readonly kind = 'retryable';
 }
@@ -118,7 +118,7 @@ export function namedWriteError(error: unknown): unknown {
 }
 
 const checkUser = ['The warehouse refuses the user', 'Check user and password in DATABASE_URL.'] as const;
-/** What the user must correct, and how, by the server's error code. */
+/** Errors that the user must correct, by the server's code, and how. */
 const toCorrect: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   '28P01': checkUser,
   '28000': checkUser,
@@ -151,7 +151,7 @@ export function namedDatabaseError(error: unknown): unknown {
   }
   if (code === '55P03') {
     const hint = 'End that session (pg_stat_activity shows it), and run the command again.';
-    return new LockHeld('Another session has held a needed lock for minutes.', { cause, hint });
+    return new LockHeld('For minutes, another session has held a lock that gmsi needs.', { cause, hint });
   }
   if (code === '53100') {
     const hint = 'Make room and run the same command again; it continues where it stopped.';

@@ -7,7 +7,7 @@ class AnotherProtocol extends Error {
   readonly code = 'ANOTHER_PROTOCOL';
 
   constructor() {
-    super('what listens there does not speak the protocol of PostgreSQL');
+    super('the program that listens there does not speak the protocol of PostgreSQL');
   }
 }
 
@@ -15,8 +15,8 @@ class AnotherProtocol extends Error {
 const firstBytes = { plain: 'RENv', tls: 'SNE' };
 
 /**
- * A socket for `pg` that closes if the first byte is not PostgreSQL's: `pg` would read the banner of another service as the
- * length of a message, and wait for the rest.
+ * Returns a socket for `pg` that closes if the first byte is not PostgreSQL's: `pg` would read the banner of another service
+ * as the length of a message, and wait for the rest.
  */
 export function postgresSocket({
   ssl,
@@ -59,7 +59,7 @@ function mayPass(error: Error, tries: number): boolean {
   return [...nobodyThere, 'EAI_AGAIN'].includes(code) || wasCut(error);
 }
 
-/** `pg` has no code for a connection that ends before its first answer. */
+/** Returns true if the connection ended before its first answer; `pg` has no code for that. */
 function wasCut(error: Error): boolean {
   return error.message === 'Connection terminated unexpectedly';
 }

@@ -1,13 +1,13 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** The time by the database's clock. */
+/** Returns the time by the database's clock. */
 export async function databaseTime(db: Kysely<Database>): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
   return rows[0]!.now;
 }
 
-/** How many seconds this machine's clock is ahead of the warehouse's, corrected by half of the round trip. */
+/** Returns how many seconds this machine's clock is ahead of the warehouse's, corrected by half of the round trip. */
 export async function clockDifference(db: Kysely<Database>): Promise<number> {
   const sentAt = Date.now();
   const now = await databaseTime(db);
@@ -45,7 +45,7 @@ export async function missingPrivileges(db: Kysely<Database>): Promise<string[]>
   return rows.map(({ missing }) => missing);
 }
 
-/** The current user's position in the database; names are quoted for SQL. */
+/** Returns what the current user may do in the database; names are quoted for SQL. */
 export async function readStanding(db: Kysely<Database>) {
   const { rows } = await sql<{
     readonly user: string;
@@ -78,7 +78,7 @@ export async function readStanding(db: Kysely<Database>) {
 /** The roles of analysts and loaders, as docs/operating.md describes them. */
 const roles = ['gmsi_reader', 'gmsi_loader'];
 
-/** Those of the two roles that the server does not have, because the user who migrated may not create roles. */
+/** Returns which of the two roles are missing on the server, because the user who migrated may not create roles. */
 export async function missingRoles(db: Kysely<Database>): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select name from unnest(${roles}::text[]) as name where to_regrole(name) is null`.execute(db);

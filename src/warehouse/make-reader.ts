@@ -13,7 +13,7 @@ const settings = {
   default_transaction_read_only: 'on',
   statement_timeout: '10min',
   idle_in_transaction_session_timeout: '10min',
-  // Days in a user's own SQL are then those of the tables.
+  // So that days in a user's own SQL are the same as in the tables.
   TimeZone: 'UTC',
 };
 
@@ -54,7 +54,7 @@ export async function makeReader(
         });
       if (is_there && !is_ours)
         throw new ConfigError(`The server has a role ${name} that gmsi reader did not make.`, {
-          hint: `Choose another name; or, if that role is to read: grant gmsi_reader to ${name};`,
+          hint: `Choose another name; or, if that role should read: grant gmsi_reader to ${name};`,
         });
       if (!is_there) await sql`create role ${role}`.execute(trx);
       await sql`alter role ${role} with login connection limit 20 password ${sql.lit(verifierOf(password))}`.execute(

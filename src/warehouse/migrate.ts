@@ -12,11 +12,11 @@ import { takeTurn, type Waiting } from './turns.ts';
 const folder = inPackage('migrations');
 
 /**
- * Brings the warehouse to the newest schema, in one transaction: if several processes start at once, one migrates and the
+ * Migrates the warehouse to the newest schema, in one transaction. If several processes start at once, one migrates and the
  * others wait.
  * @returns the names of the migrations that were applied, none if the schema was current
- * @throws ConfigError if the warehouse is newer than this program or older than its first release, or if it needs a
- * migration that the user may not do; LockHeld if another session does not give back a lock that it needs
+ * @throws ConfigError if the warehouse is newer than this program or older than its first release, or if it needs a migration
+ * that the user may not apply; LockHeld if another session does not give back a lock that it needs
  */
 export async function migrate(warehouse: Warehouse, waiting: Waiting = {}): Promise<readonly string[]> {
   if (await isCurrent(warehouse)) return [];
@@ -52,7 +52,7 @@ export async function checkOwner(warehouse: Warehouse, why: string): Promise<voi
   });
 }
 
-/** Every migration of this program, and when it was applied to the warehouse, if it was. Changes nothing. */
+/** Returns every migration of this program, and when it was applied to the warehouse, if it was. Changes nothing. */
 export async function migrationStatus(
   warehouse: Kysely<Database>,
 ): Promise<readonly { name: string; executedAt: Date | undefined }[]> {
@@ -80,7 +80,7 @@ async function isCurrent(warehouse: Warehouse): Promise<boolean> {
   }
 }
 
-/** Creates what is missing of Kysely's table of migrations. If nothing is missing, this needs no privilege. */
+/** Creates Kysely's table of migrations, or what is missing of it. If nothing is missing, this needs no privilege. */
 const ledger = `do $$ begin
   if to_regnamespace('gmsi') is null then create schema gmsi; end if;
   if to_regclass('gmsi.kysely_migration') is null then
@@ -101,12 +101,15 @@ function newer(unknown: readonly string[]): ConfigError {
   });
 }
 
-/** The first release merged the migrations of its development, so it cannot upgrade a warehouse that has some of them. */
+/**
+ * Returns the error for a warehouse from before the first release, which merged the migrations of its development and so
+ * cannot upgrade it.
+ */
 function unreleased([first]: readonly string[]): ConfigError {
   return new ConfigError(
     `The warehouse was migrated by a gmsi from before the first release (it begins with ${first}); this one cannot use it.`,
     {
-      hint: 'Point DATABASE_URL at a new database; or, if all that is loaded may go: drop schema if exists gmsi, graphile_worker cascade; then gmsi migrate.',
+      hint: 'Point DATABASE_URL at a new database; or, if you do not need the loaded data: drop schema if exists gmsi, graphile_worker cascade; then gmsi migrate.',
     },
   );
 }

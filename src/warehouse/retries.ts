@@ -13,7 +13,7 @@ import {
 export interface Patience {
   /** Logs what the work waits for, after some seconds and then twice a minute. */
   readonly log?: Log;
-  /** Once it fires, nothing is tried again; what is still to be done is tried once. */
+  /** Once it fires, nothing is repeated; work that begins later is tried once. */
   readonly signal?: AbortSignal;
 }
 
@@ -24,7 +24,8 @@ const triesOf = { cutOff: 3, tooSlow: 8, crossed: 8 };
  * Repeats work while the warehouse is restarting, has no free connections, broke a deadlock, or others hold locks on its
  * rows: for about two minutes, then throws the error.
  * @throws WriteGivenUp if a write broke its connection three times, or was too slow eight times, so that it cannot crash the
- * server or keep it busy for ever; the server's error if a write met another's rows eight times; the signal's reason if it fires meanwhile
+ * server or keep it busy forever; the server's error if a write met another's rows eight times; the signal's reason if it
+ * fires meanwhile
  */
 export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {}): Promise<T> {
   const failed = { cutOff: 0, tooSlow: 0, crossed: 0 };
@@ -38,9 +39,9 @@ export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {
         const named = namedDatabaseError(error);
         if (named instanceof WriteCutOff && ++failed.cutOff === triesOf.cutOff) throw brokenOff(named);
         if (named instanceof WriteTooSlow && ++failed.tooSlow === triesOf.tooSlow) throw tooSlow(named);
-        // The rows themselves break the index.
+        // After so many tries, it is not another session: the rows themselves violate the index.
         if (named instanceof WriteCrossed && ++failed.crossed === triesOf.crossed) throw named.cause;
-        // After crossed rows, the next try finds them, so there is nothing to log.
+        // The next try finds the rows of the other session, so there is nothing to log.
         const isNews = named instanceof WarehouseUnavailable && !(named instanceof WriteCrossed);
         if (log && isNews) sayWhy(log, named, since);
         if (named instanceof WarehouseUnavailable && !wasStopped) signal?.throwIfAborted();

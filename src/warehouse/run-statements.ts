@@ -4,7 +4,7 @@ import { openPool } from './connect.ts';
 
 /** The result of one statement; values are as the server writes them. */
 export interface StatementResult {
-  /** What was done, such as `INSERT`. */
+  /** The command that was run, such as `INSERT`. */
   readonly command: string;
   /** Rows that were found, or written; `null` if that means nothing. */
   readonly rowCount: number | null;

@@ -3,9 +3,9 @@ import { ConfigError } from '../errors.ts';
 import { WarehouseUnavailable } from './errors.ts';
 
 /**
- * The settings that the program relies on, whatever `alter role … set`, `alter database … set` or the server's file say.
- * Functions and operators come from pg_catalog only, because `public` may hold others of the same names. Not
- * `default_transaction_read_only`, which is set on purpose.
+ * The settings that the program relies on. They override `alter role … set`, `alter database … set` and the server's file.
+ * Functions and operators come from pg_catalog only, because `public` may contain others of the same names. Does not override
+ * `default_transaction_read_only`, which somebody has set on purpose.
  */
 const settings: Readonly<Record<string, string>> = {
   search_path: 'pg_catalog, pg_temp',
@@ -23,7 +23,7 @@ const settings: Readonly<Record<string, string>> = {
   default_transaction_deferrable: 'off',
   // Planning and rollups take long; statements that must end early have their own limits.
   statement_timeout: '0',
-  // Anybody who may connect can hold an advisory lock of the program, or a table from a migration, for ever.
+  // Without a limit, anybody who may connect could hold a lock forever that the program or a migration waits for.
   lock_timeout: '5min',
   transaction_timeout: '0',
   idle_in_transaction_session_timeout: '0',
@@ -32,9 +32,12 @@ const settings: Readonly<Record<string, string>> = {
   session_replication_role: 'origin',
 };
 
-/** Changes the settings that exist and differ: the server may not have a setting yet, or not allow the user to change it. */
+/**
+ * Changes only settings that exist and differ, because an older server may lack a setting, or not allow the user to change
+ * it.
+ */
 const setAll = `
-  -- First, and without a name: from then on, no function of others is called.
+  -- Comes first, and calls no function: once the path is set, no function of another user is called.
   set session search_path = ${settings.search_path};
   select set_config(name, value, false)
   from (values ${Object.entries(settings).map(([name, value]) => `('${name}', '${value}')`)}) as wanted (name, value)

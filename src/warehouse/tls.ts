@@ -6,7 +6,9 @@ import { ConfigError } from '../errors.ts';
 const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const;
 const parameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'] as const;
 
-/** The TLS settings of an address, and the address without them, because pg would interpret them differently and warn. */
+/**
+ * Returns the TLS settings of an address, and the address without them, because pg would interpret them differently and warn.
+ */
 export function withoutTls(address: string): { address: string; tls: TlsSettings } {
   const url = new URL(address);
   const tls: Record<string, string> = {};
@@ -20,8 +22,8 @@ export function withoutTls(address: string): { address: string; tls: TlsSettings
 }
 
 /**
- * The settings as Node takes them, with the meaning that they have for libpq and psql: `require` encrypts and does not
- * verify the server, unless a root certificate is named; `verify-ca` does not check the host's name. `allow` does not
+ * Returns the settings as Node takes them, with the meaning that they have for libpq and psql: `require` encrypts and does
+ * not verify the server, unless a root certificate is named; `verify-ca` does not check the host's name. `allow` does not
  * encrypt, and `prefer` is `require`: nothing is tried twice.
  * @returns `undefined` if nothing is set, which means no encryption
  * @throws ConfigError if there is no such mode, or a file cannot be read
@@ -69,7 +71,9 @@ function read(parameter: string, path: string): string {
 const untrusted =
   /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_GET_ISSUER_CERT(_LOCALLY)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_UNTRUSTED|CERT_SIGNATURE_FAILURE|CERT_REJECTED|INVALID_CA|INVALID_PURPOSE)$/;
 
-/** What is wrong with the encryption of a connection, and what to do; `undefined` for other errors. */
+/**
+ * Returns an error that says what is wrong with the encryption of a connection, and what to do; `undefined` for other errors.
+ */
 export function tlsProblem(error: Error & { code?: string }): ConfigError | undefined {
   const { code = '', message } = error;
   const problem = (what: string, hint: string) =>

@@ -20,10 +20,10 @@ type Ask = (
 ) => Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
 
 /**
- * Takes an advisory lock once it is free. Any user of the database can keep such a lock for ever. So this polls instead of
+ * Takes an advisory lock once it is free. Any user of the database can keep such a lock forever. So this polls instead of
  * waiting in the server, which lets it name the holder and give up.
  * @param call the function that tries to take it, such as `pg_try_advisory_lock_shared`
- * @param what it is for, for a person
+ * @param what describes the purpose of the lock for a person
  * @throws LockHeld after five minutes; the signal's reason if it is aborted
  */
 export async function takeLock(
@@ -49,16 +49,16 @@ export async function takeLock(
 
 /** Runs the rest of a transaction while no other transaction uses this name. */
 export async function takeTurn(trx: Transaction<Database>, name: string, waiting: Waiting): Promise<void> {
-  await takeLock(askIn(trx), { call: tryTurn, key: keyOf(name), what: name }, waiting);
+  await takeLock(askIn(trx), { call: tryTurn, key: lockKey(name), what: name }, waiting);
 }
 
 /**
- * The same without waiting.
- * @returns false if another process of gmsi does something of this name
- * @throws LockHeld if the holder may not load: then nobody is doing this work
+ * Does the same without waiting.
+ * @returns false if another process of gmsi is using this name
+ * @throws LockHeld if the holder may not load, because then nobody is doing this work
  */
 export async function takeTurnIfFree(trx: Transaction<Database>, name: string): Promise<boolean> {
-  const [ask, key] = [askIn(trx), keyOf(name)];
+  const [ask, key] = [askIn(trx), lockKey(name)];
   const { rows } = await ask(`select ${tryTurn}($1::bigint) as is_taken`, [String(key)]);
   if (rows[0]!.is_taken) return true;
   const holder = await holderOf(ask, key);
@@ -68,7 +68,7 @@ export async function takeTurnIfFree(trx: Transaction<Database>, name: string): 
 
 const tryTurn = 'pg_try_advisory_xact_lock';
 
-function keyOf(name: string): bigint {
+function lockKey(name: string): bigint {
   return createHash('sha256').update(name).digest().readBigInt64BE();
 }
 
@@ -90,7 +90,7 @@ async function holderOf(ask: Ask, key: number | bigint): Promise<Holder> {
      from pg_locks l join pg_stat_activity a using (pid)
      where l.locktype = 'advisory' and l.objsubid = 1 and (l.classid::bigint << 32 | l.objid::bigint) = $1::bigint
        and l.database = (select oid from pg_database where datname = current_database())
-     -- Whoever waits for it alone keeps away those who would share it.
+     -- A session that waits for an exclusive lock also blocks sessions that would share the lock.
      order by l.mode = 'ExclusiveLock' desc, l.granted desc limit 1`,
     [String(key)],
   );

@@ -36,9 +36,9 @@ export function writeTransaction<T>(
 }
 
 /**
- * A transaction that is idle or runs for longer than half of the delay could no longer be committed, so it ends at once and
- * releases its locks. Generic plans, because the statements are the same for every page and read by keys: a plan for the values
- * of each page would cost more than it saves.
+ * Returns the statements that begin a transaction. A transaction that is idle or runs for longer than half of the delay could
+ * no longer be committed, so the server ends it at once, which releases its locks. Uses generic plans, because the statements
+ * are the same for every page and read by keys: a plan for the values of each page would cost more than it saves.
  */
 function begin(isolation: string): string {
   return `start transaction isolation level ${isolation} read write; select gmsi.bound_transaction()`;
@@ -48,8 +48,8 @@ function begin(isolation: string): string {
 const commit = 'select gmsi.refuse_late_commit(); commit';
 
 /**
- * The sessions that have held locks in the schema `gmsi` longest. Only PostgreSQL knows which of them another session waited
- * for.
+ * Returns the sessions that have held locks in the schema `gmsi` longest. Only PostgreSQL knows for which of them the write
+ * waited.
  */
 async function lockHolders(db: Kysely<Database>): Promise<string[]> {
   const { rows } = await sql<{ holder: string }>`

@@ -12,7 +12,7 @@ export interface Service extends AsyncDisposable {
   readonly budget: Budget;
 }
 
-/** What the tasks of a worker need. */
+/** Everything that the tasks of a worker share. */
 export interface WorkerContext {
   readonly warehouse: Warehouse;
   readonly log: Log;
@@ -25,7 +25,10 @@ export interface WorkerContext {
   /** Fires when the worker is to stop; pages in flight are still committed. */
   readonly stop: AbortSignal;
   readonly events: WorkerEvents;
-  /** The job files of this worker. They alone say what it exports and where to: others may write what the database says. */
+  /**
+   * The job files of this worker. Only these say what it exports and to which target, because other users may write to the
+   * database.
+   */
   readonly ownJobs: ReadonlyMap<string, Job>;
   /** For exports to S3. */
   readonly storage: Config['storage'];
@@ -66,11 +69,14 @@ export type WorkerEvent =
     }
   /** A job was due, or its pause is over. */
   | (OfJob & { readonly type: 'job begun'; readonly dueAt: Date })
-  /** A job cannot be run as it is defined, and is left until it is due again. */
+  /** A job cannot run as defined; it is tried again when it is next due. */
   | (OfJob & { readonly type: 'job refused'; readonly error: Error })
   | (OfJob & { readonly type: 'run planned'; readonly runId: number })
   | (OfJob & { readonly type: 'run finished'; readonly runId: number; readonly outcome: LoadOutcome })
-  /** The month's requests are used up, or several windows (or tries to plan it) failed in a row; the job continues by itself. */
+  /**
+   * The month's requests are used up, or several windows (or attempts to plan the job) failed in a row; the job continues by
+   * itself.
+   */
   | (OfJob & {
       readonly type: 'job paused';
       readonly because: 'budget' | 'failures';
@@ -98,7 +104,7 @@ export interface WorkerEvents {
   emit(event: WorkerEvent): void;
 }
 
-/** @param onBroken called if an observer throws, which does not affect the others and the worker */
+/** @param onBroken called if an observer throws; the other observers and the worker continue */
 export function createWorkerEvents(onBroken: (error: unknown) => void): WorkerEvents {
   const observers = new Set<WorkerObserver>();
   return {

@@ -14,9 +14,9 @@ import { pauseJob } from './pause.ts';
 import { type DrainPayload, type LivePayload, liveTasks, runLabel } from './queue.ts';
 
 /**
- * Drains one window. If it cannot be claimed, it is drained already, or another load holds it and it is queued again once it
- * is free.
- * @throws its error, if a later try may help
+ * Drains one window. Does nothing if the window cannot be claimed: it is drained already, or another load has it and it is
+ * queued again once it is free.
+ * @throws the window's error, if a later try may succeed
  */
 export async function drain(
   context: WorkerContext,
@@ -61,7 +61,7 @@ async function drainInPart(context: WorkerContext, parts: Parts, part: Part, win
     await pauseJob(context, run, runId, error as Error);
   }
   if (end.is !== 'failed') return;
-  // The service would refuse it again.
+  // Other errors would repeat: the service would refuse the window again.
   if (!(error instanceof GmsiError) || error.kind === 'retryable') throw error;
 }
 
@@ -70,14 +70,17 @@ function errorOf(end: WindowEnd): unknown {
   return 'error' in end ? end.error : undefined;
 }
 
-/** Old windows are refused, so the newest ones go first, before the old ones that wait. */
+/**
+ * Makes the run drain its newest windows first, because the service refuses old ones; withdraws the tasks queued in the old
+ * order.
+ */
 async function turnAround({ warehouse }: WorkerContext, runId: number): Promise<void> {
   await warehouse.transaction().execute(async (trx) => {
     if (await drainNewestFirst(trx, runId)) await withdrawLabelled(trx, runLabel(runId));
   });
 }
 
-/** Reads the live answers of some series. If one may be incomplete, its days are planned as windows of the same run. */
+/** Reads the live answers of some series. If an answer may be incomplete, plans its days as windows of the same run. */
 export async function live(
   context: WorkerContext,
   parts: Parts,

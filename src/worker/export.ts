@@ -18,16 +18,19 @@ class NoJobFile extends GmsiError {
 }
 
 function noJobFile(runBy: string, job: string): NoJobFile {
-  return new NoJobFile(`${runBy} has no job file ${job}, and a worker exports only what its own files say.`, {
-    hint: 'Put the file into jobs/ of every worker, and restart them.',
-  });
+  return new NoJobFile(
+    `${runBy} has no job file ${job}, and a worker exports only jobs that it has files for.`,
+    {
+      hint: 'Put the file into jobs/ of every worker, and restart them.',
+    },
+  );
 }
 
 /**
- * Exports a job as this worker's own file of it says, to each place that it names: only months that have changed, so an export
- * that failed is made good by the next one. Loads do not depend on it.
- * @param isLast if it is not tried again: then a failure raises an alert
- * @throws the first error, once all places were tried
+ * Exports a job to each target in this worker's own copy of the job file. Writes only months that have changed, so the next
+ * export also writes what a failed one did not. Loads do not depend on exports.
+ * @param isLast true for the last attempt, whose failure raises an alert
+ * @throws the first error, after all targets were tried
  */
 export async function exportJob(
   context: WorkerContext,
@@ -45,13 +48,13 @@ export async function exportJob(
       failures.push(error);
     });
   }
-  // The next worker makes it.
+  // Another worker does this export.
   if (stop.aborted) return addTasks(warehouse, [exportTask(name)]);
   const cause = { job: name, kind: 'export failed' } as const;
   const [first] = failures;
   if (!first) return resolveAlert(warehouse, cause);
   if (isLast || (first instanceof GmsiError && first.kind === 'fatal')) {
-    const message = `The export of job ${name} failed: ${first.message} The next one continues it.`;
+    const message = `The export of job ${name} failed: ${first.message} The next export continues it.`;
     await raiseAlert(warehouse, cause, { message, details: {} });
   }
   throw first;

@@ -7,10 +7,10 @@ import { retried } from '../warehouse/retries.ts';
 import { ownsQueue, queueSchema } from '../warehouse/tables/queue.ts';
 
 /**
- * Installs graphile-worker's schema, or brings it to the version in use; processes that start together wait for each other.
- * Each of its migrations is a transaction, so one that a broken connection cuts short is tried again on another connection.
- * @throws ConfigError if the user may not do that, or if somebody else owns the schema, whose rows only its owner sees;
- * the signal's reason if it fires while the warehouse does not answer
+ * Installs or upgrades graphile-worker's schema. Processes that start together wait for each other. Each migration is a
+ * transaction, so if a connection breaks, the migration is repeated on another one.
+ * @throws ConfigError if the user lacks the privileges, or if another user owns the schema, because only the owner sees its
+ * rows; the signal's reason if it fires while the warehouse does not answer
  */
 export async function openQueue(
   warehouse: Warehouse,
@@ -38,7 +38,7 @@ function mayNot(why: string, cause?: unknown): ConfigError {
   });
 }
 
-/** graphile-worker's log as entries of ours. Failed tasks are reported elsewhere, with their meaning. */
+/** Turns graphile-worker's log into entries of our log. Omits failed tasks, which are logged elsewhere with more context. */
 export function queueLog(log: Log): Logger {
   const factory: LogFunctionFactory = (scope) => (level, message, meta) => {
     const about = { from: 'graphile-worker', ...(scope.label ? { part: scope.label } : {}) };

@@ -13,7 +13,7 @@ import type { Service, WorkerContext } from './context.ts';
 import { refuseJob } from './pause.ts';
 import { planTask, runLabel } from './queue.ts';
 
-/** This worker's part in a run: one load, which all of its tasks of the run share. */
+/** This worker's part in a run: one load, shared by all tasks of the run that this worker does. */
 export interface Part {
   readonly run: Run;
   readonly load: Load;
@@ -80,7 +80,7 @@ export function keepParts(context: WorkerContext): Parts {
         const part = await entry.opening;
         if (part) await task(part);
       } catch (error) {
-        // If it could not be opened, the next task tries again.
+        // If the part could not be opened, the next task tries again.
         if (!(await entry.opening.catch(() => undefined))) parts.delete(runId);
         throw error;
       } finally {
@@ -96,14 +96,14 @@ export function keepParts(context: WorkerContext): Parts {
     },
     closeFinished,
     async closeAll(end) {
-      // If its run is over, the load ends as the run did.
+      // A load whose run is over ends with the outcome of the run.
       await closeFinished().catch(() => {});
       await Promise.all([...parts.keys()].map((runId) => close(runId, end)));
     },
   };
 }
 
-/** Whether a job has changed since its run was planned. Then the run ends, and a new one is planned. */
+/** Returns whether a job has changed since its run was planned. If so, ends the run and plans a new one. */
 async function isChanged({ warehouse, log }: WorkerContext, run: Run, job: Job): Promise<boolean> {
   const ended = await warehouse.transaction().execute(async (trx) => {
     const runId = await endChangedRun(trx, run, { ...job, isOpenEnded: job.service.endDate === 'ignored' });
@@ -113,7 +113,10 @@ async function isChanged({ warehouse, log }: WorkerContext, run: Run, job: Job):
     return true;
   });
   if (ended)
-    log.warn({ job: run.job, command: run.command }, 'a job has changed while it ran; it is planned again');
+    log.warn(
+      { job: run.job, command: run.command },
+      'a job changed while it was running; it is planned again',
+    );
   return ended;
 }
 
@@ -128,7 +131,7 @@ async function openPart(context: WorkerContext, runId: number): Promise<OpenPart
     defined = context.readDefinition(run.job, definition);
   } catch (error) {
     if (!(error instanceof JobFileError)) throw error;
-    // If this threw, every task of the run would fail in turn, for ever.
+    // If this threw, every task of the run would fail in turn, forever.
     await refuseJob(context, run, runId, error);
     return undefined;
   }

@@ -10,7 +10,7 @@ const failurePause = { first: 1, longest: 60 };
 
 /**
  * Ends a job's run, if it has one, and pauses the job: until the first of the next month (UTC) if the budget is spent, else
- * for a time that doubles with each pause. Its windows stay as they are; none is queued until then.
+ * for a time that doubles with each pause. The job's windows keep their state; none is queued before the pause ends.
  */
 export async function pauseJob(
   { warehouse, clock, log, events }: WorkerContext,
@@ -26,7 +26,7 @@ export async function pauseJob(
   };
   const until = await warehouse.transaction().execute(async (trx) => {
     if (runId !== undefined) {
-      // Another task or worker has done this before.
+      // Another task or worker has ended the run already.
       if (!(await finishRun(trx, runId, isSpent ? 'budget' : 'incomplete', error.message))) return undefined;
       await withdrawLabelled(trx, runLabel(runId));
     }
@@ -43,8 +43,8 @@ export async function pauseJob(
 }
 
 /**
- * Ends a job's run, if it has one, as failed, until the job is due again: in its present form it cannot run. Its windows
- * stay as they are.
+ * Handles a job that cannot run as defined: ends its run as failed, if it has one. The job is tried again when it is next
+ * due. Its windows keep their state.
  */
 export async function refuseJob(
   { warehouse, log, events }: WorkerContext,
@@ -58,9 +58,12 @@ export async function refuseJob(
       await withdrawLabelled(trx, runLabel(runId));
       return true;
     });
-    // Another worker has done this before.
+    // Another worker has ended the run already.
     if (!ended) return;
   }
-  log.error({ job, command, why: error.message }, 'a job cannot be run; left until it is due again');
+  log.error(
+    { job, command, why: error.message },
+    'a job cannot run as defined; it is tried again when it is next due',
+  );
   events.emit({ type: 'job refused', job, command, error });
 }

@@ -16,17 +16,17 @@ import type { WorkerContext } from './context.ts';
 import { pauseJob, refuseJob } from './pause.ts';
 import { type PlanPayload, planTask, runLabel, tendTask } from './queue.ts';
 
-/** How long a worker that stops may still ask for tasks. */
+/** Seconds for which a stopping worker may still take tasks. A task that it leaves to others is delayed by as much. */
 const secondsToStop = 1;
 
 /**
  * Plans a run of a job that is due.
- * @param isLast if planning is not tried again: then an error that may pass pauses the job, so that the run is not lost
- * @throws an error that may pass, such as a service that does not answer
+ * @param isLast true for the last attempt; a temporary error then pauses the job, so that the run is not lost
+ * @throws a temporary error, for example if the service does not answer
  */
 export async function plan(context: WorkerContext, due: PlanPayload, isLast: boolean): Promise<void> {
   const { warehouse, stop } = context;
-  // The next worker takes it up: a due run must not be lost with this worker.
+  // Another worker plans the run: it must not be lost when this worker stops.
   const leaveToOthers = () => addTasks(warehouse, [planTask(due, secondsToStop)]);
   if (stop.aborted) return leaveToOthers();
   try {
@@ -71,10 +71,10 @@ async function planDue(context: WorkerContext, { job: name, command }: PlanPaylo
   events.emit({ type: 'run planned', job: name, command, runId });
 }
 
-/** A run that workers will do. */
+/** A run that was queued for the workers. */
 export interface BegunRun {
   readonly runId: number;
-  /** Windows that are to be drained, those that were planned before included. */
+  /** Windows to drain, including those that were planned before. */
   readonly windows: number;
   /** How a history limit shortens the job's period, if it does. */
   readonly historyLimit: ResolvedLoad['historyLimit'];
@@ -98,7 +98,7 @@ export async function planRun(
   // Held until the run has begun, because `gmsi sync` takes the claim first and then looks for a run.
   await using claimed = await claim(warehouse, 'syncing', nameOfSync(job));
   if (!claimed.isOurs) {
-    log.info({ job: job.name }, 'gmsi sync is already loading this job, so the workers leave it');
+    log.info({ job: job.name }, 'gmsi sync is already loading this job, so the workers do not');
     return undefined;
   }
   return await begin(context, await planSyncRun(context));

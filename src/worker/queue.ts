@@ -3,13 +3,13 @@ import type { JobCommand } from '../warehouse/database.ts';
 import { type QueuedTask, taskNames } from '../warehouse/tables/queue.ts';
 import type { OfJob } from './context.ts';
 
-/** Lower ones go first. Tasks that queue others are short and must not wait behind them. */
+/** Lower numbers go first. Tasks that queue other tasks are short and must not wait behind those. */
 const priorities = { upkeep: 0, sync: 10, backfill: 20 } as const;
 
 /** How often a window or live answer is tried in one run, with waits of 3, 7, 20 and 55 s in between. */
 const tries = 5;
 
-/** Series of a live task, which are also the most answers that a killed worker loses. */
+/** Series per live task. A killed worker loses at most this many answers. */
 const liveSeriesATask = 50;
 
 export interface PlanPayload extends OfJob {}
@@ -67,12 +67,12 @@ export function tendTask(run: number, delaySeconds = 0): QueuedTask {
   };
 }
 
-/** How the windows of a run are queued. */
+/** Returns how the windows of a run are queued. */
 export function drainTasks(run: number, command: JobCommand) {
   return { runId: run, priority: priorities[command], maxAttempts: tries, label: runLabel(run) };
 }
 
-/** Live answers of a run. @param firstPart number of the first task, for its key */
+/** Returns the tasks that read the live answers of a run. @param firstPart number of the first task, for its key */
 export function liveTasks(
   run: number,
   command: JobCommand,
@@ -107,7 +107,7 @@ export function exportTask(job: string): QueuedTask {
   };
 }
 
-/** The label by which a run's tasks are counted and withdrawn. */
+/** Returns the label by which a run's tasks are counted and withdrawn. */
 export function runLabel(run: number): string {
   return `gmsi.run:${run}`;
 }

@@ -34,10 +34,9 @@ export interface WorkerSetting extends Omit<WorkerContext, 'fail'> {
 const pollInterval = 1_000;
 
 /**
- * Works on due and queued tasks until it is stopped; then commits the pages in flight and gives the rest back.
- *
- * @returns once everything is given back
- * @throws if it cannot continue: a key that is refused, a warehouse that no longer answers
+ * Works on due and queued tasks until it is stopped. Then commits the pages in flight, gives back the other windows and
+ * tasks, and returns.
+ * @throws if it cannot continue: the key is refused, or the warehouse no longer answers
  */
 export async function runWorker(setting: WorkerSetting): Promise<void> {
   const { pool, log, events, identity } = setting;
@@ -61,7 +60,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     database: setting.databaseClock ?? (() => databaseTime(warehouse)),
   });
   await clocks.compare();
-  // Schedules would run at the wrong times, and no day would count as covered.
+  // With a wrong clock, schedules would run at the wrong times, and no day would count as covered.
   if (clocks.apart) throw clocks.apart;
   const parts = keepParts(context);
   const inHand = new Set<string>();
@@ -74,7 +73,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   }
   const { runner, workerId } = await start(
     { ...context, clocks, parts, inHand },
-    steadyPool(pool),
+    retryingPool(pool),
     identity.concurrency,
   );
   // If this threw, the queue would keep running, and its connections would keep the process from ending.
@@ -86,7 +85,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   );
   events.emit({ type: 'worker started', workerId, concurrency: identity.concurrency });
   log.info({ worker: workerId, concurrency: identity.concurrency }, 'working');
-  // It ends by itself if it cannot store the results of its tasks.
+  // The queue ends by itself if it cannot store the results of its tasks.
   const died = () =>
     fail(new WarehouseUnavailable('The queue ended: the warehouse has not answered for minutes.'));
   runner.promise.then(() => context.stop.aborted || died(), fail);
@@ -108,7 +107,7 @@ interface TaskContext extends WorkerContext {
   readonly inHand: Set<string>;
 }
 
-/** Starts to take tasks. Every setting is given, so that none comes from other files or variables. */
+/** Starts to take tasks. Sets every option, so that graphile-worker takes none from its own files or variables. */
 async function start(context: TaskContext, pgPool: pg.Pool, concurrency: number) {
   const events = new EventEmitter() as QueueEvents;
   let workerId = '';
@@ -133,7 +132,8 @@ async function start(context: TaskContext, pgPool: pg.Pool, concurrency: number)
       },
     ]),
     taskList: taskList(context),
-    // Batches with a delay of 0, because an error outside of a batch is not caught and would end the process.
+    // A delay of 0 stores results in batches. Without batches, an error while storing a result is not caught and would end
+    // the process.
     preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
   });
   return { runner, workerId };
@@ -194,20 +194,22 @@ function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * A pool that repeats statements while the warehouse restarts or cuts connections. graphile-worker 0.17.3 needs it: if it
- * cannot store that a task is done, it stops all work (and its batches, which should try again, throw at the first failure).
- * Each of its statements is one transaction, and does nothing the second time.
+ * Creates a pool that repeats statements while the warehouse restarts or cuts connections. Without it, graphile-worker 0.17.3
+ * stops all work if it cannot store that a task is done; its batches are meant to retry, but throw at the first failure.
+ * Repeating is safe, because each statement is one transaction that does nothing the second time.
  */
-function steadyPool(pool: pg.Pool): pg.Pool {
+function retryingPool(pool: pg.Pool): pg.Pool {
   const query = (...statement: Parameters<pg.Pool['query']>) =>
     retried(() => pool.query(...statement) as unknown as Promise<pg.QueryResult>);
   const client = { query, release: () => {} };
   type Callback = Parameters<pg.Pool['connect']>[0];
   return Object.assign(Object.create(pool) as pg.Pool, {
     query,
-    // A call with a callback is for listening, which needs a connection and tries again by itself.
+    // graphile-worker passes a callback only to listen for new tasks. That needs a real connection, and it reconnects by
+    // itself.
     connect: (callback?: Callback) => (callback ? pool.connect(callback) : Promise.resolve(client)),
-    // Statements wait for a connection. With fewer connections, a server can have more workers.
+    // No maximum, so that graphile-worker does not warn if there are more tasks than connections: statements wait for a
+    // connection, and with fewer connections each, a server can have more workers.
     options: { ...pool.options, max: Number.POSITIVE_INFINITY },
   });
 }

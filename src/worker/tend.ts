@@ -17,12 +17,12 @@ import type { Parts } from './parts.ts';
 import { drainTasks, exportTask, liveTasks, type RunPayload, runLabel, tendTask } from './queue.ts';
 
 /**
- * The most queued windows of one run. The others wait in gmsi.windows, so that runs take turns, only a few tasks must be
- * withdrawn to pause or reverse a run, and the queue stays short.
+ * The most windows of one run that are queued at a time; the others wait in gmsi.windows. So runs take turns, the queue stays
+ * short, and pausing or reversing a run withdraws only a few tasks.
  */
 const queuedAtMost = 500;
 
-/** When a run is tended again, in seconds: while it has tasks, and while others have its windows. */
+/** Seconds until a run is tended again: while it has tasks, and while other loads have its windows. */
 const again = { busy: 1, waiting: 3 };
 
 /** Keeps tasks of a run queued; ends it once nothing is left to do. */
@@ -49,7 +49,7 @@ export async function tend(context: WorkerContext, parts: Parts, { run: runId }:
   await end(context, next.run);
 }
 
-/** @returns after how many seconds to tend again; `undefined` if nothing of the run is left */
+/** @returns the seconds after which to tend the run again; `undefined` if nothing is left to do */
 async function supply(
   trx: Transaction<Database>,
   run: Run,
@@ -70,7 +70,7 @@ async function supply(
   return { after: again.busy };
 }
 
-/** By the stored definition, which another version of the program may have to read. */
+/** Reads the stored definition as it is, without parsing it, because another version of the program may have stored it. */
 async function hasExports(trx: Transaction<Database>, job: string): Promise<boolean> {
   const definition = await readDefinition(trx, job);
   return Array.isArray(definition?.exports) && definition.exports.length > 0;
@@ -79,7 +79,7 @@ async function hasExports(trx: Transaction<Database>, job: string): Promise<bool
 async function end(context: WorkerContext, { runId, scope, job, command, startedAt }: Run): Promise<void> {
   const { warehouse, leaseSeconds, log, events } = context;
   const outcome = await warehouse.transaction().execute(async (trx) => {
-    // More windows may have been planned for it meanwhile.
+    // More windows may have been planned for the run in the meantime.
     const run = await readRun(trx, runId, true);
     if (!run || run.finishedAt) return undefined;
     const left = await countOpenOfRun(trx, run.scope, { startedAt: run.startedAt, leaseSeconds });
@@ -93,7 +93,7 @@ async function end(context: WorkerContext, { runId, scope, job, command, started
     await finishRun(trx, runId, outcome, null);
     await forgetPauses(trx, { job, command });
     if (await hasExports(trx, job)) await addTasks(trx, [exportTask(job)]);
-    // An export that is no longer wanted does not fail.
+    // The job has no exports any more, so an alert about a failed one is over.
     else await resolveAlert(trx, { job, kind: 'export failed' });
     return outcome;
   });

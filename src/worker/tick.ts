@@ -9,8 +9,8 @@ import type { WorkerContext } from './context.ts';
 import { planTask, tendTask } from './queue.ts';
 
 /**
- * Begins every job that is due by its schedule or whose pause is over. A job that is still running begins again when it
- * ends. In one transaction that others wait for, so that workers that tick at the same time begin a job once.
+ * Begins every job that is due by its schedule or whose pause is over. A job that is still running begins again when it ends.
+ * Runs in one transaction that locks the schedules, so that workers that tick at the same time begin a job only once.
  */
 export async function tick(context: WorkerContext): Promise<void> {
   const now = context.clock();
@@ -18,7 +18,7 @@ export async function tick(context: WorkerContext): Promise<void> {
     const schedules = await lockSchedules(trx);
     const underWay = await runsUnderWay(trx);
     for (const { run_id } of underWay) {
-      // The worker that tended it may have ended. Also for runs without a schedule.
+      // The worker that tended the run may have ended. This includes runs without a schedule.
       const tend = tendTask(run_id);
       if (!(await isQueued(trx, tend.key))) await addTasks(trx, [tend]);
     }
@@ -45,7 +45,10 @@ export async function tick(context: WorkerContext): Promise<void> {
   }
 }
 
-/** Since when a job is due by its schedule; `undefined` if this machine does not know its cron expression or time zone. */
+/**
+ * Returns since when a job is due by its schedule; `undefined` if it is not due, or this machine does not know its cron
+ * expression or time zone.
+ */
 function scheduledSince({ log }: WorkerContext, schedule: StoredSchedule, now: Date): Date | undefined {
   try {
     return dueSince(schedule, now);
@@ -54,13 +57,13 @@ function scheduledSince({ log }: WorkerContext, schedule: StoredSchedule, now: D
     const { job, command, cron, timezone } = schedule;
     log.error(
       { job, command, cron, timezone, why: (error as Error).message },
-      'this machine does not know the cron expression or time zone of a schedule; it does not begin the job',
+      'this machine does not know the cron expression or time zone of a schedule, so it does not begin the job',
     );
     return undefined;
   }
 }
 
-/** Since when a paused job may continue: its pause is over, its budget was raised, or another key is used. */
+/** Returns since when a paused job may continue: its pause is over, its budget was raised, or another key is used. */
 async function resumesSince(
   { warehouse, readDefinition: parse, usedRequests }: WorkerContext,
   { job, command, resumes_at, paused_because }: StoredSchedule,
@@ -82,11 +85,11 @@ async function resumesSince(
 }
 
 /**
- * When a schedule was first due since it last began; `undefined` if it is not due yet. One run now catches up on all missed
- * times.
+ * Returns when a schedule was first due since it last began; `undefined` if it is not due yet. One run catches up on all
+ * missed times.
  *
- * If clocks go forward over the time of a daily schedule, it is due at the end of the gap; if they go back over it, at the
- * first of the two times. Hourly schedules are due every hour that passes.
+ * Daylight saving time: if clocks skip the time of a daily schedule, it is due at the end of the gap; if that time comes
+ * twice, it is due the first time. Hourly schedules are due after every hour that passes.
  * @throws if this machine does not know the cron expression or the time zone
  */
 export function dueSince(

@@ -51,14 +51,14 @@ test('comments after the beginning of the query are no head', () => {
 const broken: [what: string, text: string, says: RegExp, hints: RegExp][] = [
   ['no title', '-- why: x\nselect 1', /own\.sql: it has no comment "-- check: …"/, /reference\.md/],
   ['no reason', '-- check: x\nselect 1', /own\.sql: it has no comment "-- why: …"/, /reference\.md/],
-  ['no query', '-- check: x\n-- why: y\n\n', /own\.sql: there is no query in it/, /reference\.md/],
+  ['no query', '-- check: x\n-- why: y\n\n', /own\.sql: it contains no query/, /reference\.md/],
   [
     'a header that there is not',
     aFile('-- severty: warn'),
-    /:3: "-- severty:" is no header/,
+    /:3: "-- severty:" is not a header/,
     /mean severity/,
   ],
-  ['another severity', aFile('-- severity: error'), /:3: the severity is fail or warn/, /reference\.md/],
+  ['another severity', aFile('-- severity: error'), /:3: the severity must be fail or warn/, /reference\.md/],
   [
     'a feed that there is not',
     aFile('-- feeds: gmsi-headline'),
@@ -68,11 +68,11 @@ const broken: [what: string, text: string, says: RegExp, hints: RegExp][] = [
   [
     'a setting without a number',
     aFile('-- setting: share = much'),
-    /:3: a setting is written/,
+    /:3: a setting must be written/,
     /reference\.md/,
   ],
-  ['needs that are no table', aFile('-- needs: a b'), /:3: "-- needs:" names tables/, /reference\.md/],
-  ['a header twice', aFile('-- check: again'), /:3: "-- check:" is there twice/, /reference\.md/],
+  ['needs that are no table', aFile('-- needs: a b'), /:3: "-- needs:" must name tables/, /reference\.md/],
+  ['a header twice', aFile('-- check: again'), /:3: "-- check:" appears twice/, /reference\.md/],
 ];
 
 test.for(broken)('a check file with %s is refused, with its name and line', ([, text, says, hint]) => {

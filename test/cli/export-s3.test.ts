@@ -116,7 +116,7 @@ describe('gmsi export to s3://', () => {
     const failed = await gmsiHere(command('--changed-since'), settingOf(envFor(way.endpoint)));
     expect(failed).toMatchObject({ code: 1, stdout: '' });
     expect(failed.stderr).toMatch(
-      /^gmsi: The storage at http:.* does not take the export to s3:.*\n {2}→ .*--changed-since.*\n$/,
+      /^gmsi: The storage at http:.* does not accept the export to s3:.*\n {2}→ .*--changed-since.*\n$/,
     );
     const { manifest } = await held();
     expect(manifest.complete).toBe(false);
@@ -171,7 +171,7 @@ describe('gmsi export to s3://', () => {
     await using _ = await claim(warehouse.db, 'exporting to', `s3://exports/${prefix}`);
     expect(await gmsiHere(command(), settingOf())).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('is under way'),
+      stderr: expect.stringContaining('is running'),
     });
   });
 });
@@ -202,7 +202,7 @@ const mistakes: Record<string, { env?: object; out?: string; code?: number; what
   'a storage that does not answer': {
     env: { AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:9' },
     code: 1,
-    what: /The storage at http:\/\/127.0.0.1:9 does not take the export to s3:.*: ECONNREFUSED/,
+    what: /The storage at http:\/\/127.0.0.1:9 does not accept the export to s3:.*: ECONNREFUSED/,
     hint: /AWS_ENDPOINT_URL_S3/,
   },
   'an address with a password': {

@@ -70,7 +70,7 @@ describe('gmsi export', () => {
     expect(stdout).toMatch(/^files +1 CSV for Excel, [\d.]+ MB$/m);
     expect(await gmsiHere(excel, setting)).toMatchObject({
       code: 2,
-      stderr: `gmsi: The file export/gmsi-headlines.csv is there already.\n  → Name another file with --out, or add --overwrite to replace it.\n`,
+      stderr: `gmsi: The file export/gmsi-headlines.csv already exists.\n  → Name another file with --out, or add --overwrite to replace it.\n`,
     });
     const onlyUs = await gmsiHere([...excel, '--country', 'US', '--overwrite'], setting);
     expect(onlyUs).toMatchObject({ code: 0 });

@@ -59,7 +59,7 @@ describe('a .env file', () => {
       `DATABASE_URL=postgres://u:${secret}#1@host/db\n`,
       /the value of DATABASE_URL would end at its #/,
     ],
-    ['another encoding', Buffer.from(`GMSI_API_KEY=${secret}\n`, 'utf16le'), /is not a text in UTF-8/],
+    ['another encoding', Buffer.from(`GMSI_API_KEY=${secret}\n`, 'utf16le'), /is not UTF-8 text/],
   ])('with %s is refused, by file and line, without what stands there', async (_, text, what) => {
     const error = await configOf(text).catch((caught: unknown) => caught as Error);
     expect(error).toMatchObject({ name: 'ConfigError', message: expect.stringMatching(what) });

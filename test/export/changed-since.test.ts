@@ -188,7 +188,7 @@ it('is of the same table and format, and of a manifest that can be read', async 
   await follow();
   const wrong = (setting: Partial<ExportSetting>) =>
     expect(runExport({ db, folder: folder.path, mode: 'continue', ...setting })).rejects;
-  await wrong({ format: 'csv' }).toThrow(/holds an export of gmsi.headlines as parquet, not of .* as csv/);
+  await wrong({ format: 'csv' }).toThrow(/contains an export of gmsi.headlines as parquet, not of .* as csv/);
   await wrong({ scope: { table: rollups.daily } }).toThrow(/not of gmsi.sentiment_daily as parquet/);
   const path = join(folder.path, 'export', '_manifest.json');
   const json = await readFile(path, 'utf8');

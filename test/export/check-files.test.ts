@@ -58,7 +58,7 @@ describe.each(['parquet', 'csv'] as const)('files of %s', (format) => {
     [
       'a row less than counted',
       [counted[0]!, { ...counted[1]!, rows: 4 }],
-      'The files of country US in 2025-01 hold 3 rows, the warehouse 4.',
+      'The files of country US in 2025-01 have 3 rows, the warehouse 4.',
     ],
     [
       'another sum',
@@ -68,7 +68,7 @@ describe.each(['parquet', 'csv'] as const)('files of %s', (format) => {
     [
       'nothing of a month',
       [...counted, { ...counted[0]!, month: '2025-02' }],
-      'The files of country NO in 2025-02 hold 0 rows, the warehouse 3.',
+      'The files of country NO in 2025-02 have 0 rows, the warehouse 3.',
     ],
     [
       'a country too many',

@@ -75,6 +75,6 @@ test('CSV for programs has every text as in the warehouse', async () => {
 test('more rows than Excel opens are refused', () => {
   expect(() => refuseTooLong(1_048_575)).not.toThrow();
   expect(() => refuseTooLong(1_048_576)).toThrow(
-    'These are 1,048,576 rows, and Excel opens 1,048,575 of a file.',
+    'The export has 1,048,576 rows, but Excel opens at most 1,048,575 of a file.',
   );
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { exitCodeOfOutcome } from '../../src/exit.ts';
-import { graver, type LoadEnd } from '../../src/load/ends.ts';
+import { type LoadEnd, moreSevere } from '../../src/load/ends.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { BudgetSpent, KeyRefused } from '../../src/service/errors.ts';
 import { WarehouseFull } from '../../src/warehouse/errors.ts';
@@ -122,8 +122,8 @@ it.each<[string, LoadEnd['outcome'], LoadEnd['outcome']]>([
     { outcome: more, error: new Error('one') },
     { outcome: less, error: undefined },
   ];
-  expect(graver(one, other)).toBe(one);
-  expect(graver(other, one)).toBe(one);
+  expect(moreSevere(one, other)).toBe(one);
+  expect(moreSevere(other, one)).toBe(one);
 });
 
 describe('failures of the live feed', () => {

@@ -45,7 +45,7 @@ describe('a service that does not answer windows older than its history limit', 
     expect(rest.every(({ last_error }) => last_error!.includes(words))).toBe(true);
     const skipped = rest.filter(({ refused_with }) => refused_with === null);
     expect(skipped.length).toBeGreaterThan(0);
-    expect(skipped.every(({ last_error }) => last_error!.startsWith('not asked for: '))).toBe(true);
+    expect(skipped.every(({ last_error }) => last_error!.startsWith('not requested: '))).toBe(true);
     const inVain = requests.length - served.length;
     expect(inVain).toBeLessThanOrEqual(series * perSeries(10) + 2 * concurrency);
 

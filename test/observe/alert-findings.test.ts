@@ -42,7 +42,7 @@ describe('the alerts of a job', () => {
   it('is a budget that will not last, with the day on which it ends', () => {
     const budget = budgetOutlook(4_500, 5_000, 100, now);
     expect(told(aStanding({ budget })).budget).toBe(
-      'The request budget of job test will not last the month: 4,500 of 5,000 requests are used, and the schedule brings that to at least 5,500; the last one is sent about 2026-11-26. gmsi plan test says what would save.',
+      'The request budget of job test will not last the month: 4,500 of 5,000 requests are used, and the schedule needs at least 5,500 in total; the budget is spent about 2026-11-26. gmsi plan test shows how to save requests.',
     );
   });
 

@@ -25,7 +25,7 @@ async function unnested(values: readonly (string | number | null)[], type: Colum
   return got.map(({ value }) => value);
 }
 
-/** Text as rows hold it: without the characters that PostgreSQL cannot hold (see holdable-json.ts). */
+/** Text as rows hold it: without the characters that PostgreSQL cannot hold (see storable-json.ts). */
 const aText = fc.string({ unit: 'binary', maxLength: 40 }).filter((text) => !text.includes('\0'));
 const aNumber = fc.double({ noNaN: true, noDefaultInfinity: true });
 

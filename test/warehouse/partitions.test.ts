@@ -65,7 +65,7 @@ describe('month partitions', () => {
     await upsert(db, [aRow()]);
     await sql`alter table gmsi.headlines detach partition gmsi.headlines_2026_09`.execute(db);
     await expect(upsert(db, [aRow()])).rejects.toThrow(
-      'gmsi.headlines_2026_09 is no partition of gmsi.headlines',
+      'gmsi.headlines_2026_09 is not a partition of gmsi.headlines',
     );
     await sql`create schema archive`.execute(db);
     await sql`alter table gmsi.headlines_2026_09 set schema archive`.execute(db);

@@ -388,12 +388,12 @@ const noPartition: [what: string, parent: string, month: string, reason: RegExp]
     'of a table that is not partitioned',
     `'windows'`,
     `'2026-01-01'`,
-    /gmsi\.windows is no partitioned table/,
+    /gmsi\.windows is not a partitioned table/,
   ],
-  ['of a partition', `'headlines_2026_09'`, `'2026-01-01'`, /is no partitioned table/],
-  ['of a table elsewhere', `'pg_class'`, `'2026-01-01'`, /is no partitioned table/],
-  ['of a name with SQL in it', `'headlines" cascade; --'`, `'2026-01-01'`, /is no partitioned table/],
-  ['of nothing', 'null', `'2026-01-01'`, /is no partitioned table/],
+  ['of a partition', `'headlines_2026_09'`, `'2026-01-01'`, /is not a partitioned table/],
+  ['of a table elsewhere', `'pg_class'`, `'2026-01-01'`, /is not a partitioned table/],
+  ['of a name with SQL in it', `'headlines" cascade; --'`, `'2026-01-01'`, /is not a partitioned table/],
+  ['of nothing', 'null', `'2026-01-01'`, /is not a partitioned table/],
   ['before 1900', `'headlines'`, `'1899-12-31'`, /not between 1900 and 2100/],
   ['after 2100', `'headlines'`, `'2101-01-01'`, /not between 1900 and 2100/],
   ['at the end of time', `'headlines'`, `'infinity'`, /not between 1900 and 2100/],
@@ -424,7 +424,7 @@ test('a loader makes one partition a month, whatever the day, and none of anothe
     .execute(warehouse.db);
   try {
     expect(await refusalOf(loader, `select gmsi.ensure_month_partition('foreigner', '2026-01-01')`)).toMatch(
-      /is no partitioned table/,
+      /is not a partitioned table/,
     );
     expect(await refusalOf(loader, `select gmsi.ensure_month_partition('${name}', '2026-01-01')`)).toMatch(
       /too long/,

@@ -187,7 +187,7 @@ describe('a window that the service refuses', () => {
 });
 
 describe('a window that is answered', () => {
-  const skipped = { state: 'refused', last_error: 'not asked for' };
+  const skipped = { state: 'refused', last_error: 'not requested' };
   it.each([
     [
       'below refused ones takes all of that back',

@@ -250,7 +250,7 @@ describe('gmsi doctor', () => {
     url.port = String((relay.address() as { port: number }).port);
     try {
       const { line, all } = await doctor({ DATABASE_URL: url.href });
-      expect(line).toMatch(/! encryption +none: anybody on the way/);
+      expect(line).toMatch(/! encryption +none: anybody on the network path/);
       expect(all).toMatch(/→ Add \?sslmode=verify-full/);
     } finally {
       relay.close();

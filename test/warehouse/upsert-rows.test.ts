@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Row } from '../../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
-import { holdableJson, holdableText } from '../../src/feeds/reading/holdable-json.ts';
+import { storableJson, storableText } from '../../src/feeds/reading/storable-json.ts';
 import { WriteCrossed } from '../../src/warehouse/errors.ts';
 import { retried } from '../../src/warehouse/retries.ts';
 import { upsertRows } from '../../src/warehouse/tables/rows.ts';
@@ -237,7 +237,7 @@ describe('values', () => {
     '\0',
   ];
   const piece = fc.oneof(fc.constantFrom(...nasty, ...more), fc.string({ unit: 'binary', maxLength: 6 }));
-  const text = fc.array(piece, { maxLength: 6 }).map((parts) => holdableText(parts.join('')));
+  const text = fc.array(piece, { maxLength: 6 }).map((parts) => storableText(parts.join('')));
   const number = fc.oneof(
     fc.double({ noNaN: true, noDefaultInfinity: true }),
     fc.constantFrom(0, 0.1, 1e-7, 5e-324, Number.MAX_VALUE, -Number.MAX_VALUE, 1 / 3),
@@ -261,7 +261,7 @@ describe('values', () => {
             aRow({
               ...record,
               headline_id: idOf(n),
-              extra: record.extra === null ? null : holdableJson(record.extra),
+              extra: record.extra === null ? null : storableJson(record.extra),
             }),
         );
         expect(await upsert(warehouse.db, rows, { areLikelyNew: true })).toEqual({

@@ -5,7 +5,7 @@
 with near as materialized (
   select headline_id from gmsi.headlines
   where country = $4::text and topic = $5::text and match_type = $6::text
-    -- The rows are sorted by time.
+    -- The rows of the page are sorted by time.
     and published_at between ($8::timestamptz[])[1] and ($8::timestamptz[])[cardinality(($8::timestamptz[]))]
 )
   insert into gmsi.headlines as kept (is_backfilled, load_id, window_id, country,
@@ -24,7 +24,7 @@ from (select unnest($7::uuid[]) as headline_id, unnest($8::timestamptz[]) as pub
   unnest($18::double precision[]) as semantic_positive, unnest($19::double precision[]) as semantic_neutral,
   unnest($20::double precision[]) as semantic_negative, unnest($21::double precision[]) as semantic_score,
   unnest($22::jsonb[]) as extra) as sent
--- Few rows are near, if any: those of the page before at the same hour.
+-- Few stored rows are near, if any: rows of the page before, from the same hour.
 where not exists (select from near where near.headline_id = any(($7::uuid[])));
 
 -- Otherwise: inserts new rows, replaces changed ones, and leaves equal ones alone.

@@ -178,7 +178,7 @@ it('writes nowhere because the database says so, whatever a loader has put there
   const context = aWorkerContext(settingNow({ ours: exporting(own) }));
   await exportJob(context, { job: 'ours' }, true);
   await expect(exportJob(context, { job: 'theirs' }, true)).rejects.toThrow(
-    'test has no job file theirs, and a worker exports only what its own files say.',
+    'test has no job file theirs, and a worker exports only jobs that it has files for.',
   );
   expect([existsSync(own), existsSync(asked)]).toEqual([true, false]);
   const { rows } = await sql<{ job: string }>`

@@ -32,7 +32,7 @@ export class ToFix extends Error {
 /** Something that cannot be checked now; the message says why. */
 export class NotChecked extends Error {}
 
-/** What a check found, with what to do if that is only a warning. */
+/** What a check found; for a warning, also what to do. */
 type Told = string | Pick<Finding, 'found' | 'fix'>;
 
 /** Runs one check; its result or its error becomes the line. @throws AbortError */
@@ -50,7 +50,7 @@ export async function finding(check: string, look: () => Promise<Told> | Told): 
   }
 }
 
-/** A line for each, and below it what to do. */
+/** Writes a line for each finding, and below it what to do. */
 export function describeFindings(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const sign = ({ ok, fix }: Finding) => (ok === null ? '–' : !ok ? '✗' : fix ? '!' : '✓');
@@ -73,7 +73,7 @@ export const warehouseChecks: Readonly<Record<string, (db: Warehouse) => Promise
   clock,
 };
 
-/** True if a request can be booked there. */
+/** Returns true if a request can be booked there. */
 export async function canBook(db: Warehouse): Promise<boolean> {
   try {
     const isMigrated = (await migrationStatus(db)).every(({ executedAt }) => executedAt);
@@ -107,7 +107,7 @@ async function privileges(db: Warehouse): Promise<string> {
     throw new ToFix(found, `${fix} Or let the owner run gmsi migrate, and then: ${grant}`);
   }
   const fixes = {
-    'not granted': `As ${owner}: ${grant} (if it is only to read: grant gmsi_reader to ${user};)`,
+    'not granted': `As ${owner}: ${grant} (or to read only: grant gmsi_reader to ${user};)`,
     granted: `As ${owner}: gmsi migrate, which grants gmsi_loader what it lacks.`,
     missing: `As ${owner}, who must be allowed to create roles: gmsi migrate. Then: ${grant}`,
   };
@@ -119,12 +119,12 @@ async function clock(db: Warehouse): Promise<string> {
   if (Math.abs(seconds) * 1000 > worthAWarning)
     throw new ToFix(
       `this machine is ${Math.round(seconds)} s off the warehouse's clock`,
-      'Set both clocks by NTP: over an hour apart, no load counts a day as covered.',
+      'Set both clocks by NTP: if they are over an hour apart, no load counts a day as covered.',
     );
   return `within ${Math.max(1, Math.ceil(Math.abs(seconds)))} s of the warehouse`;
 }
 
-/** A table for a person. */
+/** Returns a table for a person. */
 export function describeProbe({ feed, series, requests, lessons }: ProbeReport): string {
   const about = series ? Object.values(series).filter((part) => part !== '') : [];
   const rows = lessons.map(({ fact, standing, value, evidence, before }) => [
@@ -140,7 +140,7 @@ export function describeProbe({ feed, series, requests, lessons }: ProbeReport):
   return `\n${[feed.name, ...about].join(', ')}: ${count(requests, 'request')}\n${[table(['fact', 'value', '', 'by'], rows), ...adviceOn(lessons)].join('\n')}\n`;
 }
 
-/** The same as JSON; values are as the warehouse holds them. */
+/** Returns the same as JSON, with values as the warehouse stores them. */
 export function probeAsJson({ feed, series, requests, lessons }: ProbeReport): object {
   return {
     feed: feed.name,
@@ -159,11 +159,11 @@ export function describeChange({ fact, value, before }: Lesson): { found: string
   const since = before!.learnedAt.toISOString().slice(0, 10);
   const reload =
     before!.value === 'inclusive' && value === 'exclusive'
-      ? ` What was loaded since ${since} may lack each window's last day: gmsi backfill <job> --full-refresh.`
+      ? ` Windows loaded since ${since} may lack their last day: gmsi backfill <job> --full-refresh.`
       : '';
   return {
     found: `${fact}, from "${was}" (learned ${since}) to "${is}"`,
-    fix: `What was learned stays in force. If the service did change: gmsi doctor --probe --accept.${reload}`,
+    fix: `The learned value stays in use. If the service really has changed: gmsi doctor --probe --accept.${reload}`,
   };
 }
 
@@ -175,7 +175,7 @@ function describeLearned(fact: FactName, value: FactValue): string {
   return `${from} to ${to} h ${least < 0 ? 'before' : 'after'} 0:00 of the records' times`;
 }
 
-/** What a person can do now. */
+/** Returns what a person can do now. */
 function adviceOn(lessons: readonly Lesson[]): string[] {
   const known = new Map(
     lessons.map(({ fact, standing, value, before }) => [
@@ -186,28 +186,32 @@ function adviceOn(lessons: readonly Lesson[]): string[] {
   const advice: string[] = [];
   const endDate = known.get('end_date');
   if (endDate === 'inclusive' || endDate === 'exclusive') {
-    advice.push(`Jobs of this feed that leave service.end_date unknown read it as ${endDate} from now on.`);
+    advice.push(
+      `From now on, jobs of this feed with service.end_date: unknown (the default) treat end_date as ${endDate}.`,
+    );
   }
   if (endDate === 'ignored') {
     advice.push(
-      'Jobs of this feed that leave service.end_date unknown request each series from its first missing day to today, in one window, from now on.',
+      'From now on, jobs of this feed with service.end_date: unknown (the default) request each series in one window, from its first missing day to today.',
     );
   }
   const limit = known.get('history_limit');
   if (typeof limit === 'object' && 'answered' in limit && limit.refused !== null) {
     advice.push(
-      `Jobs of this feed without history_limit ask for nothing up to ${limit.refused} from now on; if other series reach further back, set it.`,
+      `From now on, jobs of this feed without history_limit request no days up to ${limit.refused}; if other series reach further back, set history_limit.`,
     );
   }
   const zone = known.get('time_zone');
   if (typeof zone === 'object' && 'least' in zone && (zone.least > 0 || zone.most < 0)) {
     advice.push(
-      `Times without a zone are loaded as if in UTC, but are in ${describeValue(zone)}: published_at is off by as much.`,
+      `Times without a zone are loaded as UTC, but are in ${describeValue(zone)}, so published_at is off by that much.`,
     );
   }
   const page = known.get('page_size');
   const [, taken] = typeof page === 'string' ? (/^refused, (\d+)/.exec(page) ?? []) : [];
   if (taken)
-    advice.push(`Set service.page_size: ${taken} in the jobs, or each of their requests is refused.`);
+    advice.push(
+      `Set service.page_size: ${taken} in the jobs; otherwise the service refuses each of their requests.`,
+    );
   return advice;
 }

@@ -52,7 +52,7 @@ export interface DoctorOptions {
  */
 export async function doctorCommand(session: Session, options: DoctorOptions): Promise<number> {
   if (!options.probe && (options.job || options.accept)) {
-    throw new ConfigError('--job and --accept are for a probe.', { hint: 'Add --probe.' });
+    throw new ConfigError('--job and --accept need --probe.', { hint: 'Add --probe.' });
   }
   const [job] = options.job ? await readJobs(session, [options.job]) : [];
   let warehouse: OpenWarehouse | undefined;
@@ -115,11 +115,11 @@ async function askService(
   return { findings: [configuration, service], report, isBudgetSpent };
 }
 
-/** One request that is not booked, because no warehouse can book it. */
+/** Sends one request that is not booked, because no warehouse can book it. */
 async function askUncounted(session: Session, isProbe = false): Promise<string> {
   await using client = openUncounted(session, askingOnce);
-  const missed = isProbe ? ', and nothing was probed' : '';
-  return `${await timed(session, client)} (the warehouse cannot book requests yet: not counted${missed})`;
+  const missed = isProbe ? '; nothing was probed' : '';
+  return `${await timed(session, client)} (not counted, because the warehouse cannot book requests yet${missed})`;
 }
 
 async function askOnce(session: Session, { db }: OpenWarehouse): Promise<string> {
@@ -136,15 +136,15 @@ async function timed(session: Session, client: Client): Promise<string> {
   await client.getJson({ path: '/countries', query: {} }, session.stop);
   const ms = Math.round(performance.now() - startedAt);
   checkClockOf(client);
-  return `answers in ${ms} ms and takes the key${ofSandbox(client)}`;
+  return `answers in ${ms} ms and accepts the key${ofSandbox(client)}`;
 }
 
 function checkClockOf({ serviceTime }: Client): void {
   const seconds = serviceTime ? Math.round(aheadBy(serviceTime, new Date()) / 1000) : 0;
   if (Math.abs(seconds) * 1000 <= worthAWarning) return;
   throw new ToFix(
-    `answers and takes the key, but its clock is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} this machine's`,
-    'Set this machine by NTP: over an hour apart, no load counts a day as covered.',
+    `answers and accepts the key, but its clock is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} this machine's`,
+    'Set the clock of this machine by NTP: if the clocks are over an hour apart, no load counts a day as covered.',
   );
 }
 
@@ -152,7 +152,7 @@ function ofSandbox({ servedBy }: Client): string {
   return servedBy === 'sandbox' ? ' (a sandbox)' : '';
 }
 
-/** The probe also shows whether the service answers, so it replaces that check. */
+/** Runs the probe in place of the check of the service, because it also shows whether the service answers. */
 async function probe(
   session: Session,
   { db }: OpenWarehouse,
@@ -167,10 +167,10 @@ async function probe(
   const { log, stop: signal } = session;
   const { client } = service;
   const report = await probeService({ warehouse: db, client, job, accept, log, clock: systemClock, signal });
-  // Apart from the report, which is not lost if the clock is wrong.
+  // Called after the report exists, so that the report is not lost if the clock is wrong.
   const judged = () => {
     checkClockOf(client);
-    return `answers and takes the key${ofSandbox(client)}`;
+    return `answers and accepts the key${ofSandbox(client)}`;
   };
   return { report, judged };
 }
@@ -196,7 +196,7 @@ function printFindings(
   if (findings.every(({ ok }) => ok)) print(nextStep('jobs'));
 }
 
-/** Whether others could read the connection to the warehouse. */
+/** Checks whether others could read the connection to the warehouse. */
 async function checkEncryption({ db, address }: OpenWarehouse): Promise<Pick<Finding, 'found' | 'fix'>> {
   const { rows } = await sql<{ version: string | null }>`
     select version from pg_stat_ssl where pid = pg_backend_pid()`.execute(db);
@@ -212,7 +212,7 @@ async function checkEncryption({ db, address }: OpenWarehouse): Promise<Pick<Fin
   if (host.startsWith('/')) return { found: 'none needed: a socket of this machine' };
   if (/^(127\.|::1$|localhost$)/.test(host)) return { found: 'none needed: this machine itself' };
   return {
-    found: `none: anybody on the way to ${host} can read the password's exchange and the data`,
+    found: `none: anybody on the network path to ${host} can read the login exchange and the data`,
     fix: 'Add ?sslmode=verify-full to DATABASE_URL (docs/operating.md, "The database").',
   };
 }

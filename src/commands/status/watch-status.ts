@@ -147,8 +147,8 @@ function describeRuns(runs: readonly WatchedRun[], columns: number): string {
     ];
   });
   const counts = ['drained', 'pending', 'draining', 'failed', 'refused'];
-  const leftOut = ['run', 'refused', 'draining', 'command', 'pending', 'failed', 'state'];
-  return fittingTable(['job', 'command', 'run', 'state', ...counts], rows, columns, leftOut);
+  const droppedFirst = ['run', 'refused', 'draining', 'command', 'pending', 'failed', 'state'];
+  return fittingTable(['job', 'command', 'run', 'state', ...counts], rows, columns, droppedFirst);
 }
 
 function stateOf({ finished_at, outcome, resumes_at, paused_because, started_at }: WatchedRun): string {

@@ -1,8 +1,8 @@
 import { ConfigError } from '../../errors.ts';
 import { knownNames } from '../../nearest.ts';
 import type { ColumnType, FeedTable, FieldAliases } from '../feed.ts';
-import { holdableText } from './holdable-json.ts';
 import { readTime } from './read-time.ts';
+import { storableText } from './storable-json.ts';
 
 /** The column that a field fills. If a record has several names of a column, the one with the lowest rank wins. */
 interface Target {
@@ -99,7 +99,7 @@ function readNumber(value: unknown): number | undefined {
 }
 
 function readText(value: unknown): string | undefined {
-  if (typeof value === 'string') return holdableText(value);
+  if (typeof value === 'string') return storableText(value);
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 }
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { deepestKept } from './holdable-json.ts';
+import { deepestKept } from './storable-json.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

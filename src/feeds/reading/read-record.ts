@@ -1,10 +1,10 @@
 import type { FieldAliases, ReadResult, RecordReader, Row } from '../feed.ts';
 import { buildFieldTree, type FieldTree } from './field-tree.ts';
-import { holdableJson, holdableText } from './holdable-json.ts';
 import { identityOfContent, identityOfEntry, identityOfId, identityOfText } from './identity.ts';
 import { isJsonObject, keepAsSent, nothingRead, type Reading, readFields } from './read-fields.ts';
 import type { RecordIdentity, RecordShape } from './record-shape.ts';
 import { fillDifferences, refillRow } from './refill-row.ts';
+import { storableJson, storableText } from './storable-json.ts';
 
 /**
  * Makes a reader for one load of one feed. Each column gets the first of its aliases (`overrides` first) with a readable
@@ -30,7 +30,7 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
     const { row } = reading;
     if ('of' in shape.identity) row.entry_id = identityOfEntry(shape.identity.of.map((part) => row[part]!));
     else fillIdentity(shape.identity, reading);
-    reading.row.extra = reading.extra === undefined ? null : holdableJson(reading.extra);
+    reading.row.extra = reading.extra === undefined ? null : storableJson(reading.extra);
     return { row: reading.row };
   }
 
@@ -69,7 +69,7 @@ function filledBy(reading: Reading, column: string) {
 const mostFieldsNoted = 1000;
 
 function canBeNoted(name: string, { size }: { readonly size: number }): boolean {
-  return size < mostFieldsNoted && name.length <= 200 && holdableText(name) === name;
+  return size < mostFieldsNoted && name.length <= 200 && storableText(name) === name;
 }
 
 /**

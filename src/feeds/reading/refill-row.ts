@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RefillResult, Row } from '../feed.ts';
 import type { FieldTree } from './field-tree.ts';
-import { holdableJson } from './holdable-json.ts';
 import { identityOfId, identityOfText, isMade } from './identity.ts';
 import { isJsonObject, keepAsSent, type NothingRead, readFields } from './read-fields.ts';
 import { readTime } from './read-time.ts';
 import type { Difference, RecordIdentity, RecordShape } from './record-shape.ts';
+import { storableJson } from './storable-json.ts';
 
 /**
  * Fills a row's empty columns from its `extra`, and computes columns that can be computed now. A column with a value keeps it,
@@ -28,7 +28,7 @@ export function refillRow(shape: RecordShape, tree: FieldTree, nothing: NothingR
     else keepAsSent(reading, field);
   }
   fillDifferences(shape.differences, after);
-  after.extra = reading.extra === undefined ? null : holdableJson(reading.extra);
+  after.extra = reading.extra === undefined ? null : storableJson(reading.extra);
 
   const filled = Object.keys(shape.columns).filter(
     (column) => column !== 'extra' && after[column] !== before[column],

@@ -13,8 +13,9 @@ export interface Account {
 export const childEnvironment = { LC_ALL: 'C', PATH: '/usr/bin:/bin' };
 
 /**
- * PostgreSQL refuses to run as root. For root, the owner of the data runs it; for new data, the user `postgres` if there is
- * one, else `nobody`. For anybody else `undefined`: the server runs as the same user.
+ * Returns the account that runs the server, because PostgreSQL refuses to run as root. For root, the owner of the data runs
+ * it; for new data, the user `postgres` if there is one, else `nobody`. For any other user `undefined`: the server runs as
+ * the same user.
  */
 export function serverAccount(dataDirectory: string): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -30,7 +31,7 @@ export function serverAccount(dataDirectory: string): Account | undefined {
   return account;
 }
 
-/** True if the account can enter the folder, and so all folders above it. */
+/** Returns true if the account can enter the folder, and so all folders above it. */
 export function canEnter(folder: string, account: Account): boolean {
   const where = { ...account, cwd: '/', env: childEnvironment };
   return spawnSync('/bin/sh', ['-c', 'cd "$0"', folder], where).status === 0;

@@ -43,7 +43,7 @@ export function findBinaries(account: Account | undefined, sharedRoot: () => str
 }
 
 /**
- * The package of this platform's server.
+ * Returns the package of this platform's server.
  * @throws ConfigError if it is not installed, as in the container image
  */
 export function locatePackage(): { packageRoot: string; version: string } {
@@ -63,7 +63,10 @@ export function locatePackage(): { packageRoot: string; version: string } {
   }
 }
 
-/** initdb and pg_ctl start the server through a shell, with their path between double quotes. */
+/**
+ * Returns true for a path that breaks a command of initdb or pg_ctl, which start the server through a shell, with their path
+ * between double quotes.
+ */
 function breaksShell(path: string): boolean {
   return process.platform !== 'win32' && /["$`\\]/.test(path);
 }
@@ -100,7 +103,7 @@ function copyWithLinks(packageRoot: string, copy: string): void {
   }
 }
 
-/** How a program of PostgreSQL is run: by whom, and on which folder of data, once there is one. */
+/** The account that runs a program of PostgreSQL, and its data folder, if there is one yet. */
 interface Program {
   readonly account: Account | undefined;
   readonly data?: string;
@@ -134,8 +137,8 @@ export function run(program: string, args: readonly string[], on: Program): Prom
 }
 
 /**
- * Starts a server in a folder of data. At `settle` it stops again if no session watches it yet (`watchedName`), and also if
- * the process that started it is killed before.
+ * Starts a server in a folder of data. At `settle`, or when the process that started it is killed before, the server stops
+ * again unless a session watches it by then (`watchedName`).
  * @returns `undefined` if it does not start
  */
 export async function startServer(
@@ -172,8 +175,8 @@ export async function startServer(
 }
 
 /**
- * Not in our working directory, which the server's user may not be able to enter; messages in English; in its own session,
- * so that Ctrl-C does not end an initdb half-way.
+ * Starts a program outside of our working directory, which the server's user may not be able to enter, with messages in
+ * English, and in its own session, so that Ctrl-C does not end an initdb half-way.
  */
 function start(
   program: string,

@@ -22,9 +22,10 @@ const watching = 20_160_102;
 export const watchedName = 'gmsi-watched';
 
 /**
- * A session of the server that outlives its client and stops the server as soon as nobody uses it, however the last user
- * ended. It is a session, not a process of ours: killing our processes does not kill it, and it cannot outlive the server.
- * It works because PostgreSQL notices a lost client only when it sends something. The commits keep vacuum from waiting for it.
+ * A session of the server that outlives its client and stops the server as soon as nobody uses it, no matter how the last
+ * user ended. It is a session, not a process of ours: killing our processes does not kill it, and it cannot outlive the
+ * server. It works because PostgreSQL notices a lost client only when it sends something. The commits below are there so that
+ * vacuum does not have to wait for this session.
  */
 const watch = `
 do $$
@@ -34,7 +35,7 @@ begin
   if not pg_try_advisory_lock(${watching}) then
     return;
   end if;
-  -- Tells the process that started the server, see startServer.
+  -- For the process that started the server, see startServer.
   execute format('copy (select %L) to %L', running[1] || ' ' || running[3],
     current_setting('data_directory') || '/${watchedName}');
   raise notice 'watching';
@@ -48,7 +49,8 @@ begin
     commit;
     perform pg_sleep(1);
   end loop;
-  -- As pg_ctl stop -m fast. The lock is held until then: a process that needs the server waits, and starts it again.
+  -- Does what pg_ctl stop -m fast does. Keeps the lock until then, so that a process that needs the server waits, and starts
+  -- it again.
   execute format('copy (select where false) to program %L', 'kill -INT ' || running[1]);
   perform pg_sleep(60);
 end $$`;
@@ -65,9 +67,9 @@ const undisturbed = [
 export const recoverySeconds = 120;
 
 /**
- * Keeps the server running, also after one of its processes has crashed and all connections were lost with it.
+ * Keeps the server running, even after one of its processes has crashed and ended all connections.
  * @param name the database, which is created if it is missing
- * @throws LockHeld if somebody keeps the lock from it; the signal's reason if it is aborted meanwhile
+ * @throws LockHeld if another session holds the lock too long; the signal's reason if it is aborted meanwhile
  */
 export async function holdServer(address: ServerAddress, name: string, waiting: Waiting) {
   let holder = await hold(address, waiting);
@@ -97,7 +99,7 @@ export async function holdServer(address: ServerAddress, name: string, waiting: 
   };
 }
 
-/** @returns false if the connection is lost, so that nobody knows whether the server still runs */
+/** @returns false if the connection is lost, so that it is not known whether the server still runs */
 async function letGo(holder: pg.Client, stop: () => Promise<unknown>): Promise<boolean> {
   try {
     await holder.query('select pg_advisory_unlock_shared($1)', [inUse]);
@@ -167,7 +169,7 @@ async function stopWhenUnused(address: ServerAddress): Promise<void> {
   const ended = client.query(watch).then(() => false);
   ended.catch(() => {});
   if (await Promise.race([isWatching, ended])) {
-    // Without a message to the server, so that the session continues.
+    // Closes the socket without a message to the server, so that the session continues.
     socket.destroy();
   } else await client.end();
 }

@@ -22,16 +22,16 @@ export interface Location {
   /** Contains `data/`, with the server's password and log. */
   readonly cluster: string;
   readonly account: Account | undefined;
-  /** True if the cluster cannot be below GMSI_HOME, and has just got a place elsewhere. */
+  /** True if the cluster cannot be below GMSI_HOME, and was just given a place elsewhere. */
   readonly justMoved: boolean;
 }
 
-/** Root keeps here what the server's user must be able to reach. */
+/** The folder in which root keeps files that the server's user must be able to reach. */
 export const systemRoot = '/var/lib/gmsi';
 
 /**
- * The cluster's folder for a GMSI_HOME, created if it is missing. It is `<home>/postgres`, unless the program runs as root
- * and the server's user cannot get there (a clone below `/root`): then it is a folder below `/var/lib/gmsi`, and
+ * Returns the cluster's folder for a GMSI_HOME, created if it is missing. It is `<home>/postgres`, unless the program runs as
+ * root and the server's user cannot get there (a clone below `/root`): then it is a folder below `/var/lib/gmsi`, and
  * `<home>/postgres-is-in` says which.
  * @throws ConfigError if GMSI_HOME cannot be written.
  */
@@ -90,7 +90,7 @@ function moveAway(home: string, pointer: string, account: Account): Location {
 }
 
 /**
- * A folder that every user can reach, for copies of the server's programs and for data; made if it is missing.
+ * Returns a folder that every user can reach, for copies of the server's programs and for data; made if it is missing.
  * @param places candidates, of which the first writable one is taken
  * @throws ConfigError if somebody else created it, or could replace it
  */
@@ -127,7 +127,7 @@ function canBeWritten(folder: string): boolean {
   }
 }
 
-/** Where the cluster was moved to; `undefined` if that place is gone (a new container on an old volume). */
+/** Returns where the cluster was moved to; `undefined` if that place is gone (a new container on an old volume). */
 export function readPointer(pointer: string): string | undefined {
   if (!existsSync(pointer)) return undefined;
   const cluster = readFileSync(pointer, 'utf8').trim();

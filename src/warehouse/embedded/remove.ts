@@ -11,7 +11,7 @@ const programs = /^postgresql-\d/;
 
 /** The files of a GMSI_HOME's embedded server on this machine. */
 export interface Remains {
-  /** Folders with a server's data: what was loaded. */
+  /** Folders with a server's data, which is what was loaded. */
   readonly clusters: readonly string[];
   /** Everything to remove, including the clusters; nothing of other homes. */
   readonly paths: readonly string[];
@@ -52,14 +52,17 @@ export async function removeRemains(home: string, { clusters, paths }: Remains):
   }
 }
 
-/** Somebody else may have written the pointer file, and a home may contain an unrelated folder `postgres`. */
+/**
+ * Refuses a folder that is not a cluster: another user may have written the pointer file, and a home may contain an unrelated
+ * folder `postgres`.
+ */
 function refuseForeign(cluster: string, home: string): void {
   const isInPlace = [home, systemRoot, join(tmpdir(), 'gmsi')].includes(dirname(cluster));
   const names = namesIn(cluster);
   const isOurs = names.every((name) => name === 'data' || name.startsWith('making-'));
   const isCluster = !names.includes('data') || existsSync(join(cluster, 'data', 'gmsi-password'));
   if (isInPlace && isOurs && isCluster) return;
-  throw new ConfigError(`${cluster} is not as the embedded server makes it, and is left alone.`, {
+  throw new ConfigError(`${cluster} was not made by the embedded server, so it is not removed.`, {
     hint: 'Check its content; if nobody needs it, remove it yourself.',
   });
 }

@@ -98,7 +98,7 @@ async function initialise(binaries: Binaries, { cluster, account }: Location, da
   }
 }
 
-/** Files of processes that were killed half-way or came second, which are no longer needed. */
+/** Removes files of processes that were killed half-way or came second. */
 function removeAbandoned(cluster: string): void {
   for (const name of readdirSync(cluster)) {
     if (name.startsWith('making-')) rmSync(join(cluster, name), { recursive: true, force: true });
@@ -134,7 +134,7 @@ async function startUnlessRunning(
   return startServer(binaries, args, on);
 }
 
-/** The port in postmaster.pid (its fourth line), if a server is running. */
+/** Returns the port in postmaster.pid (its fourth line), if a server is running. */
 function runningPort(data: string): number | undefined {
   try {
     return Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[3]) || undefined;
@@ -143,7 +143,7 @@ function runningPort(data: string): number | undefined {
   }
 }
 
-/** The port at the last start, which programs that read the warehouse have in their settings. */
+/** Returns the port of the last start, because programs that read the warehouse have it in their settings. */
 function lastPort(data: string): number {
   try {
     return Number(/port=(\d+)/.exec(readFileSync(join(data, 'postmaster.opts'), 'utf8'))?.[1] ?? 0);
@@ -152,7 +152,7 @@ function lastPort(data: string): number {
   }
 }
 
-/** A port that nobody uses; the preferred one, if it is free. */
+/** Returns a free port; the preferred one, if it is free. */
 async function freePort(preferred: number): Promise<number> {
   const probe = createServer();
   try {

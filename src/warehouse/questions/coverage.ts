@@ -27,15 +27,19 @@ export interface SeriesCoverage {
   readonly refused: number;
 }
 
-/** Of drained windows, those with days that did not count as covered then. As in the index `windows_uncovered`. */
+/**
+ * True for windows that are not drained, or that had days that did not count as covered when they were drained. Must be
+ * worded as in the index `windows_uncovered`, so that PostgreSQL uses it.
+ */
 export const isUncovered = sql<boolean>`case when state = 'drained' then last_day >= settled_before else true end`;
 
 /**
- * How much of each series is covered. Each day counts once: as covered, else running, failed, refused, waiting or settling.
- * Only ranges are read, never a list of days.
+ * Counts the days of each series by state. Each day counts once: as covered, else running, failed, refused, waiting or
+ * settling. Reads only ranges, never a list of days.
  */
 export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): Question<SeriesCoverage> {
-  // Days of a state that no state before it has. Most series have no window that coverage does not know, and nothing to count.
+  // Counts days that have this state and none of the states before it. Most series have only covered windows, and nothing to
+  // count.
   const days = (state: string, ...before: readonly string[]) => {
     const others = before.map((other) => ` - coalesce(${other}, '{}')`).join('');
     return sql.raw(`case when ${state} is null then 0
@@ -94,7 +98,7 @@ export interface WindowShown {
   readonly job: string | null;
 }
 
-/** The windows of a series that have days of a period, the latest days first. */
+/** Returns the windows of a series that have days of a period, the latest days first. */
 export function windowsOfSeries(
   series: Series,
   { from, to }: Pick<CoverageAsked, 'from' | 'to'>,

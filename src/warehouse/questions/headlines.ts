@@ -35,7 +35,7 @@ export interface HeadlineShown {
   readonly later: number;
 }
 
-/** The headlines behind a point of a chart, retracted ones too, the latest first. */
+/** Returns the headlines behind a point of a chart, retracted ones too, the latest first. */
 export function headlinesOf(asked: HeadlinesAsked): Question<HeadlineShown> {
   const { country, topic, matchType, from, to, asOf, after, limit } = asked;
   const source =
@@ -81,18 +81,18 @@ export interface HeadlineKey {
 
 export interface HeadlineVersion {
   readonly known_from: Date;
-  /** `null` for the version that stands. */
+  /** `null` for the current version. */
   readonly known_to: Date | null;
   readonly headline: string | null;
   readonly directional_score: number | null;
   readonly semantic_score: number | null;
   readonly topic_probability: number | null;
   readonly retracted_at: Date | null;
-  /** Why it was replaced; `null` for the version that stands. */
+  /** Why it was replaced; `null` for the current version. */
   readonly reason: string | null;
 }
 
-/** All versions of a headline, the first one first. */
+/** Returns all versions of a headline, the first one first. */
 export function versionsOf(key: HeadlineKey): Question<HeadlineVersion> {
   const isIt = sql`country = ${key.country} and topic = ${key.topic} and match_type = ${key.matchType}
         and published_at = ${key.published_at}::timestamptz and headline_id = ${key.headline_id}::uuid`;

@@ -24,8 +24,8 @@ export interface CheckScope {
 const ofEveryRow = ['first_seen_at', 'changed_at', 'retracted_at', 'is_backfilled', 'load_id', 'window_id'];
 
 /**
- * The sets of rows that a check can read about its job. A set that its query does not name costs nothing, and filters of the
- * query use the tables' indexes and partitions.
+ * Returns the sets of rows that a check can read about its job. A set that its query does not name costs nothing, and filters
+ * of the query use the tables' indexes and partitions.
  */
 export function jobSets({ window, table, settledBefore }: CheckScope): RawBuilder<unknown> {
   const { from, to } = window;
@@ -61,7 +61,9 @@ const columnsOf = (table: FeedTable) => Object.keys(table.columns).filter((colum
 const has = (table: FeedTable, column: string) => table.columns[column] !== undefined;
 const kept = (column: string) => sql.ref(`kept.${column}`);
 
-/** Columns that rows of all feeds share: the series as a load names it, time, id, text, and those of every table. */
+/**
+ * Returns the columns that rows of all feeds share: the series as a load names it, time, id, text, and those of every table.
+ */
 function rowOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
   const [time, id] = table.key;
   const ofRow = ofEveryRow.map(kept);
@@ -79,7 +81,7 @@ function seriesOfRow(table: FeedTable, { matchType, variants }: WindowScope): Ra
     ${partOf('match_type', matchType)} as match_type, ${columnOf('variant') ? kept(columnOf('variant')!) : variantOf(table, variants)} as variant`;
 }
 
-/** The variant of a row whose table has columns for its parameters. */
+/** Returns the variant of a row whose table has columns for its parameters. */
 function variantOf({ series }: FeedTable, variants: readonly string[]): RawBuilder<unknown> {
   const parameters = Object.entries(series).flatMap(([column, of]) =>
     typeof of === 'string' ? [] : [[column, of] as const],
@@ -94,7 +96,7 @@ function variantOf({ series }: FeedTable, variants: readonly string[]): RawBuild
   return sql`case ${sql.join(cases, sql` `)} end`;
 }
 
-/** The texts that tell rows of one time apart, except addresses; null for a headline or an event that has no text. */
+/** Returns the texts that tell rows of one time apart, except addresses; null for a headline or an event that has no text. */
 function textOf(table: FeedTable): RawBuilder<unknown> {
   const texts = columnsOf(table).filter((column) => table.columns[column] === 'text' && column !== 'url');
   const all = sql`concat_ws(' · ', ${sql.join(texts.map(kept))})`;
@@ -121,7 +123,7 @@ function numbersOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
   return ofEach(table, window, ['"column"', 'value', 'lowest', 'highest'], numbers);
 }
 
-/** The probabilities of each model, by the names that feeds have for them, and the score that follows from them. */
+/** Returns the probabilities of each model, by the names that feeds have for them, and the score that follows from them. */
 function modelsOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
   const ofPrefix = columnsOf(table).flatMap((column) => {
     const prefix = /^(.+)_positive$/.exec(column)?.[1];
@@ -142,7 +144,7 @@ function modelsOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
   return ofEach(table, window, ['model', 'positive', 'neutral', 'negative', 'score'], models);
 }
 
-/** The sums of an index, whose own name for its count does not matter. */
+/** Returns the sums of an index, whose own name for its count does not matter. */
 function sumsOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
   const names = ['headline_count', 'event_count'];
   const count = names.find((column) => has(table, column));
@@ -153,7 +155,7 @@ function sumsOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
   return ofEach(table, window, columns, count ? [sql`(${sql.join(sums)})`] : []);
 }
 
-/** Each row of a job once for each of its values, with that value; no rows if the table has no such columns. */
+/** Returns each row of a job once for each of its values, with that value; no rows if the table has no such columns. */
 function ofEach(
   table: FeedTable,
   window: WindowScope,
@@ -166,7 +168,7 @@ function ofEach(
     cross join lateral ${each} as each (${sql.raw(columns.join(', '))})`;
 }
 
-/** How many rows of each month have a value, by column. */
+/** Returns how many rows of each month have a value, by column. */
 function filledOf(table: FeedTable): RawBuilder<unknown> {
   const columns = columnsOf(table).filter((column) => !table.key.includes(column));
   const counts = columns.map((column, at) => sql`count(${kept(column)}) as ${sql.ref(`c${at}`)}`);
@@ -178,9 +180,9 @@ function filledOf(table: FeedTable): RawBuilder<unknown> {
 }
 
 /**
- * For each day, the rows that the service sent to the last window that drained it (`rows_met`), and the rows of the table
- * (`rows_held`). `rows_held` excludes rows that came after the window, or that it or an earlier one retracted. So rows were
- * lost if `rows_held` is below `rows_met`. It may be higher, by rows that the window did not see and did not retract.
+ * Counts, for each day, the rows that the service sent to the last window that drained it (`rows_met`), and the rows of the
+ * table (`rows_held`). `rows_held` excludes rows that came after the window, or that it or an earlier one retracted. So rows
+ * were lost if `rows_held` is below `rows_met`. It may be higher, by rows that the window did not see and did not retract.
  */
 function countedDays(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
   const [time] = table.key.map((column) => sql.ref(`kept.${column}`));

@@ -2,12 +2,12 @@ import { type Kysely, sql } from 'kysely';
 import type { FeedTable, Row, Series } from '../../feeds/feed.ts';
 import type { Database, Day } from '../database.ts';
 
-/** A version of a row, and the load and window that brought it. */
+/** A version of a row, and the load and window that wrote it. */
 export interface Explanation {
   /** All its columns; times as texts in UTC. */
   readonly version: Row & { readonly retracted_at: string | null };
   readonly known_from: Date;
-  /** `null` for the version that stands. */
+  /** `null` for the current version. */
   readonly known_to: Date | null;
   /** Why the next version replaced it. */
   readonly replaced_because: string | null;
@@ -18,7 +18,7 @@ export interface Explanation {
   /** Why somebody loaded it, if it was said. */
   readonly reason: string | null;
   readonly run_by: string | null;
-  /** `null` if no window brought it; then the columns below are, too. */
+  /** `null` if the version is not from a window; then the columns below are null, too. */
   readonly window_id: number | null;
   readonly series: Series | null;
   readonly first_day: Day | null;
@@ -29,12 +29,15 @@ export interface Explanation {
   readonly page_size: number | null;
 }
 
-/** The column of a table's key that identifies a row within its series. */
+/** Returns the column of a table's key that identifies a row within its series. */
 export function idColumn({ key, columns }: FeedTable): string {
   return key.find((column) => columns[column] === 'uuid')!;
 }
 
-/** Every version of the rows with an id, row by row, the first version first. Reads whole tables unless the id has an index. */
+/**
+ * Returns every version of the rows with an id, row by row, the first version first. Reads whole tables unless the id has an
+ * index.
+ */
 export async function provenanceOf(
   db: Kysely<Database>,
   table: FeedTable,

@@ -26,7 +26,7 @@ export async function whileReading<Result>(
   return transaction.execute(async (reading) => {
     await sql`
       select set_config('statement_timeout', ${`${longest}s`}, true),
-             -- To compile a plan over all partitions takes longer than most answers.
+             -- Compiling a plan over all partitions takes longer than most answers.
              set_config('jit', 'off', true),
              case when pg_size_bytes(current_setting('work_mem')) < pg_size_bytes(${workMemory})
                   then set_config('work_mem', ${workMemory}, true) end,
@@ -58,7 +58,7 @@ export interface Question<Row> {
 /** Line breaks, marks of direction and other control characters, which a terminal, psql or a spreadsheet may obey instead of showing. */
 export const controls = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** The SQL of a question for a person to copy. Nothing in its values ends a line, or is a control character. */
+/** Returns the SQL of a question for a person to copy. Nothing in its values ends a line, or is a control character. */
 export function sqlText(db: Kysely<Database>, { query, about }: Question<unknown>): string {
   const { sql: text, parameters } = query.compile(db);
   const withValues = text.replace(/\$(\d+)/g, (_, number) => literal(parameters[Number(number) - 1]));
@@ -72,7 +72,10 @@ function literal(value: unknown): string {
   return textConstant(String(value));
 }
 
-/** A text constant of SQL. psql would run a line of the text that begins with a backslash, so control characters are escaped. */
+/**
+ * Returns a text constant of SQL. psql would run a line of the text that begins with a backslash, so control characters are
+ * escaped.
+ */
 function textConstant(text: string): string {
   const quoted = text.replaceAll("'", "''");
   if (!text.includes('\\') && text.search(controls) < 0) return `'${quoted}'`;
@@ -80,7 +83,7 @@ function textConstant(text: string): string {
   return `E'${quoted.replaceAll('\\', '\\\\').replace(controls, code)}'`;
 }
 
-/** Without empty lines, and without the indentation that it has in the program. */
+/** Removes empty lines, and the indentation that the text has in the program. */
 function unindented(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const least = Math.min(...lines.map((line) => line.search(/\S/)).filter((indent) => indent > 0));

@@ -44,7 +44,7 @@ export interface CheckSnapshot {
   readonly isFenced: boolean;
 }
 
-/** The same, with the rights of `gmsi_reader`, if that role exists and the user may take it. */
+/** Reads in one transaction, with the rights of `gmsi_reader` if that role exists and the user may take it. */
 export async function inCheckSnapshot<Result>(
   warehouse: Warehouse,
   options: SnapshotOptions,
@@ -74,7 +74,7 @@ export async function findingsOfCheck(
   return { findings: found[0]?.findings ?? 0, rows: found.slice(0, atMost).map(({ finding }) => finding) };
 }
 
-/** Whether a table, or one of the job's sets of rows, has rows. @throws SqlRefused if there is no such table */
+/** Returns whether a table, or one of the job's sets of rows, has rows. @throws SqlRefused if there is no such table */
 export async function holdsRows(snapshot: CheckSnapshot, name: string, scope: CheckScope): Promise<boolean> {
   const statement = sql`
     with ${jobSets(scope)} select json_build_object('yes', exists (select from ${sql.raw(name)})) as row`;
@@ -116,7 +116,7 @@ function hintOf(named: unknown): string | undefined {
   return named instanceof GmsiError && !(named instanceof SchemaGone) ? named.hint : undefined;
 }
 
-/** The position of an error within `part` of a statement; PostgreSQL counts characters from 1. */
+/** Returns the position of an error within `part` of a statement; PostgreSQL counts characters from 1. */
 function offsetIn(part: string, statement: string, position: string | undefined): number | undefined {
   if (position === undefined) return undefined;
   const offset = [...statement].slice(0, Number(position) - 1).join('').length - statement.indexOf(part);

@@ -27,7 +27,7 @@ export interface LoadShown {
   readonly run_by: string;
 }
 
-/** The last loads, the latest first; those that run come before all others. */
+/** Returns the last loads, the latest first; those that run come before all others. */
 export function lastLoads(leaseSeconds: number, atMost: number): Question<LoadShown> {
   return {
     about: 'The last loads',

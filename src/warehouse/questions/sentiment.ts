@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Day } from '../database.ts';
 import type { Question } from './reading.ts';
 
-/** What the scores of headlines are summed up by. Days, weeks (from Monday) and months are those of UTC. */
+/** The periods by which scores of headlines are summed up. Days, weeks (from Monday) and months are those of UTC. */
 export type Bucket = 'hour' | 'day' | 'week' | 'month';
 
 export interface SentimentAsked {
@@ -10,7 +10,7 @@ export interface SentimentAsked {
   readonly topics: readonly string[];
   readonly matchTypes: readonly string[];
   readonly from: Day;
-  /** Itself included. */
+  /** Inclusive. */
   readonly to: Day;
   readonly by: Bucket;
   /** The warehouse as it was at that moment; `null` for now. */
@@ -31,7 +31,7 @@ export interface Sentiment {
   readonly headlines: number;
 }
 
-/** The sentiment of series over time. A bucket without headlines has no row. */
+/** Returns the sentiment of series over time. A bucket without headlines has no row. */
 export function sentimentOverTime(asked: SentimentAsked): Question<Sentiment> {
   const { by, asOf } = asked;
   const start =
@@ -47,7 +47,7 @@ export function sentimentOverTime(asked: SentimentAsked): Question<Sentiment> {
   };
 }
 
-/** When a bucket begins: rows are grouped by the time itself, which is cheaper than by its text. */
+/** Returns when a bucket begins: rows are grouped by the time itself, which is cheaper than by its text. */
 function bucketOf(by: Bucket, start: RawBuilder<unknown>, isRollup: boolean) {
   const local =
     by !== 'hour' ? sql`${start}::timestamp` : isRollup ? sql`${start} at time zone 'UTC'` : start;
@@ -66,7 +66,7 @@ const means = sql`
 
 type Asked = Omit<SentimentAsked, 'by'> & { readonly by?: Bucket };
 
-/** The rollup that serves the question, or the headlines of a past moment in its form. */
+/** Returns the rollup that serves the question, or the headlines of a past moment in its form. */
 function sums({ countries, topics, matchTypes, from, to, by, asOf }: Asked): RawBuilder<unknown> {
   const ofSeries = sql`country = any(${[...countries]}::text[]) and topic = any(${[...topics]}::text[])
           and match_type = any(${[...matchTypes]}::text[])`;

@@ -33,7 +33,7 @@ export async function coverageByFeed(db: Kysely<Database>): Promise<FeedCoverage
   return rows;
 }
 
-/** How much of a job's period is covered, over all of its series. */
+/** Returns how much of a job's period is covered, over all of its series. */
 export async function coverageOf(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -59,7 +59,7 @@ export interface CoveredStretch {
 /** A column that tells series apart. */
 export type SeriesColumn = 'country' | 'ticker' | 'topic' | 'variant';
 
-/** The covered days of a job, by the values of a column; without a job, of all feeds, by feed and match type. */
+/** Returns the covered days of a job, by the values of a column; without a job, of all feeds, by feed and match type. */
 export async function coveredStretches(
   db: Kysely<Database>,
   of?: { readonly scope: WindowScope; readonly by: SeriesColumn },
@@ -106,7 +106,7 @@ export interface WindowFailure extends Series {
   readonly last_error: string | null;
 }
 
-/** Failed and refused windows, of these scopes or all, the latest first. */
+/** Returns failed and refused windows, of these scopes or all, the latest first. */
 export async function failuresOf(
   db: Kysely<Database>,
   scopes: readonly WindowScope[] | undefined,
@@ -127,7 +127,7 @@ export interface WindowCount {
   readonly feed: string;
   readonly state: string;
   readonly windows: number;
-  /** Those of these that are partly drained. */
+  /** How many of these windows are partly drained. */
   readonly half_drained: number;
 }
 
@@ -139,7 +139,7 @@ export async function windowCounts(db: Kysely<Database>): Promise<WindowCount[]>
   return rows;
 }
 
-/** The last loads, of these jobs or all. */
+/** Returns the last loads, of these jobs or all. */
 export async function loadsOfJobs(db: Kysely<Database>, jobs: readonly string[] | undefined, atMost: number) {
   return db
     .selectFrom('gmsi.loads')
@@ -170,7 +170,7 @@ export async function recordsPerDay(db: Kysely<Database>, scope: WindowScope): P
   return rows[0]!.mean;
 }
 
-/** What all loads have done, as of their last heartbeats. */
+/** Returns what all loads have done, as of their last heartbeats. */
 export async function workSoFar(db: Kysely<Database>): Promise<{ requests: number; records: number }> {
   const { rows } = await sql<{ requests: number; records: number }>`
     select coalesce(sum(requests), 0)::bigint as requests, coalesce(sum(records), 0)::bigint as records from gmsi.loads
@@ -178,7 +178,7 @@ export async function workSoFar(db: Kysely<Database>): Promise<{ requests: numbe
   return rows[0]!;
 }
 
-/** A job of the workers: its present run, or the last one, and what has paused it. */
+/** A job of the workers: its current or last run, and why it is paused, if it is. */
 export interface QueuedJob {
   readonly job: string;
   readonly command: JobCommand;
@@ -191,7 +191,7 @@ export interface QueuedJob {
   readonly paused_because: 'budget' | 'failures' | null;
 }
 
-/** The last run of each job and command. */
+/** Returns the last run of each job and command. */
 export async function lastRuns(db: Kysely<Database>): Promise<QueuedJob[]> {
   const { rows } = await sql<QueuedJob>`
     select distinct on (r.job, r.command) r.job, r.command, r.run_id, r.scope, r.started_at, r.finished_at, r.outcome,
@@ -220,7 +220,7 @@ export interface FailureCounts {
   readonly reasons: readonly { readonly reason: string; readonly windows: number }[];
 }
 
-/** Still counts a window that is being retried, so that a retry does not look like a success. */
+/** Counts failed windows. Includes windows that are being retried, so that a retry does not look like a success. */
 export async function countFailures(db: Kysely<Database>, scope: WindowScope): Promise<FailureCounts> {
   const { rows } = await sql<{ reason: string; windows: number; all_windows: number }>`
     select w.last_error as reason, count(*) as windows, (sum(count(*)) over ())::int as all_windows
@@ -240,7 +240,7 @@ export interface QueueDepth {
   readonly tasks: number;
 }
 
-/** Tasks in the queue of `gmsi work`. */
+/** Counts the tasks in the queue of `gmsi work`. */
 export async function queueDepth(db: Kysely<Database>): Promise<QueueDepth[]> {
   const { rows } = await sql<QueueDepth>`
     select task_identifier as task, count(*) as tasks,
@@ -252,7 +252,7 @@ export async function queueDepth(db: Kysely<Database>): Promise<QueueDepth[]> {
   return rows;
 }
 
-/** The definitions of all jobs that the workers know, without their secrets. */
+/** Returns the definitions of all jobs that the workers know, without their secrets. */
 export async function storedJobs(
   db: Kysely<Database>,
 ): Promise<{ readonly job: string; readonly definition: Readonly<Record<string, unknown>> }[]> {
@@ -260,7 +260,7 @@ export async function storedJobs(
   return rows.map(({ job, definition }) => ({ job, definition: definition as Record<string, unknown> }));
 }
 
-/** Processes of `gmsi work` with a heartbeat within the lease. */
+/** Counts the processes of `gmsi work` with a heartbeat within the lease. */
 export async function countLivingWorkers(db: Kysely<Database>, leaseSeconds: number): Promise<number> {
   const { rows } = await sql<{ workers: number }>`
     select count(*) as workers from gmsi.workers

@@ -3,19 +3,19 @@ import type { Database } from '../database.ts';
 
 export type AlertKind = 'failed windows' | 'budget' | 'late' | 'key refused' | 'export failed';
 
-/** A kind of trouble of a job: one alert at a time is open for it. */
+/** A kind of problem of a job. At most one alert is open for it at a time. */
 export interface AlertCause {
   readonly job: string;
   readonly kind: AlertKind;
 }
 
-/** An alert whose beginning or end is to be sent. */
+/** An alert whose beginning or end must be sent. */
 export interface DueAlert extends AlertCause {
   readonly alert_id: number;
   readonly message: string;
   readonly details: Readonly<Record<string, unknown>>;
   readonly raised_at: Date;
-  /** Set if its end is to be sent. */
+  /** Set if the end must be sent. */
   readonly resolved_at: Date | null;
 }
 
@@ -41,8 +41,8 @@ export async function resolveAlert(db: Kysely<Database>, { job, kind }: AlertCau
 }
 
 /**
- * Claims the alerts of a job that are to be sent: no other process sends them within the next two minutes. The end of
- * an alert is reported only if its beginning was.
+ * Claims the alerts of a job that must be sent: no other process sends them within the next two minutes. The end of an alert
+ * is reported only if its beginning was.
  */
 export async function claimDueAlerts(db: Kysely<Database>, job: string): Promise<DueAlert[]> {
   const { rows } = await sql<DueAlert>`

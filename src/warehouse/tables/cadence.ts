@@ -24,7 +24,7 @@ export interface SeriesHabit extends Series {
   readonly is_paused: boolean;
 }
 
-/** The habits of all series of a job whose period is not over. */
+/** Returns the habits of all series of a job whose period is not over. */
 export async function readHabits(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -87,7 +87,7 @@ export async function noteSavings(
   `.execute(trx);
 }
 
-/** What a page or a live answer shows about how often its series has news. */
+/** Whether a page or a live answer is a poll of its series, and whether it had news. */
 export interface PollNote {
   readonly series: Series;
   readonly loadId: number;
@@ -159,7 +159,7 @@ export interface ChangeAges {
   readonly days: number | null;
 }
 
-/** The measurement of the last day; `undefined` if it must be measured again. */
+/** Returns the measurement of the last day; `undefined` if it must be measured again. */
 export async function storedChangeAges(
   db: Kysely<Database>,
   feed: string,
@@ -174,9 +174,9 @@ export async function storedChangeAges(
 
 /**
  * Measures changes over the last 90 days, and stores the result. Counts versions that the service replaced, and rows that
- * were seen a day or more after their publication, except late rows of series that were ever left out of a sync, which
- * caused the delay. The age of a change is taken when it is seen, so days that are rarely drained again make it look older,
- * never younger.
+ * were seen a day or more after their publication, except late rows of series that a sync has ever skipped, because the
+ * skipping caused the delay. The age of a change is taken when it is seen, so days that are rarely drained again make it look
+ * older, never younger.
  */
 export async function measureChangeAges(
   db: Kysely<Database>,

@@ -22,7 +22,7 @@ export interface PageCounts {
   readonly outside: number;
 }
 
-/** What a page adds to its window. */
+/** The progress that a page adds to its window. */
 export interface PageProgress extends PageCounts {
   /** Distinct rows of the drain so far on each day of the window, with this page; `null` if it is not known. */
   readonly rowsMet: readonly number[] | null;

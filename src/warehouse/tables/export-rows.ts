@@ -33,7 +33,7 @@ export function isRollup(table: ExportTable): boolean {
 /** Which rows of a table are exported. */
 export interface ExportScope {
   readonly table: ExportTable;
-  /** Days (UTC) of the rows' time, both included; no bound if left out. */
+  /** Days (UTC) of the rows' time, both included; `undefined` for no bound. */
   readonly from: Day | undefined;
   readonly to: Day | undefined;
   /** The values that a row may have in some of the columns that tell series apart. */
@@ -48,14 +48,14 @@ export interface ExportColumn {
   readonly type: string;
 }
 
-/** A month (UTC) of what is exported. */
+/** A month (UTC) of an export. */
 export interface MonthState {
   /** `YYYY-MM`. */
   readonly month: string;
   readonly rows: number;
-  /** Another one as soon as a row of the month was inserted, changed or removed. */
+  /** Changes whenever a row of the month is inserted, changed or removed. */
   readonly fingerprint: string;
-  /** Whether a row may have changed since the moment that was asked for. */
+  /** Whether a row may have changed since the requested moment. */
   readonly isChanged: boolean;
 }
 
@@ -69,14 +69,14 @@ export interface Totals {
   readonly sums: Readonly<Record<string, bigint>>;
 }
 
-/** The column by which an export is counted: country, ticker, or the first one of the feed's series. */
+/** Returns the column by which an export is counted: country, ticker, or the first one of the feed's series. */
 export function seriesColumn({ series }: ExportTable): string {
   return Object.keys(series)[0]!;
 }
 
 /**
  * Runs `read` in a snapshot, so that everything it reads is from one moment; times are in UTC and numbers have all digits,
- * whatever the database's settings are.
+ * regardless of the database's settings.
  * @param stop ends the running statement, which then fails
  */
 export function inOneState<T>(
@@ -92,14 +92,17 @@ export function inOneState<T>(
   });
 }
 
-/** Whether the schema exists and is new enough. */
+/** Returns whether the schema exists and is new enough. */
 export async function canExport(warehouse: Warehouse): Promise<boolean> {
   const { rows } = await sql<{ yes: boolean }>`
     select to_regprocedure('gmsi.as_of_delay()') is not null as yes`.execute(warehouse);
   return rows[0]!.yes;
 }
 
-/** Seconds, by the server's clock, until the state as of a moment can no longer change; 0 if it cannot change now. */
+/**
+ * Returns the seconds, by the server's clock, until the state as of a moment can no longer change; 0 if it cannot change any
+ * more.
+ */
 export async function secondsUntilSettled(warehouse: Warehouse, moment: string): Promise<number> {
   const { rows } = await sql<{ seconds: number }>`
     select extract(epoch from ${moment}::timestamptz + gmsi.as_of_delay() - clock_timestamp())::float8 as seconds
@@ -108,8 +111,8 @@ export async function secondsUntilSettled(warehouse: Warehouse, moment: string):
 }
 
 /**
- * Every column of the table in its order, including those that a user has added; of `gmsi.headlines` as of a past moment,
- * without these.
+ * Returns every column of the table in its order. This includes columns that a user has added, except for `gmsi.headlines` as
+ * of a past moment.
  */
 export async function exportColumns(
   snapshot: Snapshot,
@@ -124,9 +127,10 @@ export async function exportColumns(
 }
 
 /**
- * The months that there are to export. The fingerprint of a feed's table is the sum of `changed_at`: every change moves it on,
- * so a change is seen even if it was committed later than a younger one. Of a rollup, it is made of all values.
- * @param since a moment, or `undefined` if none was asked for
+ * Returns the months to export. The fingerprint of a month in a feed's table is the sum of `changed_at`. Every change
+ * increases it, so a change is noticed even if it is committed after a later change. In a rollup, the fingerprint is made of
+ * all values.
+ * @param since the requested moment, if any
  */
 export async function readMonths(
   snapshot: Snapshot,
@@ -136,7 +140,7 @@ export async function readMonths(
   const fingerprint = isRollup(scope.table)
     ? sql`sum(hashtextextended(held::text, 0))`
     : sql`sum(extract(epoch from changed_at))`;
-  // A row is committed after its changed_at, by at most half of this delay.
+  // A row is committed at most half of this delay after its changed_at.
   const isChanged =
     since === undefined ? sql`false` : sql`bool_or(changed_at >= ${since}::timestamptz - gmsi.as_of_delay())`;
   const { rows } = await sql<MonthState>`
@@ -146,7 +150,7 @@ export async function readMonths(
   return rows;
 }
 
-/** When a load began; `undefined` if there is none with this number. */
+/** Returns when a load began; `undefined` if there is none with this number. */
 export async function startOfLoad(warehouse: Warehouse, loadId: number): Promise<Date | undefined> {
   const load = await warehouse
     .selectFrom('gmsi.loads')
@@ -157,7 +161,7 @@ export async function startOfLoad(warehouse: Warehouse, loadId: number): Promise
 }
 
 /**
- * What there is to export of some months, by month, then by series.
+ * Returns the totals of some months, by month, then by series.
  * @param scores columns to add up
  * @param months `YYYY-MM`, in order
  */
@@ -180,8 +184,8 @@ export async function countTotals(
 }
 
 /**
- * A sum in whole billionths, which is the same in any order of the values, unlike a sum of floating-point numbers. The same
- * SQL works in PostgreSQL and DuckDB. NaN and infinity are left out.
+ * Returns SQL for a sum in whole billionths, which is the same in any order of the values, unlike a sum of floating-point
+ * numbers. The same SQL works in PostgreSQL and DuckDB. NaN and infinity are omitted.
  */
 export function exactSum(column: string): string {
   const value = `"${column.replaceAll('"', '""')}"`;
@@ -189,15 +193,15 @@ export function exactSum(column: string): string {
   return `coalesce(sum(case when abs(${value}) < 1e9::float8 then ${billionths} end), 0)::text`;
 }
 
-/** Totals as both databases return them: numbers as text. */
+/** Reads totals as both databases return them, with numbers as text. */
 export function totalsFrom(row: Readonly<Record<string, string>>, scores: readonly string[]): Totals {
   const sums = Object.fromEntries(scores.map((column) => [column, BigInt(row[column]!)]));
   return { series: row.series!, month: row.month!, rows: Number(row.rows), sums };
 }
 
 /**
- * The rows of a month in the order of the table's key, each as a line of CSV with every value as PostgreSQL's text for it
- * (exact, times to the microsecond), through a cursor of the server: `atMost` at a time.
+ * Yields the rows of a month in the order of the table's key, through a cursor of the server, `atMost` at a time. Each row is
+ * a line of CSV. Each value is PostgreSQL's text for it: exact, and times to the microsecond.
  */
 export async function* linesOf(
   snapshot: Snapshot,
@@ -222,7 +226,7 @@ export async function* linesOf(
   await sql`close export_rows`.execute(snapshot);
 }
 
-/** Types whose text holds no comma, no quote and no line break. */
+/** Types whose text contains no comma, no quote and no line break. */
 const plainTypes = [
   'uuid',
   'timestamp with time zone',
@@ -234,8 +238,8 @@ const plainTypes = [
 ];
 
 /**
- * An expression for a row as a line of CSV, made by the server: a text for each value costs several times as much on the way.
- * A null is nothing, an empty text is `""`.
+ * Returns an expression for a row as a line of CSV. The server makes the line, because sending a text for each value costs
+ * several times as much. A null has no characters, an empty text is `""`.
  */
 function lineOf(columns: readonly ExportColumn[]): RawBuilder<string> {
   const values = columns.map(({ name, type }) =>
@@ -262,7 +266,7 @@ function monthOf(scope: ExportScope): RawBuilder<string> {
   return sql`to_char(${timeOf(scope)} at time zone 'UTC', 'YYYY-MM')`;
 }
 
-/** The condition that a row is of these months or of one between them; partitions of others are not read. */
+/** Returns the condition that a row is of these months or of one between them; partitions of others are not read. */
 function isBetween(scope: ExportScope, first: string, last: string): RawBuilder<boolean> {
   const time = timeOf(scope);
   const began = sql`(${`${first}-01`}::timestamp at time zone 'UTC')`;

@@ -4,11 +4,11 @@ import type { Database, Day } from '../database.ts';
 import { ClaimLost } from '../errors.ts';
 import { isOfSeries, seriesColumns, seriesValues } from './series.ts';
 
-/** A file to import, as it is remembered. */
+/** A file to import, as the warehouse stores it. */
 export interface FileToImport {
-  /** The parts that the records say are empty. */
+  /** Parts that are read from each record are empty. */
   readonly series: Series;
-  /** What identifies its content, and the columns that its place gives. */
+  /** Identifies its content and the columns from its folder names. */
   readonly content: string;
   readonly name: string;
   /** Name of its ZIP file without the UUID; empty if it has none. */
@@ -27,7 +27,8 @@ export interface FilePosition {
 }
 
 /**
- * Claims a file for a load, at its checkpoint. A load that is reading the file loses it and drops the batch in hand.
+ * Claims a file for a load, at its checkpoint. If another load is reading the file, that load loses it and drops the batch in
+ * hand.
  */
 export async function claimFile(
   db: Kysely<Database>,
@@ -63,7 +64,10 @@ export async function advanceFile(
   if (numAffectedRows === 0n) throw new ClaimLost('Another import reads this file now.');
 }
 
-/** True if this load has a file at exactly this position: for a connection that broke between a commit and its reply. */
+/**
+ * Returns true if this load has a file at exactly this position. Call it if a connection broke between a commit and its
+ * reply.
+ */
 export async function isFileAt(db: Kysely<Database>, at: FilePosition): Promise<boolean> {
   const { rows } = await sql`
     select from gmsi.imported_files
@@ -72,7 +76,7 @@ export async function isFileAt(db: Kysely<Database>, at: FilePosition): Promise<
   return rows.length === 1;
 }
 
-/** Counts a file as loaded: it has no record after this position. */
+/** Marks a file as loaded, because it has no record after this position. */
 export async function finishFile(db: Kysely<Database>, at: FilePosition): Promise<void> {
   await sql`
     update gmsi.imported_files set finished_at = clock_timestamp()
@@ -138,7 +142,7 @@ function multirange(days: readonly (Days | undefined)[]): string {
   return `{${days.map((range) => (range ? `[${range.from},${range.to}]` : '(,)')).join()}}`;
 }
 
-/** The loads of a feed that were imports. */
+/** Returns the loads of a feed that were imports. */
 export async function importsOf(db: Kysely<Database>, feed: string): Promise<number[]> {
   const rows = await db
     .selectFrom('gmsi.loads')

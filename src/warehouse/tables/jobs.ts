@@ -57,7 +57,7 @@ export async function unscheduleJob(db: Kysely<Database>, job: string): Promise<
   await db.updateTable('gmsi.schedules').set({ cron: null }).where('job', '=', job).execute();
 }
 
-/** The stored definition of a job; `undefined` if it was removed meanwhile. */
+/** Returns the stored definition of a job; `undefined` if it was removed meanwhile. */
 export async function readDefinition(
   db: Kysely<Database>,
   job: string,
@@ -68,7 +68,7 @@ export async function readDefinition(
 
 export type StoredSchedule = Selectable<SchedulesTable>;
 
-/** Every schedule, locked against other workers until the transaction ends. */
+/** Returns every schedule, locked against other workers until the transaction ends. */
 export async function lockSchedules(db: Kysely<Database>): Promise<StoredSchedule[]> {
   return db.selectFrom('gmsi.schedules').selectAll().orderBy('job').orderBy('command').forUpdate().execute();
 }

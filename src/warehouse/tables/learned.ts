@@ -2,7 +2,7 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
 
-/** What a probe has learned about a feed. */
+/** A fact that a probe has learned about a feed. */
 export interface LearnedFact {
   readonly fact: string;
   /** As it was stored; only the probe interprets it. */
@@ -19,7 +19,7 @@ export async function readLearnedFacts(db: Kysely<Database>, feed: string): Prom
     .execute();
 }
 
-/** Stores facts, in place of what was learned before. */
+/** Stores facts, in place of earlier values. */
 export async function saveLearnedFacts(
   db: Kysely<Database>,
   feed: string,

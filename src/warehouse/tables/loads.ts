@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Database, LoadOutcome } from '../database.ts';
 import { releaseWindows } from './windows.ts';
 
-/** What a load has done so far. */
+/** The totals of a load so far. */
 export interface LoadTotals {
   requests: number;
   windows_drained: number;
@@ -48,7 +48,7 @@ export async function startLoad(
   return load_id;
 }
 
-/** A heartbeat: keeps this load's windows claimed, and its totals current. */
+/** Stores a heartbeat, which keeps this load's windows claimed, and its totals. */
 export async function beat(db: Kysely<Database>, loadId: number, totals: LoadTotals): Promise<void> {
   await db
     .updateTable('gmsi.loads')

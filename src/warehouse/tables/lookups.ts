@@ -51,7 +51,7 @@ export interface StoredLookups {
   readonly refreshedAt: Readonly<Record<ListName, Date | null>>;
 }
 
-/** What the service listed at the last refresh of each list, in alphabetical order. */
+/** Returns what the service listed at the last refresh of each list, in alphabetical order. */
 export async function readLookups(db: Kysely<Database>): Promise<StoredLookups> {
   const countries = await db
     .selectFrom('gmsi.countries')
@@ -142,7 +142,7 @@ async function refresh(
   write: (trx: Transaction<Database>) => Promise<void>,
 ): Promise<void> {
   await warehouse.transaction().execute(async (trx) => {
-    // Refreshes of two processes wait for each other, and for nobody who may only read.
+    // Two processes that refresh wait for each other; readers do not wait.
     await sql`lock table gmsi.lookups in share row exclusive mode`.execute(trx);
     await write(trx);
   });

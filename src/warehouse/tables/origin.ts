@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 
 export type ServedBy = 'service' | 'sandbox';
 
-/** Who fills this warehouse; the first caller decides. */
+/** Stores who fills this warehouse, unless that is stored already. @returns who fills it */
 export async function claimOrigin(db: Kysely<Database>, servedBy: ServedBy): Promise<ServedBy> {
   await db
     .insertInto('gmsi.origin')

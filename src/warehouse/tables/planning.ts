@@ -38,7 +38,7 @@ export async function lockPlanning(
   await takeTurn(trx, `planning ${feed}`, waiting);
 }
 
-/** Wanted days minus covered days minus days of windows, per series, in the order of time. */
+/** Returns the wanted days minus covered days minus days of windows, per series, in the order of time. */
 export async function findGaps(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -60,8 +60,8 @@ export async function findGaps(
 }
 
 /**
- * The first day that a sync may drain, by series: the first uncovered day since earlier syncs began, even if later days are
- * covered, or the end of the coverage; at the latest `unsettledFrom`.
+ * Returns the first day that a sync may drain, by series: the first uncovered day since earlier syncs began, even if later
+ * days are covered, or the end of the coverage; at the latest `unsettledFrom`.
  */
 export function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<unknown> {
   const latest = sql`${unsettledFrom}::date`;
@@ -73,7 +73,7 @@ export function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<un
       left join gmsi.cadence asked_for on ${sameSeries('asked_for', 'asked')}`;
 }
 
-/** The earliest day that a sync of these series may drain; `null` if their period ends before it. */
+/** Returns the earliest day that a sync of these series may drain; `null` if their period ends before it. */
 export async function findSyncBegin(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -85,7 +85,7 @@ export async function findSyncBegin(
   return rows[0]!.since;
 }
 
-/** The days of a sync, minus covered settled ones, minus those of existing windows. */
+/** Returns the days of a sync, minus covered settled ones, minus those of existing windows. */
 export async function findSyncGaps(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -106,7 +106,7 @@ export async function findSyncGaps(
   return rows;
 }
 
-/** The days of a job's open and refused windows, per series, without those that planning joins. */
+/** Returns the days of a job's open and refused windows, per series, without those that planning joins. */
 function standingWindows(scope: WindowScope): RawBuilder<unknown> {
   return sql`
       select ${seriesOf('w')}, range_agg(w.days) as days
@@ -116,8 +116,8 @@ function standingWindows(scope: WindowScope): RawBuilder<unknown> {
 }
 
 /**
- * The condition that planning joins a window `w` with others of its series, because answers run to now: nobody drains it, and
- * its first page is still to be requested, or was requested up to an `end_date` that the service ignores.
+ * Returns the condition that planning joins a window `w` with others of its series, because answers run to now: nobody drains
+ * it, and its first page is still to be requested, or was requested up to an `end_date` that the service ignores.
  */
 export function isJoined({ isOpenEnded = false }: WindowScope): RawBuilder<boolean> {
   if (!isOpenEnded) return sql`false`;
@@ -126,14 +126,15 @@ export function isJoined({ isOpenEnded = false }: WindowScope): RawBuilder<boole
 }
 
 /**
- * If answers run to now, joins the open windows of each series into one, from its earliest to today: each would return what the
- * later ones return. They were planned on an earlier day, by another job, or for another reading of `end_date`.
+ * If answers run to now, joins the open windows of each series into one, from its earliest to today, because the answer to
+ * each window includes the answers to later ones. Such windows were planned on an earlier day, by another job, or for another
+ * reading of `end_date`.
  */
 export async function joinOpenWindows(db: Kysely<Database>, scope: WindowScope, today: Day): Promise<void> {
   if (!scope.isOpenEnded) return;
   await sql`
     with free as materialized (
-      -- Locked, so that no load claims one of them meanwhile.
+      -- Locked, so that no load claims one of these windows meanwhile.
       select w.* from gmsi.windows w where ${inScope(scope)} and ${isJoined(scope)} for update
     ), placed as (
       select w.window_id, row_number() over (partition by ${seriesOf('w')} order by w.first_day, w.window_id) as place
@@ -179,8 +180,8 @@ export async function insertWindows(db: Kysely<Database>, windows: readonly Plan
     )
     insert into gmsi.windows (${seriesColumns}, first_day, last_day)
     select planned.* from planned
-    -- Looked up one by one, by the index: while the statistics know of no open window, the planner would compare each
-    -- planned one with all of the batches before.
+    -- Looks up each window by the index. Otherwise, while the statistics show no open window, PostgreSQL would compare each
+    -- planned window with all windows of the batches before.
     left join lateral (
       select true as stands from gmsi.windows w
       where (${isOpen} or w.state = 'drained') and ${isSame}

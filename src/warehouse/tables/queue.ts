@@ -16,12 +16,12 @@ export const taskNames = {
   export: 'gmsi.export',
 } as const;
 
-/** A task to be queued. Of the tasks with the same key, only one waits. */
+/** A task to be queued. At most one task with the same key waits. */
 export interface QueuedTask {
   readonly task: string;
   readonly payload: object;
   readonly key: string;
-  /** Lower ones go first; of equal ones, those that have waited longest. */
+  /** Lower numbers go first; among equal ones, the task that has waited longest. */
   readonly priority: number;
   readonly maxAttempts: number;
   /** A label by which tasks are counted and withdrawn together. */
@@ -50,7 +50,7 @@ export async function addTasks(db: Kysely<Database>, tasks: readonly QueuedTask[
 /** The condition that a task `q` waits or is being worked on; one that has failed too often does neither. */
 const isAlive = sql`(q.attempts < q.max_attempts or q.locked_at is not null)`;
 
-/** True if a task with this key waits or is being worked on. */
+/** Returns true if a task with this key waits or is being worked on. */
 export async function isQueued(db: Kysely<Database>, key: string): Promise<boolean> {
   const { rows } = await sql`
     select from graphile_worker.jobs q where q.key = ${key} and ${isAlive}
@@ -99,7 +99,7 @@ export async function queueWindows(
           'payload', json_build_object('run', ${tasks.runId}::bigint, 'window', window_id),
           'job_key', 'window:' || window_id, 'priority', ${tasks.priority}::int, 'max_attempts', ${tasks.maxAttempts}::int,
           'flags', json_build_array(${tasks.label}::text),
-          -- One moment for all would not keep this order.
+          -- If all tasks had the same time, this order would be lost.
           'run_at', clock_timestamp() + row_number() over () * interval '1 microsecond'))
         from free))
     `.execute(db);
@@ -108,7 +108,7 @@ export async function queueWindows(
   return queued;
 }
 
-/** Windows of a run that are not queued: free ones, and ones that another load with a heartbeat holds. */
+/** Counts windows of a run that are not queued: free ones, and ones that another load with a heartbeat has claimed. */
 export async function countOpenOfRun(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -127,7 +127,7 @@ function isFreeSince(startedAt: Date, leaseSeconds: number): RawBuilder<boolean>
   return sql`(w.state = 'pending' or (w.state = 'failed' and w.finished_at < ${startedAt}) or ${isSilent(leaseSeconds)})`;
 }
 
-/** Tasks under a label that wait or are being worked on; those that have failed too often are removed. */
+/** Counts tasks under a label that wait or are being worked on; removes those that have failed too often. */
 export async function countLabelled(db: Kysely<Database>, label: string): Promise<number> {
   await sql`
     select count(*) from graphile_worker.complete_jobs(array(select id from graphile_worker.jobs
@@ -176,8 +176,8 @@ export async function unlockAbandoned(
 const notThere = /^(3F000|42P01|42703)$/;
 
 /**
- * The result of `read` on the queue; `undefined` if graphile-worker has not installed its schema yet, is installing it now,
- * or has an older version of it. Its migrations create and drop tables, so a check beforehand would not be reliable.
+ * Returns the result of `read` on the queue; `undefined` if graphile-worker has not installed its schema yet, is installing
+ * it now, or has an older version of it. Its migrations create and drop tables, so a check beforehand would not be reliable.
  */
 export async function unlessQueueIsMissing<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
@@ -188,7 +188,7 @@ export async function unlessQueueIsMissing<T>(read: () => Promise<T>): Promise<T
   }
 }
 
-/** The present state of the queue. */
+/** Returns the present state of the queue. */
 export async function queueSummary(
   db: Kysely<Database>,
 ): Promise<{ waiting: number; running: number; retrying: number }> {
@@ -201,7 +201,7 @@ export async function queueSummary(
   return rows[0]!;
 }
 
-/** True if the warehouse's user sees the queue's rows, which row security shows only to their owner. */
+/** Returns true if the warehouse's user sees the queue's rows, which row security shows only to their owner. */
 export async function ownsQueue(db: Kysely<Database>): Promise<boolean> {
   const { rows } = await sql<{ yes: boolean }>`
     select bool_and(pg_has_role(relowner, 'USAGE')) or bool_or(r.rolbypassrls or r.rolsuper) as yes

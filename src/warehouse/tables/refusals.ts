@@ -13,7 +13,7 @@ import { inScope, sameSeries, seriesColumns, seriesOf, type WindowScope } from '
  * - Each load requests a few of them again, so that a refusal is never final.
  */
 
-/** The condition that the service has answered days of the series of window `w`: those within a range of days. */
+/** Returns the condition that the service has answered days of the series of window `w`: those within a range of days. */
 const isAnswered = (range: RawBuilder<unknown>) => sql<boolean>`(
   exists (select from gmsi.windows a where ${sameSeries('a', 'w')} and (a.state = 'drained' or a.pages > 0) and a.days && ${range})
   or exists (select from gmsi.coverage a where ${sameSeries('a', 'w')} and a.days && ${range}))`;
@@ -73,7 +73,7 @@ export async function leaveRefused(
       from judged w join gmsi.windows n on ${sameSeries('n', 'w')}
       where n.window_id = w.window_id or (w.ends_series and n.next_token is null and (
         (n.state = 'failed' and (n.last_day < w.first_day or (n.first_day = w.last_day + 1 and ${isAlike})))
-        -- Not those that are already being asked for again: they lie below refused ones, or were refused themselves.
+        -- Not windows that are already being requested again: they lie below refused ones, or were refused themselves.
         or (n.state = 'pending' and n.refused_with is null and n.last_day < w.first_day
           and not exists (select from gmsi.windows r where ${sameSeries('r', 'w')} and r.state = 'refused'
             and r.first_day > n.last_day and r.last_day < w.first_day))))
@@ -83,7 +83,7 @@ export async function leaveRefused(
       set state = case when m.is_itself and not m.is_refused then 'failed' else 'refused' end,
           refused_with = case when not m.is_itself then n.refused_with when m.is_of_days then ${refusal.status}::int end,
           last_error = case when m.is_itself then ${refusal.error} when m.was_asked then n.last_error else
-            'not asked for: older than two windows that the service refused: ' || ${refusal.error}::text end,
+            'not requested: older than two windows that the service refused: ' || ${refusal.error}::text end,
           finished_at = case when m.was_asked and not m.is_itself then n.finished_at else now() end
       from meant m where m.window_id = n.window_id
       returning n.state, m.*
@@ -123,9 +123,9 @@ export async function takeBackRefusals(trx: Transaction<Database>, windowId: num
 export const askedAgain = 20;
 
 /**
- * The refused windows of a job to request next, for the series that were tried longest ago: the youngest window, which shows
- * whether the service now answers older days, and the window that was requested longest ago; among windows never requested, a
- * random one, to find answered days below a gap in a series.
+ * Returns the refused windows of a job to request next, for the series that were tried longest ago: the youngest window,
+ * which shows whether the service now answers older days, and the window that was requested longest ago; among windows never
+ * requested, a random one, to find answered days below a gap in a series.
  */
 export function nextToAskAgain(scope: WindowScope): RawBuilder<unknown> {
   const series = seriesOf('w');
@@ -181,7 +181,7 @@ export async function cutRefused(
           when found.day > w.first_day and found.day <= w.last_day then found.day
           else w.first_day + (w.last_day - w.first_day + 1) / 2 end as day
       from lowest w left join found on true
-      -- A last day that was refused only together with younger days, which were answered since, is asked for by itself.
+      -- A last day that was refused only together with younger days, which were answered since, is requested by itself.
       where w.first_day < w.last_day or w.request_start is null
       order by w.last_day - w.first_day, ${seriesOf('w')}
       limit case when exists (select from found) then null else ${atMost}::bigint end
@@ -193,7 +193,7 @@ export async function cutRefused(
       update gmsi.windows w
       set last_day = case when cut.day > w.first_day then cut.day - 1 else w.last_day end,
           state = case when cut.day > w.first_day then w.state else 'pending' end,
-          -- The shortened window has not been asked for yet.
+          -- The shortened window has not been requested yet.
           request_start = null, request_end = null
       from cut where cut.window_id = w.window_id and w.state = 'refused'
     )
@@ -202,7 +202,10 @@ export async function cutRefused(
   return rows[0]!.windows;
 }
 
-/** Cuts windows without a page that begin before a job's period in two, so that its days are asked for by themselves. */
+/**
+ * Cuts windows without a page that begin before a job's period in two, so that the days of the period are requested by
+ * themselves.
+ */
 export async function cutAtBeginning(db: Kysely<Database>, scope: WindowScope): Promise<void> {
   const from = sql`${scope.from}::date`;
   await sql`
@@ -220,7 +223,7 @@ export async function cutAtBeginning(db: Kysely<Database>, scope: WindowScope): 
   `.execute(db);
 }
 
-/** Refused windows of a job: those that the service refused, and those that were skipped because of them. */
+/** Counts the refused windows of a job: those that the service refused, and those that were skipped because of them. */
 export async function countRefused(
   db: Kysely<Database>,
   scope: WindowScope,

@@ -22,7 +22,7 @@ export type RejectedRecord = {
   readonly record: string;
 };
 
-/** Keeps records that could not be read, once each. */
+/** Stores records that could not be read, once each. */
 export async function keepRejected(
   db: Kysely<Database>,
   records: readonly RejectedRecord[],
@@ -51,7 +51,7 @@ export interface Rejected extends Series {
 const order = sql`r.rejected_at, r.record_hash, ${seriesOf('r')}`;
 
 /**
- * The rejected records of a feed in the order in which they came.
+ * Returns the rejected records of a feed in the order in which they came.
  * @param scope only those of a job's series
  * @param after only those that came after this one
  */

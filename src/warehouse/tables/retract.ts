@@ -67,7 +67,7 @@ const fewRetractions = 10;
  * begin at another hour; and hours stamped at their end if that is the beginning of the days, because the service may count
  * them to the day before. Call it with the last page.
  * @param at.acceptAll false to refuse to retract more than half of the rows that the days had when the drain began
- * @returns how many; 0 if records were rejected, since each may be one of the rows that were not met
+ * @returns how many; 0 if records were rejected, since each may be one of the rows that no page had
  * @throws TooManyRetractions; the caller must roll back
  */
 export async function retractUnseen(
@@ -83,7 +83,7 @@ export async function retractUnseen(
   },
 ): Promise<number> {
   const { table } = feed;
-  const [time, id] = keyOf(table);
+  const [time, id] = timeAndId(table);
   const name = sql.table(`gmsi.${table.name}`);
   const isAfterBegin = isStampedAtEnd(series) ? sql`>` : sql`>=`;
   const isCurrentRow = sql`${isRowOfSeries('kept', table, series)} and kept.retracted_at is null
@@ -109,8 +109,8 @@ export async function retractUnseen(
       where ${isOfSeries('l', series)} and l.row_time = met.row_time and l.row_id = met.row_id
     ), unmet as (
       select kept.${time}, kept.${id} from ${name} as kept
-      -- Values, not a join, so that only the window's days are read. "not in" is hashed; before the first ANALYZE, "not exists"
-      -- is a nested loop, which takes seconds for some thousands of rows.
+      -- Conditions with values, not a join, so that PostgreSQL reads only the window's days. "not in" is hashed; before the
+      -- first ANALYZE, "not exists" is a nested loop, which takes seconds for some thousands of rows.
       where ${isCurrentRow} and kept.changed_at < (select drain_started_at from drained)
         and (kept.${time}, kept.${id}) not in (select met.row_time, met.row_id from met)
         and not exists (select from gmsi.live_sightings l where ${isOfSeries('l', series)}
@@ -120,7 +120,7 @@ export async function retractUnseen(
     ), counted as (
       select *, gone > ${fewRetractions}::int and 2 * gone > held and not ${at.acceptAll}::boolean as is_refused
       from (
-        -- Not the rows that this drain brought: if all ids have changed, there are as many of them.
+        -- Does not count rows that this drain inserted: if all ids have changed, these are as many as the rows that are gone.
         select count(*) as gone, case when count(*) > ${fewRetractions}::int then (
           select count(*) from ${name} as kept
           where ${isCurrentRow} and kept.first_seen_at < (select drain_started_at from drained)) end as held
@@ -137,26 +137,26 @@ export async function retractUnseen(
   return retracted;
 }
 
-/** The condition that the table has rows of a window, called `w` in the query, for its drain to compare with. */
+/** Returns the condition that the table has rows of a window, called `w` in the query, for its drain to compare with. */
 export function hasRowsOf(table: FeedTable, series: Series): RawBuilder<boolean> {
   return sql`exists (
     select from ${sql.table(`gmsi.${table.name}`)} as kept where ${isInDaysOfWindow(table, series)})`;
 }
 
-/** The condition that a row, called `kept` in the query, is of a series and lies in the days of the window `w`. */
+/** Returns the condition that a row, called `kept` in the query, is of a series and lies in the days of the window `w`. */
 function isInDaysOfWindow(table: FeedTable, series: Series): RawBuilder<boolean> {
-  const [time] = keyOf(table);
+  const [time] = timeAndId(table);
   return sql`(${isRowOfSeries('kept', table, series)}
       and kept.${time} >= (w.first_day::timestamp at time zone 'UTC')
       and kept.${time} < ((w.last_day + 1)::timestamp at time zone 'UTC'))`;
 }
 
-/** The column with a row's time and the one with its id: together with the series, every feed's key. */
-function keyOf({ key }: FeedTable) {
+/** Returns the columns with a row's time and its id, which together with the series are the key of every feed's table. */
+function timeAndId({ key }: FeedTable) {
   return key.map((column) => sql.ref(column)) as [RawBuilder<unknown>, RawBuilder<unknown>];
 }
 
-/** The publication time of the oldest rows that the live feed still returns; our best guess. */
+/** Returns the publication time of the oldest rows that the live feed still returns; our best guess. */
 function reachedFrom({ live }: Feed, now: Date): RawBuilder<Date> {
   return sql`${new Date(now.getTime() - (live?.hours ?? 0) * 3_600_000)}::timestamptz`;
 }

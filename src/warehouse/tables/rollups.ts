@@ -13,7 +13,7 @@ export interface RolledUpSeries {
   readonly last_hour: string;
 }
 
-/** The series that have headlines or rollups on some days; an open end means no bound. */
+/** Returns the series that have headlines or rollups on some days; an open end means no bound. */
 export async function seriesToRollUp(
   warehouse: Warehouse,
   days: { readonly from: Day | undefined; readonly to: Day | undefined },
@@ -79,7 +79,7 @@ export async function monthlyScores(
   return rows;
 }
 
-/** The series of a feed and match type that brought the most records a day so far, the busiest first. */
+/** Returns the series of a feed and match type that have had the most records a day so far, the busiest first. */
 export async function busiestSeries(
   db: Kysely<Database>,
   feed: string,

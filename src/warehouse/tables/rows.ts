@@ -26,7 +26,7 @@ export interface Upserted {
 export interface Provenance {
   readonly series: Series;
   readonly loadId: number;
-  /** The window that brought them; `null` for rows of the live feed, a replay or an import. */
+  /** The window that they are from; `null` for rows of the live feed, a replay or an import. */
   readonly windowId: number | null;
   /** Rows of days before this one are backfilled; `always` if all are. */
   readonly backfilledBefore: Day | 'always' | 'never';
@@ -81,7 +81,7 @@ export async function upsertRows(
   return { inserted: written.inserted + inserted, changed: written.changed + changed };
 }
 
-/** Rows that a later row of the page replaces, the oldest first. */
+/** Returns the rows that a later row of the page replaces, the oldest first. */
 function earliestFirst({ earlier }: SortedRows): SortedRows[] {
   return earlier ? [...earliestFirst(earlier), earlier] : [];
 }
@@ -100,7 +100,7 @@ interface Statements {
 
 const statements = new WeakMap<FeedTable, Statements>();
 
-/** The statements of a table; built once, since putting their hundred names together costs as much as a commit. */
+/** Returns the statements of a table; built once, since putting their hundred names together costs as much as a commit. */
 function statementsFor(table: FeedTable): Statements {
   const both = statements.get(table) ?? writeStatements(table);
   statements.set(table, both);
@@ -127,12 +127,12 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
     with near as materialized (
       select "${id}" from gmsi."${name}"
       where ${ofSeries.map((column, i) => `"${column}" = $${i + 4}::text`).join(' and ')}
-        -- The rows are sorted by time.
+        -- The rows of the page are sorted by time.
         and "${time}" between ${times}[1] and ${times}[cardinality(${times})]
     )
     ${into}
     select ${given.join(', ')}, ${list(names)} from (${sent}) as sent
-    -- Few rows are near, if any: those of the page before at the same hour.
+    -- Few stored rows are near, if any: rows of the page before, from the same hour.
     where not exists (select from near where near."${id}" = any(${ids}))`;
   const upsert = (condition: string) => `
     with written as (${into}
@@ -165,7 +165,9 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
   };
 }
 
-/** The update that retracts rows of a series: those with the keys of `gone`, a set of the query that it is part of. */
+/**
+ * Returns the update that retracts rows of a series: those with the keys of `gone`, a set of the query that it is part of.
+ */
 export function retractionOf(
   table: FeedTable,
   series: Series,
@@ -190,7 +192,7 @@ export interface RefillSelection {
   readonly scope: WindowScope | undefined;
 }
 
-/** The rows of a feed's table that may be filled from their `extra`, in the order of their keys, beyond `after`. */
+/** Returns the rows of a feed's table that may be filled from their `extra`, in the order of their keys, beyond `after`. */
 export async function rowsToRefill(
   warehouse: Warehouse,
   table: FeedTable,
@@ -198,7 +200,7 @@ export async function rowsToRefill(
   after: StoredRow | undefined,
   limit: number,
 ): Promise<StoredRow[]> {
-  const key = keyOf(table);
+  const key = keyColumnsOf(table);
   const keyColumns = sql.join(key.map((column) => sql.ref(column)));
   const conditions = [sql`extra ?| ${[...fields]}::text[]`];
   if (scope) conditions.push(isRowOfJob('kept', table, scope));
@@ -229,7 +231,7 @@ export async function writeRefilled(
   rows: readonly StoredRow[],
   loadId: number,
 ): Promise<number> {
-  const key = keyOf(table);
+  const key = keyColumnsOf(table);
   const types: Record<string, string> = { ...table.columns, changed_at: 'timestamptz' };
   const sent = [...Object.keys(table.series), ...Object.keys(types)].map((column) => {
     const type = (types[column] ?? 'text') as 'text';
@@ -251,11 +253,11 @@ export async function writeRefilled(
   return Number(numAffectedRows);
 }
 
-function keyOf(table: FeedTable): string[] {
+function keyColumnsOf(table: FeedTable): string[] {
   return [...Object.keys(table.series), ...table.key];
 }
 
-/** A column in a form that can be sent back unchanged: with microseconds, and JSON as text. */
+/** Returns a column in a form that can be sent back unchanged: with microseconds, and JSON as text. */
 function asSent(column: string, type: string): RawBuilder<unknown> {
   const name = sql.ref(column);
   if (type === 'jsonb') return sql`${name}::text as ${name}`;

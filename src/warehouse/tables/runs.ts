@@ -28,7 +28,7 @@ export interface PlannedRun {
   readonly live: readonly Series[];
 }
 
-/** Begins a run. If one of the same job and command is running, that one gets the new scope instead. */
+/** Begins a run. If a run of the same job and command is under way, gives that run the new scope instead. */
 export async function beginRun(db: Kysely<Database>, run: PlannedRun): Promise<number> {
   const { run_id } = await db
     .insertInto('gmsi.runs')
@@ -60,7 +60,7 @@ const columns = [
   ...['started_at', 'finished_at', 'outcome', 'error'],
 ] as (keyof RunsTable)[];
 
-/** The state of a run. @param lock keeps others from tending it until the transaction ends */
+/** Returns the state of a run. @param lock keeps others from tending it until the transaction ends */
 export async function readRun(db: Kysely<Database>, runId: number, lock = false): Promise<Run | undefined> {
   const row = await db
     .selectFrom('gmsi.runs')
@@ -95,7 +95,7 @@ function asRun({ run_id, unsettled_from, newest_first, started_at, finished_at, 
   };
 }
 
-/** Those of these runs that are over. */
+/** Returns those of the given runs that are over. */
 export async function finishedAmong(db: Kysely<Database>, runIds: readonly number[]): Promise<Run[]> {
   const rows = await db
     .selectFrom('gmsi.runs')
@@ -106,7 +106,7 @@ export async function finishedAmong(db: Kysely<Database>, runIds: readonly numbe
   return (rows as unknown as RunRow[]).map(asRun);
 }
 
-/** Every run that is under way. */
+/** Returns every run that is under way. */
 export async function runsUnderWay(db: Kysely<Database>) {
   return db
     .selectFrom('gmsi.runs')
@@ -133,8 +133,8 @@ export async function finishRun(
 }
 
 /**
- * Ends the run of a job that now asks for another feed, match type or parameters, or reads `end_date` otherwise: its windows
- * must not be drained so. They stay as they are, for other jobs that want them.
+ * Ends the run of a job that now requests another feed, match type or parameters, or treats `end_date` differently, because
+ * its windows must not be drained that way. The windows stay as they are, for other jobs that want them.
  * @returns the run that was ended
  */
 export async function endChangedRun(
@@ -149,7 +149,7 @@ export async function endChangedRun(
 ): Promise<number | undefined> {
   const { rows } = await sql<{ run_id: number }>`
     update gmsi.runs
-    set outcome = 'failed', error = 'The job now asks for another feed, match type or parameters, or reads end_date otherwise.', finished_at = now()
+    set outcome = 'failed', error = 'The job now requests another feed, match type or parameters, or treats end_date differently.', finished_at = now()
     where job = ${job} and command = ${command} and finished_at is null
       and (scope ->> 'feed', scope ->> 'matchType', scope -> 'variants', coalesce((scope -> 'isOpenEnded')::boolean, false))
         is distinct from (${feed}::text, ${matchType}::text, ${JSON.stringify(variants)}::jsonb, ${isOpenEnded}::boolean)
@@ -198,7 +198,7 @@ export async function drainNewestFirst(db: Kysely<Database>, runId: number): Pro
   return numUpdatedRows === 1n;
 }
 
-/** True if workers with a heartbeat are syncing a job. */
+/** Returns true if workers with a heartbeat are syncing a job. */
 export async function isSyncedByWorkers(
   db: Kysely<Database>,
   job: string,

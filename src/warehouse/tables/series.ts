@@ -17,12 +17,12 @@ export interface WindowScope {
   readonly isOpenEnded?: boolean;
 }
 
-/** How many series a job has. */
+/** Returns how many series a job has. */
 export function seriesIn({ countries, topics, tickers, variants }: WindowScope): number {
   return countries.length * topics.length * tickers.length * variants.length;
 }
 
-/** Every series of a job. */
+/** Returns every series of a job. */
 export function everySeries({ feed, matchType, ...lists }: WindowScope): Series[] {
   return lists.countries.flatMap((country) =>
     lists.topics.flatMap((topic) =>
@@ -33,48 +33,48 @@ export function everySeries({ feed, matchType, ...lists }: WindowScope): Series[
   );
 }
 
-/** The series of a row, without its other columns. */
+/** Returns the series of a row, without its other columns. */
 export function seriesOnly({ feed, country, topic, ticker, match_type, variant }: Series): Series {
   return { feed, country, topic, ticker, match_type, variant };
 }
 
-/** A text that is the same for rows of the same series. */
+/** Returns a text that is the same for rows of the same series. */
 export function keyOfSeries(row: Series): string {
   return JSON.stringify(Object.values(seriesOnly(row)));
 }
 
-/** The columns that say which series a row of the loads' own tables is of. */
+/** The columns that name the series of a row in the tables of loads (windows, coverage and others). */
 const columns: readonly (keyof Series)[] = ['feed', 'country', 'topic', 'ticker', 'match_type', 'variant'];
 
 /** Their names, as a list. */
 export const seriesColumns: RawBuilder<unknown> = sql.join(columns.map((column) => sql.ref(column)));
 
-/** The series of a row of the loads' own tables, as a list of columns. */
+/** Returns the series of a row in the tables of loads, as a list of columns. */
 export function seriesOf(alias: string): RawBuilder<unknown> {
   return sql.join(columns.map((column) => sql.ref(`${alias}.${column}`)));
 }
 
-/** A series as the values of `seriesColumns`. */
+/** Returns a series as the values of `seriesColumns`. */
 export function seriesValues(series: Series): RawBuilder<unknown> {
   return sql.join(columns.map((column) => sql`${series[column]}::text`));
 }
 
-/** The series of several rows: an array for each of `seriesColumns`, to unnest. */
+/** Returns the series of several rows: an array for each of `seriesColumns`, to unnest. */
 export function seriesArrays(rows: readonly Series[]): RawBuilder<unknown> {
   return sql.join(columns.map((column) => sql`${rows.map((row) => row[column])}::text[]`));
 }
 
-/** The condition that two rows of the loads' own tables are of the same series. */
+/** Returns the condition that two rows of the loads' own tables are of the same series. */
 export function sameSeries(one: string, other: string): RawBuilder<boolean> {
   return sql`((${seriesOf(one)}) = (${seriesOf(other)}))`;
 }
 
-/** The condition that a row of the loads' own tables is of a series. */
+/** Returns the condition that a row of the loads' own tables is of a series. */
 export function isOfSeries(alias: string, series: Series): RawBuilder<boolean> {
   return sql`((${seriesOf(alias)}) = (${seriesValues(series)}))`;
 }
 
-/** Every series of a job, as rows `asked`. */
+/** Returns every series of a job, as rows `asked`. */
 export function askedSeries({ feed, matchType, ...lists }: WindowScope): RawBuilder<unknown> {
   return sql`(select ${feed}::text as feed, country, topic, ticker, ${matchType}::text as match_type, variant
               from unnest(${[...lists.countries]}::text[]) as country
@@ -83,7 +83,7 @@ export function askedSeries({ feed, matchType, ...lists }: WindowScope): RawBuil
               cross join unnest(${[...lists.variants]}::text[]) as variant) as asked`;
 }
 
-/** The condition that a row of the loads' own tables is of one of a job's series. */
+/** Returns the condition that a row of the loads' own tables is of one of a job's series. */
 export function isOfJob(alias: string, scope: WindowScope): RawBuilder<boolean> {
   const isOneOf = (column: string, values: readonly string[]) =>
     sql`${sql.ref(`${alias}.${column}`)} = any(${[...values]}::text[])`;
@@ -93,9 +93,9 @@ export function isOfJob(alias: string, scope: WindowScope): RawBuilder<boolean> 
 }
 
 /**
- * The condition that a window, called `w` in the query, belongs to a job. The bounds of its last day follow from the
- * overlap; an index can use them. Of windows that run to now, only those belong that begin in the period: a sync must not
- * wait for the backfill of many years.
+ * Returns the condition that a window, called `w` in the query, belongs to a job. The bounds of its last day follow from the
+ * overlap; an index can use them. A window that runs to now belongs to the job only if it begins in the period, because a
+ * sync must not wait for the backfill of many years.
  */
 export function inScope(scope: WindowScope): RawBuilder<boolean> {
   const [from, to] = [sql`${scope.from}::date`, sql`${scope.to}::date`];
@@ -108,7 +108,7 @@ export function inScope(scope: WindowScope): RawBuilder<boolean> {
 /** The condition that a window `w` is still to be drained; worded as in the partial indexes, so that they are used. */
 export const isOpen: RawBuilder<boolean> = sql`w.state in ('pending', 'draining', 'failed')`;
 
-/** A job's period as a range. */
+/** Returns a job's period as a range. */
 export function period(scope: WindowScope): RawBuilder<unknown> {
   return sql`daterange(${scope.from}::date, ${scope.to}::date, '[]')`;
 }
@@ -117,14 +117,14 @@ export function period(scope: WindowScope): RawBuilder<unknown> {
 
 type SeriesPart = FeedTable['series'][string];
 
-/** The values of a series in the columns that tell the table's series apart. */
+/** Returns the values of a series in the columns that tell the table's series apart. */
 export function seriesInTable(table: FeedTable, series: Series): Record<string, string> {
   return inEachColumn(table, (part) =>
     typeof part === 'string' ? series[part] : parameterOf(series.variant, part),
   );
 }
 
-/** The same for all series of a job. */
+/** Does the same for all series of a job. */
 export function jobInTable(table: FeedTable, scope: WindowScope): Record<string, readonly string[]> {
   const { countries: country, topics: topic, tickers: ticker, variants: variant } = scope;
   const lists = { feed: [scope.feed], country, topic, ticker, match_type: [scope.matchType], variant };
@@ -133,12 +133,12 @@ export function jobInTable(table: FeedTable, scope: WindowScope): Record<string,
   );
 }
 
-/** The condition that a row of a feed's table is of a series. */
+/** Returns the condition that a row of a feed's table is of a series. */
 export function isRowOfSeries(alias: string, table: FeedTable, series: Series): RawBuilder<boolean> {
   return all(alias, seriesInTable(table, series), (column, value) => sql`${column} = ${value}`);
 }
 
-/** The condition that a row of a feed's table is of one of a job's series. */
+/** Returns the condition that a row of a feed's table is of one of a job's series. */
 export function isRowOfJob(alias: string, table: FeedTable, scope: WindowScope): RawBuilder<boolean> {
   return all(
     alias,
@@ -147,7 +147,10 @@ export function isRowOfJob(alias: string, table: FeedTable, scope: WindowScope):
   );
 }
 
-/** The condition that a row of a feed's table is of the series of a row of the loads' own tables, which is one of a job's. */
+/**
+ * Returns the condition that a row of a feed's table is of the series of a row of the loads' own tables, which is one of a
+ * job's.
+ */
 export function isRowOfSame(
   alias: string,
   table: FeedTable,
@@ -177,7 +180,7 @@ function all<Value>(
   return sql`(${sql.join(conditions, sql` and `)})`;
 }
 
-/** The value of a parameter of a variant; empty if the variant does not have it. */
+/** Returns the value of a parameter of a variant; empty if the variant does not have it. */
 export function parameterOf(variant: string, { parameter }: Exclude<SeriesPart, string>): string {
   return new URLSearchParams(variant).get(parameter) ?? '';
 }

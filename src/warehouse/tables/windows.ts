@@ -33,8 +33,9 @@ export interface ClaimedWindow extends Series {
 }
 
 /**
- * The order of draining. It has steps, so that each step is the head of an index scan, however many windows are pending.
- * Windows that failed before come last: otherwise a load that ends after many failures would always try the same windows.
+ * The order of draining. It has steps, so that each step is the head of an index scan, no matter how many windows are
+ * pending. Windows that failed before come last: otherwise a load that ends after many failures would always try the same
+ * windows.
  */
 export const claimSteps: readonly RawBuilder<boolean>[] = [
   sql`w.next_token is not null`,
@@ -128,7 +129,8 @@ export async function beginDrain(
       where w.window_id = ${at.windowId} and w.state = 'draining' and w.load_id = ${at.loadId}
       returning is_compared
     ), forgotten as (
-      -- Only with the claim: another load that has taken the window over would lose its sightings and retract these rows.
+      -- Only if this load has the window: otherwise the load that took it over would lose its sightings, and retract these
+      -- rows.
       delete from gmsi.drain_sightings where window_id = ${at.windowId} and exists (select from begun)
     )
     select is_compared from begun
@@ -150,7 +152,7 @@ export async function forgetCursor(
     .execute();
 }
 
-/** How a window is left before its end; for a refused one see `leaveRefused`. */
+/** How a load leaves a window before its end; for a refused window, see `leaveRefused`. */
 export type Leaving = { readonly state: 'failed'; readonly error: string } | { readonly state: 'pending' };
 
 /** Leaves a claimed window at its checkpoint. */
@@ -205,7 +207,7 @@ function isFree(claimant: Claimant): RawBuilder<boolean> {
     or (w.load_id <> ${claimant.loadId} and ${isSilent(claimant.leaseSeconds)}))`;
 }
 
-/** The condition that a window `w` is claimed by a load without a heartbeat for longer than the lease. */
+/** Returns the condition that a window `w` is claimed by a load without a heartbeat for longer than the lease. */
 export function isSilent(leaseSeconds: number): RawBuilder<boolean> {
   return sql`(w.state = 'draining' and not exists (
       select from gmsi.loads l where l.load_id = w.load_id and l.finished_at is null
@@ -214,7 +216,7 @@ export function isSilent(leaseSeconds: number): RawBuilder<boolean> {
 
 export type WindowsByState = Record<WindowState, number>;
 
-/** How many windows of a job are in each state. */
+/** Returns how many windows of a job are in each state. */
 export async function countByState(db: Kysely<Database>, scope: WindowScope): Promise<WindowsByState> {
   const { rows } = await sql<{ state: WindowState; windows: number }>`
     select w.state, count(*) as windows from gmsi.windows w where ${inScope(scope)} group by w.state
@@ -223,7 +225,10 @@ export async function countByState(db: Kysely<Database>, scope: WindowScope): Pr
   return { ...none, ...Object.fromEntries(rows.map(({ state, windows }) => [state, windows])) };
 }
 
-/** Windows that a load drains as they are, by their length in days: the open ones, and a few or all of the refused ones. */
+/**
+ * Counts the windows that a load drains as they are, by their length in days: the open ones, and a few or all of the refused
+ * ones.
+ */
 export async function countByLength(
   db: Kysely<Database>,
   scope: WindowScope,

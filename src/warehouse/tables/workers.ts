@@ -18,7 +18,7 @@ export async function registerWorker(
   await db.insertInto('gmsi.workers').values(worker).execute();
 }
 
-/** A heartbeat: keeps a worker's tasks assigned to it. */
+/** Stores a heartbeat, which keeps a worker's tasks assigned to it. */
 export async function beatWorker(db: Kysely<Database>, workerId: string): Promise<void> {
   await db
     .updateTable('gmsi.workers')
@@ -35,7 +35,7 @@ export async function stopWorker(db: Kysely<Database>, workerId: string): Promis
     .execute();
 }
 
-/** Workers with a heartbeat within the lease, the oldest first. */
+/** Returns the workers with a heartbeat within the lease, the oldest first. */
 export async function livingWorkers(
   db: Kysely<Database>,
   leaseSeconds: number,

@@ -74,7 +74,7 @@ describe('gmsi demo --remove', () => {
     await mkdir(join(home, 'postgres'), { recursive: true });
     await make();
     expect(() => findRemains(home)).toThrow(ConfigError);
-    expect(() => findRemains(home)).toThrow('is not as the embedded server makes it, and is left alone');
+    expect(() => findRemains(home)).toThrow('was not made by the embedded server, so it is not removed');
   });
 
   it('does not remove what a link in its place leads to, and ends with 2', async () => {
@@ -89,7 +89,7 @@ describe('gmsi demo --remove', () => {
     });
     expect([code, stderr]).toEqual([
       2,
-      expect.stringContaining('is not as the embedded server makes it, and is left alone'),
+      expect.stringContaining('was not made by the embedded server, so it is not removed'),
     ]);
     expect(existsSync(join(precious, 'thesis.txt'))).toBe(true);
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { deepestKept, holdableJson, holdableText } from '../../src/feeds/reading/holdable-json.ts';
+import { deepestKept, storableJson, storableText } from '../../src/feeds/reading/storable-json.ts';
 
 function nested(levels: number): unknown {
   let value: unknown = 'core';
@@ -10,10 +10,10 @@ function nested(levels: number): unknown {
 
 describe('JSON for jsonb', () => {
   test('is the value itself for every value that jsonb can hold', () => {
-    const holdable = fc.jsonValue({ stringUnit: 'grapheme' });
+    const storable = fc.jsonValue({ stringUnit: 'grapheme' });
     fc.assert(
-      fc.property(holdable, (value) => {
-        expect(holdableJson(value)).toBe(JSON.stringify(value));
+      fc.property(storable, (value) => {
+        expect(storableJson(value)).toBe(JSON.stringify(value));
       }),
     );
   });
@@ -24,8 +24,8 @@ describe('JSON for jsonb', () => {
     );
     fc.assert(
       fc.property(pieces, pieces, (key, text) => {
-        const kept = JSON.parse(holdableJson({ [key.join('')]: [text.join('')] }));
-        expect(kept).toEqual({ [holdableText(key.join(''))]: [holdableText(text.join(''))] });
+        const kept = JSON.parse(storableJson({ [key.join('')]: [text.join('')] }));
+        expect(kept).toEqual({ [storableText(key.join(''))]: [storableText(text.join(''))] });
         expect(JSON.stringify(kept)).not.toMatch(/(?<!\\)(\\\\)*\\u(0000|d[89a-f])/);
       }),
     );
@@ -33,21 +33,21 @@ describe('JSON for jsonb', () => {
 
   test('writes what is no finite number as a text, however deep', () => {
     expect(
-      holdableJson({ a: Number.NaN, b: [{ c: Number.POSITIVE_INFINITY }, Number.NEGATIVE_INFINITY, 1] }),
+      storableJson({ a: Number.NaN, b: [{ c: Number.POSITIVE_INFINITY }, Number.NEGATIVE_INFINITY, 1] }),
     ).toBe('{"a":"NaN","b":[{"c":"Infinity"},"-Infinity",1]}');
   });
 
   test('keeps a key `__proto__` beside numbers that have to be replaced', () => {
-    expect(holdableJson(JSON.parse('{"__proto__":{"a":1e999},"constructor":1}'))).toBe(
+    expect(storableJson(JSON.parse('{"__proto__":{"a":1e999},"constructor":1}'))).toBe(
       '{"__proto__":{"a":"Infinity"},"constructor":1}',
     );
   });
 
   test('keeps values nested as deep as can be held', () => {
-    expect(JSON.parse(holdableJson(nested(deepestKept)))).toEqual(nested(deepestKept));
+    expect(JSON.parse(storableJson(nested(deepestKept)))).toEqual(nested(deepestKept));
   });
 
   test.each([deepestKept + 1, 100_000])('says where a value nested %i levels deep was cut', (levels) => {
-    expect(holdableJson(nested(levels))).toContain(`"nested deeper than ${deepestKept} levels"`);
+    expect(storableJson(nested(levels))).toContain(`"nested deeper than ${deepestKept} levels"`);
   });
 });

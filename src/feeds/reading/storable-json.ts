@@ -8,14 +8,14 @@ const tooDeep = `nested deeper than ${deepestKept} levels`;
  * become strings. Replaces values nested deeper than `deepestKept` levels by a short text, because neither JSON.stringify nor
  * PostgreSQL can handle unlimited nesting.
  */
-export function holdableJson(value: unknown): string {
+export function storableJson(value: unknown): string {
   const text = JSON.stringify(isPlain(value, 0) ? value : madePlain(value, 0));
   // JSON.stringify writes `\u` only for control characters and lone surrogates, so most texts end here.
-  return text.includes('\\u') ? text.replace(escapes, holdableEscape) : text;
+  return text.includes('\\u') ? text.replace(escapes, storableEscape) : text;
 }
 
 /** Returns text that a `text` column accepts: NUL characters and lone surrogates become U+FFFD. */
-export function holdableText(text: string): string {
+export function storableText(text: string): string {
   const wellFormed = text.toWellFormed();
   return wellFormed.includes('\0') ? wellFormed.replaceAll('\0', '\ufffd') : wellFormed;
 }
@@ -23,7 +23,7 @@ export function holdableText(text: string): string {
 // Matches every escape whole, so that the `u` after an escaped backslash is not taken for an escape.
 const escapes = /\\(u0000|ud[89a-f][0-9a-f]{2}|.)/g;
 
-function holdableEscape(whole: string, code: string): string {
+function storableEscape(whole: string, code: string): string {
   return code.length > 1 ? '\ufffd' : whole;
 }
 
