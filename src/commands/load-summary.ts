@@ -99,8 +99,10 @@ function headline(summary: LoadSummary): string {
   const left = count(openWindows(summary), 'window');
   switch (summary.outcome) {
     case 'done':
-      return summary.cadence?.leftOut
-        ? 'done, every series that was due is up to date'
+      if (summary.cadence?.leftOut) return 'done, every series that was due is up to date';
+      // Days before the sync's first one may be missing.
+      return summary.live && summary.scope
+        ? `done, every day since ${summary.scope.from} is loaded`
         : 'done, every requested day is loaded';
     case 'incomplete':
       if (summary.error instanceof ClocksApart) return 'loaded, but no day counts as covered';
