@@ -1,17 +1,15 @@
 import { readdirSync } from 'node:fs';
 import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
+import { changeConsole } from './terminal/print.ts';
 
 /** Adds `gmsi complete`, with which shells complete commands, options and job names. */
 export function addCompletion(program: Command, examples: (...lines: string[]) => string): void {
   const completions = tab(program);
   program.commands
     .find((command) => command.name() === 'complete')!
-    .hook('preAction', () => {
-      // The library's script for bash declares constants, so that sourcing it twice would print errors.
-      const { log } = console;
-      console.log = (text: string) => log(text.replaceAll(/^readonly (?=ShellComp)/gm, ''));
-    })
+    // The library's script for bash declares constants, so that sourcing it twice would print errors.
+    .hook('preAction', () => changeConsole((script) => script.replaceAll(/^readonly (?=ShellComp)/gm, '')))
     .description('print a completion script for bash, zsh, fish or powershell')
     .addHelpText(
       'after',

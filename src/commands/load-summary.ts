@@ -120,9 +120,7 @@ function advice({ job, windows, outcome, error }: LoadSummary): string[] {
   const lines: string[] = [];
   if (error && outcome !== 'interrupted') lines.push(explain(error, false).trimEnd());
   if (outcome === 'incomplete' && windows.failed > 0 && !(error instanceof WrongDays)) {
-    lines.push(
-      `Run it again: failed windows continue at their checkpoints. gmsi status ${job.name} says why they failed.`,
-    );
+    lines.push(`Run it again to load the failed windows. gmsi status ${job.name} says why they failed.`);
   }
   if (windows.refused > 0) {
     lines.push(
@@ -133,15 +131,18 @@ function advice({ job, windows, outcome, error }: LoadSummary): string[] {
   return lines;
 }
 
-function describeNothingToDo({ job, totals, budget, scope, historyLimit }: LoadSummary): string {
+function describeNothingToDo({ job, live, totals, budget, scope, historyLimit }: LoadSummary): string {
   const spent =
     totals.requests === 0
       ? 'no request was spent'
       : `${count(totals.requests, 'request')} went to the lookups`;
   const used = `${number(budget.used)} of ${number(budget.limit)} requests used this month`;
   const limit = describeHistoryLimit(historyLimit);
-  const what = historyLimit && !scope ? 'nothing to request' : 'everything is covered';
-  return `${job.name}: ${what}, ${spent} (${used})\n${limit ? `history limit ${limit}\n` : ''}${nextStep(`status ${typedJob(job.path)}`)}`;
+  // A sync does not look for missing days of a period that is over.
+  const ofPeriod = live ? 'nothing to sync, because its period is over' : 'everything is covered';
+  const what = historyLimit && !scope ? 'nothing to request' : ofPeriod;
+  const next = live ? 'plan' : 'status';
+  return `${job.name}: ${what}, ${spent} (${used})\n${limit ? `history limit ${limit}\n` : ''}${nextStep(`${next} ${typedJob(job.path)}`)}`;
 }
 
 function windowsByState({ totals, windows }: LoadSummary): string {

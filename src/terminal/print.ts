@@ -34,6 +34,11 @@ export function printData(data: Buffer): void {
   else output.write(data);
 }
 
+/** Changes what a library prints as results from now on. */
+export function changeConsole(change: (text: string) => string): void {
+  console.log = (text: string) => output.write(`${change(text)}\n`);
+}
+
 let isClosed = false;
 let failure: Error | undefined;
 

@@ -90,6 +90,14 @@ describe('a part of a job', () => {
     expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
   });
 
+  it('a sync of a period that is over does not say that everything is covered', async () => {
+    const { code, stdout } = await gmsi('sync', 'january');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^january: nothing to sync, because its period is over, .*\n\nNext: gmsi plan january\n/,
+    );
+  });
+
   it('3: is synced alone, the live feed too', async () => {
     const { code, stdout } = await gmsi('sync', 'recent', '--topic', 'Inflation-Food', '--json');
     expect(code).toBe(0);

@@ -77,9 +77,11 @@ export async function statusCommand(
   return 0;
 }
 
-/** Suggests a backfill of the first job that is not covered; if no job was named, the list of jobs. */
+/** Suggests to load failed windows, to plan missing days, or else a check; if no job was named, the list of jobs. */
 function nextOf(jobs: readonly Job[], reports: readonly JobStatus[]): string {
   if (jobs.length === 0) return nextStep('jobs');
+  const failed = reports.findIndex((one) => one.series !== null && one.windows.failed > 0);
+  if (failed >= 0) return nextStep(`backfill ${typedJob(jobs[failed]!.path)}`);
   const open = reports.findIndex((one) => one.series === null || one.covered < one.wanted);
   return nextStep(`${open < 0 ? 'check' : 'plan'} ${typedJob(jobs[Math.max(open, 0)]!.path)}`);
 }
