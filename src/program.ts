@@ -158,7 +158,7 @@ withPart(program.command('backfill'))
     examples(
       'gmsi backfill g7-inflation',
       'gmsi backfill --all --quiet',
-      'gmsi backfill g7-inflation --country US --from 2025-03-01 --to 2025-03-07 --full-refresh',
+      'gmsi backfill g7-inflation --from 2025-03-01 --to 2025-03-07 --full-refresh',
       'gmsi backfill g7-inflation --enqueue    queues it for the workers',
     ),
   )
