@@ -243,6 +243,7 @@ program
 withPart(program.command('check'))
   .description('look for errors in the loaded data')
   .argument('[job...]', `${jobs[1]} (default: every job in jobs/)`)
+  .option(...all)
   .option('--list', 'only list the checks, with their settings')
   .option('--only <check>', 'run only this check; may be repeated', gathered)
   .option('--set <setting=number>', 'change a setting for this run; may be repeated', gathered)

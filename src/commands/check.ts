@@ -15,6 +15,7 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 
 export interface CheckOptions extends JobPart {
+  readonly all?: boolean;
   readonly list?: boolean;
   readonly checks?: string;
   readonly only?: readonly string[];
@@ -42,9 +43,8 @@ export async function checkCommand(
     else print(`${listed(checks)}\n`);
     return exitCodes.done;
   }
-  const jobs = (await namedJobs(session, names, { all: names.length === 0 })).map((job) =>
-    partOf(job, options, today(session)),
-  );
+  const { all = names.length === 0 } = options;
+  const jobs = (await namedJobs(session, names, { all })).map((job) => partOf(job, options, today(session)));
   await using warehouse = await openWarehouse(session);
   const lookups = await readLookups(warehouse.db);
   const asked = jobs.map((job) => {

@@ -34,8 +34,10 @@ export function partOf(
     other !== 'today' && Temporal.PlainDate.compare(day, other) > 0;
   if (isAfter(startDate, endDate))
     throw new ConfigError(`The first day, ${startDate}, is after the last day, ${endDate}.`);
-  const outside = isAfter(job.startDate, startDate) ? startDate : endDate;
-  if (outside === startDate || (outside !== 'today' && isAfter(outside, job.endDate)))
+  const outside = [startDate, endDate].find(
+    (day) => day !== 'today' && (isAfter(job.startDate, day) || isAfter(day, job.endDate)),
+  );
+  if (outside !== undefined)
     throw new ConfigError(
       `The period of ${job.name}, ${job.startDate} to ${job.endDate}, does not include ${outside}.`,
       { hint: `To load other days, change start_date or end_date in ${job.path}.` },

@@ -18,7 +18,7 @@ export type AnsweredAddresses = Set<string>;
  * gateways fail now and then.
  */
 const triesToDoubt = 3;
-/** After this many tries without a connection, some seconds, a person is told instead. A connection timeout takes as long alone. */
+/** Tries without a connection, which take some seconds. One connection timeout takes as long by itself. */
 const triesToConnect = 4;
 /** Milliseconds between these tries, so that one short failure does not hit them all. */
 const betweenTriesMs = 1000;
@@ -61,7 +61,7 @@ export function firstContact({ answered, address, setting, maxAttempts, lookup }
     isOver,
     /** The least wait before the next try, in milliseconds. */
     leastDelayMs: () => (isOver() ? 0 : betweenTriesMs),
-    /** Returns true if nothing listens at an address that never gave a good answer, so that further tries only keep a person waiting. */
+    /** Returns true if an address that never gave a good answer accepts no connection, so that a person need not wait longer. */
     givesUp: (error: Error, attempt: number) =>
       !isOver() &&
       error instanceof NotSent &&

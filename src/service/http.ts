@@ -41,7 +41,8 @@ export function openHttp(origin: string, options: HttpOptions) {
    * Sends one request. Does not follow redirects, because the headers contain the key.
    * @param target path and query, encoded
    * @param json the body of a POST; without one it is a GET
-   * @throws NotSent without a connection; ServiceUnavailable without an answer in time; MalformedPage if a 200's body is cut short or cannot be unpacked;
+   * @throws NotSent without a connection; ServiceUnavailable without an answer in time; MalformedPage if a 200's body is cut
+   * short or cannot be unpacked;
    * PageTooLarge if it is too large; the signal's reason once it is aborted
    */
   async function send(target: string, json: string | undefined, signal: AbortSignal): Promise<HttpAnswer> {

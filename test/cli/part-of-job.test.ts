@@ -115,8 +115,11 @@ describe('a part of a job', () => {
       { job: 'recent', outcome: 'done' },
     ]);
     expect((await covered()).filter((line) => line.startsWith('DE'))).toHaveLength(2);
-    const checked = await gmsi('check');
-    expect(checked).toMatchObject({ code: 0, stdout: expect.stringMatching(/january[\s\S]*recent/) });
+    for (const args of [[], ['--all']])
+      expect(await gmsi('check', ...args)).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/january[\s\S]*recent/),
+      });
   });
 
   it.each([
