@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
-import { rebuildRollups } from '../src/commands/rollup.ts';
+import { rebuildRollups } from '../src/commands/repair.ts';
 import { parseJob } from '../src/config/read-job.ts';
 import type { Row } from '../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../src/feeds/gmsi-headlines.ts';
@@ -171,7 +171,7 @@ async function timeReading(db: Warehouse): Promise<[string, string][]> {
   const seconds = await timed(async () => {
     rebuilt = (await rebuildRollups(db, ofAYear, signal, () => {})).series;
   });
-  return [...times, [`gmsi rollup --rebuild of a year, ${thousands(rebuilt)} series`, milliseconds(seconds)]];
+  return [...times, [`gmsi repair --rollups of a year, ${thousands(rebuilt)} series`, milliseconds(seconds)]];
 }
 
 function milliseconds(seconds: number): string {

@@ -66,7 +66,7 @@ create table gmsi.learned_facts (
   confirmed_at timestamptz not null default now(),
   primary key (feed, fact)
 );
-comment on table gmsi.learned_facts is 'Undocumented behaviour of a feed, as learned by gmsi doctor --probe. Planning uses end_date and history_limit. A later probe that contradicts a fact fails, and the fact stays until it is replaced with --accept.';
+comment on table gmsi.learned_facts is 'Undocumented behaviour of a feed, as learned by gmsi doctor --probe. Planning uses end_date and history_limit. A later probe that contradicts a fact fails, and the fact stays until its row is deleted.';
 comment on column gmsi.learned_facts.feed is 'Feed that was probed.';
 comment on column gmsi.learned_facts.fact is 'end_date, time_zone, day_begin, time_rounding, record_order, page_size, record_id, history_limit or token_lifetime.';
 comment on column gmsi.learned_facts.value is 'For time_zone and day_begin: bounds in minutes, least and most. For history_limit: the days that were answered and refused. Otherwise a word.';

@@ -26,15 +26,15 @@ create table gmsi.loads (
 );
 comment on table gmsi.loads is 'One row per load: the work of one process on one job. Totals are written every few seconds, so the totals of a killed load lack its last seconds. The totals of a window are always exact.';
 comment on column gmsi.loads.load_id is 'Number of the load; headlines and windows refer to it.';
-comment on column gmsi.loads.command is 'backfill, sync, replay or import.';
-comment on column gmsi.loads.job is 'Name of the job file, without its ending; empty for an import, and for a replay of a whole feed.';
+comment on column gmsi.loads.command is 'backfill, sync, repair or import.';
+comment on column gmsi.loads.job is 'Name of the job file, without its ending; empty for an import, and for a repair of a whole feed.';
 comment on column gmsi.loads.feed is 'Feed that is loaded.';
 comment on column gmsi.loads.started_at is 'Start of the load.';
 comment on column gmsi.loads.heartbeat_at is 'Last sign of life. If a load is silent for longer than the lease, other loads may take its windows.';
 comment on column gmsi.loads.finished_at is 'End of the load; null while it runs, and if it was killed.';
 comment on column gmsi.loads.outcome is 'done: everything requested is loaded · incomplete: some windows failed or were refused · budget: stopped at the request budget · interrupted: stopped by a signal · failed: stopped by an error that a retry cannot fix. Null while it runs, and if it was killed.';
 comment on column gmsi.loads.requests is 'Requests sent, retries included.';
-comment on column gmsi.loads.windows_planned is 'Number of windows to drain when the load began. Null for a replay, and for the loads of workers, which share the windows of a run.';
+comment on column gmsi.loads.windows_planned is 'Number of windows to drain when the load began. Null for a repair, and for the loads of workers, which share the windows of a run.';
 comment on column gmsi.loads.windows_drained is 'Windows drained to their end.';
 comment on column gmsi.loads.windows_failed is 'Windows that failed or were refused.';
 comment on column gmsi.loads.pages is 'Pages committed.';
@@ -183,7 +183,7 @@ comment on column gmsi.rejected_records.record is 'The record as the service sen
 comment on column gmsi.rejected_records.window_id is 'Window that loaded it; null if it came from a live feed or an imported file.';
 comment on column gmsi.rejected_records.load_id is 'Load that first found it.';
 comment on column gmsi.rejected_records.rejected_at is 'When it was first rejected.';
--- Records are replayed in the order in which they were rejected.
+-- Records are repaired in the order in which they were rejected.
 create index rejected_records_by_age on gmsi.rejected_records (feed, rejected_at, record_hash);
 
 create table gmsi.imported_files (

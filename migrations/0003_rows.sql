@@ -181,7 +181,7 @@ comment on table gmsi.headline_revisions is 'Replaced versions of headlines: eac
 comment on column gmsi.headline_revisions.known_from is 'When this warehouse first stored this version (its changed_at).';
 comment on column gmsi.headline_revisions.known_to is 'When the next version replaced it (the changed_at of that version).';
 comment on column gmsi.headline_revisions.retracted_at is 'Set if the headline was retracted in this version.';
-comment on column gmsi.headline_revisions.reason is 'Why it was replaced: rescored, text changed, retracted, returned (after a retraction), read again (a replay filled columns from extra; the service changed nothing), or other (another column).';
+comment on column gmsi.headline_revisions.reason is 'Why it was replaced: rescored, text changed, retracted, returned (after a retraction), read again (a repair filled columns from extra; the service changed nothing), or other (another column).';
 
 -- Creates all objects that list the columns of a version, from the type. Called again when a migration adds a column.
 create function gmsi.define_headline_versions() returns void
@@ -239,7 +239,7 @@ begin
       select case when is_backfilled then gmsi.published_by(published_at) else greatest(published_at, first_seen_at) end as entered_at,
              greatest(published_at, known_from) as usable_from, usable_to,
              case when not (is_backfilled and is_first) then greatest(published_at, known_from)
-                  -- A replay does not make a new version, it only completes one: only the completed one counts.
+                  -- A repair does not make a new version, it only completes one: only the completed one counts.
                   when reason is distinct from 'read again' then gmsi.published_by(published_at) end as assumed_from,
              known_from, is_first, reason, %1$s
       from (
@@ -284,10 +284,10 @@ comment on column gmsi.headlines_point_in_time.known_from is 'When this warehous
 comment on column gmsi.headlines_point_in_time.usable_to is 'When the next version replaced it, or when it was marked retracted; null if it is the current version.';
 comment on column gmsi.headlines_point_in_time.reason is 'Why it was replaced, as in gmsi.headline_revisions; null if it is the current version.';
 comment on column gmsi.headlines_point_in_time.is_backfilled is 'True if the headline was first loaded by a backfill or an import, so that it is not known when it appeared, or with which scores.';
-comment on column gmsi.headlines_point_in_time.is_first is 'True for the first version of the headline that this warehouse held, and for a version that differs from it only because a replay filled columns.';
+comment on column gmsi.headlines_point_in_time.is_first is 'True for the first version of the headline that this warehouse held, and for a version that differs from it only because a repair filled columns.';
 comment on column gmsi.headlines_point_in_time.entered_at is 'When the headline became known; the same in all its versions. This is the later of published_at and first_seen_at, or for a backfilled headline, its publication (gmsi.published_by). A back-test that counts, at each decision, the headlines that entered since the previous decision counts each headline once.';
 comment on column gmsi.headlines_point_in_time.usable_from is 'The first moment at which a back-test may use this version without look-ahead: the later of published_at and known_from.';
-comment on column gmsi.headlines_point_in_time.assumed_from is 'As usable_from, on the assumption that a backfilled headline had its scores when it was published. If the service revised them before the backfill, that is look-ahead. A headline with a time on the full hour counts from the end of that hour, because the service may round times down (gmsi.published_by). Null for a version that a replay completed: the completed one counts instead.';
+comment on column gmsi.headlines_point_in_time.assumed_from is 'As usable_from, on the assumption that a backfilled headline had its scores when it was published. If the service revised them before the backfill, that is look-ahead. A headline with a time on the full hour counts from the end of that hour, because the service may round times down (gmsi.published_by). Null for a version that a repair completed: the completed one counts instead.';
 
 -- Autovacuum analyzes a partition each time that it has grown by a tenth. With the default target, that took half of the CPU time
 -- that PostgreSQL spent on loading the rows; with a target of 30, ANALYZE reads 9,000 rows instead of 30,000. The columns url and
@@ -321,7 +321,7 @@ comment on column gmsi.revisions.series is 'The columns that identify its series
 comment on column gmsi.revisions.version is 'The whole row in this version.';
 comment on column gmsi.revisions.known_from is 'When this warehouse first stored this version.';
 comment on column gmsi.revisions.known_to is 'When the next version replaced it.';
-comment on column gmsi.revisions.reason is 'Why it was replaced: changed (by the service), retracted, returned (after a retraction), or read again (a replay filled columns from extra; the service changed nothing).';
+comment on column gmsi.revisions.reason is 'Why it was replaced: changed (by the service), retracted, returned (after a retraction), or read again (a repair filled columns from extra; the service changed nothing).';
 
 create function gmsi.keep_row_revisions() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off set jit = off as $$

@@ -2,16 +2,18 @@
 import { setFlagsFromString } from 'node:v8';
 import { CommanderError } from 'commander';
 import { ConfigError } from './errors.ts';
-import { exitCodeOf, exitCodes, explain } from './exit.ts';
+import { asJson, exitCodeOf, exitCodes, explain } from './exit.ts';
 import { ended, program } from './program.ts';
-import { outputFailure, printError, surviveClosedOutput } from './terminal/print.ts';
+import { outputFailure, printError, printJson, surviveClosedOutput } from './terminal/print.ts';
 
 // Pages are large and short-lived. By default V8 lets its heap grow to several times the memory in use before it collects
 // garbage, which takes a third more memory and saves hardly any time (docs/benchmarks.md).
 setFlagsFromString('--heap-growing-percent=100');
 
+const isVerbose = process.argv.some((argument) => argument === '--verbose' || argument === '-v');
+
 // Stacks then name places in the sources instead of dist/.
-if (process.argv.includes('--verbose')) process.setSourceMapsEnabled(true);
+if (isVerbose) process.setSourceMapsEnabled(true);
 
 surviveClosedOutput();
 process.on('exit', () => {
@@ -22,7 +24,7 @@ process.on('exit', () => {
 });
 // Without this, Node.js would print an unexpected error in its own format.
 process.on('uncaughtException', (error) => {
-  printError(explain(error, process.argv.includes('--verbose')));
+  printError(explain(error, isVerbose));
   process.exit(exitCodes.incomplete);
 });
 
@@ -32,8 +34,11 @@ try {
 } catch (error) {
   const isHelp = error instanceof CommanderError && /help|version/.test(error.code);
   const shown = error instanceof CommanderError ? misuse(error) : error;
-  if (!isHelp) printError(explain(shown, process.argv.includes('--verbose')));
   process.exitCode = isHelp && error.exitCode === 0 ? exitCodes.done : exitCodeOf(shown);
+  if (!isHelp) {
+    printError(explain(shown, isVerbose));
+    if (process.argv.includes('--json')) printJson({ error: asJson(shown, process.exitCode) });
+  }
 }
 
 /** Converts Commander's error to the form of every other error. */

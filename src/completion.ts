@@ -3,19 +3,19 @@ import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
 import { changeConsole } from './terminal/print.ts';
 
-/** Adds `gmsi complete`, with which shells complete commands, options and job names. */
+/** Adds `gmsi completion`, with whose script shells complete commands, options and job names. */
 export function addCompletion(program: Command, examples: (...lines: string[]) => string): void {
-  const completions = tab(program);
+  const completions = tab(program, { completionCommandName: 'completion' });
   program.commands
-    .find((command) => command.name() === 'complete')!
+    .find((command) => command.name() === 'completion')!
     // The library's script for bash declares constants, so that sourcing it twice would print errors.
     .hook('preAction', () => changeConsole((script) => script.replaceAll(/^readonly (?=ShellComp)/gm, '')))
     .description('print a completion script for bash, zsh, fish or powershell')
     .addHelpText(
       'after',
       examples(
-        'source <(gmsi complete bash)    in ~/.bashrc',
-        'gmsi complete fish > ~/.config/fish/completions/gmsi.fish',
+        'source <(gmsi completion bash)    in ~/.bashrc',
+        'gmsi completion fish > ~/.config/fish/completions/gmsi.fish',
       ),
     );
   for (const command of completions.commands.values()) {

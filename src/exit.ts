@@ -75,6 +75,13 @@ export function explain(error: unknown, verbose: boolean): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** Returns the same for a program: what is wrong, what to do (`null` if nothing is known), and the exit code. */
+export function asJson(error: unknown, exitCode: number) {
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = (error instanceof GmsiError && error.hint) || null;
+  return { message, hint, exitCode };
+}
+
 /** Indents further lines, so that a message from the service or the database cannot look like one of ours. */
 function indented(text: string): string {
   return text.replace(/[\n\v\f\r\u0085\u2028\u2029]+/g, '\n  ');

@@ -15,8 +15,8 @@ export const program = new Command('gmsi')
   .helpOption('-h, --help', 'print help')
   .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
   .option('--json', 'print the result as one JSON document')
-  .option('--quiet', 'no progress, only warnings')
-  .option('--verbose', 'log more, and show where an error came from')
+  .option('-q, --quiet', 'no progress, only warnings')
+  .option('-v, --verbose', 'log more, and show where an error came from')
   .addHelpText(
     'after',
     `
@@ -35,7 +35,8 @@ Exit codes:
   75   the month's requests are used up; run it again next month to continue
   130  interrupted
 
-Only demo, init, doctor, lookups, backfill, sync and work send requests.
+Requests: init sends 2, doctor 1 and lookups 5; backfill, sync and work send what
+gmsi plan shows. No other command sends any.
 
 Documentation: ${inPackage('docs')}
 `,
@@ -79,10 +80,10 @@ function withPart(command: Command): Command {
 const all = ['--all', 'every job in jobs/'] as const;
 const reason = ['--reason <text>', 'why you load it; kept with the load, and shown by gmsi why'] as const;
 
-program.commandsGroup('Begin:');
+program.commandsGroup('Get started:');
 program
   .command('init')
-  .description('answer questions to create .env and a first job (2 requests, if you have a key)')
+  .description('answer questions to create .env and a first job')
   .addHelpText('after', examples('gmsi init'))
   .action(runs(async () => (await import('./commands/init.ts')).initCommand));
 program
@@ -98,38 +99,33 @@ program
   .action(runs(async () => (await import('./commands/sandbox.ts')).demoCommand, { readable: true }));
 program
   .command('doctor')
-  .description('check configuration, key, service, clock, database and privileges (1 request)')
+  .description('check configuration, key, service, clock, database and privileges')
   .option(
     '--probe',
     'find out what the service does not document, such as how it reads end_date (at most 12 requests)',
   )
   .option('--job <job>', "probe this job's feed and series, with its settings")
-  .option('--accept', 'accept what the probe finds, even if it contradicts an earlier probe')
   .addHelpText('after', examples('gmsi doctor', 'gmsi doctor --probe --job g7-inflation'))
   .action(runs(async () => (await import('./commands/doctor/doctor.ts')).doctorCommand));
 program
-  .command('sandbox')
-  .description('run a local imitation of the service, with made-up data')
-  .option('--host <address>', 'address to listen on; 0.0.0.0 admits other machines', '127.0.0.1')
-  .option('--port <number>', 'port to listen on', wholeNumber({ to: 65_535 }), 8425)
-  .option('--seed <text>', 'seed of the made-up data', 'gmsi')
-  .option('--key <key...>', 'API keys to accept', ['sandbox-key'])
-  .option('--unlimited', 'turn off the rate limit and the quota')
-  .addOption(
-    oneOf('--end-date <reading>', 'how to read end_date', ['inclusive', 'exclusive', 'ignored']).default(
-      'inclusive',
-    ),
-  )
-  .option('--history-limit <days>', 'refuse windows that begin more days ago than this', wholeNumber())
-  .option('--options <json>', 'any other option of the sandbox library, as JSON')
-  .option('--archive <folder>', "write bulk archives like the vendor's to this folder, and exit")
-  .addHelpText(
-    'after',
-    examples('gmsi sandbox --port 0 --unlimited --seed mine', 'gmsi sandbox --archive files'),
-  )
-  .action(runs(async () => (await import('./commands/sandbox.ts')).sandboxCommand, { readable: true }));
+  .command('lookups')
+  .description('refresh the names that jobs can use: countries, topics, tickers …')
+  .argument('[words]', 'only show the stored names that contain these words; no request')
+  .addHelpText('after', examples('gmsi lookups', 'gmsi lookups germany'))
+  .action(runs(async () => (await import('./commands/lookups.ts')).lookupsCommand));
+program
+  .command('jobs')
+  .description('list the jobs: feed, period, coverage, next run')
+  .addHelpText('after', examples('gmsi jobs'))
+  .action(runs(async () => (await import('./commands/jobs.ts')).jobsCommand));
 
 program.commandsGroup('Load:');
+program
+  .command('validate')
+  .description('check job files without a warehouse or a key, such as in CI')
+  .argument('[job...]', `${jobs[1]} (default: all in jobs/)`)
+  .addHelpText('after', examples('gmsi validate', 'gmsi validate g7-inflation --json'))
+  .action(runs(async () => (await import('./commands/validate.ts')).validateCommand));
 withPart(program.command('plan'))
   .description('show what a load would do and cost')
   .argument(...jobs)
@@ -200,25 +196,8 @@ program
     ),
   )
   .action(runs(async () => (await import('./commands/import/import.ts')).importCommand));
-program
-  .command('work')
-  .description('run scheduled and queued work until stopped, on any number of machines')
-  .argument('[job...]', `${jobs[1]} (default: all in jobs/ that have a schedule)`)
-  .option('--concurrency <number>', 'windows to work on at a time', wholeNumber({ from: 1, to: 100 }), 8)
-  .option(
-    '--metrics-port <number>',
-    'port of /metrics, /healthz and /readyz; 0 for any (default: 9464 if free, else any)',
-    wholeNumber({ to: 65_535 }),
-  )
-  .addHelpText('after', examples('gmsi work', 'gmsi work g7-inflation --concurrency 4 --metrics-port 0'))
-  .action(runs(async () => (await import('./commands/work.ts')).workCommand));
 
-program.commandsGroup('Look:');
-program
-  .command('jobs')
-  .description('list the jobs: feed, period, coverage, next run')
-  .addHelpText('after', examples('gmsi jobs'))
-  .action(runs(async () => (await import('./commands/jobs.ts')).jobsCommand));
+program.commandsGroup('Inspect:');
 program
   .command('status')
   .description('show coverage, gaps, windows, quota and the last loads')
@@ -226,20 +205,6 @@ program
   .option('--watch', 'keep showing what the workers are doing, until interrupted')
   .addHelpText('after', examples('gmsi status', 'gmsi status g7-inflation --json', 'gmsi status --watch'))
   .action(runs(async () => (await import('./commands/status/status.ts')).statusCommand));
-program
-  .command('serve')
-  .description('show the warehouse as a web page, with an API')
-  .option('--host <address>', 'address to listen on; any but loopback needs GMSI_SERVE_TOKEN', '127.0.0.1')
-  .option('--port <number>', 'port to listen on; 0 for any', wholeNumber({ to: 65_535 }), 8426)
-  .option('--name <name>', 'host name that browsers use for it; may be repeated', gathered)
-  .addHelpText('after', examples('gmsi serve', 'gmsi serve --host 0.0.0.0 --name data.example.com'))
-  .action(runs(async () => (await import('./commands/serve.ts')).serveCommand, { readable: true }));
-program
-  .command('report')
-  .description('write the current state as one HTML file, to send or to keep')
-  .option('--html [file]', 'output file, or - for standard output (default: gmsi-report.html)')
-  .addHelpText('after', examples('gmsi report', 'gmsi report --html monday.html'))
-  .action(runs(async () => (await import('./commands/report.ts')).reportCommand));
 withPart(program.command('check'))
   .description('look for errors in the loaded data')
   .argument('[job...]', `${jobs[1]} (default: every job in jobs/)`)
@@ -258,6 +223,28 @@ program
   .argument('<id>', 'its headline_id, or the id of a row of another feed')
   .addHelpText('after', examples('gmsi why 5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22'))
   .action(runs(async () => (await import('./commands/why.ts')).whyCommand));
+
+program.commandsGroup('Share:');
+program
+  .command('serve')
+  .description('show the warehouse as a web page, with an API')
+  .option('--host <address>', 'address to listen on; any but loopback needs GMSI_SERVE_TOKEN', '127.0.0.1')
+  .option('--port <number>', 'port to listen on; 0 for any', wholeNumber({ to: 65_535 }), 8426)
+  .option('--name <name>', 'host name that browsers use for it; may be repeated', gathered)
+  .addOption(
+    new Option('--html [file]', 'write the page as one HTML file instead; - for standard output').conflicts([
+      ...['host', 'port', 'name'],
+    ]),
+  )
+  .addHelpText(
+    'after',
+    examples(
+      'gmsi serve',
+      'gmsi serve --host 0.0.0.0 --name data.example.com',
+      'gmsi serve --html monday.html    to send or to keep',
+    ),
+  )
+  .action(runs(async () => (await import('./commands/serve.ts')).serveCommand, { readable: true }));
 program
   .command('psql')
   .description('open psql on the warehouse in use')
@@ -275,11 +262,8 @@ program
   .command('export')
   .description('write the loaded data to Parquet or CSV files, one a month')
   .argument('[job]', `${jobs[1]} (default: all headlines)`)
-  .addOption(
-    oneOf('--format <format>', 'file format; excel writes a single CSV that is safe to open in Excel', [
-      ...['parquet', 'csv', 'excel'],
-    ]).default('parquet'),
-  )
+  .addOption(oneOf('--format <format>', 'file format', ['parquet', 'csv']).default('parquet'))
+  .addOption(new Option('--excel', 'one CSV file that is safe to open in Excel').implies({ format: 'csv' }))
   .option('--from <day>', 'first day (UTC), such as 2025-01-01', day)
   .option('--to <day>', 'last day (UTC), inclusive', day)
   .option('--as-of <moment>', 'rows as they were at this moment, such as 2025-06-30T12:00:00Z')
@@ -300,37 +284,60 @@ program
   )
   .action(runs(async () => (await import('./commands/export.ts')).exportCommand));
 
-program.commandsGroup('Keep:');
+program.commandsGroup('Operate:');
 program
-  .command('lookups')
-  .description('refresh what the service lists: countries, topics, tickers … (5 requests)')
-  .option('--search <words>', 'only ask the service which countries match (1 request); stores nothing')
-  .option('--parameter <name>', 'query parameter for these words', 'keywords')
-  .addHelpText('after', examples('gmsi lookups', 'gmsi lookups --search germany'))
-  .action(runs(async () => (await import('./commands/lookups.ts')).lookupsCommand));
+  .command('work')
+  .description('run scheduled and queued work until stopped, on any number of machines')
+  .argument('[job...]', `${jobs[1]} (default: all in jobs/ that have a schedule)`)
+  .option('--concurrency <number>', 'windows to work on at a time', wholeNumber({ from: 1, to: 100 }), 8)
+  .option(
+    '--metrics-port <number>',
+    'port of /metrics, /healthz and /readyz; 0 for any (default: 9464 if free, else any)',
+    wholeNumber({ to: 65_535 }),
+  )
+  .addHelpText('after', examples('gmsi work', 'gmsi work g7-inflation --concurrency 4 --metrics-port 0'))
+  .action(runs(async () => (await import('./commands/work.ts')).workCommand));
 program
-  .command('replay')
+  .command('repair')
   .description('read rejected records and extra fields again')
   .argument('[job...]', `${jobs[1]} (default: all feeds)`)
   .option('--dry-run', 'only show what would change')
-  .addHelpText('after', examples('gmsi replay --dry-run', 'gmsi replay g7-inflation'))
-  .action(runs(async () => (await import('./commands/replay.ts')).replayCommand));
+  .addOption(
+    new Option('--rollups', 'compute the hourly and daily sums of headlines again instead').conflicts(
+      'dryRun',
+    ),
+  )
+  .option('--from <day>', 'with --rollups: first day (UTC)', day)
+  .option('--to <day>', 'with --rollups: last day (UTC), inclusive', day)
+  .addHelpText(
+    'after',
+    examples('gmsi repair --dry-run', 'gmsi repair g7-inflation', 'gmsi repair --rollups --from 2025-01-01'),
+  )
+  .action(runs(async () => (await import('./commands/repair.ts')).repairCommand));
 program
-  .command('rollup')
-  .description('show the hourly and daily rollups, or compute them again')
-  .option('--rebuild', 'compute them again from the headlines, and show what was wrong')
-  .option('--from <day>', 'first day (UTC) to rebuild', day)
-  .option('--to <day>', 'last day (UTC) to rebuild, inclusive', day)
-  .addHelpText('after', examples('gmsi rollup', 'gmsi rollup --rebuild --from 2025-01-01'))
-  .action(runs(async () => (await import('./commands/rollup.ts')).rollupCommand));
+  .command('sandbox')
+  .description('run a local imitation of the service, with made-up data')
+  .option('--host <address>', 'address to listen on; 0.0.0.0 admits other machines', '127.0.0.1')
+  .option('--port <number>', 'port to listen on', wholeNumber({ to: 65_535 }), 8425)
+  .option('--seed <text>', 'seed of the made-up data', 'gmsi')
+  .option('--key <key...>', 'API keys to accept', ['sandbox-key'])
+  .option('--unlimited', 'turn off the rate limit and the quota')
+  .addOption(
+    oneOf('--end-date <reading>', 'how to read end_date', ['inclusive', 'exclusive', 'ignored']).default(
+      'inclusive',
+    ),
+  )
+  .option('--history-limit <days>', 'refuse windows that begin more days ago than this', wholeNumber())
+  .option('--options <json>', 'any other option of the sandbox library, as JSON')
+  .addOption(new Option('--archive <folder>', "write bulk archives like the vendor's, and exit").hideHelp())
+  .addHelpText('after', examples('gmsi sandbox --port 0 --unlimited --seed mine'))
+  .action(runs(async () => (await import('./commands/sandbox.ts')).sandboxCommand, { readable: true }));
 program
-  .command('migrate')
+  .command('migrate', { hidden: true })
   .description('upgrade the warehouse to the newest schema')
   .argument('[what]', '"status" only shows which migrations are applied')
   .addHelpText('after', examples('gmsi migrate', 'gmsi migrate status'))
   .action(runs(async () => (await import('./commands/migrate.ts')).migrateCommand));
-
-program.commandsGroup('Other:');
 program.addHelpCommand(
   program.createCommand('help').argument('[command]').description('print the help of a command'),
 );

@@ -3,6 +3,7 @@ import { Temporal } from 'temporal-polyfill';
 import { knownScope, openWarehouse, readJobs, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
+import type { FileFormat } from '../export/duckdb.ts';
 import type { Exported, ExportFormat } from '../export/export-table.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed } from '../feeds/feed.ts';
@@ -24,7 +25,9 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 import { jobInTable } from '../warehouse/tables/series.ts';
 
 export interface ExportOptions {
-  readonly format: ExportFormat;
+  readonly format: FileFormat;
+  /** One CSV file that is safe to open in Excel. */
+  readonly excel?: boolean;
   readonly from?: string;
   readonly to?: string;
   readonly asOf?: string;
@@ -55,7 +58,8 @@ export async function exportCommand(
   await refuseUnsettled(warehouse.db, times.asOf);
   const since = await readSince(warehouse.db, options.changedSince, session.clock());
   const { scope, name } = await scopeFor(session, warehouse.db, jobName, options, times);
-  const { format, overwrite, changedSince } = options;
+  const { overwrite, changedSince } = options;
+  const format = options.excel ? 'excel' : options.format;
   const out = options.out ?? join('export', `${name}${format === 'excel' ? '.csv' : ''}`);
   const mode = changedSince ? 'continue' : overwrite ? 'replace' : 'new';
   using progress = showSteps(session.log, session.progress);
@@ -71,16 +75,16 @@ export async function exportCommand(
 }
 
 /** @throws ConfigError with the options that contradict each other */
-function refuseTogether({ format, asOf, rollup, overwrite, changedSince }: ExportOptions): void {
+function refuseTogether({ format, excel, asOf, rollup, overwrite, changedSince }: ExportOptions): void {
   const refuse = (options: string, hint: string) => {
     throw new ConfigError(`${options} cannot be used together.`, { hint });
   };
+  if (excel && format !== 'csv') refuse(`--format ${format} and --excel`, 'Excel opens CSV.');
   if (rollup && asOf) refuse('--rollup and --as-of', 'Rollups have no history, only the current state.');
   if (!changedSince) return;
   if (overwrite) refuse('--changed-since and --overwrite', 'One continues an export, the other replaces it.');
   if (asOf) refuse('--changed-since and --as-of', 'The state at a moment does not change.');
-  if (format === 'excel')
-    refuse('--changed-since and --format excel', 'A single file is always written whole.');
+  if (excel) refuse('--changed-since and --excel', 'A single file is always written whole.');
   if (rollup && changedSince !== true)
     refuse(
       `--changed-since ${changedSince} and --rollup`,
@@ -257,7 +261,7 @@ function describe(
 
 /** For CSV, which people open in spreadsheets: its texts come from the press and may contain formulas. */
 const formulas: Readonly<Partial<Record<ExportFormat, string>>> = {
-  csv: 'not escaped: a spreadsheet may run cells that begin with = + - @. Use --format excel.',
+  csv: 'not escaped: a spreadsheet may run cells that begin with = + - @. Use --excel.',
   excel: 'escaped: an apostrophe precedes each text that begins with = + - @',
 };
 

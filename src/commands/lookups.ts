@@ -1,68 +1,65 @@
 import { openService, openWarehouse, type Session, serviceAccess } from '../compose.ts';
 import { likelyQuota } from '../config/job-keys.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
-import { ConfigError } from '../errors.ts';
+import { exitCodes } from '../exit.ts';
 import { originOf } from '../load/origin.ts';
 import { refreshList } from '../load/resolve-load.ts';
 import { KeyRefused, LookupUnreadable, RequestRefused } from '../service/errors.ts';
-import { searchCountries } from '../service/lookups.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, nextStep, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type ListName, readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 
-export interface LookupsOptions {
-  readonly search?: string;
-  /** The query parameter for `search`; its default is a guess (docs/service.md, "Lookups"). */
-  readonly parameter: string;
-}
-
 /** GMSI feeds need the first two; the others are for asset feeds, which some keys do not include. */
 const lists: readonly ListName[] = ['countries', 'topics', 'tickers', 'sources', 'languages'];
 const optional: ReadonlySet<ListName> = new Set(['tickers', 'sources', 'languages']);
 
-/** `gmsi lookups`: refreshes and lists the names that job files can use, or searches the service's countries. */
-export async function lookupsCommand(
-  session: Session,
-  { search, parameter }: LookupsOptions,
-): Promise<number> {
-  serviceAccess(session);
+/**
+ * `gmsi lookups [<words>]`: refreshes and lists the names that job files can use; with words, only those that match in the
+ * stored lists, which are refreshed if there are none.
+ */
+export async function lookupsCommand(session: Session, words: string | undefined): Promise<number> {
+  if (words === undefined) serviceAccess(session);
   await using warehouse = await openWarehouse(session);
-  await using service = openService(session, warehouse.db, defaultServiceSettings, likelyQuota);
-  const result =
-    search === undefined
-      ? await refreshAll(session, warehouse.db, service)
-      : await searchCountries(service.client, { words: search, parameter }, session.stop).catch(refused);
-  if (session.json) printJson(result);
-  else if ('countries' in result) print(describe(result, service.client.stats().requests));
-  else print(result.length === 0 ? 'no country matches\n' : `${codes('country', result)}\n`);
-  return 0;
+  const stored = words === undefined ? undefined : await readLookups(warehouse.db);
+  const isStored = stored && stored.countries.length > 0 && stored.topics.length > 0;
+  const { lookups, requests } = isStored
+    ? { lookups: stored, requests: 0 }
+    : await refreshAll(session, warehouse.db);
+  const found = words === undefined ? lookups : matching(lookups, words);
+  if (session.json) printJson(found);
+  else print(describe(found, words, requests));
+  return exitCodes.done;
 }
 
-async function refreshAll(
-  { log, stop }: Session,
-  warehouse: Warehouse,
-  { client }: ReturnType<typeof openService>,
-): Promise<StoredLookups> {
+async function refreshAll(session: Session, warehouse: Warehouse) {
+  const { log, stop } = session;
+  await using service = openService(session, warehouse, defaultServiceSettings, likelyQuota);
   const origin = originOf(warehouse);
   for (const list of lists) {
     try {
-      await refreshList(warehouse, client, origin, list, stop);
+      await refreshList(warehouse, service.client, origin, list, stop);
     } catch (error) {
       if (!optional.has(list) || !isRefusal(error)) throw error;
       log.warn(`${list} were not refreshed, so jobs can only use those loaded before: ${error.message}`);
     }
   }
-  return readLookups(warehouse);
+  return { lookups: await readLookups(warehouse), requests: service.client.stats().requests };
 }
 
-/** If the service refuses a search, the likely cause is the parameter's name, which is a guess. */
-function refused(cause: unknown): never {
-  if (!(cause instanceof RequestRefused)) throw cause;
-  throw new ConfigError(cause.message, {
-    cause,
-    hint: 'If the query parameter has another name, pass it with --parameter.',
-  });
+/** Returns the entries whose code or name contains the words, regardless of case. */
+function matching(lookups: StoredLookups, words: string): StoredLookups {
+  const wanted = words.toLowerCase();
+  const matches = (...texts: (string | null)[]) => texts.some((text) => text?.toLowerCase().includes(wanted));
+  const coded = (rows: StoredLookups['countries']) => rows.filter(({ code, name }) => matches(code, name));
+  return {
+    ...lookups,
+    countries: coded(lookups.countries),
+    topics: lookups.topics.filter(({ name, category }) => matches(name, category)),
+    tickers: coded(lookups.tickers),
+    sources: coded(lookups.sources),
+    languages: coded(lookups.languages),
+  };
 }
 
 /** The same key has already read countries and topics, so a refusal concerns this list only. */
@@ -70,26 +67,31 @@ function isRefusal(error: unknown): error is Error {
   return error instanceof KeyRefused || error instanceof RequestRefused || error instanceof LookupUnreadable;
 }
 
-function describe(stored: StoredLookups, requests: number): string {
-  const { countries, topics, tickers, sources, languages } = stored;
-  const ofAssets = Object.entries({ ticker: tickers, source: sources, language: languages });
-  const listed = [
-    codes('country', countries),
-    table(
-      ['topic', 'category'],
-      topics.map(({ name, category }) => [name, category]),
-    ),
-    ...ofAssets.flatMap(([what, rows]) => (rows.length > 0 ? codes(what, rows) : [])),
-  ];
+function describe(lookups: StoredLookups, words: string | undefined, requests: number): string {
+  const { countries, topics, tickers, sources, languages } = lookups;
+  const coded = { country: countries, ticker: tickers, source: sources, language: languages };
+  const [ofCountries = '', ...ofAssets] = Object.entries(coded).map(([what, rows]) => codes(what, rows));
+  const listed = [ofCountries, topicTable(topics), ...ofAssets].filter((text) => text !== '');
   const counts = [
     count(countries.length, 'country', 'countries'),
     count(topics.length, 'topic'),
-    ...ofAssets.map(([what, rows]) => count(rows.length, what)),
+    ...Object.entries({ ticker: tickers, source: sources, language: languages }).map(([what, rows]) =>
+      count(rows.length, what),
+    ),
   ];
-  return `${listed.join('\n\n')}\n\n${counts.join(', ')}, for ${count(requests, 'request')}\n${nextStep('jobs')}`;
+  const spent = requests > 0 ? `, for ${count(requests, 'request')}` : '';
+  if (listed.length === 0) return `No name in the lists contains "${words}"${spent}.\n`;
+  if (words !== undefined) return `${listed.join('\n\n')}\n`;
+  return `${listed.join('\n\n')}\n\n${counts.join(', ')}${spent}\n${nextStep('jobs')}`;
+}
+
+function topicTable(topics: StoredLookups['topics']): string {
+  const rows = topics.map(({ name, category }) => [name, category]);
+  return rows.length === 0 ? '' : table(['topic', 'category'], rows);
 }
 
 function codes(head: string, rows: readonly { code: string; name: string | null }[]): string {
+  if (rows.length === 0) return '';
   return table(
     [head, 'name'],
     rows.map(({ code, name }) => [code, name]),

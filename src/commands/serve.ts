@@ -1,22 +1,31 @@
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { inPackage } from '../package.ts';
-import { print, printJson } from '../terminal/print.ts';
-import { facts } from '../terminal/table.ts';
+import { print, printData, printJson } from '../terminal/print.ts';
+import { facts, number } from '../terminal/table.ts';
 import { allEndpoints } from '../web/endpoints.ts';
+import { writeReport } from '../web/report.ts';
 import { serveWeb } from '../web/server.ts';
 
 export interface ServeFlags {
   readonly host: string;
   readonly port: number;
   readonly name?: readonly string[];
+  /** The file to write instead; `-` for standard output, `true` for `gmsi-report.html`. */
+  readonly html?: string | true;
 }
 
-/** `gmsi serve`: serves the page and its API until stopped. Sends no request to the service. */
+/**
+ * `gmsi serve`: serves the page and its API until stopped; with `--html`, writes the page as it is now to one file. Sends no
+ * request to the service.
+ */
 export async function serveCommand(session: Session, flags: ServeFlags): Promise<number> {
+  if (flags.html !== undefined)
+    return writeHtml(session, flags.html === true ? 'gmsi-report.html' : flags.html);
   if (session.config.serveToken === undefined && !isLoopback(flags.host)) {
     throw new ConfigError(`--host ${flags.host} admits other machines, but GMSI_SERVE_TOKEN is not set.`, {
       hint: 'Set it to a random token (openssl rand -hex 32), and use a TLS proxy on untrusted networks.',
@@ -26,27 +35,56 @@ export async function serveCommand(session: Session, flags: ServeFlags): Promise
   return await serveUntilStopped(session, warehouse, flags);
 }
 
+async function writeHtml(session: Session, file: string): Promise<number> {
+  await using warehouse = await openWarehouse(session);
+  const report = await writeReport(warehouse.db, {
+    endpoints: endpointsOf(session, warehouse),
+    dist: inPackage('dist'),
+    warehouse: warehouse.description,
+    at: session.clock(),
+  });
+  if (file === '-') {
+    printData(Buffer.from(report));
+    return exitCodes.done;
+  }
+  await writeFile(file, report).catch((cause: Error) => {
+    throw new ConfigError(`The report cannot be written to ${file}: ${cause.message}`, {
+      cause,
+      hint: '--html takes a file, or - for standard output.',
+    });
+  });
+  const bytes = Buffer.byteLength(report);
+  if (session.json) printJson({ file, bytes });
+  else print(`${file} (${number(Math.ceil(bytes / 1024))} kB) opens in any browser, without this program.\n`);
+  return exitCodes.done;
+}
+
+function endpointsOf({ config, clock }: Session, { db }: OpenWarehouse) {
+  const { leaseSeconds, apiKey } = config;
+  return allEndpoints(db, { cwd: process.cwd(), leaseSeconds, apiKey, clock });
+}
+
 export async function serveUntilStopped(
   session: Session,
-  { db, description }: OpenWarehouse,
+  warehouse: OpenWarehouse,
   { host, port, name: names = [] }: ServeFlags,
 ): Promise<number> {
-  const { serveToken: token, leaseSeconds, apiKey } = session.config;
-  await using web = await serveWeb(db, {
+  const { serveToken: token } = session.config;
+  await using web = await serveWeb(warehouse.db, {
     host,
     port,
     names,
     token,
     page: inPackage('dist/page'),
     log: session.log,
-    endpoints: allEndpoints(db, { cwd: process.cwd(), leaseSeconds, apiKey, clock: session.clock }),
+    endpoints: endpointsOf(session, warehouse),
   });
   if (session.json) printJson({ url: web.url, pid: process.pid }, 0);
   else {
     const shown = facts([
       ['page', web.url],
       ['api', `${web.url}/api/openapi.json`],
-      ['warehouse', description],
+      ['warehouse', warehouse.description],
       ['token', token ? 'asked for (GMSI_SERVE_TOKEN)' : undefined],
     ]);
     print(`${shown}\n\nCtrl-C ends it.\n`);

@@ -68,7 +68,7 @@ function describe({ table: of, versions }: Found): string {
     ...scores.map((column) => one.version[column] ?? null),
     String(one.load_id),
     [one.command, one.job].filter(Boolean).join(' '),
-    // Rows from the live feed and from a replay have none.
+    // Rows from the live feed and from a repair have none.
     one.window_id === null ? null : String(one.window_id),
   ]);
   const versionsTable = table(['known from (UTC)', 'what happened', ...scores, 'load', 'by', 'window'], rows);

@@ -99,7 +99,7 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
 async function openTarget(context: ExportContext): Promise<ExportTarget> {
   const { format, out, mode } = context;
   if (format === 'excel' && isS3(out))
-    throw new ConfigError('--format excel writes a file on this machine.', {
+    throw new ConfigError('--excel writes a file on this machine.', {
       hint: `Name a file with --out, not ${out}.`,
     });
   if (format === 'excel') return openSheet(out, mode);

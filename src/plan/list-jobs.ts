@@ -20,14 +20,19 @@ export interface BrokenJob {
 /** Reads all job files of a folder, or the program's examples if it has no folder `jobs/`. */
 export async function readAllJobs(cwd: string, today: Temporal.PlainDate) {
   const { folder, paths, areExamples } = await allJobFiles(cwd);
+  return { folder, areExamples, ...(await readJobsApart(paths, cwd, today)) };
+}
+
+/** Reads job files by name or path, each on its own, so that a broken one hides no other. */
+export async function readJobsApart(names: readonly string[], cwd: string, today: Temporal.PlainDate) {
   const jobs: Job[] = [];
   const broken: BrokenJob[] = [];
-  const read = await Promise.allSettled(paths.map((path) => readJob(path, today, cwd)));
+  const read = await Promise.allSettled(names.map((name) => readJob(name, today, cwd)));
   for (const [index, one] of read.entries()) {
     if (one.status === 'fulfilled') jobs.push(one.value);
-    else broken.push({ path: paths[index]!, error: one.reason as Error });
+    else broken.push({ path: names[index]!, error: one.reason as Error });
   }
-  return { folder, areExamples, jobs, broken };
+  return { jobs, broken };
 }
 
 export type ListedJob = Awaited<ReturnType<typeof listJob>>;

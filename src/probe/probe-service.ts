@@ -22,8 +22,6 @@ import { probe } from './probe.ts';
 /** Without a job, the historical GMSI headlines are probed. */
 export interface ProbeContext extends Omit<Probing, 'feed' | 'origin'> {
   readonly warehouse: Warehouse;
-  /** Store findings even if they contradict learned facts. */
-  readonly accept: boolean;
 }
 
 /** The findings of a probe, and its requests. */
@@ -47,7 +45,7 @@ export async function probeService(context: ProbeContext): Promise<ProbeReport> 
     await refreshList(warehouse, client, origin, list, signal);
   const series = await chooseSeries(warehouse, feed, job, await readLookups(warehouse));
   const probed = await probe({ ...context, feed, origin }, series);
-  const lessons = await learn(warehouse, feed.name, probed.findings, context.accept);
+  const lessons = await learn(warehouse, feed.name, probed.findings);
   return { feed, series: probed.series, requests: client.stats().requests, lessons };
 }
 
@@ -58,10 +56,9 @@ export interface Lesson {
    * - `learned`: not known before
    * - `confirmed`: as it was learned before
    * - `changed`: contradicts what was learned before, which stays
-   * - `accepted`: contradicted it, and has taken its place
    * - `not learned`: the answers do not tell; what was learned before, if anything, stays
    */
-  readonly standing: 'learned' | 'confirmed' | 'changed' | 'accepted' | 'not learned';
+  readonly standing: 'learned' | 'confirmed' | 'changed' | 'not learned';
   /** The finding; `null` if the answers do not show it. */
   readonly value: FactValue | null;
   /** How it was found, or why it was not. */
@@ -69,16 +66,8 @@ export interface Lesson {
   readonly before: { readonly value: FactValue; readonly learnedAt: Date } | null;
 }
 
-/**
- * Compares the findings of a probe with the learned facts, and stores new ones.
- * @param accept store contradicting findings, too
- */
-async function learn(
-  warehouse: Warehouse,
-  feed: string,
-  findings: ProbeFindings,
-  accept: boolean,
-): Promise<Lesson[]> {
+/** Compares the findings of a probe with the learned facts, and stores new ones. */
+async function learn(warehouse: Warehouse, feed: string, findings: ProbeFindings): Promise<Lesson[]> {
   return warehouse.transaction().execute(async (trx) => {
     const stored = new Map((await readLearnedFacts(trx, feed)).map((row) => [row.fact, row]));
     const lessons = factNames.map((fact): Lesson => {
@@ -90,11 +79,11 @@ async function learn(
       }
       const { value, evidence } = finding;
       const isAgreed = before === null || agree(before.value, value);
-      const standing = !isAgreed ? (accept ? 'accepted' : 'changed') : before ? 'confirmed' : 'learned';
+      const standing = !isAgreed ? 'changed' : before ? 'confirmed' : 'learned';
       return { fact, standing, value, evidence, before };
     });
-    const isNew = ({ standing }: Lesson) => standing === 'learned' || standing === 'accepted';
-    await saveLearnedFacts(trx, feed, lessons.filter(isNew));
+    const learned = lessons.filter(({ standing }) => standing === 'learned');
+    await saveLearnedFacts(trx, feed, learned);
     const confirmed = lessons.flatMap(({ fact, standing }) => (standing === 'confirmed' ? fact : []));
     await confirmLearnedFacts(trx, feed, confirmed);
     return lessons;

@@ -55,20 +55,6 @@ export async function fetchCodes(
   return readCodes(notEmpty(await fetchEntries(client, path, list, signal), path), path, list);
 }
 
-/**
- * Asks `GET /countries/search` for countries by their name; the result may be empty. Its shape and the name of its
- * `parameter` are not documented (docs/service.md, "Lookups").
- */
-export async function searchCountries(
-  client: LookupClient,
-  { words, parameter }: { words: string; parameter: string },
-  signal: AbortSignal,
-): Promise<ListedCode[]> {
-  const path = '/countries/search';
-  const entries = await fetchEntries(client, path, 'countries', signal, { [parameter]: words });
-  return readCodes(entries, path, 'countries');
-}
-
 function readCodes(entries: readonly unknown[], path: string, list: CodeList): ListedCode[] {
   const { codes, names, wanted } = codeLists[list];
   const read = entries.map((entry): ListedCode => {
@@ -104,7 +90,6 @@ async function fetchEntries(
   path: string,
   field: string,
   signal: AbortSignal,
-  asked: Readonly<Record<string, string>> = {},
 ): Promise<unknown[]> {
   const accept = cursorGuard(null);
   const acceptNews = newsGuard(pagesWithoutNews, 'Run it again. If this happens again, tell the vendor.');
@@ -112,7 +97,7 @@ async function fetchEntries(
   const entries: unknown[] = [];
   let token: string | null = null;
   for (;;) {
-    const query: Record<string, string> = token === null ? { ...asked } : { ...asked, next_token: token };
+    const query: Record<string, string> = token === null ? {} : { next_token: token };
     const body = await client.getJson({ path, query }, signal).catch((error: unknown) => {
       if (!(error instanceof PageTooLarge)) throw error;
       throw new LookupUnreadable(`GET ${path} lists too much. ${error.message}`, { hint, cause: error });

@@ -58,11 +58,11 @@ describe('gmsi export', () => {
 
   it('says of CSV whether a spreadsheet would run its texts', async () => {
     const csv = await gmsiHere(['export', '--format', 'csv'], setting);
-    expect(csv.stdout).toMatch(/^formulas +not escaped: .*--format excel/m);
+    expect(csv.stdout).toMatch(/^formulas +not escaped: .*--excel/m);
   });
 
   it('writes one file for Excel, and replaces nothing unless told to', async () => {
-    const excel = ['export', '--format', 'excel'];
+    const excel = ['export', '--excel'];
     const { code, stdout } = await gmsiHere(excel, setting);
     const out = join(folder.path, 'export', 'gmsi-headlines.csv');
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining(out) });
@@ -203,7 +203,7 @@ const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> =
   'a format that there is not': {
     args: ['--format', 'xlsx'],
     what: /--format is "xlsx"/,
-    hint: /parquet, csv, excel/,
+    hint: /parquet, csv/,
   },
   'a country that the service does not list': {
     args: ['--country', 'us'],

@@ -53,7 +53,7 @@ it('prints nothing that a terminal would obey, whatever the service calls things
     listed,
     backfill,
     await run('lookups'),
-    await run('lookups', '--search', 'x'),
+    await run('lookups', 'states'),
     await run('plan', 'job'),
     await run('plan', 'job', '--json'),
     await run('status'),
@@ -86,7 +86,6 @@ function aHostileService() {
     const path = new URL(request.url!, 'http://service').pathname.replace('/v1', '');
     const answer: Record<string, unknown> = {
       '/countries': [{ code: `US${forged}`, name: `States${forged}` }],
-      '/countries/search': [{ code: `US${forged}`, name: `States${forged}` }],
       '/headlines/topics/gmsi': [{ name: `Wars${forged}` }],
     };
     response.writeHead(path in answer ? 200 : 400, { 'content-type': 'application/json' });

@@ -52,10 +52,48 @@ it('prints the address of a sandbox as one line of JSON with --json', async () =
   expect(await running.ended).toMatchObject({ code: 0 });
 });
 
-it('prints nothing to standard output when it fails, and the reason to standard error, with --json too', async () => {
-  const { stdout, stderr } = await gmsiHere(['backfill', 'nosuch', '--json'], setting);
+it('prints the reason of a failure to standard error and, with --json, to standard output as JSON', async () => {
+  const { stdout, stderr } = await gmsiHere(['backfill', 'nosuch'], setting);
   expect(stdout).toBe('');
   expect(stderr).toContain('no job file nosuch');
+  const asJson = await gmsiHere(['backfill', 'nosuch', '--json'], setting);
+  expect(JSON.parse(asJson.stdout)).toEqual({
+    error: {
+      message: expect.stringContaining('no job file nosuch'),
+      hint: 'Job files here: jobs/job.yaml',
+      exitCode: 2,
+    },
+  });
+  const misused = await gmsiHere(['backfil', '--json'], setting);
+  expect(JSON.parse(misused.stdout)).toMatchObject({
+    error: { hint: 'Did you mean backfill?', exitCode: 2 },
+  });
+});
+
+it('validates job files without a warehouse or a key', async () => {
+  await using other = await aFolder();
+  const run = (...args: string[]) => gmsiHere(['validate', ...args], { cwd: other.path, env: {} });
+  expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('no job file') });
+  await other.write('jobs/good.yaml', jobFor(january));
+  expect(await run()).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/1 job file valid, 0 broken\n$/),
+  });
+  await other.write('jobs/typo.yaml', 'feed: gmsi-headlines\ncontries: [US]\n');
+  const { code, stdout } = await run('--json');
+  expect(code).toBe(2);
+  expect(JSON.parse(stdout)).toMatchObject({
+    valid: ['jobs/good.yaml'],
+    broken: [{ path: 'jobs/typo.yaml', message: expect.stringContaining('did you mean "countries"') }],
+  });
+  expect(await run('good')).toMatchObject({ code: 0 });
+});
+
+it('prints completion scripts that may be sourced twice, and completes the names of jobs', async () => {
+  const { stdout } = await gmsiHere(['completion', 'bash'], setting);
+  expect(stdout).toMatch(/^# bash completion for gmsi/);
+  expect(stdout).not.toMatch(/^readonly/m);
+  expect((await gmsiHere(['complete', '--', 'status', ''], setting)).stdout).toMatch(/^job\t/m);
 });
 
 it('logs its progress every few seconds if there is no terminal, and not with --quiet', async () => {

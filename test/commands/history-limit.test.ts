@@ -32,7 +32,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gmsi-jobs-'));
   warehouse = await aWarehouse();
   sandbox = await startSandbox({ limits: null, clock, historyLimitDays: 100, volume: 0.1 });
-  await run((session) => lookupsCommand(session, { parameter: 'keywords' }));
+  await run((session) => lookupsCommand(session, undefined));
 });
 
 afterEach(async () => {

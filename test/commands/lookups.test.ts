@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type LookupsOptions, lookupsCommand } from '../../src/commands/lookups.ts';
-import { ConfigError } from '../../src/errors.ts';
+import { lookupsCommand } from '../../src/commands/lookups.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { KeyRefused } from '../../src/service/errors.ts';
 import { readLookups } from '../../src/warehouse/tables/lookups.ts';
@@ -12,10 +11,8 @@ const refused = { kind: 'refuse', status: 404 } as const;
 const notForKey = { kind: 'auth', status: 403 } as const;
 const at = (path: string) => (request: { path: string }) => request.path === path;
 
-const lookups = (
-  place: { warehouse: TestWarehouse; sandbox: Sandbox; json?: boolean },
-  options: Partial<LookupsOptions> = {},
-) => runCommand(place, (session) => lookupsCommand(session, { parameter: 'keywords', ...options }));
+const lookups = (place: { warehouse: TestWarehouse; sandbox: Sandbox; json?: boolean }, words?: string) =>
+  runCommand(place, (session) => lookupsCommand(session, words));
 
 async function bookedIn({ db }: TestWarehouse): Promise<number> {
   const [row] = await db.selectFrom('gmsi.api_usage').select('requests').execute();
@@ -101,11 +98,12 @@ describe('a list that the key may not read', () => {
   });
 });
 
-describe('gmsi lookups --search', () => {
-  test('prints the countries that match, for one request that is booked, and stores nothing', async () => {
+describe('gmsi lookups <words>', () => {
+  test('shows the stored names that contain the words, without a request', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null });
-    const { code, output } = await lookups({ warehouse, sandbox }, { search: 'united' });
+    await lookups({ warehouse, sandbox });
+    const { code, output } = await lookups({ warehouse, sandbox }, 'united');
 
     expect(code).toBe(0);
     expect(output.split('\n').map((line) => line.replace(/ +/, ' '))).toEqual([
@@ -115,26 +113,25 @@ describe('gmsi lookups --search', () => {
       'US United States',
       '',
     ]);
-    expect(sandbox.stats().requests).toBe(1);
-    expect(await bookedIn(warehouse)).toBe(1);
-    expect((await readLookups(warehouse.db)).countries).toEqual([]);
-  });
-
-  test('says so if none matches', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null });
-    expect(await lookups({ warehouse, sandbox }, { search: 'atlantis' })).toMatchObject({
-      code: 0,
-      output: 'no country matches\n',
+    expect((await lookups({ warehouse, sandbox }, 'inflation-food')).output).toMatch(
+      /^topic +category\nInflation-Food /,
+    );
+    const { topics, tickers } = JSON.parse(
+      (await lookups({ warehouse, sandbox, json: true }, 'crude')).output,
+    );
+    expect({ topics, tickers }).toMatchObject({
+      topics: [],
+      tickers: [{ name: expect.stringMatching(/crude/i) }, {}],
     });
-    expect((await lookups({ warehouse, sandbox, json: true }, { search: 'atlantis' })).output).toBe('[]\n');
+    expect(sandbox.stats().requests).toBe(5);
   });
 
-  test('sends the parameter that it is given, and names the option if the service refuses it', async () => {
+  test('fetches the lists if there are none, and says so if no name matches', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null });
-    const refusal = lookups({ warehouse, sandbox }, { search: 'norway', parameter: 'q' });
-    await expect(refusal).rejects.toBeInstanceOf(ConfigError);
-    await expect(refusal).rejects.toMatchObject({ hint: expect.stringContaining('--parameter') });
+    const nothing = 'No name in the lists contains "atlantis"';
+    expect((await lookups({ warehouse, sandbox }, 'atlantis')).output).toBe(`${nothing}, for 5 requests.\n`);
+    expect((await lookups({ warehouse, sandbox }, 'atlantis')).output).toBe(`${nothing}.\n`);
+    expect(await bookedIn(warehouse)).toBe(5);
   });
 });

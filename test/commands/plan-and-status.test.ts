@@ -34,7 +34,7 @@ beforeAll(async () => {
   const clock = () => new Date();
   sandbox = await startSandbox({ limits: null, clock, faults: { script } });
   const place = { warehouse, sandbox, clock };
-  await runCommand(place, (session) => lookupsCommand(session, { parameter: 'keywords' }));
+  await runCommand(place, (session) => lookupsCommand(session, undefined));
   await runCommand(place, (session) => backfillCommand(session, [pathOf('events'), pathOf('index')], {}));
 });
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { feedNamed } from '../../src/feeds/catalog.ts';
-import { replay } from '../../src/load/replay.ts';
+import { repair } from '../../src/load/repair.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { WriteGivenUp } from '../../src/warehouse/errors.ts';
@@ -95,7 +95,7 @@ describe('a page that breaks the connection whenever it is committed', () => {
     expect(await timesWritten(db), 'three times by each feed').toBe(6);
   });
 
-  it('ends a replay of its record, which a later one takes up', async () => {
+  it('ends a repair of its record, which a later one takes up', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
     await using renamed = await aRewritingProxy(sandbox, renaming({ publication_time: 'pubTime' }));
@@ -104,18 +104,18 @@ describe('a page that breaks the connection whenever it is committed', () => {
     const rejected = await countRows(db, 'rejected_records');
     expect(rejected).toBe(servedBy(sandbox, scope).length);
     await breakAt(db, someHeadline(sandbox, scope, 'DE'), 1_000);
-    const replayAll = () =>
-      replay({
+    const repairAll = () =>
+      repair({
         ...{ warehouse: db, feed: feedNamed('gmsi-headlines'), fields: { published_at: ['pubTime'] } },
         ...{ scope: undefined, job: 'test', dryRun: false, runBy: 'test', batchSize: 100 },
         stop: new AbortController().signal,
       });
 
-    await expect(replayAll()).rejects.toThrow(WriteGivenUp);
+    await expect(repairAll()).rejects.toThrow(WriteGivenUp);
     expect(await timesWritten(db)).toBe(3);
     expect((await countRows(db, 'headlines')) + (await countRows(db, 'rejected_records'))).toBe(rejected);
     await sql`drop trigger break_off on gmsi.headlines`.execute(db);
-    expect(await replayAll()).toMatchObject({ outcome: 'done' });
+    expect(await repairAll()).toMatchObject({ outcome: 'done' });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 });

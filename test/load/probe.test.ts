@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { describeChange, describeProbe } from '../../src/commands/doctor/doctor-report.ts';
 import type { FactName, FactValue } from '../../src/probe/fact.ts';
@@ -283,25 +284,25 @@ describe('a later probe', () => {
     expect([...standings].filter((standing) => standing !== 'not learned')).toEqual(['confirmed']);
   });
 
-  it('that differs says what changed, from what to what, and leaves it until that is accepted', async () => {
+  it('that differs says what changed, from what to what, and leaves it until the fact is forgotten', async () => {
     await using warehouse = await aWarehouse();
     await probed({}, warehouse);
     const before = await storedIn(warehouse);
     const other: SandboxOptions = { endDate: 'exclusive', timeZone: 'Asia/Tokyo', historyLimitDays: 300 };
-    const { report, found } = await probed(other, warehouse);
+    const { report } = await probed(other, warehouse);
     const changed = report.lessons.filter(({ standing }) => standing === 'changed');
     expect(changed.map(({ fact }) => fact)).toEqual(['end_date', 'time_zone', 'history_limit']);
-    expect(describeChange(changed[0]!).found).toMatch(
+    expect(describeChange('gmsi-headlines', changed[0]!).found).toMatch(
       /^end_date, from "inclusive" \(learned [\d-]+\) to "exclusive"$/,
     );
-    expect(describeChange(changed[0]!).fix).toContain('--full-refresh');
+    const { fix } = describeChange('gmsi-headlines', changed[0]!);
+    expect(fix).toContain('--full-refresh');
     expect(await storedIn(warehouse)).toEqual(before);
 
-    const { report: accepted } = await probed(other, warehouse, { accept: true });
-    expect(accepted.lessons.filter(({ standing }) => standing === 'accepted')).toHaveLength(3);
-    expect(await storedIn(warehouse)).toMatchObject({
-      end_date: 'exclusive',
-      history_limit: found.history_limit,
-    });
+    const [, forget] = /gmsi psql -c "(.*?)"/.exec(fix)!;
+    await sql.raw(forget!).execute(warehouse.db);
+    await probed(other, warehouse);
+    const { time_zone, history_limit } = before;
+    expect(await storedIn(warehouse)).toMatchObject({ end_date: 'exclusive', time_zone, history_limit });
   });
 });

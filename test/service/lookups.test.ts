@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CursorBroken, LookupUnreadable } from '../../src/service/errors.ts';
-import { fetchCodes, fetchTopics, searchCountries } from '../../src/service/lookups.ts';
+import { fetchCodes, fetchTopics } from '../../src/service/lookups.ts';
 import type { ServiceRequest } from '../../src/service/page.ts';
 
 const never = new AbortController().signal;
@@ -112,27 +112,5 @@ describe('fetchTopics', () => {
     await expect(fetchTopics(answering({ topics: [{ id: 7 }] }), never)).rejects.toThrow(
       "GET /headlines/topics/gmsi lists an entry without a topic's name (it has id).",
     );
-  });
-});
-
-describe('searchCountries', () => {
-  const search = (client: ReturnType<typeof answering>) =>
-    searchCountries(client, { words: 'united', parameter: 'q' }, never);
-
-  test('asks by the parameter that it is given, on every page', async () => {
-    const client = answering(
-      { data: [{ code: 'US', name: 'United States' }], has_more: true, next_token: 'a+b' },
-      { data: ['GB'], has_more: false, next_token: null },
-    );
-    expect((await search(client)).map(({ code }) => code)).toEqual(['US', 'GB']);
-    expect(client.asked).toEqual([
-      { path: '/countries/search', query: { q: 'united' } },
-      { path: '/countries/search', query: { q: 'united', next_token: 'a+b' } },
-    ]);
-  });
-
-  test('takes no matches for an answer, but not what is no list', async () => {
-    await expect(search(answering([]))).resolves.toEqual([]);
-    await expect(search(answering({ hits: [] }))).rejects.toThrow(LookupUnreadable);
   });
 });

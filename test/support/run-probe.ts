@@ -19,11 +19,10 @@ export interface ProbeRun {
   /** Time as this machine sees it; give the sandbox the same. */
   readonly clock: Clock;
   readonly job?: Job;
-  readonly accept?: boolean;
 }
 
 /** Runs a probe as `gmsi doctor --probe` would, in this process. */
-export async function runProbe({ db, sandbox, clock, job, accept = false }: ProbeRun): Promise<ProbeReport> {
+export async function runProbe({ db, sandbox, clock, job }: ProbeRun): Promise<ProbeReport> {
   const apiKey = new Secret('sandbox-key');
   const budget = openBudget(db, apiKey, 250_000, () => new Date(clock.now()));
   const service = job?.service ?? defaultServiceSettings;
@@ -38,7 +37,7 @@ export async function runProbe({ db, sandbox, clock, job, accept = false }: Prob
   });
   const log = createLog({ level: 'silent', readable: false });
   const signal = new AbortController().signal;
-  const report = await probeService({ warehouse: db, client, job, accept, log, clock, signal });
+  const report = await probeService({ warehouse: db, client, job, log, clock, signal });
   await budget.settle();
   return report;
 }

@@ -11,14 +11,14 @@ export const hours = [
   '2026-11-01T00:10:00Z',
 ];
 
-/** One thing that can happen to a headline: it comes (new, again, changed or returned), it is gone, or a replay fills its columns. */
+/** One thing that can happen to a headline: it comes (new, again, changed or returned), it is gone, or a repair fills its columns. */
 export type Step =
   | {
       readonly is: 'upsert';
       readonly rows: readonly { headline: number; version: number }[];
       readonly isBackfilled?: boolean;
     }
-  | { readonly is: 'retract' | 'replay'; readonly headline: number };
+  | { readonly is: 'retract' | 'repair'; readonly headline: number };
 
 export const aStep: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -31,7 +31,7 @@ export const aStep: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.record({ is: fc.constantFrom('retract' as const, 'replay' as const), headline: fc.nat(5) }),
+    arbitrary: fc.record({ is: fc.constantFrom('retract' as const, 'repair' as const), headline: fc.nat(5) }),
   },
 );
 
@@ -58,7 +58,7 @@ export async function take(db: Warehouse, step: Step): Promise<void> {
       ? sql`retracted_at = now()`
       : sql`language = concat(language, 'x'), topic_probability = 0.5`;
   await db.transaction().execute(async (trx) => {
-    if (step.is === 'replay') await sql`select set_config('gmsi.reading_again', 'on', true)`.execute(trx);
+    if (step.is === 'repair') await sql`select set_config('gmsi.reading_again', 'on', true)`.execute(trx);
     await sql`
       update gmsi.headlines set ${change}, changed_at = greatest(now(), changed_at + interval '1 microsecond')
       where headline_id = ${idOf(step.headline)} and retracted_at is null`.execute(trx);

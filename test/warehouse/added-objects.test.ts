@@ -147,15 +147,15 @@ describe('with columns, indexes and views that somebody has added', () => {
     expect(found.filter(({ result }) => result === 'failed').map(({ check }) => check.name)).toEqual([]);
   });
 
-  test('the commands work: export with the columns, as of a moment without them, rollup, replay, migrate', async () => {
+  test('the commands work: export with the columns, as of a moment without them, repair, migrate', async () => {
     await using sandbox = await startSandbox({ limits: null, clock: () => now });
     await using folder = await aFolder();
     await folder.write('job.yaml', jobFor({ ...scope, to: '2026-10-31' }));
     const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
     for (const args of [
       ['export', 'job.yaml', '--out', 'now', '--format', 'csv'],
-      ['rollup', '--rebuild'],
-      ['replay', 'job.yaml'],
+      ['repair', '--rollups'],
+      ['repair', 'job.yaml'],
       ['migrate'],
       ['export', 'job.yaml', '--out', 'then', '--format', 'csv', '--as-of', new Date(before).toISOString()],
     ]) {

@@ -119,7 +119,7 @@ it('a version may be used from when it was published and here until the next one
   );
 });
 
-it('what a replay has filled counts in place of the first version, what the service has changed does not', async () => {
+it('what a repair has filled counts in place of the first version, what the service has changed does not', async () => {
   await using warehouse = await aWarehouse({ connections: 1 });
   const { db } = warehouse;
   await upsert(db, [aRow()]);

@@ -90,7 +90,7 @@ it('says of any moment what the headlines added up to that were known then, as a
   expect(met.assumed).toBeGreaterThan(100);
 });
 
-it('never gives another answer for a past moment, whatever is loaded, retracted or replayed later', async () => {
+it('never gives another answer for a past moment, whatever is loaded, retracted or repaired later', async () => {
   await using warehouse = await aWarehouse({ connections: 1 });
   const { db } = warehouse;
   let counted = 0;

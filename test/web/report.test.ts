@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 it('is one file with coverage, failures, jobs, budget, checks and loads, and nothing that runs', async () => {
-  const { code, stdout } = await run('report', '--html', '-');
+  const { code, stdout } = await run('serve', '--html', '-');
   expect(code).toBe(0);
   expect(stdout).toMatch(/^<!doctype html>/);
   expect(stdout).not.toMatch(/<script|<img|<link|<button|https?:\/\/(?!www\.w3\.org)/);
@@ -60,7 +60,7 @@ it('is one file with coverage, failures, jobs, budget, checks and loads, and not
 
 it('reports an empty warehouse', async () => {
   await using empty = await aWarehouse();
-  const { code, stdout } = await gmsiHere(['report', '--html', '-'], {
+  const { code, stdout } = await gmsiHere(['serve', '--html', '-'], {
     ...{ cwd: folder.path, env: accessTo(empty, sandbox) },
   });
   expect(code).toBe(0);
@@ -68,10 +68,10 @@ it('reports an empty warehouse', async () => {
 });
 
 it('is written to the file that is named, and says what to do if it cannot be', async () => {
-  const { code, stdout } = await run('report', '--html', 'monday.html', '--json');
+  const { code, stdout } = await run('serve', '--html', 'monday.html', '--json');
   expect([code, JSON.parse(stdout)]).toEqual([0, { file: 'monday.html', bytes: expect.any(Number) }]);
   expect(await readFile(join(folder.path, 'monday.html'), 'utf8')).toMatch(/^<!doctype html>/);
-  const failed = await run('report', '--html', 'no/such/folder/monday.html');
+  const failed = await run('serve', '--html', 'no/such/folder/monday.html');
   expect(failed.code).toBe(2);
   expect(failed.stderr).toMatch(
     /cannot be written to no\/such\/folder\/monday\.html: .*\n.*--html takes a file/,
@@ -79,7 +79,7 @@ it('is written to the file that is named, and says what to do if it cannot be', 
 });
 
 it.skipIf(!browserPath)('shows itself in a browser without a script or a server', async () => {
-  const { stdout } = await run('report', '--html', '-');
+  const { stdout } = await run('serve', '--html', '-');
   const { href } = pathToFileURL(await folder.write('report.html', stdout));
   await using browser = await aBrowser();
   for (const look of [

@@ -153,8 +153,11 @@ export function probeAsJson({ feed, series, requests, lessons }: ProbeReport): o
   };
 }
 
-/** Describes how a fact has changed, and what to do. */
-export function describeChange({ fact, value, before }: Lesson): { found: string; fix: string } {
+/** Describes how a fact of a feed has changed, and what to do. */
+export function describeChange(
+  feed: string,
+  { fact, value, before }: Lesson,
+): { found: string; fix: string } {
   const [was, is] = [describeLearned(fact, before!.value), describeLearned(fact, value!)];
   const since = before!.learnedAt.toISOString().slice(0, 10);
   const reload =
@@ -163,7 +166,7 @@ export function describeChange({ fact, value, before }: Lesson): { found: string
       : '';
   return {
     found: `${fact}, from "${was}" (learned ${since}) to "${is}"`,
-    fix: `The learned value stays in use. If the service really has changed: gmsi doctor --probe --accept.${reload}`,
+    fix: `The learned value stays in use. If the service really has changed, forget it and probe again: gmsi psql -c "delete from gmsi.learned_facts where feed = '${feed}' and fact = '${fact}'".${reload}`,
   };
 }
 

@@ -43,7 +43,6 @@ export interface DoctorOptions {
   readonly probe?: boolean;
   /** A job whose feed, series and settings are probed. */
   readonly job?: string;
-  readonly accept?: boolean;
 }
 
 /**
@@ -51,8 +50,8 @@ export interface DoctorOptions {
  * `--probe` up to 12, and a minute, to learn how the service behaves.
  */
 export async function doctorCommand(session: Session, options: DoctorOptions): Promise<number> {
-  if (!options.probe && (options.job || options.accept)) {
-    throw new ConfigError('--job and --accept need --probe.', { hint: 'Add --probe.' });
+  if (!options.probe && options.job) {
+    throw new ConfigError('--job needs --probe.', { hint: 'Add --probe.' });
   }
   const [job] = options.job ? await readJobs(session, [options.job]) : [];
   let warehouse: OpenWarehouse | undefined;
@@ -103,7 +102,7 @@ async function askService(
     try {
       if (!warehouse || !(await canBook(warehouse.db))) return await askUncounted(session, options.probe);
       if (!options.probe) return await askOnce(session, warehouse);
-      const probed = await probe(session, warehouse, job, options);
+      const probed = await probe(session, warehouse, job);
       report = probed.report;
       return probed.judged();
     } catch (error) {
@@ -157,7 +156,6 @@ async function probe(
   session: Session,
   { db }: OpenWarehouse,
   job: Job | undefined,
-  { accept = false }: DoctorOptions,
 ): Promise<{ report: ProbeReport; judged: () => string }> {
   // At most one more try of a request that fails, since each try counts toward the limit of the probe.
   const settings = { ...(job?.service ?? defaultServiceSettings), maxAttempts: 2, concurrency: 1 };
@@ -166,7 +164,7 @@ async function probe(
   await using service = openService(session, db, settings, limit, cap);
   const { log, stop: signal } = session;
   const { client } = service;
-  const report = await probeService({ warehouse: db, client, job, accept, log, clock: systemClock, signal });
+  const report = await probeService({ warehouse: db, client, job, log, clock: systemClock, signal });
   // Called after the report exists, so that the report is not lost if the clock is wrong.
   const judged = () => {
     checkClockOf(client);
@@ -176,8 +174,13 @@ async function probe(
 }
 
 function changesIn(report: ProbeReport | undefined): Finding[] {
-  const changed = report?.lessons.filter(({ standing }) => standing === 'changed') ?? [];
-  return changed.map((lesson) => ({ check: 'changed', ok: false, ...describeChange(lesson) }));
+  if (!report) return [];
+  const changed = report.lessons.filter(({ standing }) => standing === 'changed');
+  return changed.map((lesson) => ({
+    check: 'changed',
+    ok: false,
+    ...describeChange(report.feed.name, lesson),
+  }));
 }
 
 function printFindings(

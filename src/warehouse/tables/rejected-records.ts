@@ -96,8 +96,8 @@ export async function renewReasons(trx: Transaction<Database>, records: readonly
 }
 
 /**
- * Finds rows whose stored version is newer than their rejected record, which must not replace it. Versions from replays do not
- * count, because replays go by the age of the records.
+ * Finds rows whose stored version is newer than their rejected record, which must not replace it. Versions from repairs do not
+ * count, because repairs go by the age of the records.
  * @returns indices of `rows`
  */
 export async function findSuperseded(
@@ -118,7 +118,7 @@ export async function findSuperseded(
       with ordinality as sent (${sql.join(names)})
     join ${sql.table(`gmsi.${table.name}`)} kept on ${sql.join([isRowOfSeries('kept', table, series), ...ofKey], sql` and `)}
     left join gmsi.loads l on l.load_id = kept.load_id
-    where kept.changed_at > sent.rejected_at and l.command is distinct from 'replay'
+    where kept.changed_at > sent.rejected_at and l.command is distinct from 'repair'
   `.execute(db);
   return new Set(superseded.map(({ position }) => position - 1));
 }

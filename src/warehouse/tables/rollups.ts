@@ -35,25 +35,6 @@ export async function rollUp(warehouse: Warehouse, series: RolledUpSeries): Prom
   return rows[0]!.corrected;
 }
 
-/** The extent of a rollup. */
-export interface RollupExtent {
-  readonly rollup: string;
-  readonly rows: number;
-  readonly first_day: Day | null;
-  readonly last_day: Day | null;
-}
-
-export async function rollupExtents(warehouse: Warehouse): Promise<RollupExtent[]> {
-  const { rows } = await sql<RollupExtent>`
-    select 'sentiment_hourly' as rollup, count(*) as rows, (min(hour) at time zone 'UTC')::date as first_day,
-           (max(hour) at time zone 'UTC')::date as last_day
-    from gmsi.sentiment_hourly
-    union all
-    select 'sentiment_daily', count(*), min(day), max(day) from gmsi.sentiment_daily
-  `.execute(warehouse);
-  return rows;
-}
-
 export interface MonthlyScore {
   /** `YYYY-MM` */
   readonly month: string;

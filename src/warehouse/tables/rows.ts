@@ -8,7 +8,7 @@ import { type WriteTransaction, writeTransaction } from '../write-transaction.ts
 import { isRowOfJob, isRowOfSeries, seriesInTable, type WindowScope } from './series.ts';
 
 /*
- * All writes to the feeds' tables: pages, live answers, replays and imports upsert, a finished drain retracts, a replay
+ * All writes to the feeds' tables: pages, live answers, repairs and imports upsert, a finished drain retracts, a repair
  * refills. An upsert or a retraction concerns one series. Triggers of the tables maintain revisions and rollups.
  */
 
@@ -26,7 +26,7 @@ export interface Upserted {
 export interface Provenance {
   readonly series: Series;
   readonly loadId: number;
-  /** The window that they are from; `null` for rows of the live feed, a replay or an import. */
+  /** The window that they are from; `null` for rows of the live feed, a repair or an import. */
   readonly windowId: number | null;
   /** Rows of days before this one are backfilled; `always` if all are. */
   readonly backfilledBefore: Day | 'always' | 'never';

@@ -23,7 +23,7 @@ import {
 import { keyOfSeries, type WindowScope } from '../warehouse/tables/series.ts';
 import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
 
-export interface ReplayContext {
+export interface RepairContext {
   readonly warehouse: Warehouse;
   readonly feed: Feed;
   /** A job's own field names, tried before the feed's. */
@@ -36,17 +36,17 @@ export interface ReplayContext {
   readonly dryRun: boolean;
   /** Host, process and version, for `loads`. */
   readonly runBy: string;
-  /** Stops the replay; the current batch is still committed. */
+  /** Stops the repair; the current batch is still committed. */
   readonly stop: AbortSignal;
   /** Records, or rows, per transaction. */
   readonly batchSize?: number;
   readonly log?: Log;
   /** Called after each batch. */
-  readonly onBatch?: (counts: ReplayCounts) => void;
+  readonly onBatch?: (counts: RepairCounts) => void;
 }
 
-/** What a replay has done so far, or would do in a dry run. */
-export interface ReplayCounts {
+/** What a repair has done so far, or would do in a dry run. */
+export interface RepairCounts {
   /** Rejected records that were read again. */
   records: number;
   /** Those that became rows. */
@@ -63,16 +63,16 @@ export interface ReplayCounts {
   rowsOfAnotherIdentity: number;
 }
 
-export interface ReplayResult extends ReplayCounts {
+export interface RepairResult extends RepairCounts {
   readonly feed: string;
   readonly outcome: LoadOutcome;
 }
 
-/** A replay under way. */
-export interface Replay extends ReplayContext {
+/** A repair under way. */
+export interface Repair extends RepairContext {
   readonly reader: RecordReader;
   readonly batchSize: number;
-  readonly counts: ReplayCounts;
+  readonly counts: RepairCounts;
   /** Counted up as batches are committed. */
   readonly totals: LoadTotals;
   /** Returns the id of its load, which begins with the first change. */
@@ -84,12 +84,12 @@ export interface Replay extends ReplayContext {
  * empty columns of its rows from `extra`. Sends no request. Each batch is one transaction, so a kill at any moment loses
  * nothing, and a rerun continues with the rest.
  */
-export async function replay(context: ReplayContext): Promise<ReplayResult> {
+export async function repair(context: RepairContext): Promise<RepairResult> {
   const { feed, job, stop, log } = context;
   const warehouse = context.warehouse.patient(log ? { log } : {});
-  const about = { command: 'replay', job, feed: feed.name, run_by: context.runBy };
+  const about = { command: 'repair', job, feed: feed.name, run_by: context.runBy };
   let load: Promise<number> | undefined;
-  const run: Replay = {
+  const run: Repair = {
     batchSize: 1000,
     ...context,
     warehouse,
@@ -114,7 +114,7 @@ export async function replay(context: ReplayContext): Promise<ReplayResult> {
     if (load) await finishLoad(warehouse, await load, outcome, run.totals, error);
   };
   try {
-    await replayRejected(run);
+    await repairRejected(run);
     await refillRows(run);
   } catch (error) {
     // If this fails, too, the load looks like one that was killed; the error below says why.
@@ -131,19 +131,19 @@ type Readable = Rejected & { readonly row: Row };
 const nothing = { taken: 0, superseded: 0, inserted: 0, changed: 0 };
 
 /** Reads rejected records again, the oldest first, so that a headline ends with its newest version. */
-async function replayRejected(run: Replay): Promise<void> {
+async function repairRejected(run: Repair): Promise<void> {
   const { warehouse, feed, scope, stop, batchSize } = run;
   let last: Rejected | undefined;
   while (!stop.aborted) {
     const batch = await rejectedAfter(warehouse, feed.name, scope, last, batchSize);
     if (batch.length === 0) return;
     last = batch.at(-1);
-    await replayBatch(run, batch);
+    await repairBatch(run, batch);
     run.onBatch?.(run.counts);
   }
 }
 
-async function replayBatch(run: Replay, batch: readonly Rejected[]): Promise<void> {
+async function repairBatch(run: Repair, batch: readonly Rejected[]): Promise<void> {
   const { counts, totals, dryRun } = run;
   const readable: Readable[] = [];
   const renewed: Rejected[] = [];
@@ -166,7 +166,7 @@ async function replayBatch(run: Replay, batch: readonly Rejected[]): Promise<voi
   totals.rows_changed += done.changed;
 }
 
-async function foresee({ warehouse, feed }: Replay, readable: readonly Readable[]) {
+async function foresee({ warehouse, feed }: Repair, readable: readonly Readable[]) {
   const done = { ...nothing, taken: readable.length };
   for (const records of bySeries(readable)) {
     done.superseded += (await findSuperseded(warehouse, feed.table, records[0], records)).size;
@@ -175,7 +175,7 @@ async function foresee({ warehouse, feed }: Replay, readable: readonly Readable[
 }
 
 /** Moves records from the rejected ones to the feed's table in one transaction. */
-async function write(run: Replay, readable: readonly Readable[], renewed: readonly Rejected[]) {
+async function write(run: Repair, readable: readonly Readable[], renewed: readonly Rejected[]) {
   const { warehouse, feed, totals } = run;
   if (readable.length + renewed.length === 0) return nothing;
   const loadId = await run.loadId();
@@ -213,7 +213,7 @@ async function write(run: Replay, readable: readonly Readable[], renewed: readon
   return writeTransaction(warehouse, move, 'repeatable read');
 }
 
-/** Groups records by series. The groups have a fixed order, so that two replays do not deadlock. */
+/** Groups records by series. The groups have a fixed order, so that two repairs do not deadlock. */
 function bySeries(records: readonly Readable[]): [Readable, ...Readable[]][] {
   const groups = new Map<string, [Readable, ...Readable[]]>();
   for (const record of records) {
@@ -226,7 +226,7 @@ function bySeries(records: readonly Readable[]): [Readable, ...Readable[]][] {
 }
 
 /** Fills empty columns of a feed's rows from `extra`. */
-async function refillRows(run: Replay): Promise<void> {
+async function refillRows(run: Repair): Promise<void> {
   const { warehouse, feed, scope, reader, stop, batchSize } = run;
   const selection = { fields: reader.knownFields, scope };
   let last: StoredRow | undefined;
@@ -239,7 +239,7 @@ async function refillRows(run: Replay): Promise<void> {
   }
 }
 
-async function refillBatch(run: Replay, batch: readonly StoredRow[]): Promise<void> {
+async function refillBatch(run: Repair, batch: readonly StoredRow[]): Promise<void> {
   const { counts, totals, reader, dryRun } = run;
   const refilled: StoredRow[] = [];
   for (const row of batch) {
@@ -258,7 +258,7 @@ async function refillBatch(run: Replay, batch: readonly StoredRow[]): Promise<vo
 }
 
 async function writeRefills(
-  { warehouse, feed, totals, loadId: beginLoad }: Replay,
+  { warehouse, feed, totals, loadId: beginLoad }: Repair,
   rows: readonly StoredRow[],
 ): Promise<number> {
   const loadId = await beginLoad();

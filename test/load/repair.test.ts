@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
 import type { FieldAliases } from '../../src/feeds/feed.ts';
-import { type ReplayContext, type ReplayResult, replay } from '../../src/load/replay.ts';
+import { type RepairContext, type RepairResult, repair } from '../../src/load/repair.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
@@ -35,8 +35,8 @@ const scoreAliases: FieldAliases = {
   semantic_negative: ['semNeg'],
 };
 
-function replayAll(db: Warehouse, fields: FieldAliases, more: Partial<ReplayContext> = {}) {
-  return replay({
+function repairAll(db: Warehouse, fields: FieldAliases, more: Partial<RepairContext> = {}) {
+  return repair({
     ...{ warehouse: db, feed: feedNamed('gmsi-headlines'), fields, scope: undefined, job: 'test' },
     ...{ dryRun: false, runBy: 'test', stop: new AbortController().signal, batchSize: 40, ...more },
   });
@@ -50,7 +50,7 @@ async function contentOf(db: Warehouse, table: string): Promise<string[]> {
   return rows.map(({ row }) => JSON.stringify(row)).sort();
 }
 
-/** Everything that a replay could touch. */
+/** Everything that a repair could touch. */
 async function stateOf(db: Warehouse) {
   const tables = ['headlines', 'headline_revisions', 'rejected_records', 'loads'];
   const states = tables.map(
@@ -90,7 +90,7 @@ describe('records that were rejected', () => {
     expect(totals).toMatchObject({ rows_inserted: 0, records_rejected: totals.records });
     const { requests } = sandbox.stats();
 
-    const result = await replayAll(db, timeAlias);
+    const result = await repairAll(db, timeAlias);
     expect(result).toMatchObject({
       ...{ outcome: 'done', records: totals.records, rows: totals.records, stillRejected: {}, superseded: 0 },
       ...{ rowsFilled: 0, rowsOfAnotherIdentity: 0 },
@@ -98,7 +98,7 @@ describe('records that were rejected', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
     expect(await countRows(db, 'rejected_records')).toBe(0);
     expect(sandbox.stats().requests).toBe(requests);
-    const load = await db.selectFrom('gmsi.loads').selectAll().where('command', '=', 'replay').execute();
+    const load = await db.selectFrom('gmsi.loads').selectAll().where('command', '=', 'repair').execute();
     expect(load).toMatchObject([
       { outcome: 'done', job: 'test', requests: 0, records: totals.records, rows_inserted: totals.records },
     ]);
@@ -106,7 +106,7 @@ describe('records that were rejected', () => {
     expect(rows).toEqual([{ load_id: load[0]!.load_id, is_backfilled: true }]);
 
     const before = await stateOf(db);
-    expect(await replayAll(db, timeAlias)).toMatchObject(nothing);
+    expect(await repairAll(db, timeAlias)).toMatchObject(nothing);
     expect(await stateOf(db)).toEqual(before);
 
     const knowing = aJobFor(scope, { ...exactDays, fields: timeAlias });
@@ -126,7 +126,7 @@ describe('records that were rejected', () => {
     }));
     const { db } = warehouse;
     const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
-    const result = await replayAll(db, timeAlias);
+    const result = await repairAll(db, timeAlias);
     const without = result.stillRejected['no directional or semantic score']!;
     expect(result).toMatchObject({ outcome: 'done', rows: totals.records - without });
     expect(without).toBeGreaterThan(totals.records / 3);
@@ -156,14 +156,14 @@ describe('records that were rejected', () => {
         begins: expect.stringMatching(/^\{"/),
       },
     });
-    const result = await replayAll(db, {});
+    const result = await repairAll(db, {});
     expect(result).toMatchObject({ rows: 0, stillRejected: { [before[0]!.reason]: expect.any(Number) } });
     expect(await db.selectFrom('gmsi.rejected_records').selectAll().orderBy('record_hash').execute()).toEqual(
       before,
     );
   });
 
-  it('are replayed for the series of a job alone', async () => {
+  it('are repaired for the series of a job alone', async () => {
     await using warehouse = await aWarehouse();
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
     const { db } = warehouse;
@@ -172,7 +172,7 @@ describe('records that were rejected', () => {
       ...{ feed: 'gmsi-headlines', countries: ['NO'], topics: ['Inflation-Food'], tickers: [''] },
       ...{ matchType: 'COMBINED', variants: [''], from: scope.from, to: scope.to },
     };
-    await replayAll(db, timeAlias, { scope: ofNorway });
+    await repairAll(db, timeAlias, { scope: ofNorway });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, { ...scope, countries: ['NO'] }));
     const left = await db.selectFrom('gmsi.rejected_records').select('country').distinct().execute();
     expect(left).toEqual([{ country: 'US' }]);
@@ -194,11 +194,11 @@ describe('records that were rejected', () => {
     now = clock();
     await runBackfill({ job, db, sandbox, clock: changing, plan: refresh });
     const before = await contentOf(db, 'headlines');
-    expect(await replayAll(db, timeAlias, { dryRun: true })).toMatchObject({
+    expect(await repairAll(db, timeAlias, { dryRun: true })).toMatchObject({
       rows: 0,
       superseded: first.totals.records,
     });
-    expect(await replayAll(db, timeAlias)).toMatchObject({ rows: 0, superseded: first.totals.records });
+    expect(await repairAll(db, timeAlias)).toMatchObject({ rows: 0, superseded: first.totals.records });
     expect(await contentOf(db, 'headlines')).toEqual(before);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
     expect(await countRows(db, 'rejected_records')).toBe(0);
@@ -214,18 +214,18 @@ describe('records that were rejected', () => {
     await sql`update gmsi.headlines set headline = 'newer', changed_at = clock_timestamp(), load_id = 999`.execute(
       other,
     );
-    const replayed = replayAll(db, timeAlias, { batchSize: 1000 });
+    const repaired = repairAll(db, timeAlias, { batchSize: 1000 });
     try {
       await untilOneWaits(db);
     } finally {
       await other.commit().execute();
     }
-    expect(await replayed).toMatchObject({ rows: 0, superseded: totals.records });
+    expect(await repaired).toMatchObject({ rows: 0, superseded: totals.records });
     const { rows } = await sql`select distinct headline from gmsi.headlines`.execute(db);
     expect(rows).toEqual([{ headline: 'newer' }]);
   });
 
-  it('give the newer of two versions, whether the replay was interrupted between them or not', async () => {
+  it('give the newer of two versions, whether the repair was interrupted between them or not', async () => {
     await using warehouse = await aWarehouse();
     let now = new Date('2026-09-11T00:00:00Z');
     const changing = () => now;
@@ -245,10 +245,10 @@ describe('records that were rejected', () => {
     const onBatch = ({ records }: { records: number }) => {
       if (records >= first.totals.records) stop.abort();
     };
-    expect(await replayAll(db, timeAlias, { stop: stop.signal, onBatch })).toMatchObject({
+    expect(await repairAll(db, timeAlias, { stop: stop.signal, onBatch })).toMatchObject({
       outcome: 'interrupted',
     });
-    expect(await replayAll(db, timeAlias)).toMatchObject({ outcome: 'done', superseded: 0 });
+    expect(await repairAll(db, timeAlias)).toMatchObject({ outcome: 'done', superseded: 0 });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 });
@@ -262,7 +262,7 @@ describe('columns that stayed empty', () => {
     const old = await versions(db);
     const { requests } = sandbox.stats();
 
-    const result = await replayAll(db, scoreAliases);
+    const result = await repairAll(db, scoreAliases);
     expect(result).toMatchObject({ records: 0, rowsFilled: totals.records, rowsOfAnotherIdentity: 0 });
     expect(Object.keys(result.columnsFilled).sort()).toEqual(
       [...Object.keys(scoreAliases), 'directional_score', 'semantic_score'].sort(),
@@ -294,7 +294,7 @@ describe('columns that stayed empty', () => {
     }
 
     const before = await stateOf(db);
-    expect(await replayAll(db, scoreAliases)).toMatchObject(nothing);
+    expect(await repairAll(db, scoreAliases)).toMatchObject(nothing);
     expect(await stateOf(db)).toEqual(before);
 
     const knowing = aJobFor(scope, { ...exactDays, fields: scoreAliases });
@@ -313,7 +313,7 @@ describe('columns that stayed empty', () => {
     await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));
     const { db } = warehouse;
     const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
-    expect(await replayAll(db, scoreAliases)).toMatchObject({ rowsFilled: totals.records });
+    expect(await repairAll(db, scoreAliases)).toMatchObject({ rowsFilled: totals.records });
     const knowing = aJobFor(scope, { ...exactDays, fields: scoreAliases });
     const again = await runBackfill({ job: knowing, db, sandbox: drifting, clock, plan: refresh });
     expect(again.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0 });
@@ -327,7 +327,7 @@ describe('columns that stayed empty', () => {
     const { db } = warehouse;
     await runBackfill({ job, db, sandbox: drifting, clock });
     const before = await stateOf(db);
-    expect(await replayAll(db, { headline: ['caption'] })).toMatchObject({
+    expect(await repairAll(db, { headline: ['caption'] })).toMatchObject({
       ...nothing,
       rowsOfAnotherIdentity: await countRows(db, 'headlines'),
     });
@@ -339,7 +339,7 @@ describe('columns that stayed empty', () => {
     await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));
     const { db } = warehouse;
     await runBackfill({ job, db, sandbox: drifting, clock });
-    // A replay adds its load once it has read the first rows that it is to fill.
+    // A repair adds its load once it has read the first rows that it is to fill.
     await sql`
       create function gmsi.change() returns trigger language plpgsql as $$
       begin update gmsi.headlines set headline = 'newer', changed_at = now(); return null; end $$;
@@ -347,7 +347,7 @@ describe('columns that stayed empty', () => {
       db,
     );
     const batchSize = await countRows(db, 'headlines');
-    expect(await replayAll(db, scoreAliases, { batchSize })).toMatchObject({
+    expect(await repairAll(db, scoreAliases, { batchSize })).toMatchObject({
       outcome: 'done',
       rowsFilled: 0,
     });
@@ -365,7 +365,7 @@ describe('columns that stayed empty', () => {
       ...{ feed: 'gmsi-headlines', countries: ['NO'], topics: ['Inflation-Food'], tickers: [''] },
       ...{ matchType: 'COMBINED', variants: [''], from: scope.from, to: scope.to },
     };
-    await replayAll(db, scoreAliases, { scope: ofNorway });
+    await repairAll(db, scoreAliases, { scope: ofNorway });
     const { rows } = await sql`
       select distinct country, topic_probability is null as empty, retracted_at is null as current
       from gmsi.headlines order by country
@@ -377,7 +377,7 @@ describe('columns that stayed empty', () => {
   });
 });
 
-describe('a replay', () => {
+describe('a repair', () => {
   it('changes nothing in a dry run, and says what it would do', async () => {
     await using warehouse = await aWarehouse();
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
@@ -388,11 +388,11 @@ describe('a replay', () => {
     await runBackfill({ job: more, db, sandbox: drifting, clock });
     const fields = { ...timeAlias, ...scoreAliases };
     const before = await stateOf(db);
-    const foreseen = await replayAll(db, fields, { dryRun: true });
+    const foreseen = await repairAll(db, fields, { dryRun: true });
     expect(foreseen.rows).toBeGreaterThan(0);
     expect(foreseen.rowsFilled).toBeGreaterThan(0);
     expect(await stateOf(db)).toEqual(before);
-    expect(await replayAll(db, fields)).toEqual(foreseen);
+    expect(await repairAll(db, fields)).toEqual(foreseen);
   });
 
   it('goes on where it was stopped, after any batch', async () => {
@@ -405,11 +405,11 @@ describe('a replay', () => {
     const filling = await runBackfill({ job: aJobFor(more, exactDays), db, sandbox: drifting, clock });
     const total = totals.records + filling.totals.records;
     const fields = { ...timeAlias, ...scoreAliases };
-    const results: ReplayResult[] = [];
+    const results: RepairResult[] = [];
     do {
       const stop = new AbortController();
       const onBatch = () => stop.abort();
-      results.push(await replayAll(db, fields, { stop: stop.signal, onBatch, batchSize: 40 }));
+      results.push(await repairAll(db, fields, { stop: stop.signal, onBatch, batchSize: 40 }));
       expect((await countRows(db, 'headlines')) + (await countRows(db, 'rejected_records'))).toBe(total);
     } while (results.at(-1)!.outcome === 'interrupted');
     expect(results.length).toBeGreaterThan(3);
@@ -426,7 +426,7 @@ describe('a replay', () => {
     const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 3);
     try {
       proxy.loseReplyTo(/commit/);
-      await replayAll(db, timeAlias, { onBatch: () => proxy.loseReplyTo(/commit/) });
+      await repairAll(db, timeAlias, { onBatch: () => proxy.loseReplyTo(/commit/) });
     } finally {
       await db.destroy();
     }
@@ -441,7 +441,7 @@ describe('a replay', () => {
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
     const { db } = warehouse;
     const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
-    const both = await Promise.all([replayAll(db, timeAlias), replayAll(db, timeAlias)]);
+    const both = await Promise.all([repairAll(db, timeAlias), repairAll(db, timeAlias)]);
     expect(both.map(({ outcome }) => outcome)).toEqual(['done', 'done']);
     expect(await countRows(db, 'headlines')).toBe(totals.records);
     expect(await countRows(db, 'headline_revisions')).toBe(0);
@@ -487,7 +487,7 @@ describe.each([...catalog.values()])('of feed $name', (feed) => {
       ...setting,
     });
     const { requests } = sandbox.stats();
-    const result = await replayAll(warehouse.db, aliases, { feed });
+    const result = await repairAll(warehouse.db, aliases, { feed });
     expect(result).toMatchObject({ stillRejected: {}, superseded: 0, rowsOfAnotherIdentity: 0 });
     expect(result.rows).toBeGreaterThan(0);
     expect(result.columnsFilled).toHaveProperty(column);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { backfillCommand } from '../../src/commands/load.ts';
-import { replayCommand } from '../../src/commands/replay.ts';
+import { repairCommand } from '../../src/commands/repair.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { runCommand } from './run-command.ts';
@@ -34,16 +34,16 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const replayed = (names: string[], options: { dryRun?: boolean } = {}, json = false) =>
-  runCommand({ warehouse, sandbox, json }, (session) => replayCommand(session, names, options));
+const repaired = (names: string[], options: { dryRun?: boolean } = {}, json = false) =>
+  runCommand({ warehouse, sandbox, json }, (session) => repairCommand(session, names, options));
 
-test('replay says for each job what it would do, does it, and what still cannot be read', async () => {
+test('repair says for each job what it would do, does it, and what still cannot be read', async () => {
   const { requests } = sandbox.stats();
-  expect(await replayed([path], { dryRun: true })).toMatchObject({
+  expect(await repaired([path], { dryRun: true })).toMatchObject({
     code: 0,
     output: expect.stringMatching(/would be filled[\s\S]*Nothing was changed/),
   });
-  const { code, output } = await replayed([path]);
+  const { code, output } = await repaired([path]);
   expect(code).toBe(0);
   expect(output).toMatch(/gmsi-headlines +food +1 +0 +0 +1 +1\n/);
   expect(output).toContain('gmsi-headlines: columns filled: topic_probability (1)\n');
@@ -51,10 +51,10 @@ test('replay says for each job what it would do, does it, and what still cannot 
   expect(sandbox.stats().requests).toBe(requests);
 });
 
-test('replay goes over all feeds if no job is named, and prints JSON if asked to', async () => {
-  const { code, output } = await replayed([], {}, true);
+test('repair goes over all feeds if no job is named, and prints JSON if asked to', async () => {
+  const { code, output } = await repaired([], {}, true);
   expect(code).toBe(0);
-  const { dryRun, replayed: feeds } = JSON.parse(output);
+  const { dryRun, repaired: feeds } = JSON.parse(output);
   expect(dryRun).toBe(false);
   expect(feeds).toContainEqual(
     expect.objectContaining({
@@ -65,17 +65,17 @@ test('replay goes over all feeds if no job is named, and prints JSON if asked to
   expect(feeds).toContainEqual(expect.objectContaining({ feed: 'ticker-events', records: 0 }));
 });
 
-test('replay of nothing says so', async () => {
+test('repair of nothing says so', async () => {
   await using empty = await aWarehouse();
   const { output } = await runCommand({ warehouse: empty, sandbox }, (session) =>
-    replayCommand(session, [], {}),
+    repairCommand(session, [], {}),
   );
-  expect(output).toMatch(/^Nothing to replay/);
+  expect(output).toMatch(/^Nothing to repair/);
 });
 
-test('replay of a job whose series the warehouse does not know is refused', async () => {
+test('repair of a job whose series the warehouse does not know is refused', async () => {
   await using empty = await aWarehouse();
   await expect(
-    runCommand({ warehouse: empty, sandbox }, (session) => replayCommand(session, [path], {})),
+    runCommand({ warehouse: empty, sandbox }, (session) => repairCommand(session, [path], {})),
   ).rejects.toThrow('has not been loaded yet');
 });

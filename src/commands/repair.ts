@@ -1,0 +1,162 @@
+import { knownScope, openWarehouse, readJobs, runBy, type Session } from '../compose.ts';
+import type { Job } from '../config/job.ts';
+import { ConfigError } from '../errors.ts';
+import { exitCodeOfOutcome, exitCodes, worst } from '../exit.ts';
+import { catalog, feedNamed } from '../feeds/catalog.ts';
+import { type RepairContext, type RepairResult, repair } from '../load/repair.ts';
+import { print, printJson } from '../terminal/print.ts';
+import { showSteps } from '../terminal/progress.ts';
+import { count, number, table } from '../terminal/table.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import type { Day } from '../warehouse/database.ts';
+import { readLookups } from '../warehouse/tables/lookups.ts';
+import { rollUp, seriesToRollUp } from '../warehouse/tables/rollups.ts';
+
+/** The series of a job with the job's aliases, or a whole feed with its own. */
+type Part = Pick<RepairContext, 'feed' | 'fields' | 'scope' | 'job'>;
+
+export interface RepairOptions {
+  readonly dryRun?: boolean;
+  /** Computes the rollups again instead. */
+  readonly rollups?: boolean;
+  readonly from?: Day;
+  readonly to?: Day;
+}
+
+/**
+ * `gmsi repair [<job>…]`: reads again the records and fields that could not be read before. With `--rollups`, computes the
+ * rollups again instead. Sends no request.
+ */
+export async function repairCommand(
+  session: Session,
+  names: string[],
+  { dryRun = false, rollups = false, from, to }: RepairOptions,
+): Promise<number> {
+  if (rollups) return repairRollups(session, names, { from, to });
+  if ((from ?? to) !== undefined)
+    throw new ConfigError('--from and --to need --rollups.', { hint: 'Add --rollups.' });
+  const jobs = await readJobs(session, names);
+  await using warehouse = await openWarehouse(session);
+  const { db } = warehouse;
+  const parts = jobs.length > 0 ? await partsOfJobs(session, db, jobs) : allFeeds();
+  const results: (RepairResult & { job: string })[] = [];
+  for (const part of parts) {
+    if (session.stop.aborted) break;
+    const { stop, log } = session;
+    const result = await repair({ ...part, warehouse: db, dryRun, runBy, stop, log });
+    results.push({ ...result, job: part.job });
+  }
+  if (session.json) printJson({ dryRun, repaired: results });
+  else print(describe(results, dryRun));
+  return worst(results.map(({ outcome }) => exitCodeOfOutcome(outcome)));
+}
+
+async function repairRollups(session: Session, names: readonly string[], days: Days): Promise<number> {
+  const { from, to } = days;
+  if (names.length > 0)
+    throw new ConfigError('--rollups takes no job.', {
+      hint: 'It computes the rollups of all series; --from and --to select days.',
+    });
+  if (from !== undefined && to !== undefined && from > to)
+    throw new ConfigError(`--from ${from} is after --to ${to}.`, { hint: 'Swap them.' });
+  await using warehouse = await openWarehouse(session);
+  const rebuilt = await rebuildShown(session, warehouse.db, days);
+  if (session.json) printJson(rebuilt);
+  else print(`${describeRebuilt(rebuilt)}\n`);
+  return rebuilt.interrupted ? exitCodes.interrupted : exitCodes.done;
+}
+
+async function rebuildShown({ log, progress, stop }: Session, db: Warehouse, days: Days) {
+  using steps = showSteps(log, progress);
+  return await rebuildRollups(db, days, stop, (done, all) => steps.show(`rollups  ${done}/${all} series`));
+}
+
+interface Days {
+  readonly from: Day | undefined;
+  readonly to: Day | undefined;
+}
+
+function describeRebuilt({
+  series,
+  corrected,
+  interrupted,
+}: Awaited<ReturnType<typeof rebuildRollups>>): string {
+  const found = corrected === 0 ? 'all were right' : `${count(corrected, 'row')} of the rollups were wrong`;
+  return `${count(series, 'series', 'series')} computed again: ${found}.${interrupted ? ' Interrupted; run it again for the rest.' : ''}`;
+}
+
+/**
+ * Computes the rollups of some days again from the headlines (an open end means no bound). Each series has its own transaction,
+ * so that a load waits for one series at most.
+ * @returns the number of series, and of rows that were wrong
+ */
+export async function rebuildRollups(
+  given: Warehouse,
+  days: Days,
+  stop: AbortSignal,
+  onSeries: (done: number, all: number) => void,
+) {
+  const warehouse = given.patient({ signal: stop });
+  const all = await seriesToRollUp(warehouse, days);
+  let series = 0;
+  let corrected = 0;
+  for (const one of all) {
+    if (stop.aborted) break;
+    corrected += await rollUp(warehouse, one);
+    onSeries(++series, all.length);
+  }
+  return { series, corrected, interrupted: series < all.length };
+}
+
+function allFeeds(): Part[] {
+  return [...catalog.values()].map((feed) => ({ feed, fields: {}, scope: undefined, job: '' }));
+}
+
+async function partsOfJobs(session: Session, db: Warehouse, jobs: readonly Job[]): Promise<Part[]> {
+  const lookups = await readLookups(db);
+  return jobs.map((job) => {
+    const feed = feedNamed(job.feed);
+    const scope = knownScope(session, job, lookups, 'repair');
+    return { feed, fields: job.fields, scope, job: job.name };
+  });
+}
+
+function describe(results: readonly (RepairResult & { job: string })[], dryRun: boolean): string {
+  const met = results.filter(
+    ({ records, rowsFilled, rowsOfAnotherIdentity }) => records + rowsFilled + rowsOfAnotherIdentity > 0,
+  );
+  if (met.length === 0)
+    return 'Nothing to repair: no record is rejected, and no field in extra has a column.\n';
+  const rows = met.map((result) => [
+    ...[result.feed, result.job, result.records, result.rows, result.superseded],
+    ...[sum(result.stillRejected), result.rowsFilled],
+  ]);
+  const head = ['feed', 'job', 'rejected', dryRun ? 'would be rows' : 'now rows', 'superseded'];
+  const lines = [table([...head, 'still rejected', dryRun ? 'would be filled' : 'rows filled'], rows), ''];
+  for (const { feed, columnsFilled, stillRejected, superseded, rowsOfAnotherIdentity } of met) {
+    if (sum(columnsFilled) > 0)
+      lines.push(`${feed}: columns ${dryRun ? 'that would be ' : ''}filled: ${listed(columnsFilled)}`);
+    if (sum(stillRejected) > 0) lines.push(`${feed}: still cannot be read: ${listed(stillRejected)}`);
+    if (superseded > 0)
+      lines.push(`${feed}: ${count(superseded, 'record')} dropped: a newer version is already loaded`);
+    if (rowsOfAnotherIdentity > 0)
+      lines.push(
+        `${feed}: ${count(rowsOfAnotherIdentity, 'row')} left alone: the aliases would change their identity (docs/operating.md, "Reading again")`,
+      );
+  }
+  if (dryRun) lines.push('Nothing was changed (--dry-run).');
+  if (met.some(({ outcome }) => outcome === 'interrupted'))
+    lines.push('Interrupted; run it again for the rest.');
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+function sum(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((total, many) => total + many, 0);
+}
+
+function listed(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .sort(([, a], [, b]) => b - a)
+    .map(([name, many]) => `${name} (${number(many)})`)
+    .join(', ');
+}

@@ -1,0 +1,34 @@
+import { type Session, today } from '../compose.ts';
+import { describeFeed } from '../config/describe-feed.ts';
+import { ConfigError } from '../errors.ts';
+import { exitCodes } from '../exit.ts';
+import { feedNamed } from '../feeds/catalog.ts';
+import { readAllJobs, readJobsApart } from '../plan/list-jobs.ts';
+import { print, printJson } from '../terminal/print.ts';
+import { count, table } from '../terminal/table.ts';
+
+/**
+ * `gmsi validate [<job>…]`: checks job files without a warehouse, a key or a request. Whether the service lists their countries
+ * and topics is checked by `gmsi plan`.
+ */
+export async function validateCommand(session: Session, names: readonly string[]): Promise<number> {
+  const all = names.length === 0 ? await readAllJobs(process.cwd(), today(session)) : undefined;
+  const { jobs, broken } = all ?? (await readJobsApart(names, process.cwd(), today(session)));
+  // Examples are right; a folder without job files is probably not the one that was meant.
+  if (all?.areExamples || jobs.length + broken.length === 0)
+    throw new ConfigError('There is no job file in the folder jobs.', {
+      hint: 'gmsi init makes a first one.',
+    });
+  if (session.json) {
+    printJson({
+      valid: jobs.map(({ path }) => path),
+      broken: broken.map(({ path, error }) => ({ path, message: error.message })),
+    });
+  } else {
+    const rows = jobs.map(({ path, feed }) => [path, feed, describeFeed(feedNamed(feed))]);
+    const valid = rows.length > 0 ? `${table(['job file', 'feed', ''], rows)}\n\n` : '';
+    const problems = broken.map(({ error }) => `${error.message}\n\n`).join('');
+    print(`${valid}${problems}${count(jobs.length, 'job file')} valid, ${broken.length} broken\n`);
+  }
+  return broken.length > 0 ? exitCodes.doNotRetry : exitCodes.done;
+}
