@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { inspect } from 'node:util';
 import { GmsiError } from './errors.ts';
 import { BudgetSpent } from './service/errors.ts';
+import { styled } from './terminal/style.ts';
 import type { LoadOutcome } from './warehouse/database.ts';
 
 /** A user or a supervisor stopped the command. */
@@ -68,7 +69,7 @@ export function explain(error: unknown, verbose: boolean): string {
   const hint =
     error instanceof GmsiError ? error.hint : 'This is a bug in gmsi; --verbose shows where it happened.';
   const lines = [
-    `gmsi: ${indented(message)}`,
+    `${styled('red', 'gmsi:')} ${indented(message)}`,
     ...(hint ? [`  → ${indented(hint)}`] : []),
     ...(verbose ? [indented(inspect(error))] : []),
   ];

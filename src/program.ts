@@ -13,7 +13,7 @@ export const program = new Command('gmsi')
   .description('Loads the Global Macro Sentiment Indices (GMSI) headline feeds into PostgreSQL.')
   .version(version, '-V, --version', 'print the version')
   .helpOption('-h, --help', 'print help')
-  .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+  .configureHelp({ showGlobalOptions: true, sortSubcommands: false, minWidthToWrap: 20 })
   .option('--json', 'print the result as one JSON document')
   .option('-q, --quiet', 'no progress, only warnings')
   .option('-v, --verbose', 'log more, and show where an error came from')
@@ -21,11 +21,11 @@ export const program = new Command('gmsi')
     'after',
     `
 Examples:
-  gmsi demo                           try everything on made-up data; no key needed
-  gmsi init                           answer questions to create .env and a first job
-  gmsi plan g7-inflation              show what a backfill of jobs/g7-inflation.yaml would cost
-  gmsi backfill g7-inflation          load it; run it again to continue
-  gmsi sync g7-inflation --quiet      load what is new; for cron
+  gmsi demo                       try everything on made-up data, without a key
+  gmsi init                       create .env and a first job
+  gmsi plan g7-inflation          show what loading it would cost
+  gmsi backfill g7-inflation      load it; run it again to continue
+  gmsi sync g7-inflation --quiet  load what is new; for cron
   gmsi psql -c "select count(*) from gmsi.headlines"
 
 Exit codes:

@@ -30,8 +30,8 @@ it('everything is printed by one file, and what draws on a terminal takes contro
     'commands/run-command.ts',
     'commands/status/strips.ts',
     'commands/status/watch-status.ts',
-    'terminal/log.ts',
     'terminal/status-line.ts',
+    'terminal/table.ts',
   ]);
 });
 

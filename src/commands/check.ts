@@ -9,6 +9,7 @@ import { exitCodes } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { settledBefore } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
+import type { Style } from '../terminal/style.ts';
 import { count, nextStep, table } from '../terminal/table.ts';
 import { keepCheckResults } from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
@@ -124,7 +125,7 @@ function describe({ job, scope, results }: Report): string {
     ['check', 'result', 'findings', ''],
     results.map(({ check, result, findings, reason }) => [
       check.name,
-      result,
+      { style: styleOf[result], text: result },
       findings || null,
       reason ?? check.title,
     ]),
@@ -136,6 +137,13 @@ function describe({ job, scope, results }: Report): string {
     ...results.filter(({ findings }) => findings > 0).map(describeFindings),
   ].join('\n\n');
 }
+
+const styleOf: Readonly<Record<CheckResult['result'], Style>> = {
+  passed: 'green',
+  failed: 'red',
+  warned: 'yellow',
+  skipped: 'dim',
+};
 
 function describeFindings({ check, result, findings, rows }: CheckResult): string {
   const columns = Object.keys(rows[0] ?? {});

@@ -4,7 +4,7 @@ import { JobFileError } from '../config/problems.ts';
 import { exitCodes } from '../exit.ts';
 import { type ListedJob, listJob, readAllJobs } from '../plan/list-jobs.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { count, nextStep, share, table } from '../terminal/table.ts';
+import { type Cell, count, nextStep, share, table } from '../terminal/table.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 
 /** `gmsi jobs`: lists the job files, how far each is loaded, and when it runs next; sends no request. */
@@ -48,14 +48,17 @@ async function listAll(session: Session, jobs: readonly Job[]) {
 
 function describe(jobs: readonly ListedJob[], now: Date): string {
   if (jobs.length === 0) return '';
-  const rows = jobs.map(({ job, feed, from, to, series, nextRun, covered, wanted }) => [
+  const rows = jobs.map(({ job, feed, from, to, series, nextRun, covered, wanted }): Cell[] => [
     ...[job, feed, from, to, series ?? ''],
-    covered === null || wanted === null ? '' : share(covered, wanted),
+    covered === null || wanted === null
+      ? ''
+      : { text: share(covered, wanted), style: covered === wanted ? 'green' : 'yellow' },
     nextRun ? `${nextRun.command} ${moment(nextRun.at, now)}` : '',
   ]);
   const unknown = jobs.filter(({ series }) => series === null).length;
   const note = unknown ? `\n${count(unknown, 'job')} cannot be counted yet. Run gmsi lookups.\n` : '';
-  return `${table(['job', 'feed', 'from', 'to', 'series', 'covered', 'next run (UTC)'], rows)}\n${note}`;
+  const head = ['job', 'feed', 'from', 'to', 'series', 'covered', 'next run (UTC)'];
+  return `${table(head, rows, { least: ['feed', 'from', 'to', 'series'] })}\n${note}`;
 }
 
 /** Omits the date if it is today. */

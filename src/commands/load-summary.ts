@@ -7,7 +7,9 @@ import type { LoadResult } from '../load/load.ts';
 import { WrongDays } from '../load/other-days.ts';
 import type { SyncResult } from '../load/sync.ts';
 import { type ShortenedPeriod, settledBefore } from '../plan/days.ts';
+import { type Style, styled } from '../terminal/style.ts';
 import { count, duration, facts, nextStep, number } from '../terminal/table.ts';
+import type { LoadOutcome } from '../warehouse/database.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { seriesIn } from '../warehouse/tables/series.ts';
 
@@ -29,6 +31,7 @@ export interface LoadSummary extends LoadResult {
   };
 }
 
+/** Describes what a load did; the reason of a failure comes first. */
 export function describeSummary(summary: LoadSummary): string {
   const { job, totals, seconds, loadId, outcome, live } = summary;
   const { used, limit } = summary.budget;
@@ -38,22 +41,25 @@ export function describeSummary(summary: LoadSummary): string {
   const { records, rows_inserted, rows_changed, rows_retracted, records_rejected, records_outside } = totals;
   const unchanged = records - rows_inserted - rows_changed - records_rejected - records_outside;
   return `${[
-    `${job.name}: ${headline(summary)}`,
+    `${styled('bold', `${job.name}:`)} ${styled(headlineStyles[outcome], headline(summary))}`,
+    ...reasonOf(summary),
     facts([
       ['windows', windowsByState(summary)],
       ['history limit', describeHistoryLimit(summary.historyLimit)],
       ['live', live && live.series + live.failed > 0 ? liveAnswers(live) : null],
       ['skipped', skipped(summary)],
       ['requests', totals.requests],
-      ['records', records],
+      ['records', records || null],
       [
         'rows',
-        list(
-          [rows_inserted, 'new'],
-          [rows_changed, 'changed'],
-          [unchanged, 'already loaded'],
-          [rows_retracted, 'retracted'],
-        ),
+        records + rows_retracted === 0
+          ? null
+          : list(
+              [rows_inserted, 'new'],
+              [rows_changed, 'changed'],
+              [unchanged, 'already loaded'],
+              [rows_retracted, 'retracted'],
+            ),
       ],
       [
         'rejected',
@@ -65,12 +71,15 @@ export function describeSummary(summary: LoadSummary): string {
           ? `${count(records_outside, 'record')} of days that were not requested; gmsi check shows the windows`
           : null,
       ],
-      ['time', `${duration(seconds)}, ${number(Math.round(records / seconds))} records/s`],
+      [
+        'time',
+        `${duration(seconds)}${records > 0 ? `, ${number(Math.round(records / seconds))} records/s` : ''}`,
+      ],
       ['recent days', recentDays(summary)],
       ['budget left', `${number(Math.max(0, limit - used))} of ${number(limit)} requests this month`],
     ]),
     ...advice(summary),
-  ].join('\n\n')}\n${nextOf(summary)}`;
+  ].join('\n\n')}\n`;
 }
 
 export function summaryAsJson({ job, scope, error, today: _, ...rest }: LoadSummary): object {
@@ -86,14 +95,33 @@ export function summaryAsJson({ job, scope, error, today: _, ...rest }: LoadSumm
   };
 }
 
-/** Suggests a check after a complete load, and another load after an incomplete one, unless that would fail again. */
-function nextOf({ job, outcome, live, error }: LoadSummary): string {
-  if (outcome === 'failed') return '';
-  if (error instanceof WrongDays) return nextStep(`doctor --probe --job ${typedJob(job.path)}`);
-  if (outcome === 'budget') return nextStep(`plan ${typedJob(job.path)}`);
-  const command = outcome === 'done' ? 'check' : live ? 'sync' : 'backfill';
-  return nextStep(`${command} ${typedJob(job.path)}`);
+/** Suggests the next step after loads: for the first job that is not complete, or else a check. */
+export function nextAfter(summaries: readonly LoadSummary[]): string {
+  const steps = summaries.map((summary) => ({ summary, step: stepAfter(summary) }));
+  const open = steps.find(({ summary, step }) => step && summary.outcome !== 'done');
+  if (open) return nextStep(open.step!);
+  if (summaries.length > 1) return nextStep('check --all');
+  return steps[0]?.step ? nextStep(steps[0].step) : '';
 }
+
+/** Returns the command that a person would run next; `undefined` if another load would fail in the same way. */
+function stepAfter({ job, outcome, live, error, loadId, isElsewhere }: LoadSummary): string | undefined {
+  if (outcome === 'failed' || isElsewhere) return undefined;
+  const name = typedJob(job.path);
+  if (error instanceof WrongDays) return `doctor --probe --job ${name}`;
+  if (outcome === 'budget') return `plan ${name}`;
+  if (outcome !== 'done') return `${live ? 'sync' : 'backfill'} ${name}`;
+  if (loadId === undefined) return `${live ? 'plan' : 'status'} ${name}`;
+  return `check ${name}`;
+}
+
+const headlineStyles: Readonly<Record<LoadOutcome, Style>> = {
+  done: 'green',
+  incomplete: 'yellow',
+  budget: 'yellow',
+  interrupted: 'yellow',
+  failed: 'red',
+};
 
 function headline(summary: LoadSummary): string {
   const left = count(openWindows(summary), 'window');
@@ -116,9 +144,13 @@ function headline(summary: LoadSummary): string {
   }
 }
 
+/** Why the load ended early. */
+function reasonOf({ outcome, error }: LoadSummary): string[] {
+  return error && outcome !== 'interrupted' ? [explain(error, false).trimEnd()] : [];
+}
+
 function advice({ job, windows, outcome, error }: LoadSummary): string[] {
   const lines: string[] = [];
-  if (error && outcome !== 'interrupted') lines.push(explain(error, false).trimEnd());
   if (outcome === 'incomplete' && windows.failed > 0 && !(error instanceof WrongDays)) {
     lines.push(`Run it again to load the failed windows. gmsi status ${job.name} says why they failed.`);
   }
@@ -141,8 +173,7 @@ function describeNothingToDo({ job, live, totals, budget, scope, historyLimit }:
   // A sync does not look for missing days of a period that is over.
   const ofPeriod = live ? 'nothing to sync, because its period is over' : 'everything is covered';
   const what = historyLimit && !scope ? 'nothing to request' : ofPeriod;
-  const next = live ? 'plan' : 'status';
-  return `${job.name}: ${what}, ${spent} (${used})\n${limit ? `history limit ${limit}\n` : ''}${nextStep(`${next} ${typedJob(job.path)}`)}`;
+  return `${styled('bold', `${job.name}:`)} ${what}, ${spent} (${used})\n${limit ? `history limit ${limit}\n` : ''}`;
 }
 
 function windowsByState({ totals, windows }: LoadSummary): string {

@@ -24,7 +24,13 @@ import { openPool, type Warehouse } from '../warehouse/connect.ts';
 import { registerJob } from '../warehouse/tables/jobs.ts';
 import { livingWorkers } from '../warehouse/tables/workers.ts';
 import { planRun } from '../worker/plan.ts';
-import { describeHistoryLimit, describeSummary, type LoadSummary, summaryAsJson } from './load-summary.ts';
+import {
+  describeHistoryLimit,
+  describeSummary,
+  type LoadSummary,
+  nextAfter,
+  summaryAsJson,
+} from './load-summary.ts';
 import type { LoadOptions } from './plan.ts';
 
 /** `gmsi backfill <job>…`; with `--enqueue`, workers run it, and with `--dry-run`, it is `gmsi plan`. */
@@ -111,6 +117,7 @@ async function loadEach(
 ): Promise<number> {
   const codes: number[] = [];
   const summaries: object[] = [];
+  const loaded: LoadSummary[] = [];
   for (const job of jobs) {
     let summary: LoadSummary;
     try {
@@ -127,11 +134,13 @@ async function loadEach(
     }
     codes.push(exitCodeOfOutcome(summary.outcome));
     summaries.push(summaryAsJson(summary));
-    if (!session.json) print(`${describeSummary(summary)}\n`);
+    loaded.push(summary);
+    if (!session.json) print(`${describeSummary(summary)}${jobs.length > 1 ? '\n' : ''}`);
     // A refused key or an interrupt would end the next jobs, too.
     if (summary.outcome === 'failed' || summary.outcome === 'interrupted') break;
   }
   if (session.json) printJson({ jobs: summaries });
+  else print(nextAfter(loaded));
   return worst(codes);
 }
 

@@ -169,8 +169,8 @@ function answer(months: readonly MonthlyScore[]): string {
 
 function next(): string {
   return `Look at it:       npx gmsi serve
-Look further:     npx gmsi psql -c 'select country, topic, count(*), avg(directional_score)
-                                    from gmsi.headlines group by 1, 2 order by 1, 2'
+Look further:     npx gmsi psql -c "select country, topic, count(*), avg(directional_score) from gmsi.headlines
+                    where match_type = 'COMBINED' and retracted_at is null group by 1, 2 order by 1, 2"
 What is loaded:   npx gmsi status demo
 With a real key:  GMSI_API_KEY=… GMSI_BASE_URL=… DATABASE_URL=postgres://… \\
                     npx gmsi backfill g7-inflation

@@ -1,4 +1,5 @@
 import type { WriteStream } from 'node:tty';
+import { paint } from './style.ts';
 import { printable, printableJson } from './text.ts';
 
 /** The part of standard output or standard error that drawing on a terminal needs. */
@@ -6,6 +7,8 @@ export interface Output {
   readonly isTTY: boolean;
   readonly columns: number;
   readonly rows: number;
+  /** False if the user or the terminal wants none (NO_COLOR, TERM=dumb), and outside of a terminal. */
+  readonly hasColours: boolean;
   /** Writes the text unchanged; for callers that write terminal codes and make the rest `printable` themselves. */
   write(text: string | Uint8Array): void;
 }
@@ -15,7 +18,12 @@ export const errorOutput: Output = outputOf(() => process.stderr);
 
 /** Prints the result of a command for a person. */
 export function print(text: string): void {
-  output.write(printable(text));
+  output.write(shown(text, output));
+}
+
+/** Returns a text as it is written to a terminal or elsewhere: safe, and in colours only where there are any. */
+export function shown(text: string, { hasColours }: Pick<Output, 'hasColours'>): string {
+  return paint(printable(text), hasColours);
 }
 
 /** Prints the result of a command as one JSON document. */
@@ -25,7 +33,7 @@ export function printJson(document: unknown, indent: 0 | 2 = 2): void {
 
 /** Prints something other than a result, to standard error. */
 export function printError(text: string): void {
-  errorOutput.write(printable(text));
+  errorOutput.write(shown(text, errorOutput));
 }
 
 /** Prints data for other programs: unchanged, except on a terminal. */
@@ -73,6 +81,9 @@ function outputOf(stream: () => WriteStream): Output {
     },
     get rows() {
       return stream().rows || 24;
+    },
+    get hasColours() {
+      return stream().isTTY === true && stream().hasColors();
     },
     write(text) {
       try {

@@ -13,8 +13,12 @@ interface Progress {
   readonly all: number;
 }
 
+/** Progress with the share of the load that is done, half-drained windows included. */
+type Shown = Progress & { readonly share: number };
+
 /** Shows the progress of a backfill until disposed. */
-export function showProgress(job: string, read: () => Progress, log: Log, view: ProgressView): Disposable {
+export function showProgress(job: string, given: () => Progress, log: Log, view: ProgressView): Disposable {
+  const read = movingWithPages(given);
   const startedAt = performance.now();
   if (view === 'none') return { [Symbol.dispose]: () => {} };
   const isLine = view === 'lines';
@@ -31,16 +35,31 @@ export function showProgress(job: string, read: () => Progress, log: Log, view: 
   };
 }
 
-function bar(job: string, progress: Progress, startedAt: number, width: number): string {
+/**
+ * Adds the windows that are half drained, so that a bar moves with each request: estimated by the requests since the last
+ * window ended, and those that a window has needed so far.
+ */
+function movingWithPages(read: () => Progress): () => Shown {
+  let ended = { done: 0, requests: 0 };
+  return () => {
+    const progress = read();
+    const { done, all, totals } = progress;
+    if (done !== ended.done) ended = { done, requests: totals.requests };
+    const begun = (totals.requests - ended.requests) / (done > 0 ? Math.max(1, ended.requests / done) : 10);
+    return { ...progress, share: Math.min(1, (done + begun / (1 + begun)) / all) };
+  };
+}
+
+function bar(job: string, progress: Shown, startedAt: number, width: number): string {
   const name = shortenedName(job, width);
   const windows = `${number(progress.done)}/${number(progress.all)} windows`;
   const told = fittingParts([[3, name], [6, windows], ...details(progress, startedAt)], width);
   const room = width - columnsOf(told) - 2;
   if (room < barWidth.least || !told.startsWith(`${name}  `)) return told;
-  return `${name}  ${blocks(progress.done / progress.all, room)}  ${told.slice(name.length + 2)}`;
+  return `${name}  ${blocks(progress.share, room)}  ${told.slice(name.length + 2)}`;
 }
 
-function line(job: string, progress: Progress, startedAt: number): string {
+function line(job: string, progress: Shown, startedAt: number): string {
   const parts = details(progress, startedAt).flatMap(([, text]) => text || []);
   return `${job}: ${number(progress.done)} of ${count(progress.all, 'window')}, ${parts.join('  ')}`;
 }
@@ -55,10 +74,9 @@ function blocks(share: number, room: number): string {
 }
 
 /** Returns the details, ranked by importance for a person: first failures, then the remaining time. */
-function details(progress: Progress, startedAt: number): LinePart[] {
-  const { totals, done, all } = progress;
+function details(progress: Shown, startedAt: number): LinePart[] {
+  const { totals, share } = progress;
   const seconds = (performance.now() - startedAt) / 1000;
-  const share = done / all;
   return [
     [2, `${number(totals.records)} records`],
     [1, `${(totals.requests / Math.max(seconds, 1)).toFixed(1)} requests/s`],

@@ -1,7 +1,9 @@
 import type { Output } from './print.ts';
-import { printable, wholeWords } from './text.ts';
+import { shown } from './print.ts';
+import { columnsOf, printable, wholeWords } from './text.ts';
 
 const eraseToEnd = '\x1b[K';
+const clearScreen = '\x1b[H\x1b[2J';
 
 /**
  * A terminal with lines that stay and one line below them that changes. It does not change the terminal's state (no hidden
@@ -10,6 +12,7 @@ const eraseToEnd = '\x1b[K';
 export class StatusLine {
   readonly #terminal: Output;
   #status = '';
+  #columns = 0;
 
   constructor(terminal: Output) {
     this.#terminal = terminal;
@@ -22,13 +25,23 @@ export class StatusLine {
 
   /** Draws the status over the last one; words beyond `width` are dropped. */
   show(status: string): void {
-    this.#status = status;
-    this.#terminal.write(`\r${wholeWords(printable(status), this.width)}${eraseToEnd}`);
+    const home = this.#home();
+    this.#status = wholeWords(printable(status), this.width);
+    this.#columns = this.#terminal.columns;
+    this.#terminal.write(`${home}${this.#status}${eraseToEnd}`);
+  }
+
+  /** Moves to the begin of the status. A terminal that has become narrower has wrapped it, so that it begins some lines above. */
+  #home(): string {
+    const { columns } = this.#terminal;
+    if (this.#status === '' || columns >= this.#columns) return '\r';
+    const up = Math.ceil(columnsOf(this.#status) / columns) - 1;
+    return up > 0 ? `\r\x1b[${up}A\x1b[J` : '\r';
   }
 
   /** Hides the status until the next `show`. */
   clear(): void {
-    if (this.#status !== '') this.#terminal.write(`\r${eraseToEnd}`);
+    if (this.#status !== '') this.#terminal.write(`${this.#home()}${eraseToEnd}`);
     this.#status = '';
   }
 
@@ -36,7 +49,7 @@ export class StatusLine {
   write(lines: string): void {
     const status = this.#status;
     this.clear();
-    this.#terminal.write(printable(lines));
+    this.#terminal.write(shown(lines, this.#terminal));
     if (status !== '') this.show(status);
   }
 }
@@ -47,23 +60,28 @@ export class StatusLine {
  * there when the program ends.
  */
 export function redrawing(out: Output): (text: string) => void {
-  let shown = '';
+  let drawn = '';
+  let columns = out.columns;
   return (anyText) => {
     const text = printable(anyText);
-    if (text === shown) return;
-    if (out.isTTY) redraw(out, text, shown);
-    else out.write(`${text}\n\n`);
-    shown = text;
+    const isResized = out.columns !== columns;
+    columns = out.columns;
+    if (text === drawn && !isResized) return;
+    if (!out.isTTY) out.write(`${shown(text, out)}\n\n`);
+    // The terminal has wrapped the old lines anew, so nobody knows how many there are.
+    else if (isResized) redraw(out, text, '', clearScreen);
+    else redraw(out, text, drawn);
+    drawn = text;
   };
 }
 
 /** Drops words beyond the width and lines beyond the height, because text that wraps or scrolls cannot be drawn over. */
-function redraw(out: Output, text: string, shown: string): void {
+function redraw(out: Output, text: string, before: string, first = ''): void {
   const height = Math.max(1, out.rows - 1);
   const width = Math.max(1, out.columns - 1);
-  const before = shown === '' ? 0 : Math.min(shown.split('\n').length, height);
+  const linesBefore = before === '' ? 0 : Math.min(before.split('\n').length, height);
   const lines = text.split('\n').slice(0, height);
-  const drawn = lines.map((line) => `${wholeWords(line, width)}${eraseToEnd}\n`).join('');
-  const up = before > 0 ? `\x1b[${before}A\r` : '';
-  out.write(`${up}${drawn}\x1b[J`);
+  const drawn = lines.map((line) => `${shown(wholeWords(line, width), out)}${eraseToEnd}\n`).join('');
+  const up = linesBefore > 0 ? `\x1b[${linesBefore}A\r` : '';
+  out.write(`${first}${up}${drawn}\x1b[J`);
 }

@@ -46,8 +46,8 @@ function dayNumber(day: string): number {
 }
 
 /**
- * Draws a budget as a bar: requests used, requests left, and at its end the reserve for syncs. Used and left parts take at least
- * one column.
+ * Draws a budget as a bar: requests used, requests left, and at its end the reserve for syncs. A use too small for a column is
+ * a thin line.
  */
 export function budgetBar(
   { used, limit, reserve }: { readonly used: number; readonly limit: number; readonly reserve: number },
@@ -56,7 +56,9 @@ export function budgetBar(
   const width = Math.max(3, columns);
   const inColumns = (requests: number) =>
     Math.round((width * Math.min(requests, limit)) / Math.max(1, limit));
-  const full = used >= limit ? width : Math.min(width - 1, Math.max(used > 0 ? 1 : 0, inColumns(used)));
-  const kept = Math.min(width - full, Math.max(reserve > 0 ? 1 : 0, inColumns(reserve)));
-  return '█'.repeat(full) + '░'.repeat(width - full - kept) + '▒'.repeat(kept);
+  const full = used >= limit ? width : Math.min(width - 1, inColumns(used));
+  const begun = full === 0 && used > 0 ? '▏' : '';
+  const room = width - full - begun.length;
+  const kept = Math.min(room, Math.max(reserve > 0 ? 1 : 0, inColumns(reserve)));
+  return '█'.repeat(full) + begun + '░'.repeat(room - kept) + '▒'.repeat(kept);
 }

@@ -1,38 +1,116 @@
-import { columnsOf, oneLine, padEnd, padStart, shortened, wholeWords, widest } from './text.ts';
+import { output } from './print.ts';
+import { type Style, styled } from './style.ts';
+import { columnsOf, folded, oneLine, padEnd, padStart, shortened, wholeWords, widest } from './text.ts';
 
-export type Cell = string | number | null;
+/** A text in a style. */
+export interface StyledCell {
+  readonly style: Style;
+  readonly text: string;
+}
+
+export type Cell = string | number | null | StyledCell;
+
+/** A column of a table that is shown. */
+interface Column {
+  readonly name: string;
+  readonly cells: readonly Cell[];
+  /** The texts of the head and the cells. */
+  readonly texts: readonly string[];
+  readonly isNumeric: boolean;
+  readonly width: number;
+}
+
+/** Texts are folded to no fewer columns than these: in a table, and beside the name of a fact. */
+const narrowest = { ofTable: 8, ofFact: 20 };
 
 /**
- * Aligns rows in columns without frames. Omits empty columns, and aligns columns of numbers to the right.
+ * Aligns rows in columns without frames. Omits empty columns, and aligns columns of numbers to the right. If its lines do not
+ * fit, drops the least columns, and then folds texts.
+ * @param least the names of columns that may be dropped, the least important first
+ * @param columns the width to fit; by default the terminal's, and none elsewhere
  */
-export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const columns = head.flatMap((name, at) => {
-    const cells = rows.map((row) => row[at] ?? null);
-    if (cells.every((cell) => cell === null || cell === '')) return [];
-    const texts = [name, ...cells.map(textOf)];
-    const width = widest(texts);
-    const pad = isNumeric(cells) ? padStart : padEnd;
-    return [texts.map((text) => pad(text, width))];
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  { least = [], columns = terminalColumns() }: { least?: readonly string[]; columns?: number } = {},
+): string {
+  let kept = head.flatMap((name, at) => columnOf(name, rows, at));
+  for (const name of least) {
+    if (lineWidth(kept.map(({ width }) => width)) <= columns) break;
+    kept = kept.filter((column) => column.name !== name);
+  }
+  const widths = foldedWidths(kept, columns);
+  const lines = [head, ...rows].flatMap((_, row) => {
+    const cells = kept.map(({ texts }, at) => folded(texts[row]!, widths[at]!, true));
+    const height = Math.max(0, ...cells.map(({ length }) => length));
+    return Array.from({ length: height }, (_, line) => {
+      const padded = kept.map(({ isNumeric, cells: of }, at) => {
+        const text = cells[at]![line] ?? '';
+        const shown = row > 0 ? inStyleOf(of[row - 1]!, text) : text;
+        return (isNumeric ? padStart : padEnd)(shown, widths[at]!);
+      });
+      const text = padded.join('  ').trimEnd();
+      return row === 0 ? styled('dim', text) : text;
+    });
   });
-  const lines = [head, ...rows].map((_, line) => columns.map((texts) => texts[line]!).join('  '));
-  return columns.length === 0 ? '' : lines.map((line) => line.trimEnd()).join('\n');
+  return lines.join('\n');
+}
+
+function columnOf(name: string, rows: readonly (readonly Cell[])[], at: number): Column[] {
+  const cells = rows.map((row) => row[at] ?? null);
+  if (cells.every((cell) => cell === null || cell === '')) return [];
+  const texts = [name, ...cells.map(textOf)];
+  return [{ name, cells, texts, isNumeric: isNumeric(cells), width: widest(texts) }];
+}
+
+/** Returns the widths of columns in lines of `columns`: the widest text is folded first. */
+function foldedWidths(columns: readonly Column[], most: number): number[] {
+  const widths = columns.map(({ width }) => width);
+  for (;;) {
+    const foldable = widths.map((width, at) => (columns[at]!.isNumeric ? 0 : width));
+    const longest = Math.max(...foldable, 0);
+    if (lineWidth(widths) <= most || longest <= narrowest.ofTable) return widths;
+    widths[foldable.indexOf(longest)]!--;
+  }
+}
+
+/** The width of a line: its columns, with two blanks between them. */
+function lineWidth(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width + 2, -2);
+}
+
+function terminalColumns(): number {
+  return output.isTTY ? output.columns : Number.POSITIVE_INFINITY;
 }
 
 function isNumeric(cells: readonly Cell[]): boolean {
-  return cells.every((cell) => typeof cell === 'number' || /^[-+]?[\d,.]+%?$|^$/.test(cell ?? ''));
+  return cells.every((cell) => typeof cell === 'number' || /^[-+]?[\d,.]+%?$|^$/.test(textOf(cell)));
 }
 
 function textOf(cell: Cell): string {
-  return typeof cell === 'number' ? number(cell) : oneLine(cell ?? '');
+  if (typeof cell === 'number') return number(cell);
+  return oneLine(typeof cell === 'object' ? (cell?.text ?? '') : cell);
 }
 
-/** Writes names and values, one pair a line; omits pairs without a value. */
+function inStyleOf(cell: Cell, text: string): string {
+  return typeof cell === 'object' && cell !== null ? styled(cell.style, text) : text;
+}
+
+/** Writes names and values, one pair a line; omits pairs without a value. A value that does not fit is folded. */
 export function facts(pairs: readonly (readonly [name: string, value: Cell | undefined])[]): string {
   const shown = pairs.flatMap(([name, value]) =>
-    value === undefined || value === null || value === '' ? [] : [[oneLine(name), textOf(value)] as const],
+    value === undefined || value === null || value === '' ? [] : [[oneLine(name), value] as const],
   );
   const width = widest(shown.map(([name]) => name));
-  return shown.map(([name, value]) => `${padEnd(name, width)}  ${value}`).join('\n');
+  const room = Math.max(narrowest.ofFact, terminalColumns() - width - 2);
+  return shown
+    .flatMap(([name, value]) =>
+      folded(textOf(value), room, false).map((line, at) => {
+        const label = padEnd(at === 0 ? styled('dim', name) : '', width);
+        return `${label}  ${inStyleOf(value, line)}`;
+      }),
+    )
+    .join('\n');
 }
 
 /** `1,234,567`, or up to three decimals. */
@@ -65,9 +143,11 @@ export function minute(instant: Date): string {
   return instant.toISOString().slice(0, 16).replace('T', ' ');
 }
 
-/** Returns the suggested next command, for the line below a result. */
+/** Returns the suggested next command, for the line below a result, as this program was started. */
 export function nextStep(command: string): string {
-  return `\nNext: gmsi ${command}\n`;
+  const isOnPath = !/[\\/]node_modules[\\/]\.bin[\\/]/.test(process.argv[1] ?? '');
+  const program = isOnPath ? 'gmsi' : 'npx gmsi';
+  return `\n${styled('dim', 'Next:')} ${styled('bold', `${program} ${command}`)}\n`;
 }
 
 /** A part of a line; if not all parts fit, the one with the lowest rank is dropped first. */
@@ -82,25 +162,6 @@ export function fittingParts(parts: readonly LinePart[], columns: number, betwee
     kept = kept.filter(([rank]) => rank !== least);
   }
   return wholeWords(line(), columns);
-}
-
-/** Fits a table to the terminal: drops the columns in `droppable` one by one until its lines fit. */
-export function fittingTable(
-  head: readonly string[],
-  rows: readonly (readonly Cell[])[],
-  columns: number,
-  droppable: readonly string[],
-): string {
-  const text = table(head, rows);
-  const [first, ...others] = droppable;
-  if (first === undefined || text.split('\n').every((line) => columnsOf(line) <= columns)) return text;
-  const isKept = (_: unknown, column: number) => head[column] !== first;
-  return fittingTable(
-    head.filter(isKept),
-    rows.map((row) => row.filter(isKept)),
-    columns,
-    others,
-  );
 }
 
 /** Returns a job's name in a line of `columns`: at most a quarter of them, because the rest of the line matters more. */

@@ -1,3 +1,5 @@
+import { withoutMarks } from './style.ts';
+
 /**
  * Makes a text safe for a terminal. Removes control characters, which could move the cursor, change the title or write further
  * lines, and format characters, which could reverse or hide other text. Keeps line breaks.
@@ -6,9 +8,9 @@ export function printable(text: string): string {
   return text.replace(/\t/g, ' ').replace(/(?!\n)[\p{Cc}\p{Cf}]/gu, '');
 }
 
-/** Does the same and joins lines, so that foreign text cannot begin a line that looks like one of ours. */
+/** Does the same and joins lines, so that foreign text cannot look like ours: neither begin a line nor have a style. */
 export function oneLine(text: string): string {
-  return printable(text.replace(/\s*[\n\v\f\r\u0085\p{Zl}\p{Zp}]\s*/gu, ' '));
+  return withoutMarks(printable(text.replace(/\s*[\n\v\f\r\u0085\p{Zl}\p{Zp}]\s*/gu, ' ')));
 }
 
 /** Returns equal JSON in which these characters are escaped, except line breaks. */
@@ -27,7 +29,7 @@ export function printableJson(json: string): string {
  */
 const wide =
   /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u3247\u3250-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]|(?![\u{1f1e6}-\u{1f1ff}])\p{Emoji_Presentation}/u;
-const none = /[\p{Mn}\p{Me}\p{Cf}\u200b]/u;
+const none = /[\p{Mn}\p{Me}\p{Cf}\u200b\ufdd0-\ufddf]/u;
 
 /** Counts the terminal columns of a text without control characters. */
 export function columnsOf(text: string): number {
@@ -63,13 +65,40 @@ export function wholeWords(line: string, columns: number): string {
   return fits || '…';
 }
 
+/** Breaks a line at its spaces into lines of at most this width. A longer word is broken if `breakWords`, else it sticks out. */
+export function folded(line: string, columns: number, breakWords: boolean): string[] {
+  if (columnsOf(line) <= columns) return [line];
+  const lines: string[] = [];
+  let current = '';
+  for (const word of line.split(' ')) {
+    const longer = current === '' ? word : `${current} ${word}`;
+    if (current !== '' && columnsOf(longer) > columns) {
+      lines.push(current);
+      current = word;
+    } else current = longer;
+    while (breakWords && columnsOf(current) > columns) {
+      const whole = beginningOf(current, columns);
+      // A name such as Market-Employment is broken at its hyphen.
+      const fits = /^.+[-_/.]/.exec(whole)?.[0] ?? whole;
+      lines.push(fits);
+      current = current.slice(fits.length);
+    }
+  }
+  return [...lines, current];
+}
+
+/** Returns as many characters as fit, at least one. */
+function beginningOf(text: string, columns: number): string {
+  let fits = '';
+  for (const character of text) {
+    if (fits !== '' && columnsOf(fits + character) > columns) break;
+    fits += character;
+  }
+  return fits;
+}
+
 /** Shortens a name to this width, with an ellipsis at its end. */
 export function shortened(name: string, columns: number): string {
   if (columnsOf(name) <= columns) return name;
-  let kept = '';
-  for (const character of name) {
-    if (columnsOf(kept + character) > columns - 1) break;
-    kept += character;
-  }
-  return `${kept}…`;
+  return `${beginningOf(name, columns - 1)}…`;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeCadence, describeSchedule } from '../../src/commands/plan.ts';
 import type { ScheduleForecast } from '../../src/plan/forecast-schedule.ts';
+import { withoutMarks } from '../../src/terminal/style.ts';
 import type { CadenceReport } from '../../src/warehouse/tables/cadence.ts';
 import { aJob } from '../support/run-backfill.ts';
 
@@ -14,7 +15,7 @@ const budget = { requests_per_month: 20_000, reserve: 2_000 };
 describe('what a schedule costs', () => {
   it('is compared with the budget and its reserve, with what would save', () => {
     const choices = [{ change: 'sync once a day', requests: 900, saves: 13_800 }];
-    expect(describeSchedule(aJob({ budget }), aForecast({ choices }))).toBe(
+    expect(withoutMarks(describeSchedule(aJob({ budget }), aForecast({ choices })))).toBe(
       [
         'schedule    720 syncs and 30 backfills in 30 days',
         'syncs cost  at least 14,400 requests',
@@ -29,14 +30,14 @@ describe('what a schedule costs', () => {
   });
 
   it('says for how many days a budget that is too small is enough', () => {
-    const text = describeSchedule(aJob({ budget }), aForecast({ syncRequests: 59_700 }));
+    const text = withoutMarks(describeSchedule(aJob({ budget }), aForecast({ syncRequests: 59_700 })));
     expect(text).toContain('in total    60,000, 300% of 20,000 a month: enough for 10 days');
     expect(text).not.toContain('reserve');
   });
 
   it('is less by what an adaptive cadence saves', () => {
     const job = aJob({ budget, cadence: { adaptive: true } });
-    const text = describeSchedule(job, aForecast({ adaptiveSyncRequests: 1_400 }));
+    const text = withoutMarks(describeSchedule(job, aForecast({ adaptiveSyncRequests: 1_400 })));
     expect(text).toContain('at least 14,400 requests, 13,000 of them saved by the cadence');
     expect(text).toContain('in total    1,700, 8.5% of 20,000 a month');
   });

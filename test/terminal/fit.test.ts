@@ -1,6 +1,7 @@
-import { array, assert, integer, property, tuple } from 'fast-check';
+import { array, assert, integer, property, string, tuple } from 'fast-check';
 import { expect, it } from 'vitest';
-import { fittingParts, fittingTable, type LinePart, shortenedName } from '../../src/terminal/table.ts';
+import { withoutMarks } from '../../src/terminal/style.ts';
+import { fittingParts, type LinePart, shortenedName, table } from '../../src/terminal/table.ts';
 import { columnsOf } from '../../src/terminal/text.ts';
 
 const progress: LinePart[] = [
@@ -46,10 +47,39 @@ it('fits, with whole words in their order, whatever the parts', () => {
 
 it('leaves out columns one by one until a table fits', () => {
   const show = (columns: number) =>
-    fittingTable(['job', 'run', 'done'], [['x', 12, 1234]], columns, ['run', 'done']);
+    withoutMarks(table(['job', 'run', 'done'], [['x', 12, 1234]], { columns, least: ['run', 'done'] }));
   expect(show(14)).toBe('job   done\nx    1,234');
   expect(show(15)).toBe('job  run   done\nx     12  1,234');
   expect(show(9)).toBe('job\nx');
+});
+
+it('folds texts at their spaces, the longest first, and breaks only words that are longer than a column', () => {
+  const rows = [
+    ['lost-rows', 'failed', 'rows that were loaded before and are gone'],
+    ['a-very-long-name-indeed', 'ok', 'x'],
+  ];
+  const show = (columns: number) => withoutMarks(table(['check', 'result', 'why'], rows, { columns }));
+  expect(show(60).split('\n')).toEqual([
+    'check                    result  why',
+    'lost-rows                failed  rows that were loaded',
+    '                                 before and are gone',
+    'a-very-long-name-indeed  ok      x',
+  ]);
+  expect(show(36).split('\n')).toEqual([
+    'check          result  why',
+    'lost-rows      failed  rows that',
+    '                       were loaded',
+    '                       before and',
+    '                       are gone',
+    'a-very-long-   ok      x',
+    'name-indeed',
+  ]);
+  assert(
+    property(array(tuple(string(), string())), integer({ min: 20, max: 200 }), (cells, columns) => {
+      for (const line of table(['a', 'b'], cells, { columns }).split('\n'))
+        expect(columnsOf(line)).toBeLessThanOrEqual(columns);
+    }),
+  );
 });
 
 it('gives a name a quarter of the line', () => {

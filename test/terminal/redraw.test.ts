@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Output } from '../../src/terminal/print.ts';
-import { redrawing } from '../../src/terminal/status-line.ts';
+import { redrawing, StatusLine } from '../../src/terminal/status-line.ts';
 
 it('draws each text over the last on a terminal, and leaves nothing of it behind', () => {
   const terminal = aTerminal({ columns: 20, rows: 10 });
@@ -25,6 +25,25 @@ it('leaves out the words that would wrap, and the lines that would scroll away',
   expect(terminal.screen()).toEqual(['a line', 'b', 'c']);
 });
 
+it('draws everything again after a resize, because the terminal has wrapped the old lines', () => {
+  const terminal = aTerminal({ columns: 20, rows: 10 });
+  const draw = redrawing(terminal.stream);
+  draw('one\ntwo');
+  terminal.stream.columns = 10;
+  draw('one\ntwo');
+  expect(terminal.writes).toHaveLength(2);
+  expect(terminal.writes[1]?.startsWith('\x1b[H\x1b[2Jone')).toBe(true);
+});
+
+it('draws a status at its begin, also if a narrower terminal has wrapped it', () => {
+  const terminal = aTerminal({ columns: 40 });
+  const line = new StatusLine(terminal.stream);
+  line.show('x'.repeat(30));
+  terminal.stream.columns = 12;
+  line.show('yes');
+  expect(terminal.writes[1]).toBe('\r\x1b[2A\x1b[Jyes\x1b[K');
+});
+
 it('writes texts one after the other elsewhere, those that differ', () => {
   const file = aTerminal({ isTTY: false });
   const draw = redrawing(file.stream);
@@ -35,9 +54,9 @@ it('writes texts one after the other elsewhere, those that differ', () => {
 /** As much of a terminal as redrawing uses. */
 function aTerminal({ columns = 80, rows = 24, isTTY = true }) {
   const writes: string[] = [];
-  const stream = { columns, rows, isTTY, write: (text: string) => void writes.push(text) };
+  const stream = { columns, rows, isTTY, hasColours: false, write: (text: string) => void writes.push(text) };
   return {
-    stream: stream as Output,
+    stream: stream as Output & { columns: number },
     writes,
     screen() {
       const lines: string[] = [''];

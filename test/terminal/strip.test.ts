@@ -47,7 +47,7 @@ it('draws a full block only if nothing is missing, and a dot only if nothing is 
 
 it.each([
   [{ used: 0, limit: 100, reserve: 0 }, '░░░░░░░░░░'],
-  [{ used: 1, limit: 100_000, reserve: 0 }, '█░░░░░░░░░'],
+  [{ used: 1, limit: 100_000, reserve: 0 }, '▏░░░░░░░░░'],
   [{ used: 50, limit: 100, reserve: 20 }, '█████░░░▒▒'],
   [{ used: 99_999, limit: 100_000, reserve: 0 }, '█████████░'],
   [{ used: 90, limit: 100, reserve: 20 }, '█████████▒'],

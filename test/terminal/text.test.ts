@@ -1,6 +1,7 @@
 import { assert, property, string } from 'fast-check';
 import { expect, it } from 'vitest';
 import { createLog } from '../../src/terminal/log.ts';
+import { paint, styled, withoutMarks } from '../../src/terminal/style.ts';
 import { facts, table } from '../../src/terminal/table.ts';
 import {
   columnsOf,
@@ -41,13 +42,15 @@ it('prints JSON that says the same without them', () => {
 
 it('keeps a name with line breaks in its cell, and the columns aligned beside names of any width', () => {
   expect(
-    table(
-      ['code', 'name'],
-      [
-        ['US\ngmsi: forged', 'a'],
-        ['日本', `b${hostile}`],
-        ['e\u0301', 'c'],
-      ],
+    withoutMarks(
+      table(
+        ['code', 'name'],
+        [
+          ['US\ngmsi: forged', 'a'],
+          ['日本', `b${hostile}`],
+          ['e\u0301', 'c'],
+        ],
+      ),
     ),
   ).toBe(
     [
@@ -57,7 +60,7 @@ it('keeps a name with line breaks in its cell, and the columns aligned beside na
       'e\u0301                c',
     ].join('\n'),
   );
-  expect(facts([['a\nb', 'c\r\nd']])).toBe('a b  c d');
+  expect(withoutMarks(facts([['a\nb', 'c\r\nd\ufdd2']]))).toBe('a b  c d');
 });
 
 it.each(['\n', '\r\n', '\u2028', '\x85', '\x0b'])(
@@ -67,7 +70,7 @@ it.each(['\n', '\r\n', '\u2028', '\x85', '\x0b'])(
     const lines = { person: '', machine: '' };
     for (const readable of [true, false]) {
       const write = (line: string) => {
-        lines[readable ? 'person' : 'machine'] += line;
+        lines[readable ? 'person' : 'machine'] += withoutMarks(line);
       };
       createLog({ level: 'info', readable, to: { write } }).warn(
         { [forged]: forged, err: new Error(forged) },
@@ -89,4 +92,22 @@ it('leaves out whole words and numbers if a line is too long', () => {
   expect(wholeWords('日本語 x', 5)).toBe('…');
   expect(shortened('日本語', 5)).toBe('日本…');
   expect(columnsOf(`👍a\u0301한${'\u200b'}`)).toBe(5);
+});
+
+it('paints what is marked where there are colours, and leaves no mark anywhere', () => {
+  const text = `${styled('dim', 'head')} ${styled('red', 'failed')} \ufdd3cut`;
+  expect(paint(text, true)).toBe('\x1b[2mhead\x1b[22m \x1b[31mfailed\x1b[39m cut');
+  expect(paint(text, false)).toBe('head failed cut');
+});
+
+it('writes the facts of an entry behind its message, without JSON', () => {
+  let line = '';
+  const write = (text: string) => {
+    line += withoutMarks(text);
+  };
+  createLog({ level: 'info', readable: true, to: { write } }).warn(
+    { window: 3, country: 'US', why: 'refused (422)' },
+    'a window failed',
+  );
+  expect(line).toBe('WARN: a window failed: refused (422) (window 3, country US)\n');
 });

@@ -3,6 +3,7 @@ import { worthAWarning } from '../../load/clocks.ts';
 import { describeValue, type FactName, type FactValue } from '../../probe/fact.ts';
 import type { Lesson, ProbeReport } from '../../probe/probe-service.ts';
 import { KeyRefused } from '../../service/errors.ts';
+import { styled } from '../../terminal/style.ts';
 import { count, table } from '../../terminal/table.ts';
 import { oneLine } from '../../terminal/text.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
@@ -53,7 +54,11 @@ export async function finding(check: string, look: () => Promise<Told> | Told): 
 /** Writes a line for each finding, and below it what to do. */
 export function describeFindings(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
-  const sign = ({ ok, fix }: Finding) => (ok === null ? '–' : !ok ? '✗' : fix ? '!' : '✓');
+  const sign = ({ ok, fix }: Finding) => {
+    if (ok === null) return styled('dim', '–');
+    if (!ok) return styled('red', '✗');
+    return fix ? styled('yellow', '!') : styled('green', '✓');
+  };
   return findings
     .map((one) => {
       const { check, found, fix } = one;

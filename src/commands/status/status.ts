@@ -159,12 +159,15 @@ const usageColumns: Columns<Awaited<ReturnType<typeof usageByMonth>>[number]> = 
   requests: 'requests',
 };
 
+/** The columns that a narrow terminal does without, the least important first. */
+const least = ['match type', 'variant', 'requests', 'windows', 'changed', 'records', 'began (UTC)', 'window'];
+
 function section<Row>(title: string, empty: string, rows: readonly Row[], columns: Columns<Row>): string {
   if (rows.length === 0) return `${title}: ${empty}`;
   const cells = rows.map((row) =>
     Object.values(columns).map((cell) => (typeof cell === 'function' ? cell(row) : (row[cell] as Cell))),
   );
-  return `${title}\n${table(Object.keys(columns), cells)}`;
+  return `${title}\n${table(Object.keys(columns), cells, { least })}`;
 }
 
 function describeJob(status: JobStatus): string {

@@ -8,11 +8,11 @@ import { redrawing } from '../../terminal/status-line.ts';
 import {
   count,
   fittingParts,
-  fittingTable,
   type LinePart,
   minute,
   number,
   shortenedName,
+  table,
 } from '../../terminal/table.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { lastRuns, type QueuedJob, workSoFar } from '../../warehouse/questions/status.ts';
@@ -133,7 +133,7 @@ function describe({ workers, slots, queue, rate, used, left, runs }: Watched, co
     lines.join('\n'),
     ...(left.length === 0
       ? []
-      : [fittingTable(['requests left for', 'backfills', 'syncs'], budgets, columns, ['syncs'])]),
+      : [table(['requests left for', 'backfills', 'syncs'], budgets, { columns, least: ['syncs'] })]),
     runs.length === 0 ? 'No job was queued yet.' : describeRuns(ordered, columns),
   ].join('\n\n');
 }
@@ -147,8 +147,8 @@ function describeRuns(runs: readonly WatchedRun[], columns: number): string {
     ];
   });
   const counts = ['drained', 'pending', 'draining', 'failed', 'refused'];
-  const droppedFirst = ['run', 'refused', 'draining', 'command', 'pending', 'failed', 'state'];
-  return fittingTable(['job', 'command', 'run', 'state', ...counts], rows, columns, droppedFirst);
+  const least = ['run', 'refused', 'draining', 'command', 'pending', 'failed', 'state'];
+  return table(['job', 'command', 'run', 'state', ...counts], rows, { columns, least });
 }
 
 function stateOf({ finished_at, outcome, resumes_at, paused_because, started_at }: WatchedRun): string {
