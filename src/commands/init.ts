@@ -3,6 +3,7 @@ import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   autocompleteMultiselect,
+  cancel,
   confirm,
   intro,
   isCancel,
@@ -18,7 +19,7 @@ import { openService, openWarehouse, type Session, today } from '../compose.ts';
 import { overruled, readBaseUrl, readConfig, readWarehouse } from '../config/environment.ts';
 import { likelyQuota } from '../config/job-keys.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
-import { writeDotenv } from '../config/write-dotenv.ts';
+import { ignoreInGit, writeDotenv } from '../config/write-dotenv.ts';
 import { ConfigError, GmsiError } from '../errors.ts';
 import { exitCodes, explain } from '../exit.ts';
 import { originOf } from '../load/origin.ts';
@@ -26,7 +27,9 @@ import { refreshList } from '../load/resolve-load.ts';
 import { inPackage } from '../package.ts';
 import { startSandbox } from '../sandbox/index.ts';
 import { day } from '../terminal/arguments.ts';
+import { createLog } from '../terminal/log.ts';
 import { output } from '../terminal/print.ts';
+import { withoutMarks } from '../terminal/style.ts';
 import { printable } from '../terminal/text.ts';
 import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 
@@ -43,38 +46,68 @@ export async function initCommand(session: Session): Promise<number> {
     });
   }
   intro('gmsi init');
-  const { lookups, isSandbox } = await connected(session);
-  const name = await firstJob(session, lookups);
-  const first = isSandbox ? 'In another terminal: gmsi sandbox\n   Then:' : 'Next:';
-  outro(`${first} gmsi ${name === undefined ? 'jobs' : `plan ${name}`}`);
-  return exitCodes.done;
-}
-
-/** Asks until the service and the warehouse work, and writes their addresses to `.env`. */
-async function connected(session: Session): Promise<{ lookups: StoredLookups; isSandbox: boolean }> {
-  for (;;) {
-    const service = await askForService();
-    const database = await askForDatabase();
-    let written: string;
-    try {
-      const answers = { ...service, ...database };
-      written = await writeDotenv(process.cwd(), answers);
-      for (const name of overruled(answers))
-        log.warn(
-          `${name} is also set in the environment, which takes precedence over ${written}: unset it there.`,
-        );
-      const config = readConfig();
-      const lookups = await tried({ ...session, config }, service === sandbox);
-      log.success(`Service and warehouse work. Saved to ${written}. It contains your key: do not commit it.`);
-      return { lookups, isSandbox: service === sandbox };
-    } catch (error) {
-      if (!(error instanceof GmsiError)) throw error;
-      log.error(explain(error, false).trimEnd());
-    }
+  const written: string[] = [];
+  try {
+    const { lookups, isSandbox } = await connected(session, written);
+    const name = await firstJob(session, lookups, written);
+    if (!isSandbox) log.info(archives);
+    const first = isSandbox ? 'In another terminal: gmsi sandbox\n   Then:' : 'Next:';
+    outro(`${first} gmsi ${name === undefined ? 'jobs' : `plan ${name}`}`);
+    return exitCodes.done;
+  } catch (error) {
+    if (!(error instanceof Cancelled)) throw error;
+    cancel(
+      written.length === 0
+        ? 'Nothing was written.'
+        : `Nothing more was written than ${written.join(' and ')}.`,
+    );
+    return exitCodes.interrupted;
   }
 }
 
-async function askForService(): Promise<{ GMSI_BASE_URL: string; GMSI_API_KEY: string }> {
+const archives =
+  'Do you have bulk archives of the vendor? They load without a request: gmsi import <folder>.\nThe job then loads only what they lack.';
+
+/** Ctrl-C or Escape instead of an answer. */
+class Cancelled extends Error {}
+
+/** Asks until the service and the warehouse work, each again only if it does not, and writes their addresses to `.env`. */
+async function connected(session: Session, written: string[]) {
+  let service: ServiceAnswers = await askForService(undefined);
+  let database: DatabaseAnswer = await askForDatabase();
+  for (;;) {
+    const answers = { ...service, ...database };
+    const isSandbox = service === sandbox;
+    const result = await tryOut(session, answers, isSandbox);
+    if ('lookups' in result) {
+      await save(answers, written);
+      return { lookups: result.lookups, isSandbox };
+    }
+    log.error(withoutMarks(explain(result.error, false).trimEnd()));
+    if (result.isOf === 'warehouse') database = await askForDatabase();
+    else service = await askForService(service);
+  }
+}
+
+async function save(answers: Readonly<Record<string, string | undefined>>, written: string[]): Promise<void> {
+  const file = await writeDotenv(process.cwd(), answers);
+  written.push('.env');
+  for (const name of overruled(answers))
+    log.warn(`${name} is also set in the environment, which takes precedence over ${file}: unset it there.`);
+  const isIgnored = await ignoreInGit(process.cwd(), ['.env', '.gmsi']);
+  if (isIgnored) written.push('.gitignore');
+  log.success(
+    `Service and warehouse work. Saved to ${file}, which contains your key${isIgnored ? '; .gitignore keeps it out of git' : ''}.`,
+  );
+}
+
+type ServiceAnswers = Readonly<Record<'GMSI_BASE_URL' | 'GMSI_API_KEY', string>>;
+interface DatabaseAnswer {
+  readonly DATABASE_URL: string | undefined;
+}
+
+/** @param before the answers that did not work; their address is offered again */
+async function askForService(before: ServiceAnswers | undefined): Promise<ServiceAnswers> {
   const kind = await answered(
     select({
       message: 'Do you have an API key for the service?',
@@ -87,18 +120,19 @@ async function askForService(): Promise<{ GMSI_BASE_URL: string; GMSI_API_KEY: s
   if (kind === 'sandbox') return sandbox;
   const address = await answered(
     text({
-      message: 'The address of the service',
+      message: 'Address of the service',
       placeholder: 'https://…',
+      ...(before && before !== sandbox && { initialValue: before.GMSI_BASE_URL }),
       validate: (value) => problemOf(() => readBaseUrl('It', required(value))),
     }),
   );
   const key = await answered(
-    password({ message: 'The key', validate: (value) => problemOf(() => required(value)) }),
+    password({ message: 'API key', validate: (value) => problemOf(() => required(value)) }),
   );
   return { GMSI_BASE_URL: address.trim(), GMSI_API_KEY: key.trim() };
 }
 
-async function askForDatabase(): Promise<{ DATABASE_URL: string | undefined }> {
+async function askForDatabase(): Promise<DatabaseAnswer> {
   const kind = await answered(
     select({
       message: 'Where should the headlines go?',
@@ -112,27 +146,37 @@ async function askForDatabase(): Promise<{ DATABASE_URL: string | undefined }> {
   // Hidden, because it contains a password.
   const url = await answered(
     password({
-      message: 'Its address, postgres://user:password@host:5432/database',
+      message: 'Database URL, such as postgres://user:password@host:5432/database',
       validate: (value) => problemOf(() => readWarehouse({ DATABASE_URL: required(value) })),
     }),
   );
   return { DATABASE_URL: url.trim() };
 }
 
-/** Opens the warehouse and asks the service for its countries and topics. */
-async function tried(session: Session, isSandbox: boolean): Promise<StoredLookups> {
+/** Opens the warehouse and asks the service for its countries and topics; says which of them does not work. */
+async function tryOut(
+  given: Session,
+  answers: Readonly<Record<string, string | undefined>>,
+  isSandbox: boolean,
+): Promise<
+  { readonly lookups: StoredLookups } | { readonly isOf: 'warehouse' | 'service'; readonly error: GmsiError }
+> {
   const progress = spinner();
   progress.start('Opening the warehouse');
+  let isOf: 'warehouse' | 'service' = 'warehouse';
   try {
+    const config = readConfig(undefined, undefined, answers);
+    // A line of the log would break into the prompt.
+    const session = { ...given, config, log: createLog({ level: 'silent', readable: true }) };
     await using warehouse = await openWarehouse(session);
+    isOf = 'service';
     progress.message('Asking the service for its countries and topics');
     // For the lookups only; loads use the sandbox that the user starts with `gmsi sandbox`.
     await using service = isSandbox ? await startSandbox({ limits: null }) : undefined;
-    const config = { ...session.config, baseUrl: service ? service.url : session.config.baseUrl };
     await using connection = openService(
-      { ...session, config },
+      { ...session, config: { ...config, baseUrl: service ? service.url : config.baseUrl } },
       warehouse.db,
-      { ...defaultServiceSettings, maxAttempts: 2 },
+      { ...defaultServiceSettings, maxAttempts: 1 },
       likelyQuota,
     );
     const origin = originOf(warehouse.db);
@@ -140,15 +184,20 @@ async function tried(session: Session, isSandbox: boolean): Promise<StoredLookup
       await refreshList(warehouse.db, connection.client, origin, list, session.stop);
     const lookups = await readLookups(warehouse.db);
     progress.stop(`${lookups.countries.length} countries, ${lookups.topics.length} topics`);
-    return lookups;
+    return { lookups };
   } catch (error) {
-    progress.error('That does not work yet');
-    throw error;
+    progress.error(`The ${isOf} does not work yet`);
+    if (!(error instanceof GmsiError)) throw error;
+    return { isOf, error };
   }
 }
 
 /** Asks for a first job and writes it. @returns its name, if one was wanted */
-async function firstJob(session: Session, lookups: StoredLookups): Promise<string | undefined> {
+async function firstJob(
+  session: Session,
+  lookups: StoredLookups,
+  written: string[],
+): Promise<string | undefined> {
   if (!(await answered(confirm({ message: 'Make a job file?' })))) return undefined;
   const countries = await answered(
     autocompleteMultiselect({
@@ -174,7 +223,7 @@ async function firstJob(session: Session, lookups: StoredLookups): Promise<strin
   );
   const start = await answered(
     text({
-      message: 'First day',
+      message: 'Load headlines from which day?',
       initialValue: today(session).subtract({ years: 1 }).toString(),
       validate: (value) => problemOf(() => day(value ?? '')),
     }),
@@ -202,6 +251,7 @@ async function firstJob(session: Session, lookups: StoredLookups): Promise<strin
   const head =
     '# yaml-language-server: $schema=./job.schema.json\n# All settings: docs/loading.md, or completion by the schema.\n\n';
   await writeFile(pathOf(name), head + stringify(job), { flag: 'wx' });
+  written.push(pathOf(name));
   log.success(`Saved to ${pathOf(name)}.`);
   return name;
 }
@@ -235,5 +285,5 @@ function problemOf(check: () => unknown): string | undefined {
 async function answered<T>(answer: Promise<T>): Promise<Exclude<T, symbol>> {
   const value = await answer;
   if (!isCancel(value)) return value as Exclude<T, symbol>;
-  throw new DOMException('Nothing more was written.', 'AbortError');
+  throw new Cancelled('Cancelled');
 }

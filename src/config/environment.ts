@@ -29,10 +29,15 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads `.env` in `cwd` (the real environment wins) and the environment.
+ * @param drafted values that are about to be written to `.env`; `undefined` removes one
  * @throws ConfigError if a variable is not valid; never shows a key or an address with a password.
  */
-export function readConfig(processEnvironment: Environment = process.env, cwd = process.cwd()) {
-  const env = { ...readDotenv(cwd), ...withoutEmpty(processEnvironment) };
+export function readConfig(
+  processEnvironment: Environment = process.env,
+  cwd = process.cwd(),
+  drafted: Environment = {},
+) {
+  const env = withoutEmpty({ ...readDotenv(cwd), ...drafted, ...withoutEmpty(processEnvironment) });
   const plain = readPlain(env);
   return {
     apiKey: readApiKey(env, cwd),

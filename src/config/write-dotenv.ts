@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { appendFile, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { readDotenvFile } from './dotenv-file.ts';
 
 /**
@@ -36,6 +37,25 @@ export async function writeDotenv(
     await rm(draft, { force: true });
   }
   return path;
+}
+
+/**
+ * Adds names to the `.gitignore` of a folder in a git repository, unless they are there.
+ * @returns false outside of a repository
+ */
+export async function ignoreInGit(folder: string, names: readonly string[]): Promise<boolean> {
+  if (!isInGit(folder)) return false;
+  const path = join(folder, '.gitignore');
+  const text = existsSync(path) ? await readFile(path, 'utf8') : '';
+  const lines = text.split(/\r?\n/).map((line) => line.trim().replace(/^\/|\/$/g, ''));
+  const added = names.filter((name) => !lines.includes(name));
+  const start = text === '' || text.endsWith('\n') ? '' : '\n';
+  if (added.length > 0) await appendFile(path, `${start}${added.join('\n')}\n`);
+  return true;
+}
+
+function isInGit(folder: string): boolean {
+  return existsSync(join(folder, '.git')) || (dirname(folder) !== folder && isInGit(dirname(folder)));
 }
 
 /** Quotes a value so that dotenv reads it back; dotenv has no escapes except `\n` and `\r` in double quotes. */

@@ -17,11 +17,13 @@ it('says what to do instead if nobody can answer', async () => {
 });
 
 describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-linux)', () => {
-  it('asks again after a wrong key, never shows it, and writes what then loads', async () => {
+  it('asks again only for what did not work, never shows a secret, and writes what then loads', async () => {
     await using folder = await aFolder();
     await using sandbox = await startSandbox({ limits: null, volume: 0.01, keys: ['the-right-key'] });
     await using warehouse = await aWarehouse();
     await folder.write('.env', 'LOG_LEVEL=warn\n');
+    await folder.write('.git/HEAD', 'ref: refs/heads/main\n');
+    await folder.write('.gitignore', 'node_modules\n.env');
     const terminal = startOnTerminal(['init'], 100, { cwd: folder.path, env: { HOME: folder.path } });
     let from = 0;
     /** Waits for a question to stand below what was answered before, and answers it. */
@@ -36,24 +38,36 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
         await vi.waitFor(() => expect(terminal.written.length).toBeGreaterThan(before));
       }
     };
-    for (const key of ['the-wrong-key', 'the-right-key']) {
-      await answer('Do you have an API key', ['\r']);
-      await answer('The address of the service', [`${sandbox.url}`, '\r']);
-      await answer('The key', [key, '\r']);
-      await answer('Where should the headlines go?', [down, '\r']);
-      await answer('Its address', [warehouse.url, '\r']);
-    }
+    await answer('Do you have an API key', ['\r']);
+    await answer('Address of the service', [`${sandbox.url}`, '\r']);
+    await answer('API key', ['the-wrong-key', '\r']);
+    await answer('Where should the headlines go?', [down, '\r']);
+    await answer('Database URL', ['postgres://me:the-wrong-password@127.0.0.1:9/nowhere', '\r']);
+    await answer('Where should the headlines go?', [down, '\r']);
+    await answer('Database URL', [warehouse.url, '\r']);
+    await answer('Do you have an API key', ['\r']);
+    // The address is offered again.
+    await answer('Address of the service', ['\r']);
+    await answer('API key', ['the-right-key', '\r']);
     await answer('Make a job file?', ['\r']);
     await answer('Countries', ['NO', '\t', '\r']);
     await answer('Topics', ['Inflation-Food', '\t', '\r']);
-    await answer('First day', ['\r']);
+    await answer('Load headlines from which day?', ['\r']);
     await answer('Load new headlines every hour', ['\r']);
     await answer('Name of the job', ['\r']);
     expect(await terminal.ended).toBe(0);
 
-    expect(terminal.written).toMatch(/The service refuses the key|401/);
+    expect(terminal.written).toMatch(/The warehouse does not work yet[\s\S]*127\.0\.0\.1:9/);
+    expect(terminal.written).toMatch(/The service does not work yet[\s\S]*401/);
+    expect(terminal.written).not.toMatch(/INFO|WARN/);
+    expect(await readFile(join(folder.path, '.gitignore'), 'utf8')).toBe('node_modules\n.env\n.gmsi\n');
     expect(terminal.written).toMatch(/Next: gmsi plan first/);
-    for (const secret of ['the-wrong-key', 'the-right-key', new URL(warehouse.url).password])
+    for (const secret of [
+      'the-wrong-key',
+      'the-right-key',
+      'the-wrong-password',
+      new URL(warehouse.url).password,
+    ])
       expect(terminal.written).not.toContain(secret);
     expect((await stat(join(folder.path, '.env'))).mode & 0o777).toBe(0o600);
     expect(await readFile(join(folder.path, '.env'), 'utf8')).toBe(
@@ -68,6 +82,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     await vi.waitFor(() => expect(terminal.written).toContain('Do you have an API key'));
     terminal.type('\x03');
     expect(await terminal.ended).toBe(130);
+    expect(terminal.written).toContain('Nothing was written.');
     await expect(stat(join(folder.path, '.env'))).rejects.toThrow('ENOENT');
   });
 });
