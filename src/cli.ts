@@ -7,7 +7,7 @@ import { ended, program } from './program.ts';
 import { outputFailure, printError, printJson, surviveClosedOutput } from './terminal/print.ts';
 
 // Pages are large and short-lived. By default V8 lets its heap grow to several times the memory in use before it collects
-// garbage, which takes a third more memory and saves hardly any time (docs/benchmarks.md).
+// garbage, which takes a third more memory and saves hardly any time.
 setFlagsFromString('--heap-growing-percent=100');
 
 const isVerbose = process.argv.some((argument) => argument === '--verbose' || argument === '-v');

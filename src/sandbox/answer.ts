@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { Fault } from './faults/fault.ts';
 
-/** Sends a JSON body, or as much of it as the fault lets through; true if all of it was sent. */
+/** Sends a JSON body, or as much of it as the fault allows. @returns true if all of it was sent */
 export function sendBody(reply: FastifyReply, body: Buffer, fault: Fault | null): boolean {
   if (fault?.kind !== 'truncate' && fault?.kind !== 'hang') {
     reply.type('application/json').send(body);

@@ -1,7 +1,7 @@
 /** A calendar day in UTC, as the number of days since 1970-01-01. */
 export type Day = number;
 
-/** Days from `first` to `last`, both included; empty if `last` is before `first`. */
+/** Both days are included; the range is empty if `last` is before `first`. */
 export interface DayRange {
   readonly first: Day;
   readonly last: Day;
@@ -13,12 +13,12 @@ export function dayOf(ms: number): Day {
   return Math.floor(ms / MS_PER_DAY);
 }
 
-/** `YYYY-MM-DD`. */
+/** Returns `YYYY-MM-DD`. */
 export function formatDay(day: Day): string {
   return new Date(day * MS_PER_DAY).toISOString().slice(0, 10);
 }
 
-/** The day written as `YYYY-MM-DD`, or `null` if the text is not a day that exists. */
+/** Reads `YYYY-MM-DD`. @returns `null` if there is no such day */
 export function parseDay(text: string): Day | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
   const ms = Date.parse(`${text}T00:00:00Z`);
@@ -27,7 +27,7 @@ export function parseDay(text: string): Day | null {
   return formatDay(day) === text ? day : null;
 }
 
-/** Saturday or Sunday. 1970-01-01 was a Thursday. */
+/** Returns true for Saturday and Sunday. 1970-01-01 was a Thursday. */
 export function isWeekend(day: Day): boolean {
   return (day + 4) % 7 === 0 || (day + 4) % 7 === 6;
 }

@@ -3,7 +3,7 @@ import { queryOf, type Service } from './service.ts';
 import { truthOf } from './truth.ts';
 import { truthOfFeed } from './truth-of-feed.ts';
 
-/** What other processes ask about the sandbox itself: no key needed, nothing counted. */
+/** Answers other processes' questions about the sandbox itself, without a key and uncounted. */
 export function serveObservation(app: FastifyInstance, service: Service): void {
   app.get('/_sandbox/stats', () => service.counts.stats());
 

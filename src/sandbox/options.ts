@@ -3,15 +3,15 @@ import { zoneOf } from './zone.ts';
 
 /** How the service limits a key (docs/service.md, "Limits": all likely). */
 export interface Limits {
-  /** Requests a second, sustained. */
+  /** Sustained requests per second. */
   readonly perSecond: number;
   /** Requests at once after a pause. */
   readonly burst: number;
-  /** Requests a calendar month, UTC. */
+  /** Requests per calendar month (UTC). */
   readonly perMonth: number;
 }
 
-/** How records look on the wire; what the service sends is mostly not known (docs/service.md, "Headline records"). */
+/** How records look on the wire. What the service sends is mostly not known (docs/service.md, "Headline records"). */
 export interface RecordLook {
   /** Whether a record has the service's own id, a UUID in `id`. */
   readonly ids: boolean;
@@ -23,7 +23,7 @@ export interface RecordLook {
   readonly numbers: 'number' | 'string';
   /** `…T13:00:00` in `timeZone`, `…T13:00:00+00:00`, or the same instant as `…T18:30:00+05:30`. */
   readonly times: 'naive' | 'utc' | 'offset';
-  /** The same for the feeds of tickers and events, which are likely to send `+00:00`. */
+  /** The same for the feeds of tickers and events, which probably send `+00:00`. */
   readonly tickerTimes: 'naive' | 'utc' | 'offset';
   /** Share of headlines whose time is rounded down to the hour. */
   readonly hourShare: number;
@@ -31,13 +31,13 @@ export interface RecordLook {
   readonly missingScores: number;
 }
 
-/** Shares of headlines, 0 to 1, that change after their publication; the sandbox's clock decides when. */
+/** Shares of headlines, from 0 to 1, that change after their publication, by the sandbox's clock. */
 export interface Changes {
-  /** Are served only an hour to four days after their publication time. */
+  /** First served an hour to four days after their publication time. */
   readonly late: number;
-  /** Get other scores, and some another text, two hours to ten days after they were first served. */
+  /** Given other scores, and some another text, two hours to ten days after they were first served. */
   readonly revised: number;
-  /** Are served no longer from an hour to twenty days after they were first served. */
+  /** Withdrawn an hour to twenty days after they were first served. */
   readonly withdrawn: number;
 }
 
@@ -49,41 +49,41 @@ export interface LiveLook {
   readonly hours: number;
   /** How far back the live feeds of tickers reach. */
   readonly tickerHours: number;
-  /** Seconds by which the live feeds lag behind the clock: what comes, changes or goes is seen so much later. */
+  /** Seconds by which the live feeds lag behind the clock. */
   readonly delaySeconds: number;
 }
 
 export interface FaultOptions {
-  /** Probability per request of each kind, in its default form; 1 in all at most. */
+  /** Probability of each kind per request, with its defaults. The sum is at most 1. */
   readonly random: Readonly<Partial<Record<FaultKind, number>>>;
-  /** Seeds the choice; which request gets which fault also depends on the order in which requests arrive. */
+  /** Seeds the choice, which also depends on the order in which requests arrive. */
   readonly seed: string;
   /** The first script; see `Sandbox.script`. */
   readonly script: readonly ScriptedFault[];
 }
 
-/** What the bulk archives hold that a sandbox writes. */
+/** The contents of the bulk archives that a sandbox writes. */
 export interface ArchiveWorld {
   readonly tickers: readonly string[];
   readonly countries: readonly string[];
   readonly topics: readonly string[];
-  /** First day, `YYYY-MM-DD`; the first of January of last year if left out. */
+  /** First day, `YYYY-MM-DD`. Default: January 1 of last year. */
   readonly from?: string;
-  /** Last day; yesterday if left out. */
+  /** Last day. Default: yesterday. */
   readonly to?: string;
 }
 
-/** Every setting of a sandbox, defaults filled in. All but `clock` and the matchers of scripts can be written as JSON. */
+/** All settings of a sandbox. All but `clock` and the matchers of scripts can be written as JSON. */
 export interface SandboxSettings {
-  /** The address to listen on. On any but 127.0.0.1, whoever reaches this machine reaches the sandbox. */
+  /** The address to listen on. Any but 127.0.0.1 admits other machines. */
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** All data follow from it, and the secret that signs cursors: a restarted sandbox accepts its earlier cursors. */
+  /** Decides all data, and the secret that signs cursors, so that a restarted sandbox accepts its earlier cursors. */
   readonly seed: string;
-  /** The API keys that are accepted in `x-api-key`. */
+  /** API keys accepted in `x-api-key`. */
   readonly keys: readonly string[];
-  /** The status that answers a missing or wrong key. */
+  /** Status for a missing or wrong key. */
   readonly badKeyStatus: 401 | 403;
   /**
    * The service's time, also sent in `Date`. A clock that stands still never refills the rate, so use it with `limits:
@@ -91,31 +91,31 @@ export interface SandboxSettings {
    */
   readonly clock: () => Date;
   readonly limits: Limits | null;
-  /** What a 429 for the rate carries in `Retry-After`, dates by `clock`. A 429 for the monthly quota never has one. */
+  /** The form of `Retry-After` in a 429 for the rate, with dates by `clock`. A 429 for the monthly quota has none. */
   readonly retryAfter: 'seconds' | 'date' | 'none';
-  /** Whether `end_date` itself is part of the range; if it is ignored, ranges last until now, however long they are. */
+  /** Whether `end_date` is part of the range. If it is ignored, ranges last until now, however long they are. */
   readonly endDate: 'inclusive' | 'exclusive' | 'ignored';
-  /** How many days before today `start_date` may be, else it is refused with 400; `null` for no bound. */
+  /** How many days before today `start_date` may be; earlier ones are refused with 400. `null` for no limit. */
   readonly historyLimitDays: number | null;
-  /** The same for historical headlines of tickers alone, which are likely to reach 90 days back. */
+  /** The same for historical headlines of tickers and the regional index, which probably reach 90 days back. */
   readonly tickerHistoryLimitDays: number | null;
   readonly order: 'newest-first' | 'oldest-first';
-  /** The zone whose days `start_date` and `end_date` mean, and in which naive times are written. */
+  /** The zone of the days in `start_date` and `end_date`, and of times without a zone. */
   readonly timeZone: string;
   /** The largest page size, at most 1000; `pageCapMode` says what happens to larger limits. */
   readonly pageCap: number;
-  /** Limits above the cap are refused with 422, or pages hold at most as many records as the cap. */
+  /** Refuses limits above the cap with 422, or silently sends at most as many records as the cap. */
   readonly pageCapMode: 'refuse' | 'silent';
   readonly live: LiveLook;
-  /** Minutes by which the historical feeds lag behind the clock: what comes, changes or goes is seen so much later. */
+  /** Minutes by which the historical feeds lag behind the clock. */
   readonly historicalDelayMinutes: number;
-  /** The path of the retired feed of asset headlines (until it is removed); it is not known, and the default is made up. */
+  /** The path of the retired feed of asset headlines, until it is removed. Not known; the default is made up. */
   readonly retiredPath: string;
-  /** Factor on the number of headlines; 1 makes some 5 to 20 a day for a pair in the middle. */
+  /** Multiplies the number of headlines; 1 means some 5 to 20 a day for an average pair. */
   readonly volume: number;
-  /** Milliseconds for which a cursor is accepted; `null` for ever. */
+  /** Milliseconds for which a cursor is accepted; `null` for no limit. */
   readonly tokenLifetimeMs: number | null;
-  /** The status that answers a cursor that is broken, expired or of another query. */
+  /** Status for a cursor that is broken, expired or of another query. */
   readonly tokenErrorStatus: number;
   /** Whether countries, topics, tickers, sources and languages are listed as objects or as bare strings. */
   readonly lookups: 'objects' | 'strings';
@@ -127,11 +127,11 @@ export interface SandboxSettings {
   readonly archive: ArchiveWorld;
 }
 
-/** What `startSandbox` takes; whatever is left out has a default. Each field is described at `SandboxSettings`. */
+/** The options of `startSandbox`, all with defaults, as `SandboxSettings` describes them. */
 export type SandboxOptions = Partial<
   Omit<SandboxSettings, 'limits' | 'records' | 'live' | 'changes' | 'faults' | 'archive'>
 > & {
-  /** Defaults to 25 a second, bursts of 50, 250,000 a month; `null` for no limits at all. */
+  /** Default: 25 a second, bursts of 50, 250,000 a month. `null` for no limits. */
   readonly limits?: Partial<Limits> | null;
   readonly records?: Partial<RecordLook>;
   readonly live?: Partial<LiveLook>;
@@ -185,7 +185,7 @@ const DEFAULTS: SandboxSettings = {
   },
 };
 
-/** Fills in the defaults. Throws a RangeError that names the option if one is out of bounds. */
+/** Fills in the defaults. @throws RangeError, which names the option, if one is out of bounds */
 export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
   const settings: SandboxSettings = {
     ...DEFAULTS,

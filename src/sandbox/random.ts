@@ -1,4 +1,4 @@
-/** Scatters the bits of a 32-bit number; one to one, so different numbers stay different (murmur3's finaliser). */
+/** Scatters the bits of a 32-bit number. Different numbers stay different (murmur3's finaliser). */
 export function scatter(value: number): number {
   let x = value >>> 0;
   x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
@@ -11,19 +11,19 @@ export function mix(a: number, b: number): number {
   return scatter(Math.imul(a, 0x9e3779b1) ^ scatter(b + 0x7f4a7c15));
 }
 
-/** A 32-bit number that stands for a text; different salts give unrelated numbers. */
+/** Returns a 32-bit hash of a text. Different salts give unrelated numbers. */
 export function hashText(text: string, salt = 0): number {
   let hash = 0x811c9dc5 ^ scatter(salt);
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return scatter(hash);
 }
 
-/** A 32-bit number as a share from 0 (included) to 1 (excluded). */
+/** Turns a 32-bit number into a share from 0 to below 1. */
 export function asShare(value: number): number {
   return (value >>> 0) / 0x1_0000_0000;
 }
 
-/** A small seeded generator (mulberry32): the same seed gives the same numbers on every machine. */
+/** A seeded generator (mulberry32): the same seed gives the same numbers on every machine. */
 export class Random {
   private state: number;
 
@@ -31,7 +31,7 @@ export class Random {
     this.state = seed >>> 0;
   }
 
-  /** From 0 (included) to 1 (excluded). */
+  /** Returns a number from 0 to below 1. */
   share(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0;
     let x = this.state;
@@ -40,9 +40,7 @@ export class Random {
     return asShare(x ^ (x >>> 14));
   }
 
-  /**
-   * Mean 0, deviation 1, within ±3.5: a sum of uniform numbers is close enough and cheaper than a real normal distribution.
-   */
+  /** Returns a number with mean 0 and deviation 1, within ±3.5. A sum of uniform numbers is close enough, and cheaper. */
   normal(): number {
     return (this.share() + this.share() + this.share() + this.share() - 2) * Math.sqrt(3);
   }
@@ -51,7 +49,7 @@ export class Random {
     return from[Math.floor(this.share() * from.length)]!;
   }
 
-  /** A random count with the average `mean`. */
+  /** Returns a random count with the average `mean`. */
   poisson(mean: number): number {
     if (mean > 30) return Math.max(0, Math.round(mean + Math.sqrt(mean) * this.normal()));
     const floor = Math.exp(-mean);

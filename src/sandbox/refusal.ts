@@ -1,4 +1,4 @@
-/** A request that the emulated service refuses; answered as FastAPI would, `{"detail": …}` with the status. */
+/** A request that the service refuses. Answered as by FastAPI: the status and `{"detail": …}`. */
 export class Refusal extends Error {
   readonly status: number;
   readonly detail: unknown;
@@ -11,7 +11,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A 422 in the shape in which FastAPI reports a parameter that it could not validate. */
+/** Returns a 422 in FastAPI's shape for an invalid parameter. */
 export function invalidParameter(name: string, message: string, input: string | undefined): Refusal {
   const type = input === undefined ? 'missing' : 'value_error';
   return new Refusal(422, [{ type, loc: ['query', name], msg: message, input: input ?? null }]);

@@ -6,7 +6,7 @@ import type { SandboxSettings } from './options.ts';
 import type { Cursors } from './paging/cursor.ts';
 import type { PageCache } from './paging/page-cache.ts';
 
-/** What the parts of one running sandbox share. */
+/** Shared by the parts of a running sandbox. */
 export interface Service {
   readonly settings: SandboxSettings;
   readonly limiter: Limiter;
@@ -18,15 +18,15 @@ export interface Service {
   readonly stopping: AbortSignal;
 }
 
-/** Parameters of the query or of a JSON body, decoded; the members of lists are joined, see `listOf`. */
+/** Decoded parameters of the query or a JSON body. Members of lists are joined; `listOf` splits them. */
 export type Query = Readonly<Record<string, string>>;
 
-/** Parameters that are lists: given several times, or separated by commas. */
+/** Parameters that are lists: repeated, or separated by commas. */
 const LISTS = /^(tickers|event_types|sources|languages|.*_preset)$/;
 
 /**
- * What a request asks: its query, and the fields of its JSON body, if any. Of a parameter that is given twice in a query,
- * the last one counts, as in FastAPI, unless it is a list.
+ * Returns a request's query and the fields of its JSON body, if any. If a parameter is repeated in a query, the last one
+ * counts, as in FastAPI, unless it is a list.
  */
 export function queryOf(request: FastifyRequest): Query {
   const query: Record<string, string> = {};
@@ -39,7 +39,7 @@ export function queryOf(request: FastifyRequest): Query {
   return query;
 }
 
-/** The members of a list parameter; none if it is missing. */
+/** Returns the members of a list parameter; none if it is missing. */
 export function listOf(value: string | undefined): string[] {
   return value === undefined ? [] : value.split(',').filter((member) => member !== '');
 }

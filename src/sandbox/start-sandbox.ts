@@ -20,30 +20,30 @@ import type { Service } from './service.ts';
 import { type TruthQuestion, type TruthRecord, truthOf } from './truth.ts';
 import { type TruthItem, truthOfFeed } from './truth-of-feed.ts';
 
-/** A running sandbox. */
 export interface Sandbox extends AsyncDisposable {
   /** `http://<host>:<port>`, without `/v1`; an address of this machine if it listens on all of them. */
   readonly url: string;
   readonly port: number;
   /**
-   * Sets the faults of the next requests; what is left of an earlier script is dropped, so an empty one clears it. A
-   * request gets the first step that matches it; a request that no step matches has the random faults, if any.
+   * Sets the faults of the next requests, and drops the rest of an earlier script. A request gets the first step that
+   * matches it, or else a random fault, if there are any.
    */
   script(steps: readonly ScriptedFault[]): void;
   stats(): SandboxStats;
-  /** What the service serves now, oldest first, for tests to compare with. Throws if it knows no such country or topic. */
+  /** Returns what the service serves now, oldest first, for tests. @throws Refusal for an unknown country or topic */
   truth(question: TruthQuestion): TruthRecord[];
   /**
-   * What a feed serves now. `query` has the path's parameters by name (`ticker`) beside those of the request. Feeds of the
-   * past also take `from` and `to`, days as in `truth`, and give their records oldest first; the others give all that lies
-   * in their window, newest first, not cut off at a limit. Throws if the service would refuse the request.
+   * Returns what a feed serves now. `query` has the path's parameters by name (`ticker`) and those of the request. Historical
+   * feeds also take `from` and `to`, as `truth` does, and return their records oldest first. Live feeds return everything in
+   * their window, newest first, without a limit.
+   * @throws Refusal if the service would refuse the request
    */
   truthOf(feed: FeedName, query: Readonly<Record<string, string>>): TruthItem[];
-  /** Ends every connection, also the hanging ones, and frees the port. */
+  /** Ends every connection, also hanging ones, and frees the port. */
   stop(): Promise<void>;
 }
 
-/** Starts the emulated service, by default on 127.0.0.1. Throws a RangeError for options out of bounds. */
+/** Starts the emulated service, by default on 127.0.0.1. @throws RangeError for options out of bounds */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = settingsFrom(options);
   const stopped = new AbortController();
@@ -83,7 +83,7 @@ function serverOf(service: Service): FastifyInstance {
     return reply.code(status).send({ detail });
   });
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ detail: 'Not Found' }));
-  // A body that is not JSON passes the gate like any other request, and is refused where it is read.
+  // A body that is not JSON passes the gate, and is refused where it is read.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, parseJson(body)));
   registerGate(app, service);

@@ -12,16 +12,13 @@ import { byDayOf } from './zone.ts';
 
 /** A record as it is served now. */
 export interface TruthItem {
-  /**
-   * The time that decides its place in the feed, even if the record has no such field: ISO 8601 in UTC,
-   * `2026-05-21T13:00:00.000Z`.
-   */
+  /** The time of its place in the feed, even if the record has no such field: ISO 8601 in UTC, `2026-05-21T13:00:00.000Z`. */
   readonly publishedAt: string;
-  /** The record as it is sent. */
+  /** The record as sent. */
   readonly wire: WireRecord;
 }
 
-/** See `Sandbox.truthOf`. Throws a Refusal for what the sandbox does not know. */
+/** See `Sandbox.truthOf`. @throws Refusal for anything unknown */
 export function truthOfFeed(settings: SandboxSettings, name: string, query: Query): TruthItem[] {
   return itemsOf(settings, name, query).map((item) => ({
     publishedAt: new Date(item.publishedAt).toISOString(),

@@ -12,25 +12,22 @@ import { byDayOf } from './zone.ts';
 export interface TruthQuestion {
   readonly country: string;
   readonly topic: string;
-  /** COMBINED if left out. */
+  /** Default: COMBINED. */
   readonly matchType?: string;
-  /** First and last day in `timeZone`, `YYYY-MM-DD`, both included, as many days as wanted. */
+  /** First and last day in `timeZone`, `YYYY-MM-DD`, inclusive; as many days as you like. */
   readonly from: string;
   readonly to: string;
 }
 
-/**
- * A headline as it is served now, in a form that does not depend on the wire format. Fields that records do not have are
- * `null`.
- */
+/** A headline as it is served now, in a form that does not depend on the wire format. Missing fields are `null`. */
 export interface TruthRecord {
   readonly id: string | null;
   /** ISO 8601 in UTC, `2026-05-21T13:00:00.000Z`. */
   readonly publishedAt: string;
-  /** The same before it was rounded down, which no record tells. */
+  /** The same before it was rounded down, which records do not have. */
   readonly happenedAt: string;
   readonly matchType: MatchType;
-  /** The id of the headline of which this one is a reprint, or its own: equal for all headlines of a story, whatever their pair. */
+  /** The id of the headline that this one reprints, or its own: the same for all headlines of a story, under every pair. */
   readonly story: string;
   readonly headline: string | null;
   readonly language: string | null;
@@ -39,13 +36,13 @@ export interface TruthRecord {
   readonly topicProbability: number;
   readonly directional: Probabilities;
   readonly semantic: { readonly [name in keyof Probabilities]: number | null };
-  /** The record as it is sent. */
+  /** The record as sent. */
   readonly wire: WireRecord;
 }
 
 const NO_SCORES = { positive: null, neutral: null, negative: null };
 
-/** What the service serves now for a range of days, oldest first. Throws a Refusal for what it does not know. */
+/** Returns what the service serves now for a range of days, oldest first. @throws Refusal for anything unknown */
 export function truthOf(settings: SandboxSettings, question: TruthQuestion): TruthRecord[] {
   const { country, topic } = findPair(question.country, question.topic);
   const matchType = readChoice({ match_type: question.matchType ?? 'COMBINED' }, 'match_type', MATCH_TYPES);
@@ -72,7 +69,7 @@ export function truthOf(settings: SandboxSettings, question: TruthQuestion): Tru
     }));
 }
 
-/** Throws a Refusal if either is not a day. */
+/** @throws Refusal if either is not a day */
 export function daysBetween(from: string, to: string): Day[] {
   const first = readDay('from', from);
   const last = readDay('to', to);

@@ -7,8 +7,8 @@ import { writeNumber, writeTime } from './wire-values.ts';
 export type WireRecord = Record<string, unknown>;
 
 /**
- * The record that the service sends for a headline. Only part of the field names is known; see docs/service.md, "Headline
- * records". Fields are assigned one by one: spreading objects costs more than everything else in making a page.
+ * Returns the record that the service sends for a headline. Only some field names are known (docs/service.md, "Headline
+ * records"). Assigns fields one by one, because spreading objects costs more than the rest of making a page.
  */
 export function toWireRecord(headline: Headline, pair: Pair, { settings, zone }: View): WireRecord {
   const look = settings.records;

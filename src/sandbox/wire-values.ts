@@ -7,7 +7,7 @@ export function writeNumber(value: number, look: RecordLook): number | string {
   return look.numbers === 'string' ? String(value) : value;
 }
 
-/** A time in the form asked for; naive times are those of the zone. */
+/** Writes a time in the configured form; times without an offset are in `zone`. */
 export function writeTime(ms: number, times: RecordLook['times'], zone: Zone): string {
   const seconds = (at: number) => new Date(at).toISOString().slice(0, 19);
   if (times === 'naive') return seconds(ms + zone.offsetAt(ms));

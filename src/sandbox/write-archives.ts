@@ -21,27 +21,26 @@ export interface WrittenArchive {
   readonly records: number;
 }
 
-/** A file of an archive: its folders, and what the service would be asked for its records. */
+/** A file of an archive: its folders, and the request for its records. */
 interface Part {
   readonly folders: Readonly<Record<string, string>>;
   readonly feed: FeedName;
   readonly query: Query;
-  /** Columns that the folders say, or that are not written. */
+  /** Columns that are not written, some because folders say them. */
   readonly without: readonly string[];
-  /** The one topic whose records it holds, of those that are answered. */
+  /** The only topic whose records are written. */
   readonly topic?: string;
-  /** Of a file that holds all years and says none. */
+  /** The name of a file with all years. */
   readonly name?: string;
 }
 
-/** Says in the ZIP file that its data are made up. */
+/** The comment of the ZIP file, by which an import knows that its data are made up. */
 const comment = 'gmsi-sandbox: made-up data';
 
 /**
- * Writes bulk archives as the vendor hands them out (docs/service.md, "Bulk archives": all likely), with all that the service
- * would serve now: for each ticker its headlines and its index, for each country the regional macro index, and one archive
- * each for GMSI headlines and the GMSI index, whose layout is a guess. A file holds a year and is called like it, except in
- * the regional macro index.
+ * Writes bulk archives like the vendor's (docs/service.md, "Bulk archives"), with everything that the service would serve
+ * now: headlines and index of each ticker, the regional macro index of each country, and one archive each of GMSI headlines
+ * and the GMSI index. Layouts are a guess. A file contains a year, except in the regional macro index.
  */
 export async function writeArchives(folder: string, options: SandboxOptions = {}): Promise<WrittenArchive[]> {
   const settings = settingsFrom(options);
@@ -90,7 +89,7 @@ function indexOf(settings: SandboxSettings, ticker: string): Part[] {
   });
 }
 
-/** Of the first model: an archive does not say of which one it is. */
+/** Uses the first model, because an archive does not say its model. */
 function regionalIndexOf(country: string): Part[] {
   return REGIONAL_TOPICS.flatMap(({ name: topic }, at) =>
     ['DOMESTIC', 'INTERNATIONAL'].map((index_type) => ({
@@ -157,7 +156,7 @@ async function write(
 
 type Days = { readonly from: string; readonly to: string };
 
-/** What the service serves; the files of the topics of an index are cut from the same answer. */
+/** Returns a function that keeps answers, because the files of an index's topics come from the same one. */
 function servedOnce(settings: SandboxSettings) {
   const answers = new Map<string, readonly WireRecord[]>();
   return ({ feed, query, topic }: Part, days: Days): readonly WireRecord[] => {
@@ -169,7 +168,7 @@ function servedOnce(settings: SandboxSettings) {
   };
 }
 
-/** A version of an archive has a UUID of its own; here it follows from the seed and the day. */
+/** Returns the UUID of an archive's version, made from the seed and the day. */
 function versionOf({ seed, clock }: SandboxSettings, name: string): string {
   const day = formatDay(dayOf(clock().getTime()));
   const hex = createHash('sha256').update(`${seed} ${name} ${day}`).digest('hex');
@@ -182,7 +181,7 @@ function versionOf({ seed, clock }: SandboxSettings, name: string): string {
   ].join('-');
 }
 
-/** As Spark escapes a value in the name of a folder. */
+/** Escapes a value in the name of a folder, as Spark does. */
 function escaped(value: string): string {
   return value.replace(
     /["#%'*/:=?\\{}[\]^]/g,
@@ -190,7 +189,7 @@ function escaped(value: string): string {
   );
 }
 
-/** Every field that any record has; lists and objects as JSON. */
+/** Writes every field that any record has; lists and objects as JSON. */
 function csvOf(records: readonly WireRecord[], without: readonly string[]): string {
   const names = new Set(records.flatMap((record) => Object.keys(record)));
   const columns = [...names].filter((name) => !without.includes(name));
@@ -208,7 +207,6 @@ function daysOf({ archive, clock }: SandboxSettings): Days {
   };
 }
 
-/** The days of each year. */
 function yearsOf({ from, to }: Days): [year: string, days: Days][] {
   const first = Number(from.slice(0, 4));
   const last = Number(to.slice(0, 4));

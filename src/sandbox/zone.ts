@@ -3,20 +3,20 @@ import { type Day, dayOf } from './days.ts';
 
 const HALF_HOUR = 1_800_000;
 
-/** The local time of a zone; days are local days. */
+/** Local time of a zone; its days are local days. */
 export interface Zone {
-  /** Milliseconds to add to an instant to get the local time. */
+  /** Returns the milliseconds to add to an instant to get the local time. */
   offsetAt(ms: number): number;
   dayOf(ms: number): Day;
 }
 
 const zones = new Map<string, Zone>();
 
-/** The IANA time zone of that name. Throws a RangeError if there is none. */
+/** @param name of an IANA time zone. @throws RangeError if there is none */
 export function zoneOf(name: string): Zone {
   const known = zones.get(name);
   if (known !== undefined) return known;
-  // Cached per half hour, because zones change their offset only then, and computing it is slow.
+  // Cached by half hour, because zones change their offset only then, and computing it is slow.
   const offsets = new Map<number, number>();
   const offsetAt = (ms: number) => {
     const half = Math.floor(ms / HALF_HOUR);
@@ -42,7 +42,7 @@ export function zoneOf(name: string): Zone {
 
 const UTC: Zone = { offsetAt: () => 0, dayOf };
 
-/** Reads a day of the zone from days of UTC: a local day always lies within three of those. */
+/** Returns a function for days of the zone. A local day always lies within three UTC days. */
 export function byDayOf<T extends { readonly publishedAt: number }>(
   zone: Zone,
   itemsOfUtcDay: (day: Day) => readonly T[],

@@ -7,8 +7,9 @@ import type { Fault } from './fault.ts';
 const DEFAULT_LATENCY_MS = 200;
 
 /**
- * Answers a request with its fault if the fault replaces the answer of the service; true if it did. Waits if the fault is a
- * delay, and cuts the connection if the sandbox stops meanwhile.
+ * Answers a request with its fault, if the fault replaces the service's answer. Waits if the fault is a delay, and cuts the
+ * connection if the sandbox stops meanwhile.
+ * @returns true if it has answered
  */
 export async function answerInstead(
   service: Service,

@@ -8,15 +8,15 @@ export interface FaultablePage {
 }
 
 export interface PageFaultContext {
-  /** The cursor that was sent. */
+  /** The request's cursor. */
   readonly token: string | null;
-  /** The cursor of the request before, as far as it is remembered. */
+  /** The cursor of the request before, if it is remembered. */
   readonly tokenBefore: string | null;
-  /** A new cursor that leads to the same page. */
+  /** Returns a new cursor for the same page. */
   readonly sameAgain: () => string;
 }
 
-/** The page with its fault; the same object if the fault cannot apply (no records, for example). */
+/** Returns the page with its fault, or the same object if the fault cannot apply, for example without records. */
 export function applyPageFault(fault: Fault, page: FaultablePage, context: PageFaultContext): FaultablePage {
   switch (fault.kind) {
     case 'repeat-token':

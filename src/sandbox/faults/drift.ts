@@ -6,7 +6,7 @@ type Fields = Record<string, unknown>;
 const SCORE = /^(directional|semantic|sentiment|bearish|neutral|bullish|impact)/;
 const BARE = { 'bare-nan': '\u0001NaN\u0001', 'bare-infinity': '\u0001Infinity\u0001' } as const;
 
-/** The records with one drift each, as far as there are drifts; the others unchanged. */
+/** Applies the first drift to the first record, the second to the second, and so on. Other records stay as they are. */
 export function drifted(records: readonly unknown[], drifts: readonly DriftKind[]): unknown[] {
   return records.map((record, i) => {
     const drift = drifts[i];
@@ -14,7 +14,7 @@ export function drifted(records: readonly unknown[], drifts: readonly DriftKind[
   });
 }
 
-/** JSON as some services write it, with NaN and Infinity, which JSON does not allow. */
+/** Writes JSON as some services do, with NaN and Infinity, which JSON does not allow. */
 export function stringifyDrifted(value: unknown): string {
   return JSON.stringify(value).replace(/"\\u0001(NaN|Infinity)\\u0001"/g, '$1');
 }
@@ -51,7 +51,7 @@ function without(record: Fields, isGone: (name: string) => boolean): Fields {
   return Object.fromEntries(Object.entries(record).filter(([name]) => !isGone(name)));
 }
 
-/** The first of the names that the record has; feeds have different names. */
+/** Returns the first of the names that the record has. */
 function firstOf(record: Fields, names: readonly [string, ...string[]]): string {
   return names.find((name) => name in record) ?? names[0];
 }

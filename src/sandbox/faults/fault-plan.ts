@@ -11,16 +11,16 @@ import {
 
 /** Decides which request gets which fault. */
 export interface FaultPlan {
-  /** Sets a script and drops what is left of an earlier one. */
+  /** Replaces the script. */
   script(steps: readonly ScriptedFault[]): void;
-  /** The first step of the script that matches this request, else a random fault, else none. */
+  /** Takes the first step of the script that matches this request, else a random fault, else none. */
   next(request: SeenRequest, feed: FeedKind | null): Fault | null;
-  /** Remembers which cursor led to which, for cursors that go round in a circle. */
+  /** Remembers which cursor led to which, for the fault `cycle-token`. */
   noteSuccessor(token: string | null, next: string): void;
   predecessorOf(token: string | null): string | null;
 }
 
-/** How many cursors are remembered; a circle always closes right after it began. */
+/** How many cursors are remembered. A circle closes right after it began, so the oldest can go. */
 const MOST_REMEMBERED = 10_000;
 
 export function faultPlanOf(options: {

@@ -15,7 +15,7 @@ export const DRIFT_KINDS = [
 
 export type DriftKind = (typeof DRIFT_KINDS)[number];
 
-/** One thing that goes wrong with one answer. Fields left out take the default that is named beside them. */
+/** One thing that goes wrong with one answer. Defaults of optional fields are in parentheses. */
 export type Fault =
   /** A correct answer, `ms` milliseconds late (200). */
   | { readonly kind: 'latency'; readonly ms?: number }
@@ -37,19 +37,19 @@ export type Fault =
   | { readonly kind: 'hang' }
   /** 200 with JSON that is not the envelope. */
   | { readonly kind: 'malformed' }
-  /** The page's first record has the first of `drifts` (all of `DRIFT_KINDS`), the second the second, and so on. */
+  /** The page's first record gets the first of `drifts` (all of `DRIFT_KINDS`), the second record the second, and so on. */
   | { readonly kind: 'drift'; readonly drifts?: readonly DriftKind[] }
-  /** `next_token` is the token that was sent; waits for a request with a token. */
+  /** `next_token` is the request's own token; waits for a request with a token. */
   | { readonly kind: 'repeat-token' }
   /** `next_token` is the token of the request before (A→B→A); waits for a request whose token followed another one. */
   | { readonly kind: 'cycle-token' }
   /** `has_more` is true and `next_token` null. */
   | { readonly kind: 'missing-token' }
-  /** No records, and a token that leads to the records that were asked for. */
+  /** No records, and a token that leads to the requested records. */
   | { readonly kind: 'empty-page' }
   /** The page's first record a second time, at the page's end. */
   | { readonly kind: 'duplicate-record' }
-  /** The good key is refused with `status` (401). */
+  /** A good key is refused with `status` (401). */
   | { readonly kind: 'auth'; readonly status?: 401 | 403 }
   /** `status` (400) with `detail`. */
   | { readonly kind: 'refuse'; readonly status?: number; readonly detail?: unknown };
@@ -59,7 +59,7 @@ export type FaultKind = Fault['kind'];
 /** The kinds of feeds that faults distinguish: `plain` ones have no cursor. */
 export type FeedKind = 'paged' | 'plain';
 
-/** Faults that change what an answer says; they only meet requests to feeds. */
+/** Faults that change the content of an answer. Only feeds get them. */
 export const PAGE_FAULTS: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'drift',
   'repeat-token',
@@ -69,18 +69,18 @@ export const PAGE_FAULTS: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'duplicate-record',
 ]);
 
-/** Those of them that need no cursor, and so apply to every feed. */
+/** The page faults that need no cursor, so that every feed can get them. */
 export const RECORD_FAULTS: ReadonlySet<FaultKind> = new Set<FaultKind>(['drift', 'duplicate-record']);
 
-/** A request as a script's matcher sees it: the path without the query; the query, and fields of a JSON body, decoded. */
+/** A request as a matcher sees it: the path without the query, and the decoded query with the fields of a JSON body. */
 export interface SeenRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** The cursor that the request sends; `null` for a first page. */
+  /** The request's cursor; `null` for a first page. */
   readonly token: string | null;
 }
 
-/** A fault for the next `times` (1) requests that `match` (all) and can have it. */
+/** A fault for the next `times` (1) requests that `match` (all) accepts and that can have it. */
 export type ScriptedFault = Fault & {
   readonly times?: number;
   readonly match?: (request: SeenRequest) => boolean;

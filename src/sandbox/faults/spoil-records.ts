@@ -1,7 +1,7 @@
 import { drifted } from './drift.ts';
 import { DRIFT_KINDS, type Fault } from './fault.ts';
 
-/** The records with their fault; the same array if the fault is for something else, or there are no records. */
+/** Returns the records with their fault, or the same array if the fault does not apply to them. */
 export function spoilRecords(fault: Fault, records: readonly unknown[]): readonly unknown[] {
   if (records.length === 0) return records;
   if (fault.kind === 'drift') return drifted(records, fault.drifts ?? DRIFT_KINDS);

@@ -9,7 +9,7 @@ import { viewOf } from '../view.ts';
 import type { FeedItem } from './feed.ts';
 import { findTicker, tickerHeadlinesServed, toTickerRecord } from './ticker-headlines.ts';
 
-/** The day on which the feed is removed, and what takes its place (docs/service.md, "Retired feed"). */
+/** When the feed is removed, and what replaces it (docs/service.md, "Retired feed"). */
 const REMOVED_AT = Date.parse('2026-05-01T00:00:00Z');
 const REPLACEMENT = 'GET /headlines/feed/live/ticker/{ticker}';
 
@@ -17,8 +17,8 @@ const LONGEST_LOOK_BACK = 30 * MS_PER_DAY;
 const DEFAULT_LOOK_BACK = 7 * MS_PER_DAY;
 
 /**
- * The retired feed of an asset's latest headlines, paged by `page_size` and `offset` until it is
- * removed. Its path, the names of its parameters, their default times and its answer, a bare array, are made up.
+ * Serves the retired feed of an asset's latest headlines, paged by `page_size` and `offset`, until it is removed. Its path,
+ * parameters, default times and bare arrays are made up.
  */
 export function serveAssetHeadlines(app: FastifyInstance, service: Service): void {
   const route = service.settings.retiredPath.replace('{ticker}', ':ticker');
@@ -32,7 +32,7 @@ export function serveAssetHeadlines(app: FastifyInstance, service: Service): voi
   });
 }
 
-/** Everything between `earliest` and `latest`, newest first. Throws a Refusal if the service would refuse. */
+/** Returns everything between `earliest` and `latest`, newest first. @throws Refusal if the service would refuse */
 export function assetHeadlines(settings: SandboxSettings, code: string, query: Query): FeedItem[] {
   const view = viewOf(settings, 'live');
   const now = settings.clock().getTime();
@@ -58,7 +58,7 @@ export function assetHeadlines(settings: SandboxSettings, code: string, query: Q
   return itemsBetween({ asked: [], itemsOfDay }, earliest, latest);
 }
 
-/** A date-time, in UTC if it has no zone. */
+/** Reads a date-time, which is in UTC if it has no zone. */
 function readInstant(name: string, query: Query): number | undefined {
   const text = query[name];
   if (text === undefined) return undefined;

@@ -7,7 +7,7 @@ import { historicalRegionalIndex, liveRegionalIndex } from './regional-index.ts'
 import { historicalTickerHeadlines, liveTickerHeadlines } from './ticker-headlines.ts';
 import { historicalTickerIndex, liveTickerIndex } from './ticker-index.ts';
 
-/** Every feed of the service that is not retired. */
+/** All feeds that are not retired. */
 export const FEEDS = [
   historicalGmsiHeadlines,
   liveGmsiHeadlines,
@@ -25,5 +25,5 @@ export const FEEDS = [
   eventMetricsQuery,
 ];
 
-/** The names under which the sandbox knows its feeds, with the retired one. */
+/** The sandbox's names of the feeds, with the retired one. */
 export type FeedName = (typeof FEEDS)[number]['name'] | 'asset-headlines';

@@ -28,8 +28,8 @@ export const historicalEventMetrics: PagedFeed<'event-metrics'> = {
 };
 
 /**
- * The custom query. Its body is made up: `{ tickers: [...], start_date, end_date, event_types?,
- * limit?, next_token? }`, with the meaning that these have elsewhere; `next_token` can also be a query parameter.
+ * The custom query. Its body is made up: `{ tickers: [...], start_date, end_date, event_types?, limit?, next_token? }`, with
+ * their usual meanings; `next_token` can also be a query parameter.
  */
 export const eventMetricsQuery: PagedFeed<'event-metrics-query'> = {
   kind: 'paged',
@@ -57,7 +57,7 @@ export const eventMetricsQuery: PagedFeed<'event-metrics-query'> = {
   },
 };
 
-/** For each hour with events and each requested type, the components of the events' scores. */
+/** Returns the components of the events' scores, for each hour with events and each requested type. */
 function metricsOfDay(
   view: View,
   ticker: Ticker,

@@ -45,7 +45,7 @@ export const historicalEvents: PagedFeed<'events'> = {
   },
 };
 
-/** The events of a day in UTC as they are served, oldest first. */
+/** Returns the events of a UTC day as they are served, oldest first. */
 export function eventsServed(
   view: View,
   ticker: Ticker,

@@ -5,33 +5,32 @@ import type { Query } from '../service.ts';
 import type { View } from '../view.ts';
 import type { WireRecord } from '../wire-record.ts';
 
-/** A checked request to a feed, without its range and limit. */
+/** A checked request, without its range and limit. */
 export interface Series {
-  /** Everything that tells this series from others of the feed; cursors are bound to it. */
+  /** Everything that distinguishes this series from others of the feed; cursors are bound to it. */
   readonly asked: readonly unknown[];
-  /** Everything that the feed serves for a day in UTC, oldest first, equal times by id. */
+  /** Returns everything that the feed serves for a UTC day, oldest first, equal times by id. */
   readonly itemsOfDay: (day: Day) => readonly FeedItem[];
 }
 
-/** A record and its place in the feed. Its id holds no space. */
+/** A record and its place in the feed. Its id contains no space. */
 export interface FeedItem extends Position {
   readonly toWire: () => WireRecord;
 }
 
-/** What all feeds have in common. */
 export interface Feed<Name extends string = string> {
   readonly name: Name;
   /** The route, with `:name` for path parameters. */
   readonly route: string;
-  /** Throws a Refusal if the service would refuse the request. */
+  /** @throws Refusal if the service would refuse the request */
   readonly series: (params: Readonly<Record<string, string>>, query: Query, view: View) => Series;
 }
 
-/** A feed of the past, with a range of days and a cursor (docs/service.md, "Paging"). */
+/** A historical feed, with a range of days and a cursor (docs/service.md, "Paging"). */
 export interface PagedFeed<Name extends string = string> extends Feed<Name> {
   readonly kind: 'paged';
   readonly method: 'GET' | 'POST';
-  /** How many days before today `start_date` may be, besides the setting for all feeds. */
+  /** How many days before today `start_date` may be, in addition to the setting for all feeds. */
   readonly historyLimitDays?: (settings: SandboxSettings) => number | null;
 }
 
@@ -39,6 +38,6 @@ export interface PagedFeed<Name extends string = string> extends Feed<Name> {
 export interface LiveFeed<Name extends string = string> extends Feed<Name> {
   readonly kind: 'live';
   readonly hours: (settings: SandboxSettings) => number;
-  /** The most records of an answer to a request without a limit; 100 if left out. */
+  /** Most records of an answer to a request without a limit. Default: 100. */
   readonly defaultLimit?: number;
 }

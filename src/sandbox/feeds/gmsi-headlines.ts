@@ -49,7 +49,7 @@ export const liveGmsiHeadlines: LiveFeed<'gmsi-headlines-live'> = {
   series,
 };
 
-/** The headlines of a day in UTC as served, oldest first. */
+/** Returns the headlines of a UTC day as they are served, oldest first. */
 export function headlinesServed(view: View, pair: Pair, matchType: MatchType, day: Day): Headline[] {
   return headlinesOfDay(view.settings, pair, day)
     .filter(({ domestic }) => matchType === 'COMBINED' || domestic === (matchType === 'DOMESTIC'))
@@ -57,7 +57,7 @@ export function headlinesServed(view: View, pair: Pair, matchType: MatchType, da
     .filter((headline) => headline !== null);
 }
 
-/** Throws a Refusal for a country or topic that the service does not list, or a topic that is missing. */
+/** @throws Refusal for a country or topic that the service does not list, or a missing topic */
 export function findPair(code: string, topicName: string | undefined): Pick<Pair, 'country' | 'topic'> {
   const country = COUNTRY_BY_CODE.get(code);
   if (country === undefined) throw new Refusal(404, `Country '${code}' not found`);

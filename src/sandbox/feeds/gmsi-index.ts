@@ -9,7 +9,7 @@ import { readHours } from './hourly-components.ts';
 const MODELS = { directional: 'directional', semantic_sentiment: 'semantic' } as const;
 const SENTIMENT_TYPES = Object.keys(MODELS) as (keyof typeof MODELS)[];
 
-/** The score of a headline is its positive less its negative probability. */
+/** A headline's score is its positive minus its negative probability. */
 const series: Feed['series'] = ({ country: code = '' }, query, view) => {
   const { country, topic } = findPair(code, query.topic);
   const indexType = readChoice(query, 'index_type', MATCH_TYPES);

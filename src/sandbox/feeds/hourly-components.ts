@@ -6,7 +6,7 @@ const HOUR = 3_600_000;
 
 /** The components of an hour's scores: averages are `sum / count` (docs/service.md, "Index feeds"). */
 export interface HourlyComponents {
-  /** When the hour begins, milliseconds since 1970. */
+  /** Start of the hour, in milliseconds since 1970. */
   readonly hour: number;
   readonly count: number;
   readonly sum: number;
@@ -21,19 +21,19 @@ export interface Scored {
   readonly score: number;
 }
 
-/** Which hours of an index a request asks for, and how they are stamped. */
+/** Which hours a request wants from an index, and how they are stamped. */
 export interface Hours {
   readonly asked: readonly unknown[];
-  /** The components of a day's hours, in order of the hours. */
+  /** Returns the components of a day's hours, in order. */
   readonly ofDay: (scored: readonly Scored[], day: Day) => HourlyComponents[];
-  /** What the record of an hour says is its time, milliseconds since 1970. */
+  /** Returns the time in the record of an hour, in milliseconds since 1970. */
   readonly stampOf: (components: HourlyComponents) => number;
 }
 
 /**
- * Reads `sparse` and `align_to_period_end`. Made up: hours without headlines are left out unless `sparse` is false, and times
- * are the beginnings of hours unless `align_to_period_end` is true. In both cases, a record belongs to the day on which its
- * hour begins.
+ * Reads `sparse` and `align_to_period_end`. Made up: hours without headlines are omitted unless `sparse` is false, and times
+ * are the beginnings of hours unless `align_to_period_end` is true. Either way, a record belongs to the day on which its hour
+ * begins.
  */
 export function readHours(query: Query, now: number): Hours {
   const isSparse = readFlag(query, 'sparse', true);
@@ -48,7 +48,7 @@ export function readHours(query: Query, now: number): Hours {
   };
 }
 
-/** The hours of a day that have begun, empty if they had no headlines. */
+/** Returns all hours of a day that have begun, also those without headlines. */
 function everyHour(components: readonly HourlyComponents[], day: Day, now: number): HourlyComponents[] {
   const known = new Map(components.map((it) => [it.hour, it]));
   return Array.from({ length: 24 }, (_, i) => day * MS_PER_DAY + i * HOUR)
@@ -56,7 +56,7 @@ function everyHour(components: readonly HourlyComponents[], day: Day, now: numbe
     .map((hour) => known.get(hour) ?? emptyHour(hour));
 }
 
-/** One set of components for each hour that has scores, in order of the hours. */
+/** Returns the components of each hour that has scores, in order. */
 export function hourlyComponents(scored: readonly Scored[]): HourlyComponents[] {
   const scoresOf = new Map<number, number[]>();
   for (const { publishedAt, score } of scored) {
@@ -68,7 +68,6 @@ export function hourlyComponents(scored: readonly Scored[]): HourlyComponents[] 
   return [...scoresOf].map(([hour, scores]) => componentsOf(hour, scores)).sort((a, b) => a.hour - b.hour);
 }
 
-/** The components of an hour in which nothing was published. */
 function emptyHour(hour: number): HourlyComponents {
   return { hour, count: 0, sum: 0, absSum: 0, std: 0 };
 }

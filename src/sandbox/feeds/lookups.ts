@@ -8,10 +8,10 @@ import { LANGUAGE_NAMES, LANGUAGES } from '../world/languages.ts';
 import { ASSET_CLASSES, TICKERS } from '../world/tickers.ts';
 import { CATEGORIES, TOPICS, type Topic } from '../world/topics.ts';
 
-/** What a lookup lists: objects, of which only the first field is sent if lists are of bare strings. */
+/** An entry of a lookup. If lists are bare strings, only its first field is sent. */
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Countries, GMSI topics, tickers, sources and languages (docs/service.md, "Lookups"); their shapes are only likely. */
+/** Serves countries, GMSI topics, tickers, sources and languages (docs/service.md, "Lookups"). Their shapes are a guess. */
 export function serveLookups(app: FastifyInstance, service: Service): void {
   const isBare = service.settings.lookups === 'strings';
   const serve = (route: string, list: (query: Query) => readonly Entry[]) =>

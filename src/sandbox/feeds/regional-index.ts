@@ -19,14 +19,14 @@ const GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
   ['G20', G20],
 ]);
 
-/** Whose scores of a headline a model averages: made up. */
+/** Which scores of a headline a model averages. Made up. */
 const MODELS = {
   macro_1: ['directional'],
   macro_2: ['semantic'],
   macro_3: ['directional', 'semantic'],
 } as const;
 
-/** Which headlines count: made up. The last two are the index types of archives. */
+/** Which headlines count. Made up; archives have the last two index types. */
 const INDEX_TYPES = {
   COMBINED: 'COMBINED',
   EXPLICIT: 'DOMESTIC',
@@ -35,7 +35,7 @@ const INDEX_TYPES = {
   INTERNATIONAL: 'INTERNATIONAL',
 } as const;
 
-/** The first topic of each category. Which topics the index has is not known, and all of them would be slow. */
+/** The first topic of each category. The topics of the index are not known, and all topics would be slow. */
 export const REGIONAL_TOPICS = (Object.keys(CATEGORIES) as Category[]).map(
   (category) => TOPICS.find((topic) => topic.category === category)!,
 );
@@ -48,7 +48,7 @@ const series: Feed['series'] = ({ model = '' }, query, view) => {
   const topics = readPreset(query, 'topic_preset', TOPIC_PRESETS);
   const languages = readPreset(query, 'language_preset', LANGUAGE_PRESETS);
   const sources = readPreset(query, 'source_preset', SOURCE_PRESETS);
-  // Made up: what is domestic comes from the country itself, and all else from elsewhere.
+  // Made up: domestic news comes from the country itself, all other news from elsewhere.
   const sourceCountries = readPreset(query, 'source_country_preset', COUNTRY_PRESETS);
   const indexTypes = Object.keys(INDEX_TYPES) as (keyof typeof INDEX_TYPES)[];
   const matchType = INDEX_TYPES[readChoice(query, 'index_type', indexTypes)];
@@ -105,7 +105,7 @@ export const historicalRegionalIndex: PagedFeed<'regional-index'> = {
   series,
 };
 
-/** The same records of the last 2 hours. The vendor's client asks without a limit, and for all countries at once. */
+/** The same records of the last 2 hours. The vendor's client requests all countries at once, without a limit. */
 export const liveRegionalIndex: LiveFeed<'regional-index-live'> = {
   kind: 'live',
   name: 'regional-index-live',
@@ -115,7 +115,7 @@ export const liveRegionalIndex: LiveFeed<'regional-index-live'> = {
   series,
 };
 
-/** Throws a Refusal for a preset that is neither a group nor the lower-case name of a country. */
+/** @throws Refusal for a preset that is neither a group nor the lower-case name of a country */
 function countriesOf(preset: string): readonly Country[] {
   if (preset === 'ALL') return COUNTRIES;
   const codes = GROUPS.get(preset);
@@ -126,7 +126,7 @@ function countriesOf(preset: string): readonly Country[] {
   throw invalidParameter('country_preset', 'Input should be G20, G7, ALL or the name of a country', preset);
 }
 
-/** No score if the headline has none of the model's. */
+/** Returns nothing if the headline lacks the model's scores. */
 function scoreBy(model: keyof typeof MODELS, headline: Headline): Scored[] {
   const scores = MODELS[model].flatMap((name) => {
     const of = headline[name];

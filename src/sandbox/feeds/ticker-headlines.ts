@@ -23,7 +23,7 @@ export const TICKER_MATCH_TYPES = ['COMBINED', 'EXPLICIT', 'IMPLICIT'] as const;
 
 export type TickerMatchType = (typeof TICKER_MATCH_TYPES)[number];
 
-/** What presets choose from, by what a request may call it. */
+/** The choices of each preset, by their names in requests. */
 const TOPIC_PRESETS = presetsOf(
   Object.values(TICKER_TOPICS).flatMap((topics) => topics.map(({ name }) => name)),
 );
@@ -79,7 +79,7 @@ export const liveTickerHeadlines: LiveFeed<'ticker-headlines-live'> = {
   series,
 };
 
-/** The headlines of a day in UTC as they are served, oldest first. */
+/** Returns the headlines of a UTC day as they are served, oldest first. */
 export function tickerHeadlinesServed(
   view: View,
   ticker: Ticker,
@@ -92,7 +92,7 @@ export function tickerHeadlinesServed(
     .filter((headline) => headline !== null);
 }
 
-/** The names of the topics asked for, `null` for all of them. */
+/** Returns the names of the requested topics; `null` for all. */
 export function readTopicPreset(query: Query): string[] | null {
   return readPreset(query, 'topic_preset', TOPIC_PRESETS);
 }
@@ -101,14 +101,14 @@ export function presetsOf(names: readonly string[]): ReadonlyMap<string, string>
   return new Map(names.map((name) => [name.toLowerCase(), name]));
 }
 
-/** Throws a Refusal for a ticker that the service does not list. */
+/** @throws Refusal for a ticker that the service does not list */
 export function findTicker(code: string): Ticker {
   const ticker = TICKER_BY_CODE.get(code);
   if (ticker === undefined) throw new Refusal(404, `Ticker '${code}' not found`);
   return ticker;
 }
 
-/** The likely fields (docs/service.md, "Asset feeds"), and id and text as in records of GMSI headlines. */
+/** Returns a record with the likely fields (docs/service.md, "Asset feeds"), and id and text as in GMSI headlines. */
 export function toTickerRecord(headline: TickerHeadline, ticker: Ticker, view: View): WireRecord {
   const look = view.settings.records;
   const { scores } = headline;

@@ -12,7 +12,7 @@ import {
   tickerHeadlinesServed,
 } from './ticker-headlines.ts';
 
-/** A record for each hour and topic, of all headlines of the ticker. */
+/** A record for each hour and topic. */
 const series: Feed['series'] = ({ ticker: code = '' }, query, view) => {
   const ticker = findTicker(code);
   const indexType = readChoice(query, 'index_type', TICKER_MATCH_TYPES);

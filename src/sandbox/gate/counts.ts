@@ -1,25 +1,25 @@
 import type { FaultKind } from '../faults/fault.ts';
 import { hashText } from '../random.ts';
 
-/** What a sandbox has seen and served since it started. Only requests below `/v1` count. */
+/** Counts of requests below `/v1` and their answers since the sandbox started. */
 export interface SandboxStats {
   readonly requests: number;
   /** By status; `none` for connections that were cut before a status was sent. */
   readonly byStatus: Readonly<Record<string, number>>;
   /** By route, such as `/v1/countries`; `unknown` for paths that the service does not have. */
   readonly byRoute: Readonly<Record<string, number>>;
-  /** Complete answers of feeds with 200, including live and faulty ones, and the records in them. */
+  /** Complete answers of feeds with status 200, including live and faulty ones, and their records. */
   readonly pages: number;
   readonly records: number;
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
-  /** The most requests that passed the limits within any second, and within any tenth of a second, in real time. */
+  /** Most requests that passed the limits within any second, and within any tenth of a second, in real time. */
   readonly mostInOneSecond: number;
   readonly mostInOneBurst: number;
   readonly inFlight: number;
   readonly mostInFlight: number;
-  /** The most requests in flight at once for one cursor: same key, path and query, whatever limit and token. */
+  /** Most requests in flight at once for one cursor: the same key, path and query, with any limit and token. */
   readonly cursorReadsAtOnce: number;
-  /** Pages of paged feeds answered in full that had been answered in full before: same query, same token. */
+  /** Complete pages of paged feeds that had been sent completely before, for the same query and token. */
   readonly pagesServedTwice: number;
 }
 
@@ -28,7 +28,7 @@ export interface Counts {
   arrived(route: string, cursor: string | null): (status: number | null) => void;
   admitted(): void;
   faultServed(kind: FaultKind): void;
-  /** Counts an answer of a feed; `page` identifies it, or is `null` if it may be asked for again. */
+  /** Counts an answer of a feed. `page` identifies the page, or is `null` if it may be requested again. */
   pageServed(page: string | null, records: number): void;
   stats(): SandboxStats;
 }
@@ -81,7 +81,7 @@ export function countsOf(): Counts {
       totals.pages += 1;
       totals.records += records;
       if (page === null) return;
-      // A number for each page instead of its text, because a month's tokens would be tens of megabytes.
+      // Stores a number instead of the text, because a month's tokens would be tens of megabytes.
       const mark = hashText(page) * 2 ** 20 + (hashText(page, 1) >>> 12);
       if (served.has(mark)) pagesServedTwice += 1;
       served.add(mark);
@@ -101,7 +101,7 @@ export function countsOf(): Counts {
   };
 }
 
-/** The largest number of notes within any `ms` milliseconds. */
+/** Counts the most notes within any `ms` milliseconds. */
 function peakWithin(ms: number): { note(now: number): void; most(): number } {
   const recent: number[] = [];
   let most = 0;

@@ -5,23 +5,22 @@ import { queryOf, type Service } from '../service.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The fault that this request gets. */
     fault: Fault | null;
   }
   interface FastifyContextConfig {
-    /** For feeds only: faults of records apply to no other route, and faults of cursors only to paged feeds. */
+    /** Set for feeds. Other routes get no faults of records, and only paged feeds get faults of cursors. */
     feed?: FeedKind;
   }
 }
 
-/** What every request below `/v1` goes through before its route: counting, the key, the limits, then its fault. */
+/** Makes every request below `/v1` pass counting, the key, the limits and its fault before it reaches its route. */
 export function registerGate(app: FastifyInstance, service: Service): void {
   app.decorateRequest('fault', null);
   app.addHook('onRequest', async (_request, reply) => {
     reply.raw.setHeader('server', 'gmsi-sandbox');
     reply.raw.setHeader('date', service.settings.clock().toUTCString());
   });
-  // After the body is read, because it can hold the cursor.
+  // After the body is read, because the cursor may be in it.
   app.addHook('preHandler', async (request, reply) => {
     if (!request.url.startsWith('/v1/')) return;
     const key = String(request.headers['x-api-key'] ?? '');
@@ -37,7 +36,7 @@ export function registerGate(app: FastifyInstance, service: Service): void {
     const fault = faultFor(service, request);
     if (fault === null) return;
     request.fault = fault;
-    // Page faults are counted where they are applied, because a refused request, for example, does not get any.
+    // Page faults are counted where they are applied: a refused request, for example, gets none.
     if (!PAGE_FAULTS.has(fault.kind)) service.counts.faultServed(fault.kind);
     if (await answerInstead(service, request, reply, fault)) return reply;
   });
@@ -63,7 +62,7 @@ function countUntilItLeaves(
   reply.raw.once('close', () => left(reply.raw.headersSent ? reply.raw.statusCode : null));
 }
 
-/** A text that is the same for all requests of one drain. */
+/** Returns a text that is the same for all requests of one drain. */
 function cursorOf(request: FastifyRequest): string {
   const { limit, next_token, ...series } = queryOf(request);
   return `${request.url.split('?', 1)[0]} ${JSON.stringify(Object.entries(series).sort())}`;

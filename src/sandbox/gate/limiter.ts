@@ -6,11 +6,11 @@ export interface TooMany {
 }
 
 export interface Limiter {
-  /** Books one request of a key; returns the reason if it is one too many. */
+  /** Books one request of a key. @returns the reason if it is one too many */
   admit(key: string): TooMany | null;
 }
 
-/** A token bucket for the rate and a count per UTC month for the quota, each per key. */
+/** Limits each key by a token bucket for the rate and a count per UTC month for the quota. */
 export function limiterOf(settings: {
   readonly limits: Limits | null;
   readonly retryAfter: 'seconds' | 'date' | 'none';
@@ -48,7 +48,7 @@ export function limiterOf(settings: {
   };
 }
 
-/** `Retry-After` in the form asked for; no header at all for 'none'. */
+/** Returns `Retry-After` in the configured form; no header for 'none'. */
 export function retryAfterHeader(
   form: 'seconds' | 'date' | 'none',
   seconds: number,

@@ -2,22 +2,22 @@ import { asShare, mix, Random } from '../random.ts';
 
 const HOUR = 3_600_000;
 
-/** The shares that change; see `Changes` of the options. */
+/** See `Changes` in the options. */
 export interface ChangeShares {
   readonly late: number;
   readonly revised: number;
   readonly withdrawn: number;
 }
 
-/** Something that is published at some time and may change later: headlines and events. */
+/** Something that may change after its publication: a headline or event. */
 export interface Changing {
   /** Milliseconds since 1970, whole seconds. */
   readonly publishedAt: number;
-  /** A seed for its later changes. */
+  /** Seed of its later changes. */
   readonly fate: number;
 }
 
-/** The item as it is served at `now` (milliseconds since 1970), or `null` while or once it is not served. */
+/** Returns the item as served at `now` (milliseconds since 1970), or `null` if it is not served yet or no longer. */
 export function asServed<T extends Changing>(
   item: T,
   changes: ChangeShares,
@@ -34,12 +34,12 @@ export function asServed<T extends Changing>(
   return revise(item, new Random(mix(item.fate, 7)));
 }
 
-/** A separate share for each purpose, so that one kind of change does not affect another. */
+/** Returns a share for each purpose, so that one kind of change does not affect another. */
 function shareOf(item: Changing, purpose: number): number {
   return asShare(mix(item.fate, purpose));
 }
 
-/** A number of milliseconds between two numbers of hours. */
+/** Returns milliseconds between two numbers of hours. */
 function between(leastHours: number, mostHours: number, share: number): number {
   return Math.round(HOUR * (leastHours + (mostHours - leastHours) * share));
 }

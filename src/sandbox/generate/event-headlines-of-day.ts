@@ -12,7 +12,7 @@ import { anyNumber, chooseSource, writeHeadline } from './texts.ts';
 
 const MOST_PER_EVENT = 5;
 
-/** One of the headlines about an event, published on the event's own day, not before the event. */
+/** A headline about an event, published on the event's day and not before the event. */
 export interface EventHeadline extends Changing {
   readonly id: string;
   readonly event: TickerEvent;
@@ -21,7 +21,7 @@ export interface EventHeadline extends Changing {
   readonly source: string;
 }
 
-/** Every headline about an event of an asset's day, oldest first, equal times by id: one to five an event. */
+/** Returns one to five headlines about each event of an asset's day, oldest first, equal times by id. */
 export function eventHeadlinesOfDay(settings: GenerateSettings, ticker: Ticker, day: Day): EventHeadline[] {
   const series = identityOf(`${settings.seed}/event headlines/${ticker.code}`);
   const headlines = eventsOfDay(settings, ticker, day).flatMap((event, i) => {
@@ -45,7 +45,7 @@ export function eventHeadlinesOfDay(settings: GenerateSettings, ticker: Ticker, 
   return headlines.sort(comparePositions);
 }
 
-/** The headline with another text, for some. */
+/** Returns the headline, sometimes with another text. */
 export function reviseEventHeadline(headline: EventHeadline, random: Random): EventHeadline {
   return { ...headline, text: reviseText(headline, random) };
 }

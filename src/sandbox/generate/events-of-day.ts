@@ -12,12 +12,12 @@ import { headlinesOn } from './volume.ts';
 const EVENTS_PER_DAY = 1.2;
 const WORD_SHARE = 0.3;
 
-/** `Combined` is all of them; the others are made up. */
+/** `Combined` requests all; these names are made up. */
 export const EVENT_TYPES = ['Realised', 'Anticipated'] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** The words that some events send for their impact (`High` is likely), with what they stand for here. */
+/** Words that some events send as their impact (`High` is likely), with the values they stand for here. */
 export const IMPACT_WORDS = { High: 0.9, Medium: 0.6, Low: 0.3 } as const;
 
 /** Something that happened to an asset. */
@@ -32,7 +32,7 @@ export interface TickerEvent extends Changing {
   readonly impact: number | keyof typeof IMPACT_WORDS;
 }
 
-/** Every event of an asset that is ever published on a day, oldest first, equal times by id. No two share time and name. */
+/** Returns every event of an asset's day, oldest first, equal times by id. No two share time and name. */
 export function eventsOfDay(settings: GenerateSettings, ticker: Ticker, day: Day): TickerEvent[] {
   const series = identityOf(`${settings.seed}/events/${ticker.code}`);
   const count = headlinesOn(day, series.hash, EVENTS_PER_DAY * ticker.weight * settings.volume);
@@ -60,7 +60,7 @@ export function eventsOfDay(settings: GenerateSettings, ticker: Ticker, day: Day
   return [...events.values()].sort(comparePositions);
 }
 
-/** The event with another impact and a longer summary. */
+/** Returns the event with another impact and a longer summary. */
 export function reviseEvent(event: TickerEvent, random: Random): TickerEvent {
   return {
     ...event,
@@ -69,7 +69,7 @@ export function reviseEvent(event: TickerEvent, random: Random): TickerEvent {
   };
 }
 
-/** How good or bad the event is, -1 to 1. */
+/** Returns how good or bad the event is, from -1 to 1. */
 export function eventScore({ isBullish, impact }: TickerEvent): number {
   const size = typeof impact === 'number' ? impact : IMPACT_WORDS[impact];
   return isBullish ? size : -size;

@@ -5,27 +5,27 @@ import type { Changing } from './as-served.ts';
 import type { Identity } from './id.ts';
 import type { Probabilities } from './scores.ts';
 
-/** A country and topic that headlines are written about. */
+/** A country and topic that headlines are about. */
 export interface Beat extends Identity {
   readonly country: Country;
   readonly topic: Topic;
-  /** Headlines on an ordinary weekday, on average. */
+  /** Average number of headlines on an ordinary weekday. */
   readonly volume: number;
 }
 
 /** The data of one country and topic, computed once. */
 export interface Pair extends Beat {
-  /** Of which other pairs some headlines stand under this one, too, and which share of them. */
+  /** Other pairs whose headlines also appear under this one, and which share of them does. */
   readonly neighbours: readonly { readonly home: Beat; readonly share: number }[];
 }
 
-/** What a headline is under every country and topic. */
+/** The parts of a headline that are the same under every country and topic. */
 export interface News extends Changing {
-  /** A UUID, different for every headline of a seed. */
+  /** A UUID, unique for the seed. */
   readonly id: string;
-  /** The id of the headline of which this one is a reprint; its own if it is none. */
+  /** The id of the headline that this one reprints; its own id if it is not a reprint. */
   readonly story: string;
-  /** The true time, which no record tells: `publishedAt` may be the beginning of its hour. */
+  /** The true time, which records do not have: `publishedAt` may be the beginning of its hour. */
   readonly happenedAt: number;
   readonly text: string;
   readonly language: Language;
@@ -33,7 +33,7 @@ export interface News extends Changing {
   readonly url: string;
 }
 
-/** A headline under one country and topic, as it was published; `changes` may later alter it. */
+/** A headline under one country and topic, as first published. */
 export interface Headline extends News {
   readonly domestic: boolean;
   readonly topicProbability: number;
@@ -43,7 +43,7 @@ export interface Headline extends News {
   readonly relevanceRank: number;
 }
 
-/** The settings of a sandbox that decide the data. */
+/** The settings that decide the data. */
 export interface GenerateSettings {
   readonly seed: string;
   readonly volume: number;

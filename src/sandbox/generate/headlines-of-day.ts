@@ -9,10 +9,7 @@ import { newsOf, type Written } from './news.ts';
 import { type Probabilities, probabilities, round4 } from './scores.ts';
 import { headlinesOn, pairVolume } from './volume.ts';
 
-/**
- * Under which other countries and topics a headline stands: the next ones, by so many steps round the list, and how many
- * headlines do.
- */
+/** Where else headlines appear: under the countries and topics that are so many steps further in the lists, and which share does. */
 const ALSO_UNDER = [
   { topics: 1, countries: 0, share: 0.06 },
   { topics: 7, countries: 0, share: 0.04 },
@@ -20,14 +17,14 @@ const ALSO_UNDER = [
   { topics: 1, countries: 1, share: 0.01 },
 ] as const;
 
-/** Countries that get about as much news stand side by side, so that they can share some of it. */
+/** Sorted so that countries with about as much news are neighbours, which share some of it. */
 const BY_WEIGHT = [...COUNTRIES].sort((a, b) => b.weight - a.weight);
 
 export function pairOf(settings: GenerateSettings, country: Country, topic: Topic): Pair {
   const beat = beatOf(settings, country, topic);
   const neighbours = ALSO_UNDER.map(({ topics, countries, share }) => {
     const home = beatOf(settings, before(BY_WEIGHT, country, countries), before(TOPICS, topic, topics));
-    // A quiet pair does not drown in the news of a busy one.
+    // So that a quiet pair does not drown in the news of a busy one.
     return { home, share: home.volume === 0 ? 0 : share * Math.min(1, beat.volume / home.volume) };
   });
   return { ...beat, neighbours };
@@ -48,10 +45,9 @@ function before<T>(list: readonly T[], member: T, steps: number): T {
 }
 
 /**
- * Every headline of a pair that is ever published on a day, oldest first, equal times by id. It follows from the seed alone.
- * No two share time, text, source and language, so that each can be identified without an id; many share all but one of
- * these. Some were written about another pair, and stand there with the same id, time, text and source, and scores of their
- * own.
+ * Returns every headline of a pair's day, oldest first, equal times by id. It follows from the seed alone. No two share time,
+ * text, source and language, so that each can be identified without an id; many share all but one of these. Some also appear
+ * under another pair, with the same id, time, text and source, but with other scores.
  */
 export function headlinesOfDay(settings: GenerateSettings, pair: Pair, day: Day): Headline[] {
   const headlines: Headline[] = [];
@@ -76,7 +72,7 @@ export function headlinesOfDay(settings: GenerateSettings, pair: Pair, day: Day)
   return headlines.sort(comparePositions);
 }
 
-/** The news as it stands under a pair. Fields are copied one by one, because spreading objects takes several times as long. */
+/** Scores news under a pair. Copies fields one by one, because spreading objects takes several times as long. */
 function headlineUnder(pair: Beat, home: Beat, news: Written, missingScores: number): Headline {
   const random = new Random(mix(pair.secondHash, news.fate));
   const { leaning } = news;

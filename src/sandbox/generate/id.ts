@@ -1,21 +1,18 @@
 import type { Day } from '../days.ts';
 import { hashText, mix, scatter } from '../random.ts';
 
-/** Two numbers that stand for a series; two, because 32 bits alone would give equal ids. */
+/** Two numbers that identify a series. One number of 32 bits would give equal ids. */
 export interface Identity {
   readonly hash: number;
   readonly secondHash: number;
 }
 
-/** The identity of the series with this name, which consists of the seed and what tells series apart. */
+/** @param name the seed and everything that distinguishes the series */
 export function identityOf(name: string): Identity {
   return { hash: hashText(name), secondHash: hashText(name, 1) };
 }
 
-/**
- * A UUID for the nth item of a day in a series. Its last word is unique for day and index within a series; the other words
- * tell series apart.
- */
+/** Returns a UUID for the nth item of a day. Its last word is unique within the series; the others identify the series. */
 export function idOf(series: Identity, day: Day, index: number): string {
   const last = (scatter(day * 65_536 + index) ^ series.hash) >>> 0;
   const first = mix(last, series.hash);

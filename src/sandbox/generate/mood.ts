@@ -5,8 +5,8 @@ const PERIODS_IN_DAYS = [1460, 365.25, 130, 37] as const;
 const AMPLITUDES = [0.35, 0.3, 0.2, 0.15] as const;
 
 /**
- * The mood of a pair on a day, from -1 to 1: a sum of the pair's own slow waves, so that monthly means of the scores look
- * like a series and not like noise.
+ * Returns the mood of a pair on a day, from -1 to 1: a sum of slow waves, so that monthly means of the scores look like a
+ * series and not like noise.
  */
 export function moodOf(pair: number, day: Day): number {
   return PERIODS_IN_DAYS.reduce((mood, period, i) => {

@@ -12,14 +12,14 @@ const FURTHER_REPRINT_SHARE = 0.5;
 const AT_ONCE_SHARE = 0.3;
 const LONGEST_DELAY = 5 * 3_600_000;
 
-/** News before it is scored under a country and topic. */
+/** News before it gets scores under a country and topic. */
 export interface Written extends News {
   readonly domestic: boolean;
-  /** Below 0 bad, above 0 good, about -2 to 2. */
+  /** Below 0 bad, above 0 good; about -2 to 2. */
   readonly leaning: number;
 }
 
-/** Writes the nth headline of a day about a country and topic; it follows from these and the seed alone. */
+/** Writes the nth headline of a day about a country and topic, which follows from these and the seed alone. */
 export function newsOf(
   { records }: GenerateSettings,
   beat: Beat,
@@ -29,7 +29,7 @@ export function newsOf(
   const mood = moodOf(beat.hash, day);
   const seed = (index: number) => mix(daySeed, index);
 
-  /** After one reprint, another one is likely: some stories have many. */
+  /** Returns whether a headline is a reprint. After one, another is likely, so some stories have many. */
   function isReprint(index: number): boolean {
     if (index === 0) return false;
     const draw = asShare(mix(seed(index), 1));
@@ -59,7 +59,7 @@ export function newsOf(
       happenedAt: day * MS_PER_DAY + happened * 1000,
       domestic,
       language,
-      // With its place in the day as decimals, no two stories of a day have the same text.
+      // The index as decimals makes the text unique within the day.
       text: writeHeadline(
         language,
         name,
@@ -73,7 +73,7 @@ export function newsOf(
     };
   }
 
-  /** The same news by any publisher of the language, at once or hours later on the same day. */
+  /** Returns the same news by another publisher of the language, at once or hours later on the same day. */
   function reprinted(index: number, random: Random): Written {
     let first = index - 1;
     while (isReprint(first)) first--;

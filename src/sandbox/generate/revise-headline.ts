@@ -6,7 +6,7 @@ import { updateHeadline } from './texts.ts';
 
 const REWRITTEN_SHARE = 0.3;
 
-/** The headline with other scores and, for some, another text. */
+/** Returns the headline with other scores and, sometimes, another text. */
 export function reviseHeadline(headline: Headline, random: Random): Headline {
   const leaning = 0.8 * random.normal();
   return {

@@ -1,13 +1,13 @@
 import type { Random } from '../random.ts';
 
-/** Probabilities of one sentiment model, four decimals each, that add up to 1. */
+/** Probabilities of one sentiment model, with four decimals, that add up to 1. */
 export interface Probabilities {
   readonly positive: number;
   readonly neutral: number;
   readonly negative: number;
 }
 
-/** One model's scores of a headline whose true leaning is `leaning` (below 0 bad, above 0 good, about -2 to 2). */
+/** Returns one model's scores of a headline. @param leaning below 0 bad, above 0 good; about -2 to 2 */
 export function probabilities(leaning: number, random: Random): Probabilities {
   const up = Math.exp(1.5 * leaning + 0.4 * random.normal());
   const flat = Math.exp(0.5 + 0.4 * random.normal());

@@ -14,7 +14,7 @@ export const SOURCES = LANGUAGES.flatMap((language) =>
 const LOCAL_SHARE = 0.8;
 const ENGLISH_ABROAD_SHARE = 0.4;
 
-/** The language of a headline: in its country mostly the first language, abroad any language of the press. */
+/** Chooses the language of a headline: in its country mostly the first language, abroad any language. */
 export function chooseLanguage(country: Country, domestic: boolean, random: Random): Language {
   if (!domestic) return random.share() < ENGLISH_ABROAD_SHARE ? 'en' : random.pick(LANGUAGES);
   return random.share() < LOCAL_SHARE ? country.languages[0]! : random.pick(country.languages);
@@ -24,10 +24,7 @@ export function chooseSource(language: Language, random: Random): string {
   return random.pick(PRESS[language].sources);
 }
 
-/**
- * A headline that a newspaper of the language might print about a country or an asset, in a tone that suits the leaning, with
- * a number in it.
- */
+/** Writes a headline about a country or an asset, in a tone that suits the leaning, with a number in it. */
 export function writeHeadline(
   language: Language,
   name: string,
@@ -46,7 +43,7 @@ export function writeHeadline(
     .replace('{n}', number);
 }
 
-/** The headline as another publisher prints it: mostly word for word, else with its own name or other punctuation. */
+/** Returns the text as another publisher prints it: mostly unchanged, else with its own name or other punctuation. */
 export function reprint(text: string, source: string, random: Random): string {
   const draw = random.share();
   if (draw < 0.6) return text;
@@ -54,7 +51,6 @@ export function reprint(text: string, source: string, random: Random): string {
   return text.includes(': ') ? text.replace(': ', ' – ') : `${text}.`;
 }
 
-/** A number for a headline. */
 export function anyNumber(random: Random): string {
   return (0.1 + 12 * random.share()).toFixed(1);
 }
@@ -66,7 +62,7 @@ export function updateHeadline(language: Language, text: string): string {
 const namesOf = new Map<Language, Intl.DisplayNames>();
 const names = new Map<string, string>();
 
-/** Country names in other languages come from the runtime (ICU), so they can differ between releases of Node. */
+/** Returns the country's name. Names in other languages come from ICU, so they can differ between releases of Node. */
 export function countryName(language: Language, country: Country): string {
   if (language === 'en') return country.name;
   const key = `${language}${country.code}`;

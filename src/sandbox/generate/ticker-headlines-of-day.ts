@@ -22,26 +22,26 @@ const SECOND_COUNTRY_SHARE = 0.3;
 
 /** A headline about an asset; `positive` is bullish and `negative` bearish. */
 export interface TickerHeadline extends Changing {
-  /** A UUID, different for every headline of a seed. */
+  /** A UUID, unique for the seed. */
   readonly id: string;
   readonly topic: TickerTopic;
-  /** Whether it names the asset itself. */
+  /** True if it names the asset. */
   readonly explicit: boolean;
   readonly text: string;
   readonly language: Language;
   readonly source: string;
   readonly url: string;
-  /** The names of the countries of its source. */
+  /** Names of its source's countries. */
   readonly countries: readonly string[] | null;
   readonly topicProbability: number;
   readonly scores: Probabilities;
-  /** What the record does with its score: some send null, some lack the field; the probabilities are always there. */
+  /** Whether the record has a score, null, or no such field. It always has the probabilities. */
   readonly score: 'sent' | 'null' | 'absent';
 }
 
 /**
- * Every headline of an asset that is ever published on a day, oldest first, equal times by id. It follows from the seed
- * alone. No two share time, text and source.
+ * Returns every headline of an asset's day, oldest first, equal times by id. It follows from the seed alone. No two share
+ * time, text and source.
  */
 export function tickerHeadlinesOfDay(settings: GenerateSettings, ticker: Ticker, day: Day): TickerHeadline[] {
   const series = identityOf(`${settings.seed}/${ticker.code}`);
@@ -57,13 +57,13 @@ export function tickerHeadlinesOfDay(settings: GenerateSettings, ticker: Ticker,
   return [...headlines.values()].sort(comparePositions);
 }
 
-/** The headline with other scores and, for some, another text. */
+/** Returns the headline with other scores and, sometimes, another text. */
 export function reviseTickerHeadline(headline: TickerHeadline, random: Random): TickerHeadline {
   const text = reviseText(headline, random);
   return { ...headline, text, scores: probabilities(0.8 * random.normal(), random) };
 }
 
-/** Bullish less bearish, -1 to 1. */
+/** Returns bullish minus bearish, from -1 to 1. */
 export function scoreOf({ positive, negative }: Probabilities): number {
   return round4(positive - negative);
 }

@@ -1,7 +1,7 @@
 import type { Random } from '../random.ts';
 
 /**
- * When something happens, in seconds of its day, and how it is stamped: the share `hourShare` with the beginning of its hour.
+ * Returns when something happens, in seconds of its day, and its stamp: for the share `hourShare`, the beginning of its hour.
  * Most news is made around noon.
  */
 export function timeOfDay(hourShare: number, random: Random): { happened: number; stamped: number } {

@@ -10,10 +10,10 @@ const WEEKEND = 0.4;
 const BURST_SHARE = 0.012;
 const BURST_DAYS = 5;
 
-/** The most headlines a pair can have on a day: ids leave 16 bits for the headline's place in its day. */
+/** Most headlines of a pair on a day, because ids have 16 bits for the index. */
 export const MOST_PER_DAY = 65_535;
 
-/** Headlines a pair has on an ordinary weekday, on average; 0 for the few pairs that nobody ever writes about. */
+/** Returns a pair's average number of headlines on an ordinary weekday; 0 for the few pairs without any news. */
 export function pairVolume(seed: string, country: Country, topic: Topic, pair: number): number {
   const fate = asShare(mix(pair, 1));
   if (fate < SILENT_SHARE) return 0;
@@ -23,7 +23,7 @@ export function pairVolume(seed: string, country: Country, topic: Topic, pair: n
   return MEDIAN_PER_DAY * country.weight * topicWeight * own * hush;
 }
 
-/** How many headlines a pair has on a day: fewer at weekends, several times as many while a burst fades. */
+/** Returns a pair's number of headlines on a day: fewer at weekends, several times as many while a burst fades. */
 export function headlinesOn(day: Day, pair: number, ordinary: number): number {
   if (ordinary === 0) return 0;
   let factor = isWeekend(day) ? WEEKEND : 1;

@@ -3,8 +3,8 @@ import type { Position } from '../position.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
- * The content of a cursor: the last headline that was served, so that the next page begins after it even if others have come
- * or gone. `hops` counts empty pages in a row, so that their tokens differ.
+ * A cursor contains the last served headline, so that the next page begins after it even if others were added or withdrawn.
+ * `hops` counts empty pages in a row, so that their tokens differ.
  */
 export interface Cursor {
   /** `null` for the beginning of the range. */
@@ -13,9 +13,9 @@ export interface Cursor {
 }
 
 export interface Cursors {
-  /** An opaque token for the cursor, valid only for the query `binding` stands for. Standard base64, unsafe in URLs. */
+  /** Returns an opaque token, valid only for the query that `binding` stands for. Standard base64, unsafe in URLs. */
   seal(cursor: Cursor, binding: string): string;
-  /** Throws a Refusal if the token is broken, expired or of another query. */
+  /** @throws Refusal if the token is broken, expired or of another query */
   open(token: string, binding: string): Cursor;
 }
 

@@ -24,7 +24,7 @@ export function serveLiveFeed(app: FastifyInstance, service: Service, feed: Live
   });
 }
 
-/** Everything that a live feed's window holds, newest first. Throws a Refusal if the service would refuse. */
+/** Returns everything in a live feed's window, newest first. @throws Refusal if the service would refuse */
 export function liveItems(
   settings: SandboxSettings,
   feed: LiveFeed,

@@ -10,7 +10,7 @@ export interface PageCache {
   keep(key: string, page: ServedPage): void;
 }
 
-/** Keeps recent pages, `bytes` of bodies in all at most; the one longest unused goes first. */
+/** Keeps recent pages, at most `bytes` of bodies in total. Drops the least recently used one first. */
 export function pageCacheOf(bytes: number): PageCache {
   const pages = new Map<string, ServedPage>();
   let held = 0;

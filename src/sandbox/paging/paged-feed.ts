@@ -16,12 +16,12 @@ import { selectPage } from './select-page.ts';
 
 /** A checked request to a feed. */
 interface Question {
-  /** Everything that a cursor is bound to; equal for the requests of one drain, different for any others. */
+  /** Everything that a cursor is bound to: the same for all requests of one drain. */
   readonly binding: string;
   readonly range: DayRange;
   readonly limit: number;
   readonly view: View;
-  /** Everything that the feed serves now for a day of the view's zone, oldest first, equal times by id. */
+  /** Returns everything that the feed serves now for a day of the view's zone, oldest first, equal times by id. */
   readonly itemsOfDay: (day: Day) => readonly FeedItem[];
 }
 
@@ -53,7 +53,7 @@ function ask(
   const series = feed.series(params, query, view);
   const limit = readLimit(query, settings);
   return {
-    // The dates as sent, because a default that changes at midnight must not break a cursor.
+    // Uses the dates as sent, because a default that changes at midnight must not break a cursor.
     binding: JSON.stringify([feed.name, ...series.asked, limit, query.start_date, query.end_date]),
     range: readRange(query, settings, feed.historyLimitDays?.(settings) ?? null),
     limit,
@@ -77,7 +77,7 @@ function answer(service: Service, question: Question, token: string | null, faul
   return page;
 }
 
-/** Whether the same request will always get the same bytes. */
+/** Returns true if the same request will always get the same bytes. */
 function isSettled({ settings }: Service, { range, view }: Question): boolean {
   const { late, revised, withdrawn } = settings.changes;
   const changesNothing = late + revised + withdrawn === 0 && settings.tokenLifetimeMs === null;

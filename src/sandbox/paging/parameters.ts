@@ -10,7 +10,7 @@ const MOST_DAYS = 90;
 const DEFAULT_DAYS_BACK = 7;
 const ALL = 'ALL';
 
-/** `limit`, 1 to 1000 (docs/service.md, "Paging") unless the sandbox refuses limits above a lower cap; 100 by default. */
+/** Reads `limit`: 1 to 1000, or to a lower cap (docs/service.md, "Paging"); 100 by default. */
 export function readLimit(
   query: Query,
   { pageCap, pageCapMode }: SandboxSettings,
@@ -20,14 +20,14 @@ export function readLimit(
   return readInteger(query, 'limit', Math.min(byDefault, most), 1, most);
 }
 
-/** How many records a page holds for a limit: fewer if the sandbox silently caps pages. */
+/** Returns how many records a page has: fewer than the limit if the sandbox silently caps pages. */
 export function pageSize(limit: number, { pageCap }: SandboxSettings): number {
   return Math.min(limit, pageCap);
 }
 
 /**
- * `start_date` to `end_date`: the last 7 days by default, 90 days at most, with the setting's reading of the end. If it is
- * ignored, no range is too long.
+ * Reads `start_date` and `end_date`: the last 7 days by default, at most 90 days. The settings say whether the end is part of
+ * the range. If it is ignored, no range is too long.
  */
 export function readRange(
   query: Query,
@@ -53,7 +53,7 @@ export function readRange(
   return { first, last };
 }
 
-/** The parameter as one of the choices, the first of them by default. */
+/** Reads a parameter that is one of the choices; the first one is the default. */
 export function readChoice<T extends string>(query: Query, name: string, choices: readonly T[]): T {
   const given = query[name];
   const chosen = given === undefined ? choices[0] : choices.find((it) => it === given);
@@ -62,8 +62,9 @@ export function readChoice<T extends string>(query: Query, name: string, choices
 }
 
 /**
- * The members of a list parameter in any case, as they are known; `null` for `ALL`, the default. That lists are taken, and
- * which names, is made up (docs/service.md, "Asset feeds").
+ * Reads a list parameter, whose members may be in upper or lower case. Lists and names are made up (docs/service.md, "Asset
+ * feeds").
+ * @returns `null` for `ALL`, the default
  */
 export function readPreset<T>(query: Query, name: string, known: ReadonlyMap<string, T>): T[] | null {
   const members = (query[name] ?? ALL).split(',').map((member) => member.trim());
@@ -80,7 +81,7 @@ export function readFlag(query: Query, name: string, byDefault: boolean): boolea
   return query[name] === undefined ? byDefault : readChoice(query, name, ['true', 'false']) === 'true';
 }
 
-/** The parameter as a number from 0 to 1, 0 by default. */
+/** Reads a number from 0 to 1; 0 by default. */
 export function readShare(query: Query, name: string): number {
   const given = query[name] ?? '0';
   const share = /^\d*\.?\d+$/.test(given) ? Number(given) : Number.NaN;

@@ -7,7 +7,7 @@ import { spoilRecords } from '../faults/spoil-records.ts';
 import type { FeedItem, Series } from '../feeds/feed.ts';
 import type { Service } from '../service.ts';
 
-/** Sends records of a feed that has no cursor, with the fault that the request gets, and counts them. */
+/** Sends records of a feed without a cursor, with the request's fault, and counts them. */
 export function sendRecords(
   service: Service,
   reply: FastifyReply,
@@ -23,7 +23,7 @@ export function sendRecords(
   if (isComplete) service.counts.pageServed(null, sent.length);
 }
 
-/** The items of a series between two moments, both included, newest first. */
+/** Returns the items of a series between two moments, inclusive, newest first. */
 export function itemsBetween({ itemsOfDay }: Series, from: number, to: number): FeedItem[] {
   const items: FeedItem[] = [];
   for (let day = dayOf(to); day >= dayOf(from); day--) {

@@ -13,11 +13,11 @@ export interface Selection<T extends Position> {
   readonly after: Position | null;
   readonly limit: number;
   readonly zone: Zone;
-  /** Everything served for a day of the zone, oldest first, equal times by id. */
+  /** Returns everything served for a day of the zone, oldest first, equal times by id. */
   readonly itemsOfDay: (day: Day) => readonly T[];
 }
 
-/** The next `limit` items after a position. Looks at no more days than it needs, from the position's own day on. */
+/** Returns the next `limit` items after a position. Reads only the days it needs, from the position's own day on. */
 export function selectPage<T extends Position>(selection: Selection<T>): Selected<T> {
   const { range, order, after, limit, zone, itemsOfDay } = selection;
   const step = order === 'oldest-first' ? 1 : -1;

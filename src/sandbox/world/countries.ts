@@ -1,6 +1,6 @@
 import type { Language } from './languages.ts';
 
-/** `weight` is how much the world's press writes about a country, 1 being the middle. */
+/** `weight` is how much the world's press writes about a country; 1 is average. */
 export interface Country {
   readonly code: string;
   readonly name: string;
@@ -13,7 +13,7 @@ const SMALL = 0.4;
 
 type Line = readonly [code: string, name: string, languages?: string, weight?: number];
 
-/** Without languages the press writes in English, as far as the sandbox is concerned. */
+/** A country without languages gets English. */
 const LINES: readonly Line[] = [
   ['AE', 'United Arab Emirates', 'ar en'],
   ['AL', 'Albania', 'en', SMALL],
@@ -114,7 +114,7 @@ const LINES: readonly Line[] = [
   ['ZA', 'South Africa'],
 ];
 
-/** 97 countries (docs/service.md, "Historical headlines"); which ones they are is made up. */
+/** 97 countries (docs/service.md, "Historical headlines"). The selection is made up. */
 export const COUNTRIES: readonly Country[] = LINES.map(([code, name, languages = 'en', weight = 1]) => ({
   code,
   name,

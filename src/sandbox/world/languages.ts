@@ -1,6 +1,6 @@
 import type { Category } from './topics.ts';
 
-/** ISO 639-1 codes of the languages that the sandbox's press writes in. */
+/** ISO 639-1 codes of the press's languages. */
 export const LANGUAGES = [
   'en',
   'de',
@@ -36,8 +36,8 @@ export const LANGUAGE_NAMES: Readonly<Record<Language, string>> = {
 export type Language = (typeof LANGUAGES)[number];
 
 /**
- * The texts of one language's press. In the patterns `{c}` is the country's name, `{s}` the subject, `{n}` a number; `{t}`
- * in `update` is the headline that is being updated.
+ * The texts of one language's press. In patterns, `{c}` is the country's name, `{s}` the subject, `{n}` a number; in `update`,
+ * `{t}` is the updated headline.
  */
 export interface Press {
   readonly sources: readonly string[];

@@ -2,7 +2,6 @@ import type { Press } from './languages.ts';
 
 type LatinLanguage = 'en' | 'de' | 'fr' | 'es' | 'pt' | 'it' | 'tr';
 
-/** The press that writes in Latin script. */
 export const LATIN_PRESS: Readonly<Record<LatinLanguage, Press>> = {
   en: {
     sources: [

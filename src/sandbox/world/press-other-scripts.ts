@@ -2,7 +2,6 @@ import type { Press } from './languages.ts';
 
 type OtherLanguage = 'ru' | 'ar' | 'hi' | 'ja' | 'zh' | 'ko';
 
-/** The press that writes in Cyrillic, Arabic, Devanagari, Japanese, Chinese and Korean script. */
 export const OTHER_PRESS: Readonly<Record<OtherLanguage, Press>> = {
   ru: {
     sources: ['Речной вестник', 'Деловая пристань', 'Новый курьер'],

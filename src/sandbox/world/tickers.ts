@@ -1,6 +1,6 @@
 import type { Subject } from './topics.ts';
 
-/** The suffixes of tickers. Three are likely (docs/service.md, "Asset feeds"), `_EQ` and `_FX` made up. */
+/** Suffixes of tickers. Three are likely (docs/service.md, "Asset feeds"); `_EQ` and `_FX` are made up. */
 export const ASSET_CLASSES = {
   COM: 'Commodities',
   CRY: 'Cryptocurrencies',
@@ -11,17 +11,17 @@ export const ASSET_CLASSES = {
 
 export type AssetClass = keyof typeof ASSET_CLASSES;
 
-/** The subjects of headlines about a class of assets; all made up. */
+/** Subjects of headlines about a class of assets. Made up. */
 export interface TickerTopic extends Subject {
   readonly name: string;
 }
 
-/** `weight` is how much is written about an asset, 1 being the middle; nobody ever writes about those with 0. */
+/** `weight` is how much is written about an asset: 1 is average, 0 is nothing at all. */
 export interface Ticker {
   readonly code: string;
   readonly name: string;
   readonly assetClass: AssetClass;
-  /** Country codes where the asset is at home. */
+  /** Codes of the asset's home countries. */
   readonly countries: readonly string[];
   readonly weight: number;
 }

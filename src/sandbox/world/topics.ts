@@ -1,4 +1,4 @@
-/** The eight categories, each with the short word under which the press of a language knows its subjects. */
+/** The eight categories, each with the key of its subjects in the press of a language. */
 export const CATEGORIES = {
   economy: 'Real Economy',
   monetary: 'Monetary Policy',
@@ -12,10 +12,9 @@ export const CATEGORIES = {
 
 export type Category = keyof typeof CATEGORIES;
 
-/** What a headline is about: the press in languages other than English only knows the subjects of a category. */
+/** What a headline is about. In languages other than English, the press only has subjects for categories. */
 export interface Subject {
   readonly category: Category;
-  /** Its phrase in English headlines. */
   readonly phrase: string;
 }
 
@@ -112,7 +111,7 @@ const PHRASES: Readonly<Record<Category, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** 70 topics in 8 categories (docs/service.md, "Historical headlines"); a few names are likely, the others made up. */
+/** 70 topics in 8 categories (docs/service.md, "Historical headlines"). A few names are likely, the others made up. */
 export const TOPICS: readonly Topic[] = (Object.keys(CATEGORIES) as Category[]).flatMap((category) =>
   Object.entries(PHRASES[category]).map(([name, phrase]) => ({ name, category, phrase })),
 );
