@@ -523,43 +523,43 @@ select gmsi.complete_feed_table('ticker_event_headlines');
 
 create table gmsi.ticker_index (
   ticker text not null,
-  index_type text not null,
+  match_type text not null,
   variant text not null,
   entry_id uuid not null,
   published_at timestamptz not null,
   topic text,
-  record_index_type text,
-  headline_count double precision,
+  record_match_type text,
+  headline_count bigint,
   sentiment_sum double precision,
   sentiment_abs_sum double precision,
   sentiment_std double precision,
-  primary key (ticker, index_type, variant, published_at, entry_id)
+  primary key (ticker, match_type, variant, published_at, entry_id)
 ) partition by range (published_at);
 comment on table gmsi.ticker_index is 'Hourly headline sentiment of a ticker by topic, as the service aggregates it. Partitioned by month of published_at.';
-comment on column gmsi.ticker_index.index_type is 'Index type that was requested: COMBINED, EXPLICIT or IMPLICIT.';
-comment on column gmsi.ticker_index.entry_id is 'Identity: a hash of time, topic and record_index_type.';
-comment on column gmsi.ticker_index.record_index_type is 'Index type, according to the record.';
+comment on column gmsi.ticker_index.match_type is 'Match type that was requested (index_type): COMBINED, EXPLICIT or IMPLICIT.';
+comment on column gmsi.ticker_index.entry_id is 'Identity: a hash of time, topic and record_match_type.';
+comment on column gmsi.ticker_index.record_match_type is 'Match type, according to the record (index_type).';
 select gmsi.complete_feed_table('ticker_index', is_hourly => true);
 
 create table gmsi.gmsi_index (
   country text not null,
   topic text not null,
-  index_type text not null,
+  match_type text not null,
   sentiment_type text not null,
   sparse text not null,
   align_to_period_end text not null,
   entry_id uuid not null,
   published_at timestamptz not null,
   topic_name text,
-  headline_count double precision,
+  headline_count bigint,
   sentiment_sum double precision,
   sentiment_abs_sum double precision,
   sentiment_std double precision,
-  primary key (country, topic, index_type, sentiment_type, sparse, align_to_period_end, published_at, entry_id)
+  primary key (country, topic, match_type, sentiment_type, sparse, align_to_period_end, published_at, entry_id)
 ) partition by range (published_at);
 comment on table gmsi.gmsi_index is 'Hourly headline sentiment of a country and topic, as the service aggregates it. Partitioned by month of published_at.';
 comment on column gmsi.gmsi_index.topic is 'Topic that was requested.';
-comment on column gmsi.gmsi_index.index_type is 'Index type that was requested: COMBINED, DOMESTIC or INTERNATIONAL.';
+comment on column gmsi.gmsi_index.match_type is 'Match type that was requested (index_type): COMBINED, DOMESTIC or INTERNATIONAL.';
 comment on column gmsi.gmsi_index.sentiment_type is 'Model: directional or semantic_sentiment.';
 comment on column gmsi.gmsi_index.sparse is 'Parameter of the request: true if only hours with headlines were requested; empty if it was not sent.';
 comment on column gmsi.gmsi_index.align_to_period_end is 'Parameter of the request: true if hours were to be stamped at their end, false at their beginning; empty if it was not sent.';
@@ -568,25 +568,25 @@ comment on column gmsi.gmsi_index.topic_name is 'Topic, according to the record.
 select gmsi.complete_feed_table('gmsi_index', is_hourly => true);
 
 create table gmsi.regional_index (
-  index_type text not null,
+  match_type text not null,
   variant text not null,
   entry_id uuid not null,
   published_at timestamptz not null,
-  country text not null,
+  country_name text not null,
   topic text,
-  headline_count double precision,
+  headline_count bigint,
   sentiment_sum double precision,
   sentiment_abs_sum double precision,
   sentiment_std double precision,
   sentiment_avg double precision,
   model text generated always as (substring(variant from '(?:^|&)model=([^&]*)')) stored,
-  primary key (index_type, variant, published_at, entry_id)
+  primary key (match_type, variant, published_at, entry_id)
 ) partition by range (published_at);
 comment on table gmsi.regional_index is 'Hourly headline sentiment of each country of a group by topic, as the service aggregates it (the regional macro index). Partitioned by month of published_at.';
-comment on column gmsi.regional_index.index_type is 'Index type that was requested: COMBINED, EXPLICIT or IMPLICIT; DOMESTIC or INTERNATIONAL for rows of an archive.';
+comment on column gmsi.regional_index.match_type is 'Match type that was requested (index_type): COMBINED, EXPLICIT or IMPLICIT; DOMESTIC or INTERNATIONAL for rows of an archive.';
 comment on column gmsi.regional_index.variant is 'Further parameters of the request, as name=value&name=value: model, country_preset and others. An hour of a country has a row in each variant that it was requested with, so filter by variant.';
-comment on column gmsi.regional_index.entry_id is 'Identity: a hash of time, topic and country.';
-comment on column gmsi.regional_index.country is 'Name of the country, according to the record.';
+comment on column gmsi.regional_index.entry_id is 'Identity: a hash of time, topic and country_name.';
+comment on column gmsi.regional_index.country_name is 'Name of the country, according to the record.';
 comment on column gmsi.regional_index.sentiment_abs_sum is 'Sum of the absolute values of their scores, if the service sends it.';
 comment on column gmsi.regional_index.sentiment_avg is 'Mean of their scores as the service sends it.';
 comment on column gmsi.regional_index.model is 'Model that was requested: macro_1, macro_2 or macro_3; null in rows of an archive, which does not name the model.';
@@ -599,7 +599,7 @@ create table gmsi.ticker_event_metrics (
   published_at timestamptz not null,
   event_type text,
   topic text,
-  event_count double precision,
+  event_count bigint,
   sentiment_sum double precision,
   sentiment_abs_sum double precision,
   sentiment_std double precision,
@@ -617,7 +617,7 @@ create table gmsi.event_query_metrics (
   ticker text,
   event_type text,
   topic text,
-  event_count double precision,
+  event_count bigint,
   sentiment_sum double precision,
   sentiment_abs_sum double precision,
   sentiment_std double precision,

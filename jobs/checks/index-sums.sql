@@ -10,7 +10,6 @@ from job_sums s
 cross join setting
 cross join lateral (select setting.tolerance * greatest(1, s.abs_sum, s.count) as margin) as m
 cross join lateral (values
-  ('the count is not a whole number', s.count <> floor(s.count)),
   ('nothing is counted, but summed up', s.count = 0 and (s.sum <> 0 or s.abs_sum <> 0)),
   ('the sum is larger than the sum of sizes', abs(s.sum) > s.abs_sum + margin),
   ('the sum is larger than so many scores can be', greatest(abs(s.sum), s.abs_sum) > setting.largest * s.count + margin),

@@ -223,7 +223,7 @@ function bytesOf({ files }: Exported['manifest']): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-const plural: Readonly<Record<string, string>> = { country: 'countries', index_type: 'index types' };
+const plural: Readonly<Record<string, string>> = { country: 'countries', match_type: 'match types' };
 
 function describe(
   { out, manifest, written }: Exported,

@@ -6,7 +6,7 @@ const columns = {
   published_at: [...likely.published_at, ...eventTimes],
   event_type: likely.event_type,
   topic: likely.topic,
-  event_count: ['double precision', 'event_count', 'count'],
+  event_count: ['bigint', 'event_count', 'count'],
   ...componentColumns,
 } as const;
 

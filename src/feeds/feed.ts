@@ -16,7 +16,7 @@ export interface Series {
 export type Dimension = 'country' | 'topic' | 'ticker';
 
 /** The PostgreSQL types that a feed's columns may have. */
-export type ColumnType = 'text' | 'uuid' | 'timestamptz' | 'double precision' | 'jsonb';
+export type ColumnType = 'text' | 'uuid' | 'timestamptz' | 'double precision' | 'bigint' | 'jsonb';
 
 /** The table that a feed fills. */
 export interface FeedTable {

@@ -18,7 +18,7 @@ export const gmsiIndex = defineFeed({
     series: {
       country: 'country',
       topic: 'topic',
-      index_type: 'match_type',
+      match_type: 'match_type',
       sentiment_type: { parameter: 'sentiment_type' },
       sparse: { parameter: 'sparse' },
       align_to_period_end: { parameter: 'align_to_period_end' },

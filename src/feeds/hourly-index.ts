@@ -15,7 +15,7 @@ export function hourlyIndex(topicColumn: 'topic' | 'topic_name', apart: ReadColu
       published_at: likely.published_at,
       [topicColumn]: likely.topic,
       ...apart,
-      headline_count: ['double precision', 'headline_count', 'count'] as const,
+      headline_count: ['bigint', 'headline_count', 'count'] as const,
       ...componentColumns,
     },
     // The service's defaults are unknown, so these are sent only if a job names them.

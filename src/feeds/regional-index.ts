@@ -1,7 +1,7 @@
 import { defineFeed } from './define-feed.ts';
 import { hourlyIndex } from './hourly-index.ts';
 
-const { variants, ...index } = hourlyIndex('topic', { country: ['text', 'country', 'country_name'] });
+const { variants, ...index } = hourlyIndex('topic', { country_name: ['text', 'country', 'country_name'] });
 
 /**
  * Hourly headline sentiment of all countries of a group, by topic (docs/service.md, "Regional macro index"). The model is
@@ -23,10 +23,10 @@ export const regionalIndex = defineFeed({
   ...index,
   columns: { ...index.columns, sentiment_avg: ['double precision', 'sentiment_avg'] },
   // Without it, the same hour and topic of two countries would be one row.
-  required: [...index.required, { anyOf: ['country'], reason: 'no country' }],
+  required: [...index.required, { anyOf: ['country_name'], reason: 'no country' }],
   table: {
     name: 'regional_index',
-    series: { index_type: 'match_type', variant: 'variant' },
+    series: { match_type: 'match_type', variant: 'variant' },
     isPartitioned: true,
   },
 });

@@ -9,10 +9,10 @@ export const tickerIndex = defineFeed({
   parameters: { matchType: 'index_type' },
   matchTypes: ['COMBINED', 'EXPLICIT', 'IMPLICIT'],
   liveHours: 2,
-  ...hourlyIndex('topic', { record_index_type: ['text', 'index_type'] }),
+  ...hourlyIndex('topic', { record_match_type: ['text', 'index_type'] }),
   table: {
     name: 'ticker_index',
-    series: { ticker: 'ticker', index_type: 'match_type', variant: 'variant' },
+    series: { ticker: 'ticker', match_type: 'match_type', variant: 'variant' },
     isPartitioned: true,
   },
 });

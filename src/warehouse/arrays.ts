@@ -106,17 +106,24 @@ const fixed = {
     bytes: 8,
     write: (array: Buffer, value: string | number, at: number) => array.writeDoubleBE(Number(value), at),
   },
+  bigint: {
+    oid: 20,
+    bytes: 8,
+    write: (array: Buffer, value: string | number, at: number) => writeInt64(array, Number(value), at),
+  },
   timestamptz: {
     oid: 1184,
     bytes: 8,
-    write: (array: Buffer, value: string | number, at: number) => {
-      // Written as two 32-bit words, because a BigInt for each time costs more than the rest of its row.
-      const microseconds = microsecondsOf(String(value)) - beginOf2000;
-      array.writeInt32BE(Math.floor(microseconds / 2 ** 32), at);
-      return array.writeUInt32BE(microseconds >>> 0, at + 4);
-    },
+    write: (array: Buffer, value: string | number, at: number) =>
+      writeInt64(array, microsecondsOf(String(value)) - beginOf2000, at),
   },
 };
+
+/** Writes two 32-bit words, because a BigInt for each value costs more than the rest of its row. */
+function writeInt64(array: Buffer, value: number, at: number): number {
+  array.writeInt32BE(Math.floor(value / 2 ** 32), at);
+  return array.writeUInt32BE(value >>> 0, at + 4);
+}
 
 /** Where PostgreSQL's times count from, in microseconds since 1970. */
 const beginOf2000 = Date.UTC(2000) * 1000;

@@ -74,13 +74,13 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
     columns: { topic_name: 'topic_name', headline_count: 'headline_count', ...components },
     value: 'sentiment_std',
     unchecked: ['rollups', ...ofModels],
-    wrong: [['index-sums', 'headline_count = headline_count + 0.5', 1]],
+    wrong: [['index-sums', 'sentiment_std = 1.5', 1]],
   },
   'regional-index': {
     job: { parameters: norway },
     series: [['regional-index', norway]],
     columns: {
-      country: 'country',
+      country_name: 'country',
       topic: 'topic_name',
       headline_count: 'headline_count',
       sentiment_avg: 'sentiment_avg',
@@ -114,7 +114,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
     columns: { topic: 'topic_name', headline_count: 'headline_count', ...components },
     value: 'sentiment_std',
     unchecked: [...ofHeadlines, ...ofModels],
-    wrong: [['index-sums', 'headline_count = headline_count + 0.5', 1]],
+    wrong: [['index-sums', 'sentiment_std = 1.5', 1]],
   },
   'ticker-events': {
     job: { tickers },
@@ -143,7 +143,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
     columns: { event_type: 'event_type', event_count: 'event_count', ...components },
     value: 'event_count',
     unchecked: [...ofHeadlines, ...ofModels],
-    wrong: [['index-sums', 'event_count = event_count + 0.5', 1]],
+    wrong: [['index-sums', 'sentiment_std = 1.5', 1]],
   },
   'event-metrics-query': {
     job: { body: { tickers, event_types: ['Realised', 'Anticipated'] } },

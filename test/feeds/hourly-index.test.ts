@@ -20,13 +20,13 @@ describe.each([
     feed: tickerIndex,
     topicColumn: 'topic',
     own: { index_type: 'COMBINED' },
-    columns: { record_index_type: 'COMBINED' },
+    columns: { record_match_type: 'COMBINED' },
   },
   {
     feed: regionalIndex,
     topicColumn: 'topic',
     own: { country: 'Japan', sentiment_avg: -0.375 },
-    columns: { country: 'Japan', sentiment_avg: -0.375 },
+    columns: { country_name: 'Japan', sentiment_avg: -0.375 },
   },
 ])('an hour of $feed.name', ({ feed, topicColumn, own, columns }) => {
   const read = (record: object) => feed.reader().read({ ...own, ...record });
@@ -68,6 +68,13 @@ describe.each([
     expect(read(anHour({ headline_count: '1', sentiment_std: null })).row).toMatchObject({
       headline_count: 1,
       sentiment_std: null,
+    });
+  });
+
+  test('keeps a count that is not whole in extra', () => {
+    expect(read(anHour({ headline_count: 1.5 })).row).toMatchObject({
+      headline_count: null,
+      extra: '{"headline_count":1.5}',
     });
   });
 

@@ -97,13 +97,14 @@ it('an archive of the regional macro index becomes rows that say their country, 
   const result = await runImport(db, archiveOf('macro_geopolitical_sentiment_'), { days });
   expect(result).toMatchObject({ outcome: 'done', refused: [], covered: { series: 2 }, withoutDays: 0 });
   const { rows } = await sql<Record<string, unknown>>`
-    select index_type, variant, country, topic, headline_count, sentiment_sum, model, hour_stamp,
+    select match_type, variant, country_name, topic, headline_count, sentiment_sum, model, hour_stamp,
            hour_ends_at - published_at = '1 hour' as is_conservative
-    from gmsi.regional_index order by index_type, published_at, topic`.execute(db);
+    from gmsi.regional_index order by match_type, published_at, topic`.execute(db);
   const truth = ['DOMESTIC', 'INTERNATIONAL'].flatMap((index_type) => {
     const asked = { model: 'macro_1', country_preset: 'united states', index_type };
     return sandbox.truthOf('regional-index', { ...asked, ...days }).map(({ wire }) => ({
-      ...{ index_type, variant: 'country_preset=united+states', country: 'United States', model: null },
+      ...{ match_type: index_type, variant: 'country_preset=united+states', model: null },
+      country_name: 'United States',
       ...{ topic: wire.topic_name, headline_count: wire.headline_count, sentiment_sum: wire.sentiment_sum },
       ...{ hour_stamp: 'unknown', is_conservative: true },
     }));

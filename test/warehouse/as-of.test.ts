@@ -149,7 +149,7 @@ it.each([
   ],
   [
     'gmsi_index',
-    sql`insert into gmsi.gmsi_index (country, topic, index_type, sentiment_type, sparse, align_to_period_end, published_at, entry_id, headline_count, sentiment_sum, is_backfilled, load_id)
+    sql`insert into gmsi.gmsi_index (country, topic, match_type, sentiment_type, sparse, align_to_period_end, published_at, entry_id, headline_count, sentiment_sum, is_backfilled, load_id)
         values ('US', 'Wars', 'COMBINED', 'directional', '', 'true', '2026-10-31 22:00+00', gen_random_uuid(), 3, 1e-300, true, 1)`,
     sql`sentiment_sum = 2`,
   ],

@@ -48,7 +48,7 @@ const made: readonly RawBuilder<unknown>[] = [
                                    sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum)
       select country, topic, 'COMBINED', model, date '2024-01-01' + n, 3, 3, sin(n), abs(sin(n)), 0, 2.7, sin(n)
       from ${series}, generate_series(0, 730) as n, unnest(array['directional', 'semantic_sentiment']) as model`,
-  sql`insert into gmsi.gmsi_index (country, topic, index_type, sentiment_type, sparse, align_to_period_end, entry_id,
+  sql`insert into gmsi.gmsi_index (country, topic, match_type, sentiment_type, sparse, align_to_period_end, entry_id,
                                    published_at, headline_count, sentiment_sum, is_backfilled, load_id)
       select country, 'Wars', 'COMBINED', 'directional', '', '', gen_random_uuid(),
              timestamptz '2024-01-01 00:00+00' + n * interval '1 hour', 2, sin(n), true, 1
@@ -160,7 +160,7 @@ test('hours of an index are read by the key, of their month alone, if published_
       select d.at, i.* from (values (timestamptz '2025-03-05 21:00+00'), ('2025-10-09 09:00+00')) as d (at)
       cross join lateral (
         select sum(headline_count), sum(sentiment_sum) from gmsi.gmsi_index
-        where country = 'US' and topic = 'Wars' and index_type = 'COMBINED' and sentiment_type = 'directional'
+        where country = 'US' and topic = 'Wars' and match_type = 'COMBINED' and sentiment_type = 'directional'
           and hour_ends_at > d.at - interval '24 hours' and hour_ends_at <= d.at ${bounds}) as i`);
     return reads.filter(({ from }) => from !== '*VALUES*');
   };

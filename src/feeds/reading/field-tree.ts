@@ -85,6 +85,7 @@ type ValueReader = (value: unknown) => string | number | undefined;
 export const valueReaders: Readonly<Record<FieldType, ValueReader>> = {
   text: readText,
   'double precision': readNumber,
+  bigint: readWhole,
   timestamptz: readTime,
   uuid: readId,
 };
@@ -96,6 +97,12 @@ const decimal = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 function readNumber(value: unknown): number | undefined {
   const number = typeof value === 'string' && decimal.test(value) ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+}
+
+/** A whole number. Any other stays in `extra`. */
+function readWhole(value: unknown): number | undefined {
+  const number = readNumber(value);
+  return Number.isSafeInteger(number) ? number : undefined;
 }
 
 function readText(value: unknown): string | undefined {

@@ -113,8 +113,8 @@ const ranges: readonly (readonly [name: RegExp, lowest: number, highest: number]
 
 function numbersOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
   const numbers = columnsOf(table).flatMap((column) => {
-    const range = ranges.find(([name]) => name.test(column) && table.columns[column] === 'double precision');
-    if (!range) return [];
+    const range = ranges.find(([name]) => name.test(column));
+    if (!range || !/^(double precision|bigint)$/.test(table.columns[column] ?? '')) return [];
     const [, lowest, highest] = range;
     return [
       sql`(${sql.lit(column)}, ${kept(column)}, ${sql.lit(`${lowest}`)}::double precision, ${sql.lit(`${highest}`)}::double precision)`,
