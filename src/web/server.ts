@@ -25,7 +25,7 @@ import { type Answer, answerOf, type Endpoint } from './endpoint.ts';
 import { type Guard, guard } from './guard.ts';
 import { liveStates } from './live.ts';
 
-/** Milliseconds, and numbers of connections: a browser opens about six, one of which may be a stream. */
+/** In milliseconds, or numbers of connections. A browser opens about six connections, one of which may be a stream. */
 const bounds = { request: 5_000, idle: 60_000, connections: 200, streams: 20, asking: 32 };
 
 export interface WebOptions extends Guard {
@@ -99,7 +99,7 @@ export async function serveWeb(
   return { url, [Symbol.asyncDispose]: () => app.close() };
 }
 
-/** Allows nothing from other origins, and nothing inline. */
+/** Allows nothing from other origins and nothing inline. */
 const policy = {
   ...{
     'default-src': ["'none'"],
@@ -121,7 +121,6 @@ function addEndpoint(
   app: FastifyInstance,
   one: Endpoint,
   warehouse: Warehouse,
-  /** Queries that are running. */
   asked: { now: number },
 ): void {
   const { path, about, takes, row, isLive, answer: how } = one;
@@ -228,7 +227,7 @@ const errorAnswer =
       return reply.code(403).send({ error: 'The user of the warehouse may not see this.' });
     if (error.statusCode !== undefined && error.statusCode < 500)
       return reply.code(error.statusCode).send({ error: error.message });
-    // The route, because an address can contain anything.
+    // Logs the route, because an address can contain anything.
     log.error({ err: error, path: request.routeOptions.url }, 'the page cannot answer a question');
     const isNamed = namedDatabaseError(error) instanceof GmsiError;
     return reply.code(isNamed ? 503 : 500).send({

@@ -20,7 +20,7 @@ function viewOf(text: string | null): View {
   return text !== null && Object.hasOwn(views, text) ? (text as View) : 'coverage';
 }
 
-/** The page: one of its views, chosen by the address. The keys 1, 2 and 3 go to them. */
+/** The page shows the view that the address names. The keys 1, 2 and 3 change it. */
 export function App() {
   const current = viewOf(address.value.get('view'));
   const { title, view: Shown } = views[current];

@@ -1,8 +1,8 @@
-/** What can become of a day of a series, in the order in which shares are drawn; the rest was never asked for. */
+/** States of a day of a series, in the order in which their shares are drawn. Other days were never requested. */
 export const states = ['covered', 'settling', 'running', 'pending', 'failed', 'refused'] as const;
 export type State = (typeof states)[number];
 
-/** Each state in a word, and what it means. */
+/** The title and the meaning of each state. */
 export const stateTitles: Readonly<Record<State | 'never', readonly [title: string, meaning: string]>> = {
   covered: ['covered', 'Loaded completely, and not expected to change.'],
   settling: ['settling', 'Loaded, but was not over then or may still change: sync reads it again.'],
@@ -13,7 +13,7 @@ export const stateTitles: Readonly<Record<State | 'never', readonly [title: stri
   never: ['never asked for', 'No job has asked for it.'],
 };
 
-/** How a window in this state leaves those of its days that are not covered. */
+/** Returns the state of a window's days that are not covered. */
 export function stateOfWindow(state: string): State {
   if (state === 'draining') return 'running';
   if (state === 'drained') return 'settling';

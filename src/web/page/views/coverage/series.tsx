@@ -20,7 +20,7 @@ export interface SeriesShown {
 
 const closed = { country: null, topic: null, ticker: null, variant: null };
 
-/** One series: a calendar of its days, its windows, and how to take up what is missing. */
+/** Shows a series: a calendar of its days, its windows, and the commands that load what is missing. */
 export function Series({
   feed,
   match_type,

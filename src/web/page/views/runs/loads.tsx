@@ -9,7 +9,7 @@ import { Copied, quoted } from '../commands.tsx';
 
 type Load = Wire<LoadShown>;
 
-/** How loads end: a colour, and what it means. */
+/** The colour and the meaning of each outcome. */
 const outcomes: Readonly<Record<string, readonly [state: string, meaning: string]>> = {
   done: ['covered', 'All that was asked for is loaded.'],
   incomplete: ['refused', 'Some windows failed or were refused.'],
@@ -20,7 +20,7 @@ const outcomes: Readonly<Record<string, readonly [state: string, meaning: string
   running: ['running', 'It runs.'],
 };
 
-/** The loads that ran, the latest first. */
+/** Shows the last loads, the latest first. */
 export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number }) {
   const isReport = useIsReport();
   const ended = loads.filter(({ state }) => state !== 'running');
