@@ -81,7 +81,7 @@ const day = z.iso
 /** A period of days (UTC). */
 export const period = {
   from: day.describe('First day (UTC).'),
-  to: day.describe('Last day (UTC), itself included.'),
+  to: day.describe('Last day (UTC), inclusive.'),
 };
 
 const aMoment = { error: 'It must be a moment such as 2025-06-30T12:00:00Z.', abort: true };
@@ -101,7 +101,7 @@ export const moment = exactMoment.transform((value) => new Date(value));
 export function several(what: string, atMost: number) {
   return z
     .union([z.string().transform((one) => [one]), z.array(z.string())])
-    .pipe(z.array(text(200)).min(1).max(atMost, `At most ${atMost} may be asked for at once.`))
+    .pipe(z.array(text(200)).min(1).max(atMost, `At most ${atMost} at once.`))
     .describe(`${what}; give it several times for several.`);
 }
 

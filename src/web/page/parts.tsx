@@ -179,7 +179,7 @@ export function Period({
   const end = newest ?? today();
   return (
     <fieldset class="period">
-      <legend class="hidden">Period (days of UTC)</legend>
+      <legend class="hidden">Period (UTC days)</legend>
       <input
         type="date"
         aria-label="First day"

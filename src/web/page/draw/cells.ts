@@ -161,7 +161,7 @@ export function inWords(days: Days): string {
   const others = (['settling', 'running', 'pending', 'failed', 'refused'] as const)
     .filter((state) => days[state] > 0)
     .map((state) => `, ${number(days[state])} ${stateTitles[state][0]}`);
-  if (days.never === days.all) return 'never asked for';
+  if (days.never === days.all) return 'never requested';
   return `${number(days.covered)} of ${number(days.all)} days covered (${share(days.covered, days.all)})${others.join('')}`;
 }
 

@@ -5,12 +5,12 @@ export type State = (typeof states)[number];
 /** The title and the meaning of each state. */
 export const stateTitles: Readonly<Record<State | 'never', readonly [title: string, meaning: string]>> = {
   covered: ['covered', 'Loaded completely, and not expected to change.'],
-  settling: ['settling', 'Loaded, but was not over then or may still change: sync reads it again.'],
-  running: ['running', 'A load is reading it.'],
-  pending: ['waiting', 'Planned, and not begun.'],
-  failed: ['failed', 'Could not be loaded, even with retries; the next backfill goes on with it.'],
-  refused: ['refused', 'The service does not answer for it.'],
-  never: ['never asked for', 'No job has asked for it.'],
+  settling: ['settling', 'Loaded, but it was not over then or may still change: sync loads it again.'],
+  running: ['running', 'A load is running it.'],
+  pending: ['waiting', 'Planned, not begun.'],
+  failed: ['failed', 'Could not be loaded, even with retries; the next backfill retries it.'],
+  refused: ['refused', 'The service refused it.'],
+  never: ['never requested', 'No job has requested it.'],
 };
 
 /** Returns the state of a window's days that are not covered. */

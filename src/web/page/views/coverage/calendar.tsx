@@ -83,7 +83,7 @@ function said({ from, state, news }: DayStates, day: string): string {
 
 /** Explains the shades of covered days. */
 function Shades({ news }: { news: Int32Array | undefined }) {
-  if (!news) return <>Choose a day to see what became of it.</>;
+  if (!news) return <>Choose a day to see its state.</>;
   const least = steps(news);
   return (
     <span class="quiet">

@@ -177,7 +177,7 @@ function Arranged({
             label="Which series"
             name="only"
             value={only}
-            values={{ asked: 'only what was asked for', all: 'all series' }}
+            values={{ asked: 'only what was requested', all: 'all series' }}
           />
         </>,
       )}
@@ -192,7 +192,7 @@ function Arranged({
       </div>
       <div class={`coverage ${series ? 'beside' : ''} ${isStale ? 'stale' : ''}`}>
         {shown.rows.length === 0 || shown.columns.length === 0 ? (
-          <p class="empty">Nothing was asked for in this period.</p>
+          <p class="empty">Nothing was requested in this period.</p>
         ) : (
           <Matrix
             shown={shown}

@@ -85,10 +85,7 @@ export function Series({
       </div>
       {covered.error && <Problem error={covered.error} />}
       {days && <Calendar days={days} label={title} />}
-      <Answered
-        asked={windows}
-        empty="No window of this series has days of this period: no job has asked for them."
-      >
+      <Answered asked={windows} empty="No window of this series is in this period: no job has requested it.">
         {({ rows }) => (
           <>
             <Commands windows={rows} />

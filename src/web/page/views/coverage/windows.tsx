@@ -105,7 +105,7 @@ export function Commands({ windows }: { windows: Windows }) {
             <Copied text={command} />
             {job === '' && (
               <span class="quiet">
-                Which job asks for this series is not known: <code>npx gmsi jobs</code> lists them.
+                The job of this series is not known: <code>npx gmsi jobs</code> lists them.
               </span>
             )}
           </li>

@@ -32,7 +32,7 @@ export function Checks({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
       </div>
       {rows.length === 0 ? (
         <>
-          <p class="quiet">No check has been run. They look for errors in what is loaded, at no request:</p>
+          <p class="quiet">No check has been run. They look for errors in what is loaded:</p>
           <Copied text={`npx gmsi check ${job === undefined ? '<job>' : quoted(job)}`} />
         </>
       ) : (

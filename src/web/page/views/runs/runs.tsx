@@ -104,7 +104,7 @@ function Workers() {
   if (answer.rows.length === 0)
     return (
       <p class="quiet">
-        No worker is alive. <code>npx gmsi work</code> runs what is scheduled.
+        No worker is running. <code>npx gmsi work</code> runs what is scheduled.
       </p>
     );
   return (

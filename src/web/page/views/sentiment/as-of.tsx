@@ -54,7 +54,7 @@ export function AsOf({ asOf }: { asOf: string }) {
       <span role="status">
         As this warehouse knew it on <strong>{moment(at)}</strong> {zone.value}
         {first && at + 1_000 <= Date.parse(first) && ', before its first load'}.{' '}
-        <span class="quiet">What was loaded later is not in it, however old its headlines are.</span>
+        <span class="quiet">Headlines that were loaded later are not included, however old they are.</span>
       </span>
       <span class="row">
         <input

@@ -72,7 +72,7 @@ export function Headlines({
         empty={
           series.states[index] === 'covered'
             ? 'There was no news here.'
-            : 'Nothing is loaded here: it does not mean that there was no news.'
+            : 'Nothing is loaded here, so there may have been news.'
         }
       >
         {({ rows }) => <List key={url} first={rows} parameters={parameters} series={series} asOf={asOf} />}

@@ -69,8 +69,8 @@ function notesOf({ countries, topics, matches, by, smooth }: Asked): string {
   const all = countries.length * topics.length * matches.length;
   return [
     all > mostLines && `The first ${mostLines} of ${all} lines are shown.`,
-    by === 'hour' ? `Hours in ${zone.value}.` : 'Days are those of UTC.',
-    smooth > 1 && `Each point is the mean of the ${smooth} days up to it, each headline counting once.`,
+    by === 'hour' ? `Hours in ${zone.value}.` : 'Days are in UTC.',
+    smooth > 1 && `Each point is the mean of all headlines of the ${smooth} days up to it.`,
   ]
     .filter(Boolean)
     .join(' ');
@@ -175,13 +175,13 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
 
 function whyEmpty({ series }: Chart, hidden: ReadonlySet<string>, asOf: string | null): string | undefined {
   const shown = series.filter(({ key }) => !hidden.has(key));
-  if (shown.length === 0) return 'Every line is hidden; a click on its name shows it again.';
+  if (shown.length === 0) return 'Every line is hidden. Click a name to show it.';
   if (shown.some(({ headlines }) => headlines.some((count) => count > 0))) return undefined;
   if (asOf !== null)
-    return 'This warehouse knew no headlines of this period then: what a backfill loads is not known before its load.';
+    return 'This warehouse had no headlines of this period then. Rows loaded by a backfill appear from the moment they were loaded.';
   return shown.some(({ states }) => states.includes('covered'))
-    ? 'There were no headlines in this period, on the days that are loaded.'
-    : 'Nothing is loaded for this period: a job that asks for it and gmsi backfill load it.';
+    ? 'The loaded days of this period had no headlines.'
+    : 'Nothing is loaded for this period. Run gmsi backfill with a job that includes it.';
 }
 
 function dayAt({ starts, ends }: Chart, index: number, side: 'start' | 'end' = 'start'): string {
