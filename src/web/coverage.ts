@@ -20,7 +20,7 @@ const seriesColumns = { country: z.string(), topic: z.string(), ticker: z.string
 const days = z.int();
 
 export const coverageEndpoints = [
-  endpoint('coverage', 'How many days of each series are covered, and what became of the others', {
+  endpoint('coverage', 'How many days of each series are covered, and the state of the others', {
     takes: z.object({ feed, match_type: matchType, ...period }),
     row: z.object({
       ...seriesColumns,
@@ -42,7 +42,7 @@ export const coverageEndpoints = [
       ticker: several('A ticker', 100).default(['']),
       variant: several('Further parameters of the series, as name=value&name=value', 100).default(['']),
       match_type: several('A match type', 3),
-      as_of: moment.optional().describe('Only those of windows that had been drained then.'),
+      as_of: moment.optional().describe('Only days of windows that had been drained then.'),
     }),
     row: z.object({ ...seriesColumns, match_type: z.string(), first_day: z.string(), last_day: z.string() }),
     ask: ({ country, topic, ticker, variant, match_type, ...asked }) =>

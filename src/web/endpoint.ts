@@ -11,7 +11,7 @@ export interface Endpoint {
   readonly row: z.ZodObject;
   /** `own` if the warehouse's readers may not see it. */
   readonly rights: 'reader' | 'own';
-  /** Whether the answer changes with time, too, not only with the warehouse. */
+  /** True if the answer changes with time, even if the warehouse does not. */
   readonly isLive: boolean;
   readonly answer:
     | {
@@ -19,12 +19,12 @@ export interface Endpoint {
         readonly ask: (taken: never) => Question<unknown>;
       }
     | {
-        /** For answers that need several queries: the rows themselves. */
+        /** Returns the rows of an answer that needs several queries. */
         readonly read: () => Promise<readonly object[]>;
       };
 }
 
-/** An endpoint, with types that agree with its schemas. */
+/** Defines an endpoint whose types agree with its schemas. */
 export function endpoint<Takes extends z.ZodObject, Row extends z.ZodObject>(
   path: string,
   about: string,
@@ -65,7 +65,7 @@ export async function answerOf(
   return { columns, rows: cellsOf(rows as object[]), sql: sqlText(warehouse, question) };
 }
 
-/** A text that PostgreSQL can store. @param most characters */
+/** Accepts a text that PostgreSQL can store. @param most characters */
 export function text(most: number) {
   const isStorable = (value: string) => !value.includes('\0') && value.isWellFormed();
   return z.string().max(most).refine(isStorable, 'It must not contain NUL or half a character.');
@@ -81,12 +81,12 @@ const day = z.iso
 /** A period of days (UTC). */
 export const period = {
   from: day.describe('First day (UTC).'),
-  to: day.describe('Last day (UTC), itself included.'),
+  to: day.describe('Last day (UTC), inclusive.'),
 };
 
 const aMoment = { error: 'It must be a moment such as 2025-06-30T12:00:00Z.', abort: true };
 
-/** A moment as text (UTC), to the microsecond, which a `Date` does not keep. */
+/** A moment as text (UTC) with microseconds, which a `Date` would lose. */
 export const exactMoment = z.iso
   .datetime({ offset: true, ...aMoment })
   // Temporal cannot read finer ones.
@@ -97,11 +97,11 @@ export const exactMoment = z.iso
 
 export const moment = exactMoment.transform((value) => new Date(value));
 
-/** A list, as one parameter that may be repeated, because names of topics contain commas. */
+/** Accepts a list as a repeated parameter, because names of topics contain commas. */
 export function several(what: string, atMost: number) {
   return z
     .union([z.string().transform((one) => [one]), z.array(z.string())])
-    .pipe(z.array(text(200)).min(1).max(atMost, `At most ${atMost} may be asked for at once.`))
+    .pipe(z.array(text(200)).min(1).max(atMost, `At most ${atMost} at once.`))
     .describe(`${what}; give it several times for several.`);
 }
 

@@ -17,10 +17,10 @@ const row = z.object({
   lag_seconds: z
     .number()
     .nullable()
-    .describe('Since the newest covered day ended, of the series furthest behind.'),
+    .describe('Time since the end of the newest covered day, for the series furthest behind.'),
   next_run: z.date().nullable(),
   next_command: z.string().nullable(),
-  requests_used: z.int().nullable().describe('Of the key in this month; null without a key.'),
+  requests_used: z.int().nullable().describe('Requests of the key this month; null without a key.'),
   requests_per_month: z.int().nullable(),
   reserve: z.int().nullable(),
   projected: z.int().nullable().describe('The total at the end of the month.'),
@@ -80,7 +80,7 @@ export function jobsEndpoint(
   }
   return {
     path: 'jobs',
-    about: 'The jobs: how far, how late, when next, and what becomes of the budget',
+    about: 'The jobs: coverage, delay, next run and budget',
     takes: z.strictObject({}),
     row,
     rights: 'own' as const,

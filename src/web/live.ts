@@ -1,8 +1,8 @@
 import { EventEmitter, on } from 'node:events';
 
-/** Milliseconds between two looks at the warehouse while somebody listens. */
+/** Milliseconds between two looks at the warehouse. */
 const every = 1_000;
-/** After this many looks without news, a stream gets a comment; otherwise the server would not notice that its reader has gone. */
+/** Looks without news after which a stream gets a comment; otherwise the server would not notice that its reader has gone. */
 const looksBetweenSigns = 15;
 
 /**
@@ -11,7 +11,7 @@ const looksBetweenSigns = 15;
  */
 export function liveStates(look: () => Promise<string>) {
   const news = new EventEmitter();
-  // They are counted below.
+  // The server limits the number of streams.
   news.setMaxListeners(0);
   let listeners = 0;
   let timer: NodeJS.Timeout | undefined;

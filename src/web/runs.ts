@@ -48,7 +48,7 @@ export const contentsEndpoints = [
     row: z.object({ started_at: time.nullable() }),
     ask: () => firstLoad,
   }),
-  endpoint('origin', 'Whether the headlines were bought or made up by a sandbox', {
+  endpoint('origin', 'Whether the headlines are real or from a sandbox', {
     takes: nothing,
     row: z.object({ served_by: z.enum(['service', 'sandbox']) }),
     ask: () => servedBy,
@@ -58,7 +58,7 @@ export const contentsEndpoints = [
 /** @param leaseSeconds seconds without a heartbeat after which a load or a worker counts as gone */
 export function runsEndpoints(leaseSeconds: number) {
   return [
-    endpoint('loads', 'The last loads; those that run come first', {
+    endpoint('loads', 'The last loads, running ones first', {
       takes: z.object({ limit: z.coerce.number().pipe(z.int().min(1).max(500)).default(50) }),
       row: z.object({
         load_id: z.int(),
@@ -95,13 +95,13 @@ export function runsEndpoints(leaseSeconds: number) {
       row: z.object({ day: z.string(), requests: count }),
       ask: ({ month }) => requestsByDay(month),
     }),
-    endpoint('alerts', 'What is wrong with jobs: failed windows, late, budget, key refused', {
+    endpoint('alerts', 'Open alerts of jobs: failed windows, late, budget, key refused', {
       takes: nothing,
       rights: 'own',
       row: z.object({ kind: z.string(), job: z.string(), message: z.string(), raised_at: time }),
       ask: () => openAlerts,
     }),
-    endpoint('checks', 'The last result of each check; what found something comes first', {
+    endpoint('checks', 'The last result of each check, findings first', {
       takes: nothing,
       row: z.object({
         job: z.string(),
@@ -114,7 +114,7 @@ export function runsEndpoints(leaseSeconds: number) {
       }),
       ask: () => lastChecks,
     }),
-    endpoint('workers', 'The processes of gmsi work that are alive', {
+    endpoint('workers', 'The running processes of gmsi work', {
       takes: nothing,
       rights: 'own',
       isLive: true,

@@ -13,7 +13,7 @@ import { mostPoints, pointsIn } from './most-points.ts';
 const country = several('A country', 100);
 const topic = several('A topic', 100);
 const matchType = several('A match type', 3).default(['COMBINED']);
-const asOf = moment.optional().describe('Only what the warehouse held then, as it stood then.');
+const asOf = moment.optional().describe('What the warehouse had then, in the versions of then.');
 const by = z.enum(['hour', 'day', 'week', 'month']).default('day');
 
 const asked = z.object({ country, topic, match_type: matchType, ...period, as_of: asOf });
@@ -29,7 +29,7 @@ function toAsk({ country, topic, match_type, from, to, as_of, by = 'day' }: Take
 const overTime = asked.extend({ by }).refine(({ country, topic, match_type, from, to, by }) => {
   const days = daysIn(dayRange(from, to));
   return pointsIn(country.length * topic.length * match_type.length, days, by) <= mostPoints;
-}, `An answer has at most ${mostPoints} points: ask for fewer series, for days instead of hours, or for a shorter period.`);
+}, `An answer has at most ${mostPoints} points: choose fewer series, days instead of hours, or a shorter period.`);
 
 const headline = {
   country: text(200),
@@ -65,9 +65,7 @@ export const sentimentEndpoints = [
       from: moment.describe('From this moment on …'),
       to: moment.describe('… and before this one.'),
       as_of: asOf,
-      after_time: exactMoment
-        .optional()
-        .describe('The last headline of the page before this one: its published_at …'),
+      after_time: exactMoment.optional().describe('published_at of the last headline of the previous page …'),
       after_id: z.uuid().optional().describe('… and its headline_id.'),
       limit: z.coerce.number().pipe(z.int().min(1).max(1000)).default(100),
     }),

@@ -25,7 +25,7 @@ import { type Answer, answerOf, type Endpoint } from './endpoint.ts';
 import { type Guard, guard } from './guard.ts';
 import { liveStates } from './live.ts';
 
-/** Milliseconds, and numbers of connections: a browser opens about six, one of which may be a stream. */
+/** In milliseconds, or numbers of connections. A browser opens about six connections, one of which may be a stream. */
 const bounds = { request: 5_000, idle: 60_000, connections: 200, streams: 20, asking: 32 };
 
 export interface WebOptions extends Guard {
@@ -78,7 +78,11 @@ export async function serveWeb(
   });
   await app.register(fastifySwagger, {
     openapi: {
-      info: { title: 'gmsi serve', version, description: 'What the warehouse holds, as the page shows it.' },
+      info: {
+        title: 'gmsi serve',
+        version,
+        description: 'The contents of the warehouse, as the page shows them.',
+      },
     },
     transform: jsonSchemaTransform,
   });
@@ -87,7 +91,7 @@ export async function serveWeb(
   addLive(app, warehouse);
   app.get('/api/openapi.json', { schema: { hide: true } }, async () => app.swagger());
   app.get('/api/*', { schema: { hide: true } }, async (_request, reply) =>
-    reply.code(404).send({ error: 'There is no such answer.', hint: '/api/openapi.json lists them all.' }),
+    reply.code(404).send({ error: 'There is no such address.', hint: '/api/openapi.json lists them all.' }),
   );
   await app.register(fastifyStatic, { root: page, cacheControl: false, etag: true });
   const url = await app.listen({ host, port }).catch((cause: Error) => {
@@ -99,7 +103,7 @@ export async function serveWeb(
   return { url, [Symbol.asyncDispose]: () => app.close() };
 }
 
-/** Allows nothing from other origins, and nothing inline. */
+/** Allows nothing from other origins and nothing inline. */
 const policy = {
   ...{
     'default-src': ["'none'"],
@@ -121,13 +125,12 @@ function addEndpoint(
   app: FastifyInstance,
   one: Endpoint,
   warehouse: Warehouse,
-  /** Queries that are running. */
   asked: { now: number },
 ): void {
   const { path, about, takes, row, isLive, answer: how } = one;
   const answer = (form: Form) => async (request: FastifyRequest, reply: FastifyReply) => {
     if (asked.now >= bounds.asking)
-      return reply.code(503).header('retry-after', '1').send({ error: 'Too many questions at once.' });
+      return reply.code(503).header('retry-after', '1').send({ error: 'Too many queries at once.' });
     asked.now += 1;
     try {
       reply.header('cache-control', isLive ? 'no-store' : 'private, no-cache');
@@ -152,7 +155,7 @@ function addEndpoint(
   const response = z.object({
     columns: z.tuple(Object.keys(row.shape).map((column) => z.literal(column)) as [z.ZodLiteral]),
     rows: z.array(z.tuple(Object.values(row.shape) as [z.ZodType])),
-    sql: z.string().nullable().describe('The query, for psql; null if it is more than one.'),
+    sql: z.string().nullable().describe('The query, for psql; null if there are several.'),
   });
   app.get(
     `/api/${path}`,
@@ -221,20 +224,20 @@ const errorAnswer =
     if ((error as { code?: string }).code === '57014') {
       return reply.code(504).send({
         error: `The answer took longer than ${longest} seconds.`,
-        hint: 'Ask for a shorter period or for fewer series.',
+        hint: 'Choose a shorter period or fewer series.',
       });
     }
     if ((error as { code?: string }).code === '42501')
       return reply.code(403).send({ error: 'The user of the warehouse may not see this.' });
     if (error.statusCode !== undefined && error.statusCode < 500)
       return reply.code(error.statusCode).send({ error: error.message });
-    // The route, because an address can contain anything.
+    // Logs the route, because an address can contain anything.
     log.error({ err: error, path: request.routeOptions.url }, 'the page cannot answer a question');
     const isNamed = namedDatabaseError(error) instanceof GmsiError;
     return reply.code(isNamed ? 503 : 500).send({
       error: isNamed
         ? 'The warehouse does not answer.'
-        : 'The question cannot be answered: an error of the program.',
+        : 'The query failed because of an error in the program.',
       hint: 'The log of gmsi serve says why.',
     });
   };

@@ -317,7 +317,7 @@ describe('a question that cannot be answered', () => {
     [`sentiment?${series}&${days}&as_of=yesterday`, 400, /as_of: It must be a moment/],
     [`sentiment?topic=x&${days}${'&country=US'.repeat(101)}`, 400, /country: At most 100/],
     [`headlines?${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&limit=5000`, 400, /limit/],
-    ['nothing', 404, /no such answer/],
+    ['nothing', 404, /no such address/],
   ])('%s: %i', async (path, status, message) => {
     const response = await get(path);
     expect(response.status).toBe(status);

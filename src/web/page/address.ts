@@ -1,9 +1,9 @@
 import { computed, signal } from '@preact/signals';
 
-/** The state of the page is its address: what is shown follows from the query, and nothing else decides it. */
+/** The query of the page's address, which alone decides what is shown. */
 const search = signal('');
 
-/** Shows what the address says, also after back and forward. */
+/** Follows the address, also after back and forward. */
 export function followAddress(): void {
   const read = () => {
     search.value = location.search;
@@ -17,7 +17,7 @@ export const address = computed(() => new URLSearchParams(search.value));
 
 type Values = Readonly<Record<string, string | readonly string[] | null>>;
 
-/** The address with other values; `null` takes a parameter out. */
+/** Returns the address with other values; `null` removes a parameter. */
 export function addressWith(values: Values): string {
   const next = new URLSearchParams(address.value);
   for (const [name, value] of Object.entries(values)) {

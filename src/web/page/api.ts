@@ -3,7 +3,7 @@ import { createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { Answer as Sent } from '../endpoint.ts';
 
-/** A row as JSON carries it: moments are texts. */
+/** A row in JSON: moments are texts. */
 export type Wire<Row> = {
   readonly [Name in keyof Row]: Row[Name] extends Date
     ? string
@@ -14,15 +14,15 @@ export type Wire<Row> = {
 
 export interface Answer<Row> {
   readonly rows: readonly Wire<Row>[];
-  /** The query, for psql; `null` if it is more than one. */
+  /** The query, for psql; `null` if there are several. */
   readonly sql: string | null;
-  /** What was asked, as {@link addressOf} writes it: while the next answer is awaited, the last one answers another question. */
+  /** The address of the question ({@link addressOf}): while the next answer is loading, this is still the previous one. */
   readonly url: string;
 }
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
 
-/** The address of an answer. @param form the ending: of CSV or SQL */
+/** Returns the address of an answer. @param form its ending */
 export function addressOf(path: string, parameters: Parameters, form: '' | '.csv' | '.sql' = ''): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters))
@@ -31,7 +31,7 @@ export function addressOf(path: string, parameters: Parameters, form: '' | '.csv
   return `api/${path}${form}${query.size > 0 ? `?${query}` : ''}`;
 }
 
-/** What went wrong, and what to do about it. */
+/** An error of the API, with what to do about it. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -42,10 +42,10 @@ export class Refusal extends Error {
   }
 }
 
-/** Set while the server wants a token that it was not given. */
+/** True while the server wants a token. */
 export const wantsToken = signal(false);
 
-/** Asks the API. @throws Refusal, also if the server does not answer */
+/** Queries the API. @throws Refusal, also if the server does not answer */
 export async function ask<Row>(url: string, stop?: AbortSignal): Promise<Answer<Row>> {
   const response = await fetch(url, { signal: stop ?? null }).catch((error: Error) => {
     if (stop?.aborted) throw error;
@@ -67,7 +67,7 @@ export function asAnswer<Row>({ columns, rows, sql }: Sent): Omit<Answer<Row>, '
   return { rows: rows.map(asObject) as Wire<Row>[], sql };
 }
 
-/** Shows the token. @returns why it is not taken, if it is not */
+/** Sends the token. @returns why it is refused, if it is */
 export async function showToken(token: string): Promise<string | undefined> {
   const headers = { 'content-type': 'application/json' };
   const response = await fetch('api/session', { method: 'POST', headers, body: JSON.stringify({ token }) });
@@ -76,12 +76,11 @@ export async function showToken(token: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** The state of the warehouse as the server names it: a new text whenever something has changed. */
+/** A text that changes whenever something in the warehouse has changed. */
 export const warehouseState = signal('');
-/** Whether changes are seen as they happen. */
+/** True while the server reports changes. */
 export const isLive = signal(false);
 
-/** Listens for changes from now on. */
 export function followChanges(): void {
   effect(() => {
     if (wantsToken.value) return;
@@ -95,10 +94,7 @@ export function followChanges(): void {
   });
 }
 
-/**
- * The answers of a report, by their address: it asks nobody, and nothing in it can be pressed. `undefined` in the page of a
- * server.
- */
+/** A report's answers by address: it sends no requests, and has no buttons. `undefined` in the page of a server. */
 export const Report = createContext<ReadonlyMap<string, Answer<unknown>> | undefined>(undefined);
 
 export function useIsReport(): boolean {
@@ -106,17 +102,17 @@ export function useIsReport(): boolean {
 }
 
 export interface Asked<Row> {
-  /** The last answer; the one before while the next is awaited. */
+  /** The latest answer; the previous one while the next is loading. */
   readonly answer: Answer<Row> | undefined;
   readonly error: Refusal | undefined;
   readonly isAsking: boolean;
 }
 
 /**
- * Asks whenever the question changes, and again when the warehouse does, at most every few seconds. An unchanged answer
- * is not computed again.
- * @param parameters `undefined` if there is nothing to ask yet
- * @param secondsAtMost asks again after so long even if nothing has changed, for answers that change with time
+ * Queries the API whenever the question changes, and when the warehouse does, at most every few seconds. The server does not
+ * compute an unchanged answer again.
+ * @param parameters `undefined` if there is no question yet
+ * @param secondsAtMost queries again after this time even if nothing has changed, for answers that change with time
  */
 export function useAnswer<Row>(
   path: string,
@@ -134,7 +130,7 @@ export function useAnswer<Row>(
   const question = useRef({ stop: new AbortController(), at: 0 });
   const state = warehouseState.value;
   const isOpen = !wantsToken.value;
-  // Only another question stops a request: if news did, a slow answer would never arrive while a load runs.
+  // Only another question stops a request. If changes did, a slow answer would never arrive while a load runs.
   useEffect(() => {
     const stop = new AbortController();
     question.current = { stop, at: 0 };

@@ -20,7 +20,7 @@ function viewOf(text: string | null): View {
   return text !== null && Object.hasOwn(views, text) ? (text as View) : 'coverage';
 }
 
-/** The page: one of its views, chosen by the address. The keys 1, 2 and 3 go to them. */
+/** The page shows the view that the address names. The keys 1, 2 and 3 change it. */
 export function App() {
   const current = viewOf(address.value.get('view'));
   const { title, view: Shown } = views[current];
@@ -58,7 +58,7 @@ export function App() {
         </nav>
         <span class="grow" />
         {origin?.served_by === 'sandbox' && (
-          <span class="badge" title="A sandbox made up every headline here.">
+          <span class="badge" title="All headlines here are made up by a sandbox.">
             made-up data
           </span>
         )}
@@ -93,8 +93,8 @@ function AskForToken() {
         setProblem(await showToken(String(new FormData(event.currentTarget).get('token'))));
       }}
     >
-      <h1>This page wants a token</h1>
-      <p class="quiet">Whoever started gmsi serve has set it as GMSI_SERVE_TOKEN.</p>
+      <h1>This page needs a token</h1>
+      <p class="quiet">Ask the person who started gmsi serve for GMSI_SERVE_TOKEN.</p>
       <label>
         Token <input name="token" type="password" autocomplete="current-password" required />
       </label>

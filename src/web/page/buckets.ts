@@ -1,7 +1,7 @@
 import type { Bucket } from '../../warehouse/questions/sentiment.ts';
 import { moment, plusDays, today, zone } from './time.ts';
 
-/** What headlines are summed up by, and what it is called. */
+/** Buckets that headlines are summed up by, and their titles. */
 export const buckets: Readonly<Record<Bucket, string>> = {
   hour: 'hour',
   day: 'day',
@@ -10,8 +10,8 @@ export const buckets: Readonly<Record<Bucket, string>> = {
 };
 
 /**
- * The days of whole buckets: a week that is cut would be taken for a whole one. The first one begins in the period, if there is
- * one that does; the last one may end after it.
+ * Returns the days of whole buckets, because part of a week would look like a whole one. The first bucket begins in the period,
+ * if any does; the last one may end after it.
  */
 export function wholeBuckets(
   from: string,
@@ -22,17 +22,17 @@ export function wholeBuckets(
   const next = cut < from ? new Date(endOf(Date.parse(cut), by)).toISOString().slice(0, 10) : from;
   const first = next <= startOf(to, by) ? next : cut;
   const end = new Date(endOf(Date.parse(startOf(to, by)), by) - 1).toISOString().slice(0, 10);
-  // What is yet to come is not missing.
+  // Future days are not missing.
   return { from: first, to: to <= today() && end > today() ? today() : end };
 }
 
-/** The first day of the bucket that a day is in. */
+/** Returns the first day of a day's bucket. */
 export function startOf(day: string, by: Bucket): string {
   if (by === 'month') return `${day.slice(0, 7)}-01`;
   return by === 'week' ? plusDays(day, -((new Date(day).getUTCDay() + 6) % 7)) : day;
 }
 
-/** When the bucket ends that begins then, in milliseconds. */
+/** Returns when the bucket that begins at `start` ends, in milliseconds. */
 export function endOf(start: number, by: Bucket): number {
   if (by === 'month') {
     const date = new Date(start);
@@ -41,7 +41,7 @@ export function endOf(start: number, by: Bucket): number {
   return start + { hour: 3_600_000, day: 86_400_000, week: 604_800_000 }[by];
 }
 
-/** A bucket in words. */
+/** Describes a bucket. */
 export function bucketTitle(at: string, by: Bucket): string {
   if (by === 'week') return `the week of ${at}`;
   if (by === 'month') return at.slice(0, 7);
@@ -49,7 +49,7 @@ export function bucketTitle(at: string, by: Bucket): string {
   return by === 'day' ? `${weekday} ${at}` : `${moment(at)} ${zone.value}`;
 }
 
-/** When a bucket begins, as the API and the address write it. */
+/** Returns the beginning of a bucket as the API and the address write it. */
 export function bucketText(start: number, by: Bucket): string {
   const iso = new Date(start).toISOString();
   return by === 'hour' ? `${iso.slice(0, 16)}Z` : iso.slice(0, 10);

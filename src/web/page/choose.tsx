@@ -3,11 +3,10 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 export interface Choice {
   readonly value: string;
   readonly title: string;
-  /** What it is grouped by. */
   readonly group?: string;
 }
 
-/** Chooses some of many things by typing: a list to tick, with arrow keys, Enter and Escape. */
+/** A list to choose from by typing, with arrow keys, Enter and Escape. */
 export function Choose({
   label,
   choices,
@@ -87,7 +86,7 @@ export function Choose({
           id={`${id}-list`}
           aria-label={label}
           aria-multiselectable={atMost > 1}
-          // Not a place for Tab, though it scrolls: the field has the keys.
+          // Tab skips the list, although it scrolls, because the field handles its keys.
           tabIndex={-1}
         >
           {found.map(({ value, title, group }, index) => (

@@ -1,23 +1,23 @@
 const whole = new Intl.NumberFormat('en-US');
 
-/** A count, its thousands apart. */
+/** Writes a count with separated thousands. */
 export function number(count: number): string {
   return whole.format(count);
 }
 
-/** A score from -1 to 1, with its sign. */
+/** Writes a score from -1 to 1 with its sign. */
 export function score(value: number | null): string {
   if (value === null) return '–';
   return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
 }
 
-/** A share in percent; 100% only if nothing is missing. */
+/** Writes a share in percent; 100% only if nothing is missing. */
 export function share(part: number, whole: number): string {
   if (whole === 0) return '–';
   return part === whole ? '100%' : `${(Math.floor((part / whole) * 1000) / 10).toFixed(1)}%`;
 }
 
-/** A probability. */
+/** Writes a probability in percent. */
 export function percent(part: number | null): string {
   return part === null ? '–' : `${Math.round(part * 100)}%`;
 }

@@ -4,7 +4,7 @@ import { addressWith, go } from './address.ts';
 import { type Asked, addressOf, type Parameters as Query, useIsReport } from './api.ts';
 import { plusDays, today } from './time.ts';
 
-/** What is wrong, and what to do. */
+/** Shows what is wrong and what to do. */
 export function Problem({
   error,
 }: {
@@ -18,14 +18,14 @@ export function Problem({
   );
 }
 
-/** What an answer is shown as; the last one stays, paler, while the next is awaited. */
+/** Shows an answer. The previous one stays, paler, while the next is loading. */
 export function Answered<Row>({
   asked: { answer, error, isAsking },
   empty,
   children,
 }: {
   asked: Asked<Row>;
-  /** What is said if there are no rows. */
+  /** Shown if there are no rows. */
   empty?: ComponentChildren;
   children: (answer: NonNullable<Asked<Row>['answer']>) => ComponentChildren;
 }) {
@@ -43,7 +43,7 @@ export function Answered<Row>({
   );
 }
 
-/** A place of the page by the values of its address: a link that does not load the page again. */
+/** A link within the page, by the values of the address. It does not load the page again. */
 export function Link({
   to,
   children,
@@ -59,7 +59,7 @@ export function Link({
       {...others}
       href={addressWith(to)}
       onClick={(event) => {
-        // A new tab or window is the browser's to open.
+        // The browser opens a new tab or window.
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
         go(to);
@@ -70,7 +70,7 @@ export function Link({
   );
 }
 
-/** What is wider than its place, or higher: it scrolls, by keyboard too. */
+/** Scrolls content that is wider or higher than its place, also by keyboard. */
 export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: without it, arrow keys could not scroll it
@@ -81,8 +81,8 @@ export function Scroll({ label, children }: { label: string; children: Component
 }
 
 /**
- * Gives the focus to what the selector finds when this element goes and has it: otherwise the next key would begin at the top
- * of the page again.
+ * Moves the focus to the selected element when this one disappears with the focus; otherwise, the next key would begin at the
+ * top of the page.
  */
 export function useFocusBack(element: RefObject<HTMLElement | null>, selector: string): void {
   useLayoutEffect(() => {
@@ -93,7 +93,7 @@ export function useFocusBack(element: RefObject<HTMLElement | null>, selector: s
   }, [selector]);
 }
 
-/** A button that copies a text, and says so for a moment. */
+/** A button that copies a text and briefly says so. */
 export function Copy({ text, label }: { text: string; label?: string }) {
   const isReport = useIsReport();
   const [isCopied, setCopied] = useState(false);
@@ -155,7 +155,7 @@ export function Source({
   );
 }
 
-/** Common periods in short and in words, and their days. */
+/** Common periods: short title, title, days. */
 const periods = [
   ['30 d', '30 days', 30],
   ['90 d', '90 days', 90],
@@ -164,7 +164,7 @@ const periods = [
   ['10 y', '10 years', 3653],
 ] as const;
 
-/** A period of days: two days to type, and common ones that end with the last. Writes `from` and `to` into the address. */
+/** Chooses a period: two days to type, or common ones that end with the last day. Writes `from` and `to` into the address. */
 export function Period({
   from,
   to,
@@ -179,7 +179,7 @@ export function Period({
   const end = newest ?? today();
   return (
     <fieldset class="period">
-      <legend class="hidden">Period (days of UTC)</legend>
+      <legend class="hidden">Period (UTC days)</legend>
       <input
         type="date"
         aria-label="First day"
@@ -221,7 +221,7 @@ export function Period({
   );
 }
 
-/** Chooses from few things, one of which holds: writes it into the address. */
+/** Chooses one of a few values, and writes it into the address. */
 export function Switch<Value extends string>({
   label,
   name,
@@ -231,7 +231,7 @@ export function Switch<Value extends string>({
   label: string;
   name: string;
   value: Value;
-  /** Titles by value; as pairs if a value is a number, which an object would put first. */
+  /** Titles by value; pairs if values are numbers, which an object would sort. */
   values: Readonly<Record<Value, string>> | readonly (readonly [Value, string])[];
 }) {
   const pairs = Array.isArray(values) ? values : Object.entries(values);

@@ -13,7 +13,7 @@ import { Legend } from './views/coverage/legend.tsx';
 import { Runs } from './views/runs/runs.tsx';
 import './style.css';
 
-/** Writes the report: coverage of each feed, what failed, and what the view of runs shows. */
+/** Writes the report: coverage of each feed, what failed, and the view of runs. */
 export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
   const answers = new Map<string, Answer<unknown>>();
   async function answer<Asked>(path: string, parameters: Parameters = {}): Promise<Answer<Row<Asked>>> {
@@ -32,7 +32,7 @@ export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
     const { rows } = await answer<typeof coverageOfSeries>('coverage', asked);
     coverage.push({ ...asked, cells: cellsOf(feed, daysBetween(oldest, newest), rows, listed.rows) });
   }
-  // What the view of runs asks for.
+  // The view of runs needs these.
   await answer('loads', { limit: 50 });
   await answer('requests', { month: today().slice(0, 7) });
   for (const path of ['jobs', 'alerts', 'workers', 'checks']) await answer(path);

@@ -1,6 +1,6 @@
 import type { Question } from '../../warehouse/questions/reading.ts';
 
-/** The row of a question, or of a function that makes one. */
+/** The row type of a question, or of a function that returns one. */
 export type Row<Asked> =
   Asked extends Question<infer Found>
     ? Found

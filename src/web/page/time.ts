@@ -6,15 +6,15 @@ const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** The time zones to choose from: UTC, the reader's own, and those of the large desks. */
 export const zones = [...new Set(['UTC', own, 'America/New_York', 'Europe/London', 'Asia/Tokyo'])];
 
-/** The zone in which moments are shown. Days are those of UTC, whatever it is: the service counts by them. */
+/** The zone in which moments are shown. Days are always in UTC, as the service counts them. */
 export const zone = computed(() => {
   const asked = address.value.get('zone') ?? 'UTC';
   return zones.includes(asked) ? asked : 'UTC';
 });
 
-/** A moment in that zone, `YYYY-MM-DD HH:MM`. */
+/** Writes a moment in that zone, `YYYY-MM-DD HH:MM`. */
 export function moment(text: string | number): string {
-  // Swedish dates are those of ISO 8601.
+  // Swedish dates have the form of ISO 8601.
   return new Intl.DateTimeFormat('sv-SE', {
     timeZone: zone.value,
     hourCycle: 'h23' as const,
@@ -30,17 +30,17 @@ export function today(): string {
   return new Date().toISOString().slice(0, 10);
 }
 
-/** A day, so many days later. */
+/** Returns the day `days` later. */
 export function plusDays(day: string, days: number): string {
   return new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** Days from one to another, both included. */
+/** Counts the days from one to another, inclusive. */
 export function daysBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
 }
 
-/** A span of time in words, in its two largest units. */
+/** Writes a span of time in its two largest units. */
 export function span(seconds: number): string {
   const units: [string, number][] = [
     ['d', 86_400],

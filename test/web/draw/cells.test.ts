@@ -44,7 +44,7 @@ describe('the cells', () => {
       [1, 0],
       [1, 2],
     ] as const)
-      expect(inWords(at(shown, row, column))).toBe('never asked for');
+      expect(inWords(at(shown, row, column))).toBe('never requested');
     expect(shareAsked(cells)).toBeCloseTo(1 / 6);
     expect(failures(shown)).toEqual([{ row: 1, column: 1 }]);
   });
@@ -52,7 +52,7 @@ describe('the cells', () => {
   it('are none if nothing is listed and nothing found, and one if there is one', () => {
     const empty = cellsOf(feed, 1, [], []);
     expect([empty.rows, empty.columns, shareAsked(empty)]).toEqual([[], [], 0]);
-    expect(inWords(daysOf(shownOf(empty, false, unfolded), [], []))).toBe('never asked for');
+    expect(inWords(daysOf(shownOf(empty, false, unfolded), [], []))).toBe('never requested');
     const one = cellsOf(feed, 1, [aSeries('US', 'Stress', { covered: 1 })], []);
     expect([one.rows.length, one.columns.length, shareAsked(one)]).toEqual([1, 1, 1]);
     expect(inWords(at(shownOf(one, true, unfolded), 0, 0))).toBe('1 of 1 days covered (100%)');

@@ -3,12 +3,12 @@ import { clearedCanvas, font } from './canvas.ts';
 import { coloursOf } from './colours.ts';
 import { type State, states } from './states.ts';
 
-/** The days of a period of one series. */
+/** The days of a period of a series. */
 export interface DayStates {
   readonly from: string;
-  /** Of each day, the index of its state in `states`; -1 if it was never asked for. */
+  /** The index of each day's state in `states`; -1 if it was never requested. */
   readonly state: Int8Array;
-  /** Of each day, how much news it had; `undefined` if that is not known. */
+  /** How much news each day had; `undefined` if that is not known. */
   readonly news: Int32Array | undefined;
 }
 
@@ -17,7 +17,7 @@ interface Range {
   readonly last_day: string;
 }
 
-/** What became of each day: as the warehouse counts it, covered comes first, then running, failed, refused, waiting, settling. */
+/** Returns the state of each day. As in the warehouse, covered wins, then running, failed, refused, waiting, settling. */
 export function dayStates(
   { from, to }: { readonly from: string; readonly to: string },
   covered: readonly Range[],
@@ -41,7 +41,7 @@ export function dayStates(
   return { from, state, news: counts };
 }
 
-/** Days as squares: weeks across, Monday on top, a year a band, the latest year first. */
+/** Days as squares: a column for each week, Monday on top, a band for each year, the latest year first. */
 export interface CalendarLayout {
   readonly years: readonly number[];
   readonly pitch: number;
@@ -66,7 +66,7 @@ function yearOf(day: string): number {
   return Number(day.slice(0, 4));
 }
 
-/** Column and line of a day within the band of its year. */
+/** Returns the column and the line of a day in the band of its year. */
 function weekAndDay(day: string): readonly [week: number, weekday: number] {
   const first = new Date(`${day.slice(0, 4)}-01-01`);
   const shift = (first.getUTCDay() + 6) % 7;
@@ -74,14 +74,14 @@ function weekAndDay(day: string): readonly [week: number, weekday: number] {
   return [Math.floor(index / 7), index % 7];
 }
 
-/** Where a day is drawn. */
+/** Returns where a day is drawn. */
 export function placeOfDay(layout: CalendarLayout, day: string): readonly [x: number, y: number] {
   const [week, weekday] = weekAndDay(day);
   const band = layout.years.indexOf(yearOf(day));
   return [layout.left + week * layout.pitch, head + band * layout.band + weekday * layout.pitch];
 }
 
-/** The day at a point, if there is one. */
+/** Returns the day at a point, if there is one. */
 export function dayAt(layout: CalendarLayout, x: number, y: number): string | undefined {
   const year = layout.years[Math.floor((y - head) / layout.band)];
   const weekday = Math.floor(((y - head) % layout.band) / layout.pitch);
@@ -92,10 +92,7 @@ export function dayAt(layout: CalendarLayout, x: number, y: number): string | un
   return yearOf(day) === year ? day : undefined;
 }
 
-/**
- * Up to four shades, so that each has about as many days.
- * @returns the least count of each, in order
- */
+/** Returns the least count of each of up to four shades, chosen so that each has about as many days. */
 export function steps(news: Int32Array | undefined): readonly number[] {
   const some = news?.filter((count) => count > 0).sort() ?? new Int32Array();
   const least = [1];
@@ -109,8 +106,8 @@ export function steps(news: Int32Array | undefined): readonly number[] {
 const shades = [0.4, 0.6, 0.8, 1];
 
 /**
- * Draws the calendar. A covered day is darker the more news it had, and hollow if it had none: silence is not a gap. The
- * other states differ by form too.
+ * Draws the calendar. A covered day is darker the more news it had, and hollow if it had none, because silence is not a gap.
+ * Other states also differ by shape.
  */
 export function drawCalendar(canvas: HTMLCanvasElement, days: DayStates, layout: CalendarLayout): void {
   const colours = coloursOf([...states, 'never', 'quiet', 'paper']);
@@ -146,7 +143,7 @@ export function drawCalendar(canvas: HTMLCanvasElement, days: DayStates, layout:
   }
 }
 
-/** A cross for failed, a bar for refused: they can be told apart without colours. */
+/** Draws a cross for failed and a bar for refused, which differ even without colours. */
 function cross(
   context: CanvasRenderingContext2D,
   x: number,

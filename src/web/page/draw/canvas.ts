@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 
-/** The width of an element in CSS pixels, whole; `before` until it is known. */
+/** Returns the width of an element in whole CSS pixels; `before` until it is known. */
 export function useWidth(element: RefObject<HTMLElement | null>, before = 0): number {
   const [width, setWidth] = useState(before);
   useLayoutEffect(() => {
@@ -14,12 +14,12 @@ export function useWidth(element: RefObject<HTMLElement | null>, before = 0): nu
   return width;
 }
 
-/** The page's font, for a canvas, which does not inherit it. */
+/** Returns the page's font for a canvas, which does not inherit it. */
 export function font(pixels: number): string {
   return `${pixels}px system-ui, -apple-system, "Segoe UI", "Liberation Sans", Arial, sans-serif`;
 }
 
-/** Makes a canvas so large, in CSS pixels, as sharp as the screen, and empty. */
+/** Clears a canvas, and sets its size in CSS pixels and its resolution to the screen's. */
 export function clearedCanvas(
   canvas: HTMLCanvasElement,
   width: number,
@@ -35,10 +35,10 @@ export function clearedCanvas(
   return context;
 }
 
-/** The text, cut with "…" to fit. */
+/** Cuts a text with "…" so that it fits. */
 export function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
   if (context.measureText(text).width <= width) return text;
-  // Measuring is what takes time: by halves.
+  // A binary search, because measuring takes time.
   let [fits, tooLong] = [0, text.length];
   while (tooLong - fits > 1) {
     const middle = (fits + tooLong) >> 1;

@@ -19,11 +19,10 @@ export interface Column {
   readonly group: string;
 }
 
-/** The days of all series of a feed, by what became of them. */
+/** The days of all series of a feed, by state. */
 export interface Cells {
   readonly rows: readonly Line[];
   readonly columns: readonly Column[];
-  /** What a row is. */
   readonly by: 'country' | 'ticker';
   /** Days of the period. */
   readonly days: number;
@@ -31,10 +30,7 @@ export interface Cells {
   readonly counts: Int32Array;
 }
 
-/**
- * Arranges what the warehouse says of the series of a feed. Countries and topics that the service lists are there even if
- * nothing was ever asked of them.
- */
+/** Arranges the series of a feed. Includes countries and topics that the service lists but nobody has requested. */
 export function cellsOf(
   feed: string,
   days: number,
@@ -80,12 +76,12 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
 
-/** A column as it is shown: one, or a folded group of them. */
+/** A shown column: a column, or a folded group. */
 export interface ShownColumn {
   readonly title: string;
   readonly group: string;
   readonly isFolded: boolean;
-  /** Where they are in the cells. */
+  /** The indexes of its columns in the cells. */
   readonly of: readonly number[];
 }
 
@@ -97,14 +93,14 @@ export interface Shown {
   readonly counts: Int32Array;
 }
 
-/** The share of cells that anything was asked of. */
+/** Returns the share of cells that have any requested day. */
 export function shareAsked({ counts, rows, columns }: Cells): number {
   let asked = 0;
   for (let at = 0; at < counts.length; at += states.length) asked += Number(isAnything(counts, at));
   return asked / Math.max(1, rows.length * columns.length);
 }
 
-/** @param onlyAsked leaves out rows and columns that nothing was asked of */
+/** @param onlyAsked omits rows and columns that were never requested */
 export function shownOf(cells: Cells, onlyAsked: boolean, folded: ReadonlySet<string>): Shown {
   const width = cells.columns.length;
   const isAsked = (row: number, column: number) =>
@@ -144,7 +140,7 @@ function isAnything(counts: Int32Array, at: number): boolean {
 
 export type Days = Readonly<Record<State | 'never', number>> & { readonly all: number };
 
-/** The days of a cell, or of a rectangle of cells. */
+/** Sums the days of a cell, or of a rectangle of cells. */
 export function daysOf(shown: Shown, rows: readonly number[], columns: readonly number[]): Days {
   const days = { covered: 0, settling: 0, running: 0, pending: 0, failed: 0, refused: 0 };
   let all = 0;
@@ -160,12 +156,12 @@ export function daysOf(shown: Shown, rows: readonly number[], columns: readonly 
   return { ...days, never: Math.max(0, all - known), all };
 }
 
-/** What a screen reader and a tooltip say of days: "1,096 of 1,461 days covered (75.0%), 30 failed". */
+/** Describes days for a screen reader or a tooltip: "1,096 of 1,461 days covered (75.0%), 30 failed". */
 export function inWords(days: Days): string {
   const others = (['settling', 'running', 'pending', 'failed', 'refused'] as const)
     .filter((state) => days[state] > 0)
     .map((state) => `, ${number(days[state])} ${stateTitles[state][0]}`);
-  if (days.never === days.all) return 'never asked for';
+  if (days.never === days.all) return 'never requested';
   return `${number(days.covered)} of ${number(days.all)} days covered (${share(days.covered, days.all)})${others.join('')}`;
 }
 
@@ -175,7 +171,7 @@ export interface Place {
   readonly column: number;
 }
 
-/** Where the shown series with failed days are, row by row; `column` counts those of `cells`. */
+/** Returns the shown series with failed days, row by row; `column` counts the columns of `cells`. */
 export function failures({ cells, rows, columns }: Shown): Place[] {
   const failed = states.indexOf('failed');
   const width = cells.columns.length;

@@ -2,15 +2,15 @@ import { signal } from '@preact/signals';
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
-/** Whether the page is dark: what is drawn on a canvas is drawn anew when it changes. */
+/** True if the page is dark. Canvases are drawn again when it changes. */
 export const isDark = signal(dark.matches);
 dark.addEventListener('change', ({ matches }) => {
   isDark.value = matches;
 });
 
 /**
- * The colours that CSS variables stand for, as a canvas takes them. A variable's own text may still be `light-dark(…)`, so an
- * element is coloured by each.
+ * Returns the colours of CSS variables for a canvas. Colours an element with each, because a variable's own text may be
+ * `light-dark(…)`.
  */
 export function coloursOf<Name extends string>(names: readonly Name[]): Record<Name, string> {
   const probe = document.createElement('i');
@@ -24,7 +24,7 @@ export function coloursOf<Name extends string>(names: readonly Name[]): Record<N
   return Object.fromEntries(colours) as Record<Name, string>;
 }
 
-/** Thin diagonal lines, `pixels` of the canvas apart. */
+/** Returns a pattern of thin diagonal lines, `pixels` of the canvas apart. */
 export function hatching(context: CanvasRenderingContext2D, colour: string, pixels: number): CanvasPattern {
   const size = Math.round(pixels);
   const tile = document.createElement('canvas');

@@ -2,19 +2,19 @@ import { coloursOf } from './colours.ts';
 
 const limits = [0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1];
 
-/** The score that has the full colour: a round one that no mean exceeds. */
+/** Returns the score with the full colour: a round one that no mean exceeds. */
 export function limitOf(means: readonly (number | null)[]): number {
   const most = Math.max(0, ...means.map((mean) => Math.abs(mean ?? 0)));
   return limits.find((limit) => limit >= most) ?? 1;
 }
 
-/** The colour of a mean: orange below zero, blue above, which nearly everybody can tell apart. */
+/** Returns the colour of a mean: orange below zero and blue above, which nearly everybody can distinguish. */
 export function colourOf(mean: number, limit: number): string {
   const part = Math.min(1, Math.abs(mean) / limit) * 100;
   return `color-mix(in oklab, var(--${mean < 0 ? 'negative' : 'positive'}) ${part.toFixed(1)}%, var(--zero))`;
 }
 
-/** The same for a canvas, which does not know variables. */
+/** Does the same for a canvas, which does not know variables. */
 export function canvasColours(limit: number): (mean: number) => string {
   const { negative, positive, zero } = coloursOf(['negative', 'positive', 'zero']);
   const parts = (colour: string) => (colour.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number);

@@ -6,7 +6,7 @@ import { labelsOf } from './time-axis.ts';
 export interface Cell {
   readonly mean: number | null;
   readonly headlines: number;
-  /** How much of it is covered: of all series and days. */
+  /** Whether all of its series and days are covered. */
   readonly state: 'covered' | 'incomplete' | 'missing';
 }
 
@@ -14,21 +14,21 @@ export interface Heat {
   /** Rows of cells; `undefined` for a heading. */
   readonly rows: readonly (readonly Cell[] | undefined)[];
   readonly starts: readonly number[];
-  /** The score that has the full colour. */
+  /** The score with the full colour. */
   readonly limit: number;
-  /** So many headlines give a cell its full strength. */
+  /** How many headlines give a cell its full strength. */
   readonly full: number;
 }
 
 export const rowHeight = 18;
 export const headHeight = 22;
 
-/** The place of a column's left edge, in CSS pixels. */
+/** Returns a column's left edge, in CSS pixels. */
 export function leftOf(column: number, columns: number, width: number): number {
   return Math.round((column * width) / columns);
 }
 
-/** Draws the cells: the colour is the mean, the strength the number of headlines. */
+/** Draws the cells. Their colour is the mean, their strength the number of headlines. */
 export function drawHeat(
   canvas: HTMLCanvasElement,
   { rows, starts, limit, full }: Heat,
@@ -55,7 +55,7 @@ export function drawHeat(
         context.fillRect(left, top, ...size);
       }
       if (cell.state === 'covered') continue;
-      // Darker than any colour beneath: a pale line would be lost on a pale cell.
+      // Darker than any cell: a pale line would be lost on a pale cell.
       context.globalAlpha = cell.mean === null ? 0.4 : 0.75;
       context.fillStyle = pattern;
       context.fillRect(left, top, ...size);
@@ -64,7 +64,7 @@ export function drawHeat(
   }
 }
 
-/** Months or years above the columns in which they begin, as many as there is room for. */
+/** Draws months or years above the columns in which they begin, as many as fit. */
 function drawMonths(
   context: CanvasRenderingContext2D,
   starts: readonly number[],

@@ -3,12 +3,12 @@ import { font } from './canvas.ts';
 import { hatching } from './colours.ts';
 import type { Chart, Line } from './points.ts';
 
-/** The variables of the style sheet that lines are drawn with. */
+/** Colours of the style sheet that the lines use. */
 export const inks = ['paper', 'line', 'ink', 'quiet', 'accent', 'pending', 'never'] as const;
 
 type Colours = Record<(typeof inks)[number], string>;
 
-/** Shades what is not covered: hatched if that is so for some of the series, and darker if it is for all. */
+/** Shades what is not covered: hatched for some of the series, darker for all. */
 export function drawGaps(
   plot: uPlot,
   { series, starts, ends }: Chart,
@@ -40,7 +40,7 @@ export function drawGaps(
   context.restore();
 }
 
-/** The zero line, and the bucket that is open. */
+/** Draws the zero line and the open bucket. */
 export function drawMarks(plot: uPlot, middles: readonly number[], open: number | null, colours: Colours) {
   const { ctx: context, bbox } = plot;
   const zero = Math.round(plot.valToPos(0, 'y', true));
@@ -55,7 +55,7 @@ export function drawMarks(plot: uPlot, middles: readonly number[], open: number 
   context.restore();
 }
 
-/** Means of buckets that are not complete, as rings that no line connects. */
+/** Draws means of incomplete buckets as rings that no line connects. */
 export function drawLoose(
   plot: uPlot,
   middles: readonly number[],
@@ -83,7 +83,7 @@ export function drawLoose(
   context.restore();
 }
 
-/** Names each line where it ends, moved apart where they would cover each other. */
+/** Draws a label at the end of each line. Moves labels apart that would overlap. */
 export function drawLabels(plot: uPlot, lines: readonly Line[], colour: (line: Line) => string) {
   const { ctx: context, bbox } = plot;
   const height = 14 * uPlot.pxRatio;

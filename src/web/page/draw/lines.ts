@@ -13,29 +13,28 @@ const countsHeight = 96;
 export interface LinesShown {
   readonly width: number;
   readonly height: number;
-  /** Keys of the series that are not drawn. */
+  /** Keys of series that are not drawn. */
   readonly hidden: ReadonlySet<string>;
-  /** The bucket that is open. */
+  /** The open bucket. */
   readonly open: number | null;
 }
 
 export interface LinesHeard {
-  /** The bucket under the cursor, and where it is in pixels from the left of the chart. */
+  /** Called with the bucket under the cursor and its distance in pixels from the left of the chart. */
   readonly onHover: (index: number | null, left: number) => void;
-  /** A bucket was clicked. @param line the nearest one that has headlines there */
+  /** Called when a bucket is clicked. @param line the nearest one with headlines there */
   readonly onOpen: (index: number, line: Line | undefined) => void;
-  /** A period was chosen by dragging: the first and the last bucket. */
+  /** Called with the first and the last bucket of a period that was chosen by dragging. */
   readonly onZoom: (first: number, last: number) => void;
 }
 
-/** A drawing that lives until it is destroyed. */
 export interface Drawing {
-  /** Puts the cursor on a bucket. */
+  /** Moves the cursor to a bucket. */
   readonly point: (index: number | null) => void;
   readonly destroy: () => void;
 }
 
-/** Draws lines, and beneath them the headlines that they stand for, on one time axis. */
+/** Draws lines, and below them the numbers of headlines, on one time axis. */
 export function drawLines(
   into: HTMLElement,
   chart: Chart,
@@ -64,7 +63,7 @@ export function drawLines(
       drag: { x: true, y: false, setScale: false, dist: 6 },
       sync: { key: 'sentiment', setSeries: false },
       points: { show: false },
-      // Where lines are many, that next to the cursor stands out.
+      // With several lines, the one next to the cursor stands out.
       focus: { prox: shown.length > 1 && shown.length * starts.length < 20_000 ? 16 : -1 },
     },
     focus: { alpha: 0.25 },
@@ -186,7 +185,7 @@ function signed(_: uPlot, splits: number[]): string[] {
   );
 }
 
-/** From the lowest to the highest mean, with the zero line, a little room, and never beyond what a score can be. */
+/** Returns a range that contains all means and zero, with some room, within the range of scores. */
 function scoreRange(lines: readonly Line[]): [number, number] {
   let least = 0;
   let most = 0;
@@ -202,7 +201,7 @@ function scoreRange(lines: readonly Line[]): [number, number] {
   return [Math.max(-1, Math.min(least - room, -0.05)), Math.min(1, Math.max(most + room, 0.05))];
 }
 
-/** All points if there is room for them; else those without a neighbour, which no line shows. */
+/** Returns all points if there is room for them; else those without a neighbour, which no line would show. */
 function alone(plot: uPlot, place: number): number[] {
   const values = plot.data[place]! as (number | null | undefined)[];
   const isDrawn = (index: number, step: 1 | -1) => {
@@ -216,7 +215,7 @@ function alone(plot: uPlot, place: number): number[] {
   );
 }
 
-/** The line with headlines in a bucket that is nearest to the cursor. */
+/** Returns the line nearest to the cursor that has headlines in the bucket. */
 function nearest(plot: uPlot | undefined, lines: readonly Line[], index: number): Line | undefined {
   const height = plot?.cursor.top ?? 0;
   const distance = ({ values, loose }: Line) => {

@@ -10,13 +10,13 @@ export interface Layout {
   /** Where the first cell begins. */
   readonly left: number;
   readonly top: number;
-  /** From one cell to the next. */
+  /** Distance from one cell to the next. */
   readonly across: number;
   readonly down: number;
   /** Where each column begins. */
   readonly columns: readonly number[];
   readonly gap: number;
-  /** Whether rows show the name beside the code. */
+  /** True if rows show the name beside the code. */
   readonly hasNames: boolean;
   readonly titles: 'none' | 'level' | 'upright';
   readonly groups: readonly Group[];
@@ -34,7 +34,7 @@ const groupHead = 22;
 const betweenGroups = 5;
 const uprightTitle = 150;
 
-/** Fits the cells into a width and, if they are large enough then, a height. */
+/** Fits the cells into a width and, if they stay large enough, a height. */
 export function layoutOf({ rows, columns }: Shown, width: number, height: number): Layout {
   const context = document.createElement('canvas').getContext('2d')!;
   context.font = font(11);
@@ -87,7 +87,7 @@ export function layoutOf({ rows, columns }: Shown, width: number, height: number
   };
 }
 
-/** The cell at a point; `undefined` between and beside cells. */
+/** Returns the cell at a point; `undefined` between and beside cells. */
 export function cellAt({ left, top, across, down, columns, height }: Layout, x: number, y: number) {
   if (x < left || y < top || y >= height - 1) return undefined;
   const column = columns.findLastIndex((start) => start <= x);
@@ -95,7 +95,7 @@ export function cellAt({ left, top, across, down, columns, height }: Layout, x: 
   return column >= 0 && x < columns[column]! + across ? { row, column } : undefined;
 }
 
-/** Draws all cells, and what they are called. */
+/** Draws all cells and their titles. */
 export function drawMatrix(canvas: HTMLCanvasElement, shown: Shown, layout: Layout): void {
   const began = performance.now();
   const colours = coloursOf([...states, 'never', 'ink', 'quiet']);
@@ -106,9 +106,9 @@ export function drawMatrix(canvas: HTMLCanvasElement, shown: Shown, layout: Layo
 }
 
 /**
- * Of each row, two lines of pixels are written by hand, one between the edges of its cells and one at their edges, and then
- * stretched to its height. Tens of thousands of calls of `fillRect` would take a tenth of a second, and writing every pixel takes
- * as long on a sharp screen.
+ * Draws the cells. Writes two lines of pixels for each row, one through its cells and one along their edges, and stretches them
+ * to its height. Tens of thousands of calls of `fillRect` would take a tenth of a second, and so would writing every pixel of a
+ * sharp screen.
  */
 function drawCells(
   context: CanvasRenderingContext2D,
@@ -145,8 +145,8 @@ function drawCells(
       const wide = wides[column]!;
       const end = lefts[column]! + wide;
       const least = Math.min(Math.round(2 * ratio), wide >> 2);
-      // However small its share is, a state can be seen: a failed week in ten years. The few days that settle beside covered
-      // ones need not be.
+      // A state with a small share, such as a failed week in ten years, is visible. A few settling days beside covered ones need
+      // not be.
       const hasLeast = (state: number) =>
         counts[at + state]! > 0 && (state !== settling || counts[at + covered] === 0);
       let others = 0;
@@ -192,7 +192,7 @@ function drawCells(
   context.restore();
 }
 
-/** A colour such as `rgb(60, 143, 134)` as the bytes of a pixel. */
+/** Returns the bytes of a colour such as `rgb(60, 143, 134)`. */
 function pixelOf(colour: string): number {
   const [red = 0, green = 0, blue = 0] = colour.match(/\d+/g)?.map(Number) ?? [];
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
@@ -219,7 +219,7 @@ function drawTitles(
     context.fillStyle = isFolded ? colours.ink : colours.quiet;
     const x = starts[column]!;
     if (titles === 'level') {
-      // The head of a folded group has its name.
+      // A folded group has its name in the head.
       const lines = inTwoLines(
         context,
         isFolded ? `${of.length} ${of.length === 1 ? 'topic' : 'topics'}` : title,
@@ -237,7 +237,7 @@ function drawTitles(
   }
 }
 
-/** The text in one line or two, broken between words or behind a hyphen. */
+/** Breaks a text into one or two lines, between words or after a hyphen. */
 function inTwoLines(context: CanvasRenderingContext2D, text: string, width: number): string[] {
   const parts = text.split(/(?<=[ -])/);
   let count = parts.length;

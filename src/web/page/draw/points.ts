@@ -6,7 +6,7 @@ import type { Row } from '../rows.ts';
 
 export type Model = 'directional' | 'semantic';
 
-/** A series as one text, for the address: neither a country's code nor a match type has a space. */
+/** Writes a series as one text, for the address. Neither a country's code nor a match type has a space. */
 export function keyOf(series: Pick<SeriesKey, 'country' | 'topic' | 'match'>): string {
   return `${series.country} ${series.topic} ${series.match}`;
 }
@@ -22,13 +22,13 @@ type CoveredRow = Wire<Row<typeof coveredDays>>;
 
 const aDay = 86_400_000;
 
-/** A bucket is covered, or not, or not and yet has headlines: of windows that are half drained, or of days that settle. */
+/** `incomplete` is a bucket with headlines that is not covered: its windows are half drained, or its days are settling. */
 export type State = 'covered' | 'missing' | 'incomplete';
 
 export interface SeriesPoints extends SeriesKey {
   readonly key: string;
   readonly title: string;
-  /** Its place among all series, which is its colour. */
+  /** Its place among all series, which decides its colour. */
   readonly place: number;
   readonly states: readonly State[];
   readonly headlines: readonly number[];
@@ -37,11 +37,11 @@ export interface SeriesPoints extends SeriesKey {
 export interface Line {
   readonly series: SeriesPoints;
   readonly model: Model;
-  /** What is drawn: `undefined` if there is no news, `null` where the line is interrupted. */
+  /** The drawn values: `undefined` without news, `null` where the line is interrupted. */
   readonly values: readonly (number | null | undefined)[];
-  /** What there is so far of buckets that are not complete. */
+  /** The means so far of incomplete buckets. */
   readonly loose: readonly (number | null)[];
-  /** The means of the buckets themselves. */
+  /** The buckets' means, without smoothing. */
   readonly means: readonly (number | null)[];
 }
 
@@ -62,7 +62,7 @@ export interface ChartAsked {
   readonly from: string;
   readonly to: string;
   readonly by: Bucket;
-  /** Days of the trailing mean; rows from before `from` feed it. */
+  /** Days of the trailing mean, which also needs rows from before `from`. */
   readonly smooth: number;
 }
 
@@ -121,14 +121,14 @@ function coveredBy(ranges: readonly CoveredRow[], end: number): (from: number, t
   const parsed = ranges.map((range) => [Date.parse(range.first_day), Date.parse(range.last_day) + aDay]);
   let next = 0;
   return (from, to) => {
-    // Asked in order: what ends before now is not needed again.
+    // Called in order, so whatever ends earlier is not needed again.
     while (next < parsed.length && parsed[next]![1]! <= from) next += 1;
     const range = parsed[next];
     return range !== undefined && range[0]! <= from && Math.min(to, end) <= range[1]!;
   };
 }
 
-/** Means of the days before and of the bucket itself, each headline counting once. */
+/** Returns means over the bucket and the days before it, in which each headline counts once. */
 function trailingMeans(rows: readonly SentimentRow[], model: Model, days: number): Map<number, number> {
   const held = rows
     .filter((row) => row[model] !== null)
@@ -150,7 +150,7 @@ function trailingMeans(rows: readonly SentimentRow[], model: Model, days: number
   return means;
 }
 
-/** What distinguishes the series from each other; all of it if there is only one. */
+/** Returns what distinguishes the series from each other, or everything if there is only one. */
 function titlesOf(series: readonly SeriesKey[]): string[] {
   const differs = (part: keyof SeriesKey) => new Set(series.map((one) => one[part])).size > 1;
   const isOne = series.length === 1;
@@ -165,7 +165,7 @@ function titlesOf(series: readonly SeriesKey[]): string[] {
   );
 }
 
-/** Headlines of all series by bucket. */
+/** Returns the headlines of all series by bucket. */
 export function allHeadlines(series: readonly SeriesPoints[], length: number): number[] {
   const sums = new Array<number>(length).fill(0);
   for (const { headlines } of series) for (const [index, count] of headlines.entries()) sums[index]! += count;

@@ -1,19 +1,19 @@
-/** What can become of a day of a series, in the order in which shares are drawn; the rest was never asked for. */
+/** States of a day of a series, in the order in which their shares are drawn. Other days were never requested. */
 export const states = ['covered', 'settling', 'running', 'pending', 'failed', 'refused'] as const;
 export type State = (typeof states)[number];
 
-/** Each state in a word, and what it means. */
+/** The title and the meaning of each state. */
 export const stateTitles: Readonly<Record<State | 'never', readonly [title: string, meaning: string]>> = {
   covered: ['covered', 'Loaded completely, and not expected to change.'],
-  settling: ['settling', 'Loaded, but was not over then or may still change: sync reads it again.'],
-  running: ['running', 'A load is reading it.'],
-  pending: ['waiting', 'Planned, and not begun.'],
-  failed: ['failed', 'Could not be loaded, even with retries; the next backfill goes on with it.'],
-  refused: ['refused', 'The service does not answer for it.'],
-  never: ['never asked for', 'No job has asked for it.'],
+  settling: ['settling', 'Loaded, but it was not over then or may still change: sync loads it again.'],
+  running: ['running', 'A load is running it.'],
+  pending: ['waiting', 'Planned, not begun.'],
+  failed: ['failed', 'Could not be loaded, even with retries; the next backfill retries it.'],
+  refused: ['refused', 'The service refused it.'],
+  never: ['never requested', 'No job has requested it.'],
 };
 
-/** How a window in this state leaves those of its days that are not covered. */
+/** Returns the state of a window's days that are not covered. */
 export function stateOfWindow(state: string): State {
   if (state === 'draining') return 'running';
   if (state === 'drained') return 'settling';

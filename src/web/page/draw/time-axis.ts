@@ -4,16 +4,16 @@ import { zone } from '../time.ts';
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const aDay = 86_400_000;
 
-/** The zone of an axis: days are those of UTC, and only hours are shown in the zone of choice. */
+/** Returns the zone of an axis: UTC for days, the chosen zone for hours. */
 export function zoneOfAxis(by: Bucket): string {
   return by === 'hour' ? zone.value : 'UTC';
 }
 
 /**
- * The labels of a time axis, as short as their distance allows: the year, the month, the day or the hour. What is larger stands
- * below, where it changes.
- * @param dates the places of the labels, their local time being that of the axis
- * @param apart milliseconds between two of them
+ * Returns the labels of a time axis, as short as their distance allows: the year, the month, the day or the hour. The larger unit
+ * is below, where it changes.
+ * @param dates the places of the labels; their local time is that of the axis
+ * @param apart milliseconds between two labels
  */
 export function labelsOf(dates: readonly Date[], apart: number): string[] {
   let last = '';

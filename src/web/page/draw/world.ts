@@ -3,7 +3,7 @@ import { feature } from 'topojson-client';
 import type { GeometryCollection, Topology } from 'topojson-specification';
 import world from 'world-atlas/countries-110m.json' with { type: 'json' };
 
-/** The ISO 3166-1 code of each shape, by the number under which world-atlas has it. */
+/** The ISO 3166-1 code of each shape, by its number in world-atlas. */
 const codesByNumber = `
   004AF008AL010AQ012DZ024AO031AZ032AR036AU040AT044BS050BD051AM056BE064BT068BO070BA072BW076BR
   084BZ090SB096BN100BG104MM108BI112BY116KH120CM124CA140CF144LK148TD152CL156CN158TW170CO178CG
@@ -20,7 +20,7 @@ export interface Shape {
   /** ISO 3166-1 alpha-2; `undefined` for the few that have none. */
   readonly code: string | undefined;
   readonly name: string;
-  /** What an SVG path draws, within {@link size}. */
+  /** An SVG path within {@link size}. */
   readonly path: string;
 }
 
@@ -30,10 +30,7 @@ const codes = new Map(
   [...codesByNumber.matchAll(/(\d{3})([A-Z]{2})/g)].map(([, number, code]) => [number!, code!]),
 );
 
-/**
- * The countries of the world at 1:110 million, without Antarctica, of which there is no news. Drawn when the page is built
- * (vite.config.ts).
- */
+/** The countries of the world at 1:110 million, without Antarctica. Drawn when the page is built (vite.config.ts). */
 export const shapes: readonly Shape[] = (() => {
   const topology = world as unknown as Topology<{ countries: GeometryCollection<{ name: string }> }>;
   const { features, ...all } = feature(topology, topology.objects.countries);

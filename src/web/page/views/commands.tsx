@@ -1,6 +1,6 @@
 import { Copy } from '../parts.tsx';
 
-/** As a shell takes it. Without control characters, which a terminal would obey; no job has any in its name. */
+/** Quotes a name for a shell. Removes control characters, which a terminal would obey; no job's name has any. */
 export function quoted(job: string): string {
   const shown = job.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '');
   return /^[\w./@%+=:-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", "'\\''")}'`;

@@ -14,7 +14,7 @@ import { number } from '../../numbers.ts';
 import { Link } from '../../parts.tsx';
 import { daysBetween, plusDays } from '../../time.ts';
 
-/** The days of a series by year. Arrow keys go from day to day, Page Up and Page Down from year to year. */
+/** Shows the days of a series by year. Arrow keys go from day to day, Page Up and Page Down from year to year. */
 export function Calendar({ days, label }: { days: DayStates; label: string }) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -81,9 +81,9 @@ function said({ from, state, news }: DayStates, day: string): string {
   return `${day}: ${title}${told}`;
 }
 
-/** What the shades of covered days mean. */
+/** Explains the shades of covered days. */
 function Shades({ news }: { news: Int32Array | undefined }) {
-  if (!news) return <>Choose a day to see what became of it.</>;
+  if (!news) return <>Choose a day to see its state.</>;
   const least = steps(news);
   return (
     <span class="quiet">

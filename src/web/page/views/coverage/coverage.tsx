@@ -15,7 +15,7 @@ import { Legend } from './legend.tsx';
 import { Matrix } from './matrix.tsx';
 import { Series, type SeriesShown } from './series.tsx';
 
-/** How complete the warehouse is: all series of a feed at once, and one of them beside it. */
+/** Shows how complete the warehouse is: all series of a feed, and one of them beside it. */
 export function Coverage() {
   const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {});
   const listed = useAnswer<Row<typeof listedSeries>>('series', {}, 60);
@@ -51,7 +51,7 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Answer<Row<typeof lis
   const parameters = { feed, match_type, from, to };
   const coverage = useAnswer<Row<typeof coverageOfSeries>>('coverage', parameters, 2);
   const isStale = coverage.isAsking || coverage.error !== undefined;
-  /** The row above the matrix, which is there without an answer too. */
+  /** The row above the matrix, shown even without an answer. */
   const controls = (others?: ComponentChildren) => (
     <div class="row">
       {feeds.length > 1 && <Feeds feeds={feeds} feed={feed} match_type={match_type} />}
@@ -104,7 +104,7 @@ interface Asked {
   readonly to: string;
 }
 
-/** Groups are folded if the address says so; `fold` without a value means none. */
+/** Returns the groups that the address folds; `fold` without a value means none. */
 function foldedGroups(groups: readonly string[], columns: number): ReadonlySet<string> {
   const asked = address.value.getAll('fold');
   if (asked.length > 0) return new Set(asked.filter(Boolean));
@@ -177,7 +177,7 @@ function Arranged({
             label="Which series"
             name="only"
             value={only}
-            values={{ asked: 'only what was asked for', all: 'all series' }}
+            values={{ asked: 'only what was requested', all: 'all series' }}
           />
         </>,
       )}
@@ -192,7 +192,7 @@ function Arranged({
       </div>
       <div class={`coverage ${series ? 'beside' : ''} ${isStale ? 'stale' : ''}`}>
         {shown.rows.length === 0 || shown.columns.length === 0 ? (
-          <p class="empty">Nothing was asked for in this period.</p>
+          <p class="empty">Nothing was requested in this period.</p>
         ) : (
           <Matrix
             shown={shown}
@@ -220,7 +220,7 @@ function Arranged({
   );
 }
 
-/** The series that the address names, if it is one. */
+/** Returns the series that the address names, if any. */
 function openSeries(by: 'country' | 'ticker'): SeriesShown | undefined {
   const [codes, topics] = [address.value.getAll(by), address.value.getAll('topic')];
   const isOne = codes.length === 1 && (by === 'ticker' || topics.length === 1);
@@ -233,7 +233,7 @@ function isSame(column: { topic: string; variant: string }, code: string, series
   return column.topic === series.topic && column.variant === series.variant && code === series.code;
 }
 
-/** Where a series is shown, if it is. */
+/** Returns where a series is shown, if it is. */
 function placeOf({ cells, rows, columns }: Shown, series: SeriesShown): Place | undefined {
   const row = rows.findIndex(({ code }) => code === series.code);
   const column = columns.findIndex(({ of }) =>

@@ -3,10 +3,10 @@ import { states } from '../../draw/states.ts';
 import { Scroll } from '../../parts.tsx';
 import './coverage.css';
 
-/** In CSS pixels; `titles` is the most that upright ones may take, `letter` about what a letter is wide. */
+/** In CSS pixels; `titles` is the most room for upright titles, `letter` about the width of a letter. */
 const size = { label: 150, titles: 175, down: 15, least: 9, most: 60, width: 900, gap: 1, letter: 5.9 };
 
-/** The matrix as a drawing that needs no script, for a report: each cell filled in proportion, one path for each state. */
+/** Draws the matrix for a report, without a script: cells filled in proportion, one path for each state. */
 export function CoverageDrawing({ shown }: { shown: Shown }) {
   const { rows, columns, counts, cells } = shown;
   if (rows.length === 0 || columns.length === 0) return null;
@@ -31,7 +31,7 @@ export function CoverageDrawing({ shown }: { shown: Shown }) {
         x += part;
       }
       if (left + wide - x > 0.05) fill('never', x, y, left + wide - x);
-      // However short it is in proportion, a failure can be seen.
+      // A failure is visible, however short its share is.
       if (counts[at + states.indexOf('failed')]! > 0)
         paths.set(
           'mark',
@@ -69,7 +69,7 @@ function rounded(pixels: number): string {
   return pixels.toFixed(2).replace(/\.?0+$/, '');
 }
 
-/** A text cut to about so many pixels: nothing here can measure it. */
+/** Cuts a text to about so many pixels, because nothing here can measure it. */
 function cut(text: string, pixels: number): string {
   const letters = Math.floor(pixels / size.letter) - 1;
   return text.length <= letters ? text : `${text.slice(0, letters - 1).trimEnd()}…`;

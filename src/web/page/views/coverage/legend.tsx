@@ -2,7 +2,7 @@ import type { Days } from '../../draw/cells.ts';
 import { states, stateTitles } from '../../draw/states.ts';
 import { number, share } from '../../numbers.ts';
 
-/** The states with their days and percent: the bar of one cell that all of them make up. */
+/** Shows all states with their days and percent, with the bar of a single cell. */
 export function Legend({ days }: { days: Days }) {
   return (
     <ul class="states" aria-label="Days by state">

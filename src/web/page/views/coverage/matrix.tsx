@@ -6,8 +6,8 @@ import { cellAt, drawMatrix, type Layout, layoutOf } from '../../draw/matrix.ts'
 import { number } from '../../numbers.ts';
 
 /**
- * All cells on one canvas. It is a grid for a keyboard and a screen reader, of which only the row and the cell in hand are
- * elements: thousands of them would make every key slow.
+ * Shows all cells on one canvas. For keyboards and screen readers it is a grid, of which only the current row and cell are
+ * elements: thousands of elements would make every key slow.
  */
 export function Matrix({
   shown,
@@ -17,9 +17,9 @@ export function Matrix({
   onFold,
 }: {
   shown: Shown;
-  /** The cell of the series that is open. */
+  /** The cell of the open series. */
   open: Place | undefined;
-  /** Where to move the cursor, whenever it changes. */
+  /** Moves the cursor there whenever it changes. */
   reveal: Place | undefined;
   onOpen: (place: Place) => void;
   onFold: (group: string) => void;
@@ -89,7 +89,7 @@ export function Matrix({
               style={{ left: `${left}px`, width: `${width - 1}px` }}
               onClick={() => onFold(title)}
             >
-              {/* Its upright title says it where there is no room. */}
+              {/* The upright title says it if there is no room. */}
               {isFolded ? layout.titles === 'level' && title : width >= 40 && title}
             </button>
           ))}
@@ -151,7 +151,7 @@ function Frame({ layout, place, kind }: { layout: Layout; place: Place; kind: 'o
   return <div class={`frame ${kind}`} style={boxOf(layout, place)} />;
 }
 
-/** The cell in words: "US, Inflation-Food: 1,096 of 1,461 days covered (75.0%), 30 failed". */
+/** Describes a cell: "US, Inflation-Food: 1,096 of 1,461 days covered (75.0%), 30 failed". */
 function said(shown: Shown, place: Place): string {
   const row = shown.rows[place.row];
   if (!row || !shown.columns[place.column]) return 'nothing';
@@ -167,7 +167,7 @@ function Tip({ shown, layout, place }: { shown: Shown; layout: Layout; place: Pl
   const { code, name } = shown.rows[place.row]!;
   const x = layout.columns[place.column]! + layout.across / 2;
   const y = layout.top + place.row * layout.down;
-  // On the side that has room, so that it never leaves the matrix.
+  // On the side with room, so that it stays within the matrix.
   const isRight = x > layout.width / 2;
   const isHigh = y < layout.height / 2;
   const side = isRight ? { right: `${Math.max(0, layout.width - x)}px` } : { left: `${x}px` };

@@ -20,7 +20,7 @@ export interface SeriesShown {
 
 const closed = { country: null, topic: null, ticker: null, variant: null };
 
-/** One series: a calendar of its days, its windows, and how to take up what is missing. */
+/** Shows a series: a calendar of its days, its windows, and the commands that load what is missing. */
 export function Series({
   feed,
   match_type,
@@ -85,10 +85,7 @@ export function Series({
       </div>
       {covered.error && <Problem error={covered.error} />}
       {days && <Calendar days={days} label={title} />}
-      <Answered
-        asked={windows}
-        empty="No window of this series has days of this period: no job has asked for them."
-      >
+      <Answered asked={windows} empty="No window of this series is in this period: no job has requested it.">
         {({ rows }) => (
           <>
             <Commands windows={rows} />

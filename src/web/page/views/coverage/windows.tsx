@@ -10,20 +10,20 @@ import { Copied, quoted } from '../commands.tsx';
 type Windows = readonly Wire<WindowShown>[];
 
 const order = ['failed', 'refused', 'draining', 'pending', 'drained'];
-/** More than these are shown when asked for. */
+/** How many windows are shown at first. */
 const first = 15;
 
-/** A window may be drained without all its days being settled. */
+/** Returns the title of a state. A drained window may have days that are not settled yet. */
 function titleOf(state: string): string {
   return state === 'drained' ? 'drained' : stateTitles[stateOfWindow(state)][0];
 }
 
-/** A day without the year that it shares with another one. */
+/** Omits the year of a day if another day has the same. */
 function shortened(day: string, other: string): string {
   return day.slice(0, 4) === other.slice(0, 4) ? day.slice(5) : day;
 }
 
-/** The windows of a series, those with a problem first. */
+/** Shows the windows of a series, those with a problem first. */
 export function Windows({ windows }: { windows: Windows }) {
   const [isAll, setAll] = useState(false);
   const sorted = windows.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
@@ -78,11 +78,11 @@ export function Windows({ windows }: { windows: Windows }) {
   );
 }
 
-/** The commands that take up what is not drained. */
+/** Shows the commands that load what is not drained. */
 export function Commands({ windows }: { windows: Windows }) {
   const open = windows.filter(({ state }) => ['failed', 'refused', 'pending'].includes(state));
   const jobs = new Map<string, { failed: number; refused: number; pending: number }>();
-  // A window that no load has begun is likely of the job that loaded the others.
+  // A window without a load probably belongs to the job that loaded the others.
   const likely = windows.find(({ job }) => job !== null)?.job ?? '';
   for (const { job, state } of open) {
     const counts = jobs.get(job ?? likely) ?? { failed: 0, refused: 0, pending: 0 };
@@ -105,7 +105,7 @@ export function Commands({ windows }: { windows: Windows }) {
             <Copied text={command} />
             {job === '' && (
               <span class="quiet">
-                Which job asks for this series is not known: <code>npx gmsi jobs</code> lists them.
+                The job of this series is not known: <code>npx gmsi jobs</code> lists them.
               </span>
             )}
           </li>

@@ -9,12 +9,12 @@ import { Answered, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, today } from '../../time.ts';
 
-/** What jobs say that a month's requests may come to; jobs that say the same share a line. */
+/** The most requests in a month, as jobs set it. Jobs with the same limit share a line. */
 interface Limit {
   readonly perMonth: number;
   readonly reserve: number;
   readonly jobs: readonly string[];
-  /** When it is spent, if that is before the month ends. */
+  /** When it will be spent, if that is before the month ends. */
   readonly spentBy: string | null;
 }
 
@@ -30,14 +30,14 @@ function limitsOf(jobs: readonly Wire<JobShown>[]): Limit[] {
   return [...limits.values()].toSorted((a, b) => b.perMonth - a.perMonth || a.reserve - b.reserve);
 }
 
-/** A month, so many months later. */
+/** Returns the month `months` later. */
 function plusMonths(month: string, months: number): string {
   const date = new Date(`${month}-01`);
   date.setUTCMonth(date.getUTCMonth() + months);
   return date.toISOString().slice(0, 7);
 }
 
-/** The requests of a month by day, and what they come to, against the budget. */
+/** Shows the requests of a month by day, and their sum against the budget. */
 export function Budget({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
   const isReport = useIsReport();
   const now = today();
@@ -94,7 +94,7 @@ function Month({
     upTo === undefined ? null : (jobs.find((job) => job.requests_used !== null)?.requests_used ?? null);
   const spent = used ?? total;
   const planned = Math.max(0, ...jobs.map(({ projected }) => projected ?? 0));
-  // What the schedules will take is known better than what the month so far suggests.
+  // The schedules say more about the rest of the month than its first days do.
   const forecast =
     upTo === undefined ? undefined : planned > 0 ? planned : Math.round((total / known) * days);
   return (
@@ -135,7 +135,7 @@ function Month({
 
 const plot = { top: 12, height: 150, bars: 56, between: 22, left: 4, right: 4 };
 
-/** The month's total so far and to come, with the limits above it, and beneath it each day. */
+/** Draws the month's total, so far and expected, with its limits, and each day below. */
 function Chart({
   month,
   byDay,
@@ -146,15 +146,15 @@ function Chart({
 }: {
   month: string;
   byDay: readonly number[];
-  /** How many days have come. */
+  /** How many days of the month have begun. */
   known: number;
   limits: readonly Limit[];
   forecast: number | undefined;
-  /** What is used so far, which may be more than the days' sum. */
+  /** The requests so far, which may be more than the days' sum. */
   end: number;
 }) {
   const box = useRef<HTMLDivElement>(null);
-  // In a report nothing measures.
+  // A report cannot measure.
   const width = useWidth(box, useIsReport() ? 640 : 0);
   const [hovered, setHovered] = useState<number>();
   const pitch = (width - plot.left - plot.right) / byDay.length;
@@ -163,7 +163,7 @@ function Chart({
   const mostOfDay = Math.max(1, ...byDay);
   const y = (requests: number) => plot.top + plot.height * (1 - requests / most);
   const x = (day: number) => plot.left + day * pitch;
-  // Names that would lie on each other, or on the axis, are left to the list above.
+  // Labels that would overlap each other or the axis are only in the list above.
   const labelled = limits
     .map(({ perMonth }) => perMonth)
     .filter((one, index, all) => y(0) - y(one) > 16 && (index === 0 || y(one) - y(all[index - 1]!) > 16));

@@ -9,15 +9,15 @@ import { Copied, quoted } from '../commands.tsx';
 
 type Check = Wire<Row<typeof lastChecks>>;
 
-/** How results are shown: a colour, as loads have them. */
+/** The colours of results. */
 const colours: Readonly<Record<string, string>> = {
   ...{ failed: 'failed', warned: 'refused', passed: 'covered', skipped: 'never' },
 };
 
-/** What `gmsi check` found when it was last run. */
+/** Shows what `gmsi check` found in its last run. */
 export function Checks({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
   const { answer } = useAnswer<Row<typeof lastChecks>>('checks', {});
-  // An older server does not know of them.
+  // An older server has no such endpoint.
   if (!answer) return null;
   const { rows, sql } = answer;
   const job = jobs.find(({ problem }) => problem === null)?.job;
@@ -32,7 +32,7 @@ export function Checks({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
       </div>
       {rows.length === 0 ? (
         <>
-          <p class="quiet">No check has been run. They look for errors in what is loaded, at no request:</p>
+          <p class="quiet">No check has been run. They look for errors in what is loaded:</p>
           <Copied text={`npx gmsi check ${job === undefined ? '<job>' : quoted(job)}`} />
         </>
       ) : (
@@ -42,7 +42,7 @@ export function Checks({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
   );
 }
 
-/** How many checks ended how, and since when these results are from. */
+/** Counts checks by result, with the age of the results. */
 function summaryOf(checks: readonly Check[]): string {
   const results = Object.keys(colours).flatMap((result) => {
     const many = checks.filter((one) => one.result === result).length;

@@ -9,18 +9,18 @@ import { Copied, quoted } from '../commands.tsx';
 
 type Load = Wire<LoadShown>;
 
-/** How loads end: a colour, and what it means. */
+/** The colour and the meaning of each outcome. */
 const outcomes: Readonly<Record<string, readonly [state: string, meaning: string]>> = {
-  done: ['covered', 'All that was asked for is loaded.'],
+  done: ['covered', 'Everything requested is loaded.'],
   incomplete: ['refused', 'Some windows failed or were refused.'],
   budget: ['pending', 'Stopped at the request budget.'],
   interrupted: ['pending', 'Stopped by a signal.'],
-  failed: ['failed', 'Stopped by an error that a retry does not fix.'],
-  killed: ['failed', 'It fell silent without an outcome.'],
+  failed: ['failed', 'Failed.'],
+  killed: ['failed', 'It stopped without an outcome, probably killed.'],
   running: ['running', 'It runs.'],
 };
 
-/** The loads that ran, the latest first. */
+/** Shows the last loads, the latest first. */
 export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number }) {
   const isReport = useIsReport();
   const ended = loads.filter(({ state }) => state !== 'running');

@@ -14,11 +14,12 @@ interface Tick {
   readonly records: number;
 }
 
-/** What is kept of each load to tell how fast it is, and the time that "now" means. */
+/** How many ticks of a load, or counts of a job, are kept to compute its speed. */
 const kept = 120;
+/** Milliseconds that count as now. */
 const recent = 60_000;
 
-/** Notes the totals of loads whenever they have changed, as long as the view is open. */
+/** Notes the totals of loads whenever they change, while the view is open. */
 function useTicks(loads: readonly Load[]): ReadonlyMap<number, readonly Tick[]> {
   const ticks = useRef(new Map<number, Tick[]>()).current;
   for (const { load_id, ended_at, requests, records } of loads) {
@@ -30,7 +31,7 @@ function useTicks(loads: readonly Load[]): ReadonlyMap<number, readonly Tick[]> 
   return ticks;
 }
 
-/** Notes how many days of a job are covered. @returns when nothing is missing any more, if that can be told, in seconds */
+/** Notes how many days of a job are covered. @returns a function for the seconds until nothing is missing, if known */
 function useTimeLeft(jobs: readonly Wire<JobShown>[]) {
   const seen = useRef(new Map<string, { readonly at: number; readonly covered: number }[]>()).current;
   for (const { job, covered } of jobs) {
@@ -48,7 +49,7 @@ function useTimeLeft(jobs: readonly Wire<JobShown>[]) {
   };
 }
 
-/** The loads that run now. */
+/** Shows the loads that run now. */
 export function Running({ loads, jobs }: { loads: readonly Load[]; jobs: readonly Wire<JobShown>[] }) {
   const running = loads.filter(({ state }) => state === 'running');
   const ticks = useTicks(running);
@@ -141,7 +142,7 @@ function Figure({
 }: {
   title: string;
   value: number;
-  /** What there is in all, if it is known. */
+  /** The total, if it is known. */
   of?: number | null;
   rate?: { readonly now: number | undefined; readonly all: number | undefined };
   isBad?: boolean;
@@ -163,7 +164,7 @@ function Figure({
   );
 }
 
-/** Records a minute, between each two looks: whether it goes on evenly. */
+/** Draws records per minute between each two ticks. */
 function Pace({ ticks }: { ticks: readonly Tick[] }) {
   const rates = ticks.slice(1).map((tick, index) => {
     const before = ticks[index]!;
@@ -194,10 +195,10 @@ function Pace({ ticks }: { ticks: readonly Tick[] }) {
   );
 }
 
-/** How much of something is there. */
+/** Draws a part of a whole. */
 export function Bar({ part, all, label }: { part: number; all: number; label: string }) {
   return (
-    // biome-ignore lint/a11y/useSemanticElements: each browser draws a meter in another way
+    // biome-ignore lint/a11y/useSemanticElements: each browser draws a meter differently
     <span
       class="meter"
       role="meter"

@@ -14,10 +14,10 @@ import '../shared.css';
 import { Copied, quoted } from '../commands.tsx';
 import './runs.css';
 
-/** What runs, what ran, and what the month's requests come to. */
+/** Shows what runs, what ran, and the month's requests. */
 export function Runs() {
   const limit = Math.min(500, Number(address.value.get('loads')) || 50);
-  // Whether a load still runs depends on the time too: a killed one changes nothing any more.
+  // Also every 15 seconds, because a killed load changes nothing in the warehouse.
   const loads = useAnswer<Row<typeof lastLoads>>('loads', { limit }, 1, 15);
   const jobs = useAnswer<JobShown>('jobs', {}, 5, 60);
   const known = jobs.answer?.rows ?? [];
@@ -70,7 +70,7 @@ function NothingYet({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
   );
 }
 
-/** An error as it is said of what not everybody may see, or what an older server does not know. */
+/** Shows an error, but nothing if an older server lacks the endpoint. */
 function Trouble({ error, what }: { error: Asked<unknown>['error']; what: string }) {
   if (!error || error.status === 404) return null;
   if (error.status !== 403) return <Problem error={error} />;
@@ -104,7 +104,7 @@ function Workers() {
   if (answer.rows.length === 0)
     return (
       <p class="quiet">
-        No worker is alive. <code>npx gmsi work</code> runs what is scheduled.
+        No worker is running. <code>npx gmsi work</code> runs what is scheduled.
       </p>
     );
   return (
@@ -122,7 +122,7 @@ function Workers() {
   );
 }
 
-/** How far each job is, and when it goes on. */
+/** Shows how far each job is, and its next run. */
 function Jobs({ jobs: { answer, error } }: { jobs: Asked<JobShown> }) {
   if (!answer || answer.rows.length === 0) return <Trouble error={error} what="jobs" />;
   return (

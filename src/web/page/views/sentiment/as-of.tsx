@@ -7,7 +7,7 @@ import type { Row } from '../../rows.ts';
 import { moment, zone } from '../../time.ts';
 
 const aDay = 86_400_000;
-/** A warehouse of a few days is looked at in shorter steps. */
+/** Steps of the slider, shorter for a warehouse of a few days. */
 const steps = [1_000, 10_000, 60_000, 600_000, 3_600_000, aDay];
 const mostSteps = 400;
 
@@ -26,7 +26,7 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
   );
 }
 
-/** Says what moment everything is shown as of, and moves it. */
+/** Shows the moment, and a slider to change it. */
 export function AsOf({ asOf }: { asOf: string }) {
   const first = useAnswer<Row<typeof firstLoad>>('loads/first', {}, 300).answer?.rows[0]?.started_at;
   const box = useRef<HTMLDivElement>(null);
@@ -54,7 +54,7 @@ export function AsOf({ asOf }: { asOf: string }) {
       <span role="status">
         As this warehouse knew it on <strong>{moment(at)}</strong> {zone.value}
         {first && at + 1_000 <= Date.parse(first) && ', before its first load'}.{' '}
-        <span class="quiet">What was loaded later is not in it, however old its headlines are.</span>
+        <span class="quiet">Headlines that were loaded later are not included, however old they are.</span>
       </span>
       <span class="row">
         <input

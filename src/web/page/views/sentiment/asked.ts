@@ -5,10 +5,10 @@ import { buckets } from '../../buckets.ts';
 import type { Model, SeriesKey } from '../../draw/points.ts';
 import { daysBetween, plusDays } from '../../time.ts';
 
-/** The feed whose headlines are summed up by country and topic. */
+/** The feed of this view. */
 export const feed = 'gmsi-headlines';
 
-/** As many lines as can be told apart. */
+/** As many lines as people can distinguish. */
 export const mostLines = 12;
 
 export const shows = { lines: 'Lines', map: 'Map', heat: 'Heat map' };
@@ -22,7 +22,7 @@ export const matches = { COMBINED: 'combined', DOMESTIC: 'domestic', INTERNATION
 
 export type Show = keyof typeof shows;
 
-/** What the sentiment view shows, as its address says. */
+/** The state of the sentiment view, from its address. */
 export interface Asked {
   readonly countries: readonly string[];
   readonly topics: readonly string[];
@@ -38,17 +38,17 @@ export interface Asked {
   readonly show: Show;
 }
 
-/** What is shown if the address does not say it. */
+/** Defaults for what the address does not say. */
 export interface Usual {
   readonly country: string | undefined;
   readonly topic: string | undefined;
   readonly match: string;
-  /** The first and the last day that anything was asked for. */
+  /** The first and the last requested day. */
   readonly oldest: string | undefined;
   readonly newest: string;
 }
 
-/** @returns what is asked; without a country or a topic if nothing is loaded and none is chosen */
+/** Reads the address. The result has no country or topic if nothing is loaded and none is chosen. */
 export function askedFor(usual: Usual): Asked {
   const text = (name: string) => address.value.get(name);
   const texts = (name: string, otherwise: string | undefined) => {
@@ -69,7 +69,7 @@ export function askedFor(usual: Usual): Asked {
   return {
     countries: texts('country', usual.country),
     topics: texts('topic', usual.topic),
-    // A colour shows one of them: only lines can be compared.
+    // A colour shows one match type; only lines can compare several.
     matches: show === 'lines' ? chosen : chosen.slice(0, 1),
     from: dayOf(text('from')) ?? yearTo(to, usual.oldest),
     to,
@@ -81,7 +81,7 @@ export function askedFor(usual: Usual): Asked {
   };
 }
 
-/** The year up to a day, or what is loaded of it. */
+/** Returns the first day of the year up to a day, or the first loaded day in it. */
 function yearTo(to: string, oldest: string | undefined): string {
   const from = plusDays(to, -364);
   return oldest !== undefined && from < oldest && oldest < to ? oldest : from;
@@ -91,19 +91,19 @@ function dayOf(text: string | null): string | undefined {
   return text && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined;
 }
 
-/** The series that are asked for, as many as there may be lines. */
+/** Returns the chosen series, at most as many as there may be lines. */
 export function seriesOf({ countries, topics, matches }: Asked): SeriesKey[] {
   return countries
     .flatMap((country) => topics.flatMap((topic) => matches.map((match) => ({ country, topic, match }))))
     .slice(0, mostLines);
 }
 
-/** Which headlines count, if not all of them do. */
+/** Describes which headlines count, if not all do. */
 export function newsOf({ matches: [match] }: Asked): string {
   return match === undefined || match === 'COMBINED' ? '' : `, ${match.toLowerCase()} headlines only`;
 }
 
-/** How many points an answer would have at most. */
+/** Returns how many points an answer can have. */
 export function pointsOf({ countries, topics, matches, from, to, by }: Asked): number {
   return pointsIn(countries.length * topics.length * matches.length, daysBetween(from, to), by);
 }

@@ -12,7 +12,7 @@ import './headlines.css';
 
 const pageSize = 100;
 
-/** The headlines behind a point, the latest first. */
+/** Shows the headlines behind a point, the latest first. */
 export function Headlines({
   title,
   series,
@@ -72,7 +72,7 @@ export function Headlines({
         empty={
           series.states[index] === 'covered'
             ? 'There was no news here.'
-            : 'Nothing is loaded here: it does not mean that there was no news.'
+            : 'Nothing is loaded here, so there may have been news.'
         }
       >
         {({ rows }) => <List key={url} first={rows} parameters={parameters} series={series} asOf={asOf} />}
@@ -81,7 +81,7 @@ export function Headlines({
   );
 }
 
-/** A page of headlines, and those after it as they are asked for. */
+/** Shows headlines page by page. */
 function List({
   first,
   parameters,
@@ -216,7 +216,7 @@ function versionsTitle({ earlier, later }: Headline): string | undefined {
   return [count(earlier, 'earlier'), since].filter(Boolean).join(', ') || undefined;
 }
 
-/** An address that a link may lead to: the service's text decides about nothing else. */
+/** Returns an address that is safe in a link, because the service's text could be anything. */
 function linkOf(url: string | null): string | undefined {
   if (url === null || !URL.canParse(url)) return undefined;
   return ['http:', 'https:'].includes(new URL(url).protocol) ? url : undefined;

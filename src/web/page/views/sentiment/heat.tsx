@@ -21,10 +21,10 @@ export interface Topic {
 }
 
 const aDay = 86_400_000;
-/** Narrower weeks cannot be told apart: months are shown then. */
+/** Least width of a week in pixels; below it, months are shown. */
 const narrowest = 5;
 
-/** Topics by week, or by month if weeks are too many: colour is the mean, strength the number of headlines. */
+/** Shows topics by week, or by month if there are too many weeks: colour is the mean, strength the number of headlines. */
 export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topic[] }) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
@@ -79,7 +79,7 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
   );
 }
 
-/** Rows as they stand below each other: a category, then its topics. */
+/** Rows in order: a category, then its topics. */
 interface Table extends Heat {
   readonly by: 'week' | 'month';
   readonly titles: readonly { readonly text: string; readonly isTopic: boolean }[];
@@ -89,7 +89,7 @@ interface TableAsked {
   readonly from: string;
   readonly to: string;
   readonly by: 'week' | 'month';
-  /** How many series a cell is made of. */
+  /** How many series a cell sums up. */
   readonly series: number;
   readonly model: 'directional' | 'semantic';
 }
@@ -125,14 +125,14 @@ function tableOf(
   }
   const cells = titles.map(({ text, isTopic }) => (isTopic ? cellsOf(text) : undefined));
   const counts = rows.map(({ headlines }) => headlines).toSorted((a, b) => a - b);
-  // A few weeks with hardly any headlines would leave all others pale.
+  // Ignores extremes: a few weeks with hardly any headlines would make all others pale.
   const means = rows.map((row) => Math.abs(row[model] ?? 0)).toSorted((a, b) => a - b);
   const usual = means.slice(0, Math.ceil(means.length * 0.97));
   const full = counts[Math.floor(counts.length * 0.9)] ?? 1;
   return { by, starts, titles, rows: cells, limit: limitOf(usual), full };
 }
 
-/** Days that a bucket and a range have in common. */
+/** Counts the days that a bucket and a range have in common. */
 function common(start: number, stop: number, first: string, last: string): number {
   return Math.max(0, (Math.min(stop, Date.parse(last) + aDay) - Math.max(start, Date.parse(first))) / aDay);
 }
@@ -155,7 +155,7 @@ function Drawn({ table, width, labels }: { table: Table; width: number; labels: 
     const column = Math.min(columns - 1, Math.max(0, Math.floor((offsetX / width) * columns)));
     return table.titles[row]?.isTopic ? { row, column } : null;
   };
-  // The first key chooses the first topic.
+  // The first key press selects the first topic.
   const first = { row: table.titles.findIndex(({ isTopic }) => isTopic), column: columns - 1 };
   const move = (rows: number, to: (column: number) => number) => {
     const from = at ?? first;
@@ -216,7 +216,7 @@ function Drawn({ table, width, labels }: { table: Table; width: number; labels: 
   );
 }
 
-/** What the cell under the cursor is. */
+/** Describes the cell under the cursor. */
 function Said({ table, at: { row, column }, width }: { table: Table; at: Place; width: number }) {
   const { mean, headlines, state } = table.rows[row]![column]!;
   const left = leftOf(column, table.starts.length, width);

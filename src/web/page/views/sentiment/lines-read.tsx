@@ -7,7 +7,7 @@ import { Scroll } from '../../parts.tsx';
 
 const states = { covered: 'no news', missing: 'not loaded', incomplete: 'not complete' };
 
-/** The sign of a line: its colour, and whether it is solid or dashed. */
+/** Draws a line's sign: its colour, solid or dashed. */
 function Sign({ place, model }: { place: number; model: Model }) {
   return (
     <span
@@ -22,7 +22,7 @@ function titleAt({ starts, by }: Chart, index: number): string {
   return bucketTitle(bucketText(starts[index]!, by), by);
 }
 
-/** What all lines are at the cursor. */
+/** Shows the values of all lines at the cursor. */
 export function ReadOut({
   chart,
   hidden,
@@ -73,7 +73,7 @@ export function ReadOut({
   );
 }
 
-/** What the lines are, and over the whole period; a click hides a series or shows it again. */
+/** Shows the lines' titles and their means over the whole period. A click hides a series or shows it again. */
 export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<string> }) {
   const flip = (key: string) =>
     go({ hide: hidden.has(key) ? [...hidden].filter((one) => one !== key) : [...hidden, key] }, 'replace');
@@ -135,7 +135,7 @@ function gapsOf({ by }: Chart, { states }: SeriesPoints): string[] {
   return [...count('missing', 'not loaded'), ...count('incomplete', 'not complete')];
 }
 
-/** The numbers behind the lines, the latest first. */
+/** Shows the numbers behind the lines, the latest first. */
 export function Numbers({ chart }: { chart: Chart }) {
   const [isOpen, setOpen] = useState(false);
   const most = 400;

@@ -16,13 +16,13 @@ import { type Asked, feed, mostLines, pointsOf, seriesOf } from './asked.ts';
 import { Headlines } from './headlines.tsx';
 import { Legend, Numbers, ReadOut } from './lines-read.tsx';
 
-/** Sentiment over time: a line a series and model, over the headlines that it stands for. */
+/** Shows sentiment over time: a line for each series and model, above the number of headlines. */
 export function Lines({ asked }: { asked: Asked }) {
   const { by, asOf } = asked;
   const days = wholeBuckets(asked.from, asked.to, by);
   const isTooMuch = pointsOf(asked) > mostPoints;
   const lists = { country: asked.countries, topic: asked.topics, match_type: asked.matches };
-  // The first trailing mean needs the days before it.
+  // The first trailing mean needs earlier days.
   const lead = startOf(plusDays(days.from, 1 - asked.smooth), by);
   const parameters: Parameters = { ...lists, from: lead, to: days.to, by, as_of: asOf };
   const daysAsked: Parameters = { feed, ...lists, ...days, as_of: asOf };
@@ -34,7 +34,7 @@ export function Lines({ asked }: { asked: Asked }) {
     () => rows && ranges && chartOf(rows, ranges, { ...asked, ...days, series: seriesOf(asked) }),
     [rows, ranges, address.value],
   );
-  // The last chart stays while the next is awaited.
+  // The previous chart stays while the next is loading.
   const last = useRef<Chart>(undefined);
   if (fresh) last.current = fresh;
   const chart = last.current;
@@ -60,7 +60,7 @@ export function Lines({ asked }: { asked: Asked }) {
   );
 }
 
-/** The rows of an answer if they are those of this question. */
+/** Returns the rows of an answer if it answers this question. */
 function rowsOf<One>({ answer }: Answering<One>, path: string, parameters: Parameters) {
   return answer?.url === addressOf(path, parameters) ? answer.rows : undefined;
 }
@@ -69,8 +69,8 @@ function notesOf({ countries, topics, matches, by, smooth }: Asked): string {
   const all = countries.length * topics.length * matches.length;
   return [
     all > mostLines && `The first ${mostLines} of ${all} lines are shown.`,
-    by === 'hour' ? `Hours in ${zone.value}.` : 'Days are those of UTC.',
-    smooth > 1 && `Each point is the mean of the ${smooth} days up to it, each headline counting once.`,
+    by === 'hour' ? `Hours in ${zone.value}.` : 'Days are in UTC.',
+    smooth > 1 && `Each point is the mean of all headlines of the ${smooth} days up to it.`,
   ]
     .filter(Boolean)
     .join(' ');
@@ -93,13 +93,13 @@ function TooMuch({ asked }: { asked: Asked }) {
   );
 }
 
-/** The chart: its drawing, and what the cursor is on. */
+/** Shows the chart, and the values under the cursor. */
 function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const width = useWidth(box);
   const [hover, setHover] = useState<{ start: number; left: number } | null>(null);
-  // Of this chart: the cursor may still be where a bucket of the last one was.
+  // Looks the bucket up in this chart, because the cursor may still be on one of the previous chart.
   const pointed = hover ? chart.starts.indexOf(hover.start) : -1;
   const place = useRef(pointed);
   place.current = pointed;
@@ -121,7 +121,7 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
         onOpen: (index, line) => openAt(chart, index, line?.series.key),
         onZoom: (first, last) => go({ from: dayAt(chart, first), to: dayAt(chart, last, 'end'), at: null }),
       });
-      // News redraws the chart under the cursor.
+      // New data redraw the chart under the cursor.
       if (place.current >= 0) drawing.current.point(place.current);
       else setHover(null);
     });
@@ -175,13 +175,13 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
 
 function whyEmpty({ series }: Chart, hidden: ReadonlySet<string>, asOf: string | null): string | undefined {
   const shown = series.filter(({ key }) => !hidden.has(key));
-  if (shown.length === 0) return 'Every line is hidden; a click on its name shows it again.';
+  if (shown.length === 0) return 'Every line is hidden. Click a name to show it.';
   if (shown.some(({ headlines }) => headlines.some((count) => count > 0))) return undefined;
   if (asOf !== null)
-    return 'This warehouse knew no headlines of this period then: what a backfill loads is not known before its load.';
+    return 'This warehouse had no headlines of this period then. Rows loaded by a backfill appear from the moment they were loaded.';
   return shown.some(({ states }) => states.includes('covered'))
-    ? 'There were no headlines in this period, on the days that are loaded.'
-    : 'Nothing is loaded for this period: a job that asks for it and gmsi backfill load it.';
+    ? 'The loaded days of this period had no headlines.'
+    : 'Nothing is loaded for this period. Run gmsi backfill with a job that includes it.';
 }
 
 function dayAt({ starts, ends }: Chart, index: number, side: 'start' | 'end' = 'start'): string {
@@ -193,14 +193,14 @@ function openAt(chart: Chart, index: number, key: string | undefined): void {
   go({ at: bucketText(chart.starts[index]!, chart.by), of: key ?? address.value.get('of') });
 }
 
-/** The bucket that a moment is in: still the same point after another choice of buckets. */
+/** Returns the bucket of a moment, so that a point stays open if the kind of buckets changes. */
 function placeOf({ starts, ends }: Chart, at: string | null): number | null {
   const moment = Date.parse(at ?? '');
   const index = starts.findIndex((start, place) => start <= moment && moment < ends[place]!);
   return index === -1 ? null : index;
 }
 
-/** The headlines behind the point that is open. */
+/** Shows the headlines behind the open point. */
 function Opened({ chart, asked }: { chart: Chart; asked: Asked }) {
   const at = address.value.get('at');
   const index = placeOf(chart, at);

@@ -22,11 +22,11 @@ export interface Country {
 interface Shown extends Country {
   readonly mean: number | null;
   readonly headlines: number;
-  /** Days that are covered, of all topics together. */
+  /** Covered days of all topics together. */
   readonly covered: number;
 }
 
-/** The mean of a topic and a period by country: a map, and a table that says the same. */
+/** Shows the mean of a topic and a period by country: a map, and a table with the same values. */
 export function WorldMap({ asked, countries }: { asked: Asked; countries: readonly Country[] }) {
   const { topics, matches, from, to, asOf } = asked;
   const model = asked.models[0]!;
@@ -89,7 +89,7 @@ function openLine({ code }: Country): void {
   go({ show: 'lines', country: code, at: null, of: null, hide: null });
 }
 
-/** What is said of a country. */
+/** Describes a country. */
 function words({ mean, headlines, covered }: Shown, days: number): string {
   if (headlines === 0)
     return covered === 0 ? 'not loaded' : `no news, ${share(covered, days)} of the days loaded`;
@@ -208,7 +208,7 @@ function kindOf(one: Shown | undefined): string {
 
 const sorts = { name: 'Country', mean: 'Mean', headlines: 'Headlines' };
 
-/** The map in words: those with news, sorted, and then how many there are without. */
+/** Shows the countries with news, sorted, and how many have none. */
 function Table({ shown, days }: { shown: readonly Shown[]; days: number }) {
   const asked = address.value.get('sort');
   const by = asked !== null && Object.hasOwn(sorts, asked) ? (asked as keyof typeof sorts) : 'mean';

@@ -1,7 +1,7 @@
 import { colourOf } from '../../draw/diverging.ts';
 import './scale.css';
 
-/** What the colours of means stand for, and what is drawn without one. */
+/** Explains the colours of means, and what is drawn without colour. */
 export function Scale({ limit, isDotted }: { limit: number; isDotted: boolean }) {
   const steps = Array.from({ length: 21 }, (_, index) => ((index - 10) / 10) * limit);
   return (

@@ -14,7 +14,7 @@ import { Lines } from './lines.tsx';
 import { type Country, WorldMap } from './map.tsx';
 import './sentiment.css';
 
-/** What the news says, over time, by country and by topic. */
+/** Shows sentiment over time, by country and by topic. */
 export function Sentiment() {
   return (
     <>
@@ -142,7 +142,7 @@ function Labelled({ title, children }: { title: string; children: preact.Compone
   );
 }
 
-/** A colour shows one model, lines show both. */
+/** Returns the models to choose from: a colour shows one model, lines show both. */
 function modelsFor(show: Asked['show']) {
   return (Object.entries(models) as [keyof typeof models, string][]).slice(0, show === 'lines' ? 3 : 2);
 }
@@ -155,7 +155,7 @@ function smoothOf({ smooth }: Asked): (typeof spans)[number][0] {
   return smooth === 1 ? 'none' : (String(smooth) as '7' | '28');
 }
 
-/** The topics that anything was asked for, by their categories. */
+/** Returns the requested topics by category. */
 function loadedTopics(
   listed: readonly { kind: string; code: string; name: string | null }[],
   loaded: readonly { topic: string }[],
@@ -166,7 +166,7 @@ function loadedTopics(
     .toSorted((a, b) => a.category.localeCompare(b.category) || a.name.localeCompare(b.name));
 }
 
-/** All countries by name: those that the service lists, and those that it listed once. */
+/** Returns all countries by name, also those that the service no longer lists. */
 function countriesOf(
   listed: readonly { kind: string; code: string; name: string | null }[],
   loaded: readonly string[],
@@ -176,7 +176,7 @@ function countriesOf(
   return [...names].map(([code, name]) => ({ code, name }));
 }
 
-/** Those that are loaded first. */
+/** Returns the choices, loaded ones first. */
 function choicesOf(listed: readonly { code: string; name: string | null }[], loaded: string[]): Choice[] {
   const known = new Map(listed.map(({ code, name }) => [code, name]));
   const isCountry = (code: string) => code.length === 2;
@@ -189,7 +189,7 @@ function choicesOf(listed: readonly { code: string; name: string | null }[], loa
   });
 }
 
-/** Which news counts: one match type, or domestic against international. */
+/** Chooses which news counts: one match type, or domestic against international. */
 function Matches({ asked, loaded }: { asked: Asked; loaded: readonly string[] }) {
   const current = asked.matches.join();
   const choices = new Map(Object.entries(matches));

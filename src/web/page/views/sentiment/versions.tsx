@@ -9,7 +9,7 @@ import { moment } from '../../time.ts';
 export type Headline = Wire<Row<typeof headlinesOf>>;
 type Version = Wire<Row<typeof versionsOf>>;
 
-/** All versions of a headline, what changed from one to the next marked. */
+/** Shows all versions of a headline, with their changes marked. */
 export function Versions({
   row: { published_at, headline_id },
   series: { country, topic, match },
