@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Temporal } from 'temporal-polyfill';
-import { knownScope, openWarehouse, readJobs, type Session } from '../compose.ts';
+import { knownScope, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import type { FileFormat } from '../export/duckdb.ts';
@@ -8,6 +8,7 @@ import type { Exported, ExportFormat } from '../export/export-table.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
+import { withLearnedReading } from '../load/resolve-load.ts';
 import { nearest } from '../nearest.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
@@ -57,7 +58,7 @@ export async function exportCommand(
   await refuseUnmade(warehouse.db);
   await refuseUnsettled(warehouse.db, times.asOf);
   const since = await readSince(warehouse.db, options.changedSince, session.clock());
-  const { scope, name } = await scopeFor(session, warehouse.db, jobName, options, times);
+  const { scope, name, leftOut } = await scopeFor(session, warehouse.db, jobName, options, times);
   const { overwrite, changedSince } = options;
   const format = options.excel ? 'excel' : options.format;
   const out = options.out ?? join('export', `${name}${format === 'excel' ? '.csv' : ''}`);
@@ -70,7 +71,7 @@ export async function exportCommand(
   const exported = await exportTable({ ...run, stop: session.stop, onRows });
   const seconds = (performance.now() - startedAt) / 1000;
   if (session.json) printJson(summaryOf(exported, format, seconds));
-  else print(describe(exported, scope, format, seconds));
+  else print(describe(exported, scope, { format, seconds, leftOut }));
   return exitCodes.done;
 }
 
@@ -143,7 +144,7 @@ async function scopeFor(
   jobName: string | undefined,
   { country, topic, rollup }: ExportOptions,
   times: Times,
-): Promise<{ scope: ExportScope; name: string }> {
+): Promise<{ scope: ExportScope; name: string; leftOut?: string }> {
   const tableOf = (feed: Feed) => (rollup ? rollups[rollup] : feed.table);
   const suffix = rollup ? `-${rollup}` : '';
   const lookups = await readLookups(db);
@@ -172,8 +173,17 @@ async function scopeFor(
   const scope = knownScope(session, job!, lookups, 'export');
   const { from = scope.from, to = scope.to, asOf } = times;
   const only = jobInTable(feed.table, scope);
-  return { scope: { table: tableOf(feed), from, to, asOf, only }, name: `${job!.name}${suffix}` };
+  const { job: inForce } = await withLearnedReading(db, job!);
+  return {
+    scope: { table: tableOf(feed), from, to, asOf, only },
+    name: `${job!.name}${suffix}`,
+    ...(inForce.service.endDate === 'unknown' && to < today(session).toString() && { leftOut: extraDay }),
+  };
 }
+
+/** Why a job's export can have fewer rows than its loads. */
+const extraDay =
+  'the day after the job, which loads request too while it is unknown whether end_date is included';
 
 /** Accepts any value before the lookups are loaded. */
 function refuseUnlisted(flag: string, given: readonly string[] = [], listed: readonly string[]): void {
@@ -228,8 +238,7 @@ const plural: Readonly<Record<string, string>> = { country: 'countries', match_t
 function describe(
   { out, manifest, written }: Exported,
   { table }: ExportScope,
-  format: ExportFormat,
-  seconds: number,
+  { format, seconds, leftOut }: { format: ExportFormat; seconds: number; leftOut: string | undefined },
 ): string {
   const { table: name, as_of, rows, files, months } = manifest;
   if (out === null) return `Nothing to export: ${name} has no rows for ${daysOf(manifest)}.\n`;
@@ -240,6 +249,7 @@ function describe(
     ['table', `${name}${as_of === null ? '' : ` as of ${as_of}`}`],
     ['days', daysOf(manifest)],
     ['rows', rows],
+    ['left out', leftOut],
     ['files', `${number(files.length)} ${format === 'excel' ? 'CSV for Excel' : format}, ${size}`],
     [plural[series] ?? `${series}s`, isWhole ? written.series : null],
     ['months', months.length],
