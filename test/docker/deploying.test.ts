@@ -85,7 +85,7 @@ test('every command that is deployed is one of the program, with options that it
   const lines = commandLines();
   const named = new Set(lines.map(([command]) => command));
   expect([...named]).toEqual(expect.arrayContaining(['work', 'sync', 'backfill', 'sandbox']));
-  expect([...named].filter((command) => !cli.includes(`.command('${command}')`))).toEqual([]);
+  expect([...named].filter((command) => !cli.includes(`.command('${command}'`))).toEqual([]);
   const options = lines.flat().filter((word) => word.startsWith('--'));
   expect(options).toContain('--host');
   expect(options.filter((option) => !cli.includes(`'${option} <`))).toEqual([]);

@@ -106,7 +106,7 @@ const expectedGrants = [
   'gmsi_loader: usage on schema gmsi',
   `gmsi_reader: select on table ${named(
     'check_results countries coverage coverage_by_day coverage_gaps headline_revisions headlines_point_in_time',
-    'imported_files kysely_migration loads lookups origin rejected_records revisions sentiment_by_day',
+    'imported_files kysely_migration learned_facts loads lookups origin rejected_records revisions sentiment_by_day',
     'sentiment_daily sentiment_hourly topics windows',
     ...feedTables,
   )}`,
