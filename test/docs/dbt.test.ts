@@ -61,6 +61,7 @@ test('it has every table that a reader may read, but for what tells of the pipel
     'windows',
     'loads',
     'imported_files',
+    'learned_facts',
     'rejected_records',
     'check_results',
     'kysely_migration',
